@@ -1,0 +1,76 @@
+# Everything a developer runs. `make` alone lists the targets; the CI runs the same ones (.ci/run).
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/stamp
+
+# One thread per process: the tests run two workers, and sums do not depend on the machine.
+SINGLE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python \
+	--constraints constraints.txt --build-constraints constraints.txt
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test test-slow lint type bench doc changelog constraints clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP)-setup ## make .venv with all that the tests and linters need
+	@echo "$(VENV) is ready."
+
+# uv comes from the registry into the environment itself: python3 and make are all that is needed.
+$(BIN)/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "skshapley needs Python >= 3.11; choose one with make PYTHON=... setup"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
+
+$(STAMP)-setup: pyproject.toml constraints.txt | $(BIN)/uv
+	$(INSTALL) --editable . --group test --group lint
+	@touch $@
+
+$(STAMP)-bench: $(STAMP)-setup
+	$(INSTALL) --group bench
+	@touch $@
+
+$(STAMP)-doc: $(STAMP)-setup
+	$(INSTALL) --group doc
+	@touch $@
+
+demo: $(STAMP)-setup ## explain an XGBoost model and an MLP on real data; writes demo_output/
+	$(BIN)/python examples/demo.py
+
+test: $(STAMP)-setup ## run the tests and doctests but the slow ones, two at a time
+	$(SINGLE) $(BIN)/python -m pytest -m "not slow" -n 2
+
+test-slow: $(STAMP)-setup ## run the slow tests
+	$(SINGLE) $(BIN)/python -m pytest -m slow -n 2
+
+lint: $(STAMP)-setup ## check style, format, and the rules of the house
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest -q tests/test_house_rules.py
+
+type: $(STAMP)-setup ## check the types
+	$(BIN)/mypy
+
+bench: $(STAMP)-bench ## run the benchmarks, one after the other; takes long
+	set -e; for script in benchmarks/bench_*.py; do $(SINGLE) $(BIN)/python $$script; done
+
+doc: $(STAMP)-doc ## build the documentation into doc/_build/html
+	$(BIN)/python -m sphinx -W --keep-going doc doc/_build/html
+
+changelog: $(STAMP)-setup ## show what the next release's changelog would say
+	$(BIN)/towncrier build --draft
+
+constraints: | $(BIN)/uv ## renew constraints.txt with the newest versions
+	$(BIN)/uv pip compile --quiet --upgrade --python-version 3.11 \
+		--group setup --group lint --group test --group bench --group doc pyproject.toml \
+		--no-annotate --custom-compile-command "make constraints" --output-file constraints.txt
+
+clean: ## remove all that these targets made, .venv too
+	rm -rf $(VENV) build dist demo_output benchmarks/output doc/_build doc/auto_examples doc/generated
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find skshapley tests examples benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,355 @@
+"""The rules of the house, executed: each rule is a function from a source file to complaints.
+
+Every rule is also shown a file that breaks it, so that none can go silent unnoticed.
+"""
+
+import ast
+import importlib
+import inspect
+import json
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import skshapley
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "skshapley"
+
+# What may import what: a module imports from its own layer and from those above it in this list.
+# A name stands for a module or a whole subpackage.
+LAYERS = (
+    {"_random", "_params"},
+    {"designs", "explanation"},
+    {"rewards", "samplers", "solvers", "stopping"},
+    {"_evaluate", "_engine"},
+    {"_explainer", "_functional", "_valuation", "trees"},
+    {"plots", "testing", "diagnostics", "datasets", "bounds"},
+    {"__init__"},
+)
+# The roles of one layer that know nothing of each other, so that any of them can be replaced.
+STRANGERS = {"rewards", "samplers", "solvers", "stopping"}
+
+# Never loaded by `import skshapley`, whoever imports them.
+HEAVY = {
+    *("matplotlib", "xgboost", "lightgbm", "shap", "shapiq", "dask", "distributed"),
+    *("polars", "networkx", "skops", "IPython", "pandas.plotting._matplotlib"),
+}
+# Never loaded beyond what `DEPENDENCIES` load by themselves (scikit-learn 1.9 brings scipy.stats).
+HEAVY_UNLESS_THERE = {"scipy.stats", "pandas.plotting", "rich", "pyarrow"}
+DEPENDENCIES = "joblib, numpy, scipy.linalg, scipy.special, sklearn.base, sklearn.utils.parallel"
+
+MAX_CODE_LINES = 300
+MAX_FUNCTION_LINES = 60
+
+# The places that may make random generators; everything else is handed one.
+SEED_KEEPERS = {"_random", "testing", "datasets"}
+RANDOM_TYPES = {"Generator", "BitGenerator", "SeedSequence", "RandomState"}
+SEEDERS = {"default_rng", "SeedSequence", "RandomState", "check_random_state"}
+
+FRAGMENT = re.compile(r"\d+\.[a-z0-9-]+\.(feature|change|fix|doc)\.md")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of the package: its dotted name, text and syntax tree."""
+
+    name: str  # "skshapley.samplers._base"
+    text: str
+    is_package: bool = False
+
+    @property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    @property
+    def room(self) -> str:
+        """The name under which LAYERS knows this file."""
+        return room(self.name)
+
+
+def room(module: str) -> str:
+    """The part of a dotted name that LAYERS knows: skshapley.samplers._base -> samplers."""
+    return [*module.split("."), "__init__"][1]
+
+
+def package_sources() -> list[Source]:
+    sources = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        sources.append(Source(name, path.read_text(encoding="utf-8"), is_package))
+    return sources
+
+
+# --- the rules -----------------------------------------------------------------------------------
+
+
+def imported_modules(source: Source) -> Iterator[tuple[int, str]]:
+    """The line and the absolute name of everything of skshapley that a file imports."""
+    home = source.name.split(".") if source.is_package else source.name.split(".")[:-1]
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = home[: len(home) - node.level + 1] if node.level else []
+            module = ".".join([*base, *filter(None, [node.module])])
+            # `from skshapley import samplers` imports a module, not a name of the root.
+            whole = module == "skshapley"
+            found = [f"{module}.{alias.name}" if whole else module for alias in node.names]
+        else:
+            continue
+        yield from ((node.lineno, name) for name in found if name.split(".")[0] == "skshapley")
+
+
+def imports_run_downward(source: Source) -> Iterator[str]:
+    floor = {name: depth for depth, names in enumerate(LAYERS) for name in names}
+    if source.room not in floor:
+        yield f"{source.name}: in no layer; give {source.room!r} its place in LAYERS"
+        return
+    for line, module in imported_modules(source):
+        target = room(module) if room(module) in floor else "__init__"
+        if floor[target] > floor[source.room]:
+            yield f"{source.name}:{line} imports {module}, which stands above it"
+        elif target != source.room and {target, source.room} <= STRANGERS:
+            yield f"{source.name}:{line} imports {module}: the roles do not know each other"
+
+
+def no_assert(source: Source) -> Iterator[str]:
+    """An assert is gone under `python -O`; errors are raised (testing/ asserts by trade)."""
+    if source.room == "testing":
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Assert):
+            yield f"{source.name}:{node.lineno} asserts; raise an error that says what was wrong"
+
+
+def code_lines(source: Source) -> set[int]:
+    """The lines that hold code: not blank, not a comment, not a docstring."""
+    silent = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(StringIO(source.text).readline):
+        if token.type not in silent | {tokenize.ENDMARKER}:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(source.tree):
+        # A string that stands alone as a statement is a docstring.
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            lines -= set(range(node.lineno, node.end_lineno + 1))
+    return lines
+
+
+def short_enough(source: Source) -> Iterator[str]:
+    lines = code_lines(source)
+    if len(lines) > MAX_CODE_LINES:
+        yield f"{source.name}: {len(lines)} lines of code, more than {MAX_CODE_LINES}; split it"
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = len(lines & set(range(node.lineno, node.end_lineno + 1)))
+            if length > MAX_FUNCTION_LINES:
+                yield (
+                    f"{source.name}:{node.lineno} {node.name} has {length} lines of code, "
+                    f"more than {MAX_FUNCTION_LINES}; split it"
+                )
+
+
+def no_hidden_randomness(source: Source) -> Iterator[str]:
+    """No global random state anywhere; generators are made in one place and handed on."""
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id=numpy), attr="random")):
+                drawn = numpy in {"np", "numpy"} and node.attr not in RANDOM_TYPES | SEEDERS
+                if drawn and not node.attr.startswith(("PCG64", "Philox", "SFC64")):
+                    yield f"{source.name}:{node.lineno} uses the global np.random.{node.attr}"
+            case ast.Import(names=names) if any(name.name == "random" for name in names):
+                yield f"{source.name}:{node.lineno} imports the global random module"
+            case ast.ImportFrom(module="random"):
+                yield f"{source.name}:{node.lineno} imports from the global random module"
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in SEEDERS:
+                if source.room not in SEED_KEEPERS:
+                    yield (
+                        f"{source.name}:{node.lineno} calls {name}: seeds are touched in "
+                        "_random.py only; take a Generator as an argument"
+                    )
+
+
+RULES: list[Callable[[Source], Iterator[str]]] = [
+    imports_run_downward,
+    no_assert,
+    short_enough,
+    no_hidden_randomness,
+]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_package_keeps_rule(rule):
+    complaints = [complaint for source in package_sources() for complaint in rule(source)]
+    assert not complaints, "\n" + "\n".join(complaints)
+
+
+BROKEN = {
+    "imports upward": (imports_run_downward, "designs", "from skshapley._engine import run"),
+    "imports upward, relative": (
+        imports_run_downward,
+        "designs",
+        "from . import explanation, plots",
+    ),
+    "imports upward, inside a function": (
+        imports_run_downward,
+        "explanation",
+        "def plot():\n    import skshapley.plots",
+    ),
+    "imports the root": (imports_run_downward, "_engine", "from skshapley import __version__"),
+    "imports another role": (
+        imports_run_downward,
+        "samplers._exact",
+        "from ..solvers._mean import Mean",
+    ),
+    "imports another role through the root": (
+        imports_run_downward,
+        "stopping",
+        "from skshapley import solvers",
+    ),
+    "has no layer": (imports_run_downward, "misc", ""),
+    "asserts": (no_assert, "_engine", "assert 1 > 0, 'never'"),
+    "is too long": (short_enough, "_engine", "x = 1\n" * (MAX_CODE_LINES + 1)),
+    "has a long function": (
+        short_enough,
+        "_engine",
+        "def f():\n" + "    x = 1\n" * MAX_FUNCTION_LINES,
+    ),
+    "draws globally": (no_hidden_randomness, "_random", "x = np.random.rand(3)"),
+    "seeds globally": (no_hidden_randomness, "testing.games", "numpy.random.seed(0)"),
+    "uses random": (no_hidden_randomness, "_random", "import math, random"),
+    "uses random's names": (no_hidden_randomness, "_random", "from random import shuffle"),
+    "makes a generator": (no_hidden_randomness, "_engine", "rng = np.random.default_rng(0)"),
+    "makes a seed": (no_hidden_randomness, "samplers._exact", "SeedSequence(1).spawn(2)"),
+    "checks a random state": (no_hidden_randomness, "rewards", "rng = check_random_state(None)"),
+}
+
+
+@pytest.mark.parametrize(("rule", "module", "text"), BROKEN.values(), ids=BROKEN)
+def test_rule_sees_a_file_that(rule, module, text):
+    assert list(rule(Source(f"skshapley.{module}", text)))
+
+
+KEPT = {
+    "imports downward": (imports_run_downward, "_engine", "from skshapley.designs import Design"),
+    "imports its own package": (imports_run_downward, "solvers._wls", "from ._base import Solver"),
+    "has short code in a long file": (
+        short_enough,
+        "_engine",
+        '"""' + "prose\n" * 400 + '"""\n' + "# why\n\n" * 400 + "x = 1\n",
+    ),
+    "names a generator's type": (
+        no_hidden_randomness,
+        "samplers._exact",
+        "def start(rng: np.random.Generator): return rng.random()",
+    ),
+    "makes a generator for a data set": (
+        no_hidden_randomness,
+        "datasets",
+        "rng = np.random.default_rng(0)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("rule", "module", "text"), KEPT.values(), ids=KEPT)
+def test_rule_leaves_alone_a_file_that(rule, module, text):
+    assert not list(rule(Source(f"skshapley.{module}", text)))
+
+
+# --- what is loaded, documented and written down -------------------------------------------------
+
+
+@cache
+def loaded_modules(statement: str) -> set[str]:
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(list(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+def heavy_modules(statement: str) -> set[str]:
+    """The modules that a statement should not have loaded."""
+    loaded = loaded_modules(statement)
+    return (loaded & HEAVY) | (
+        loaded - loaded_modules(f"import {DEPENDENCIES}")
+    ) & HEAVY_UNLESS_THERE
+
+
+def test_import_is_light():
+    heavy = heavy_modules("import skshapley")
+    assert not heavy, f"import skshapley loads {sorted(heavy)}; import them inside functions"
+
+
+def test_light_import_rule_sees_heavy_modules():
+    assert heavy_modules("import skshapley, matplotlib, rich") >= {"matplotlib", "rich"}
+
+
+def registered() -> Iterator[tuple[str, object]]:
+    """Every class that a registry (SAMPLERS, SOLVERS, REWARDS) knows by name."""
+    for role in ("samplers", "solvers", "rewards"):
+        module = importlib.import_module(f"skshapley.{role}")
+        for name, member in getattr(module, role.upper(), {}).items():
+            yield f"{role}.{role.upper()}[{name!r}]", member
+
+
+def public_objects(module: ModuleType) -> Iterator[tuple[str, object]]:
+    """Every public class and function of a module, and of the modules that it makes public."""
+    for name in getattr(module, "__all__", ()):
+        member = getattr(module, name)
+        if inspect.ismodule(member):
+            yield from public_objects(member)
+        elif inspect.isclass(member) or inspect.isfunction(member):
+            yield f"{module.__name__}.{name}", member
+
+
+def without_example(objects) -> list[str]:
+    """The names whose own docstring has no Examples section with a doctest."""
+    missing = []
+    for name, member in objects:
+        _, heading, examples = (member.__doc__ or "").partition("Examples\n")
+        if not heading or ">>> " not in examples:
+            missing.append(name)
+    return missing
+
+
+def test_public_objects_have_examples():
+    missing = without_example([*public_objects(skshapley), *registered()])
+    assert not missing, f"no Examples section with a doctest in the docstrings of {missing}"
+
+
+def test_example_rule_sees_a_class_without():
+    class Bare:
+        """Examples of this are nowhere."""
+
+    assert without_example([("Bare", Bare)]) == ["Bare"]
+
+
+def misnamed_fragments(folder: Path) -> list[str]:
+    kept = {"README.md", "_template.md.jinja"}
+    return [
+        p.name
+        for p in sorted(folder.iterdir())
+        if p.name not in kept and not FRAGMENT.fullmatch(p.name)
+    ]
+
+
+def test_changelog_fragments_are_well_named():
+    wrong = misnamed_fragments(ROOT / "changelog.d")
+    assert not wrong, f"towncrier would pass over {wrong}; name them as changelog.d/README.md says"
+
+
+def test_fragment_rule_sees_a_wrong_name(tmp_path):
+    for name in ("README.md", "2.stopping-rules.feature.md", "2.stopping-rules.md"):
+        (tmp_path / name).touch()
+    assert misnamed_fragments(tmp_path) == ["2.stopping-rules.md"]
