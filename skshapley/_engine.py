@@ -1,0 +1,309 @@
+"""The loop: ask, evaluate, tell, for one block of instances after another.
+
+Blocks of instances are cut by fixed numbers and the working memory. Within a block, instances with the same
+number of players that matter form a cohort and share the arrays of one sampler and one solver; the requests
+of all cohorts are evaluated together.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import sklearn
+
+from skshapley._evaluate import Evaluator, Ledger, Requests
+from skshapley._random import row_generators
+from skshapley.samplers import Sampler
+from skshapley.solvers import Solver
+from skshapley.stopping import StoppingRule
+
+BLOCK_MODEL_ROWS = 2**19
+BLOCK_INSTANCES = 1024
+ASK_BYTES = 2**24
+GROWTH = 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How to spend the evaluations of an instance.
+
+    Attributes
+    ----------
+    components : callable
+        ``components(n_players) -> (sampler, solver)``, fresh objects.
+    max_evals : int
+        Evaluations an instance may cost, v(empty) and v(all) included.
+    stopping : StoppingRule or None
+    entropy : int
+        The run's entropy; instance i draws from its i-th child.
+    """
+
+    components: Callable[[int], tuple[Sampler, Solver]]
+    max_evals: int
+    stopping: StoppingRule | None
+    entropy: int
+
+
+@dataclass(eq=False)
+class Outcome:
+    """What a run gives, by instance.
+
+    Attributes
+    ----------
+    values, standard_errors : ndarray of shape (r, p, k)
+        Standard errors are NaN where there are none.
+    v_empty, v_full : ndarray of shape (r, k)
+    n_evaluations : ndarray of shape (r,)
+        Evaluations, v(empty) and v(all) included; fractions where walks have references of their own.
+    n_model_rows : ndarray of shape (r,), int
+        Rows given to the model for this instance, v(empty) excluded, which is shared.
+    converged : ndarray of shape (r,), bool
+        Exact, or accurate enough for the stopping rule.
+    """
+
+    values: np.ndarray
+    standard_errors: np.ndarray
+    v_empty: np.ndarray
+    v_full: np.ndarray
+    n_evaluations: np.ndarray
+    n_model_rows: np.ndarray
+    converged: np.ndarray
+
+    @classmethod
+    def blank(cls, r, p, k):
+        """Return room for `r` instances."""
+        return cls(
+            np.zeros((r, p, k)),
+            np.full((r, p, k), np.nan),
+            np.zeros((r, k)),
+            np.zeros((r, k)),
+            np.zeros(r),
+            np.zeros(r, dtype=np.int64),
+            np.zeros(r, dtype=bool),
+        )
+
+    def head(self, n):
+        """Return the first `n` instances."""
+        return Outcome(*(value[:n] for value in vars(self).values()))
+
+
+class Interrupted(Exception):  # noqa: N818 - never leaves the package
+    """Carries the outcome of the finished instances."""
+
+    def __init__(self, outcome):
+        super().__init__(outcome)
+        self.outcome = outcome
+
+
+def run(game, plan: Plan, *, n_jobs=None, progress: Callable[[int], None] | None = None) -> Outcome:
+    """Spend a plan on every instance of a game.
+
+    Parameters
+    ----------
+    game : Game
+    plan : Plan
+    n_jobs : int or None
+    progress : callable or None
+        Called with the number of finished instances.
+
+    Returns
+    -------
+    outcome : Outcome
+
+    Raises
+    ------
+    Interrupted
+        If an error or a KeyboardInterrupt (its cause) comes after the first block.
+    """
+    outcome = Outcome.blank(game.n_rows, game.n_players, game.n_outputs)
+    block = _block_size(game, plan)
+    with Evaluator(game, n_jobs) as evaluator:
+        for start in range(0, game.n_rows, block):
+            rows = np.arange(start, min(start + block, game.n_rows))
+            try:
+                _Block(game, plan, rows).fill(outcome, evaluator)
+            except (Exception, KeyboardInterrupt) as error:
+                if start == 0:
+                    raise
+                raise Interrupted(outcome.head(start)) from error
+            if progress is not None:
+                progress(int(rows[-1]) + 1)
+    return outcome
+
+
+def _block_size(game, plan):
+    sampler, _ = plan.components(game.n_players)
+    p, k, b = game.n_players, game.n_outputs, game.n_references
+    draws = max(1, sampler.n_draws(plan.max_evals - 2, p, b)) if p > 1 else 1
+    coalitions = draws * sampler.coalitions_per_draw(p)
+    if not sampler.one_shot:
+        coalitions = min(coalitions, max(ASK_BYTES // p, sampler.coalitions_per_draw(p)))
+    bytes_an_instance = coalitions * (4 * p + 48 * k + 64) + 8 * b * k + 16 * b * p * k
+    memory = sklearn.get_config()["working_memory"] * 2**20 / 2
+    model_rows = plan.max_evals * game.rows_per_value
+    sizes = memory // bytes_an_instance, BLOCK_MODEL_ROWS // model_rows, BLOCK_INSTANCES
+    return max(1, int(min(sizes)))
+
+
+class _Block:
+    """Instances that are worked on together."""
+
+    def __init__(self, game, plan, rows):
+        self.game, self.plan, self.rows = game, plan, rows
+        self.empty = game.empty(rows)
+        self.v_empty = (game.reference_weights[:, None] * self.empty).sum(axis=1)
+        self.v_full = game.full(rows)
+        self.spent = np.zeros(len(rows), dtype=np.int64)
+
+    def fill(self, outcome, evaluator):
+        """Run all cohorts to their end and write the outcome of these instances."""
+        rows = self.rows
+        outcome.v_empty[rows], outcome.v_full[rows] = self.v_empty, self.v_full
+        active = self.game.active(rows)
+        counts = active.sum(axis=1)
+        cohorts = []
+        for count in np.unique(counts):
+            members = np.flatnonzero(counts == count)
+            players = np.nonzero(active[members])[1].reshape(len(members), count)
+            if count > 1:
+                cohorts.append(_Cohort(self, members, players))
+            else:
+                self._settle(outcome, members, players)
+        self._run(cohorts, evaluator)
+        for cohort in cohorts:
+            cohort.write(outcome)
+        outcome.n_model_rows[rows] = self.spent + 1
+        outcome.n_evaluations[rows] = 2 + self.spent / self.game.rows_per_value
+
+    def _settle(self, outcome, members, players):
+        """Give everything to the only player that matters, if any."""
+        rows = self.rows[members]
+        outcome.standard_errors[rows] = 0.0
+        outcome.converged[rows] = True
+        if players.shape[1]:
+            outcome.values[rows, players[:, 0]] = (self.v_full - self.v_empty)[members]
+
+    def _run(self, cohorts, evaluator):
+        ledger = Ledger(keep=any(cohort.may_ask_again for cohort in cohorts))
+        while cohorts:
+            batches = [cohort.ask() for cohort in cohorts]
+            requests = _joined([requests for requests, _ in batches])
+            distinct = len(cohorts) == 1 and batches[0][1]
+            values, sent = ledger.evaluate(evaluator, requests, distinct)
+            q = self.game.rows_per_value
+            if requests.references is not None:
+                q = requests.references.shape[1]
+            np.add.at(self.spent, requests.rows[sent] - self.rows[0], q)
+            ends = np.cumsum([len(part.rows) for part, _ in batches])[:-1]
+            for cohort, part in zip(cohorts, np.split(values, ends), strict=True):
+                cohort.tell(part)
+            cohorts = [cohort for cohort in cohorts if cohort.open.size]
+
+
+def _joined(parts):
+    if len(parts) == 1:
+        return parts[0]
+    references = None
+    if parts[0].references is not None:
+        references = np.concatenate([part.references for part in parts])
+    return Requests(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.coalitions for part in parts]),
+        references,
+    )
+
+
+class _Cohort:
+    """Instances of a block with the same number of players that matter."""
+
+    def __init__(self, block, members, players):
+        game, plan = block.game, block.plan
+        self.block, self.members, self.players = block, members, players
+        self.count = players.shape[1]
+        b = game.n_references
+        self.sampler, self.solver = plan.components(self.count)
+        rngs = row_generators(plan.entropy, block.rows[members])
+        self.sampler.start(self.count, rngs, game.reference_weights)
+        self.solver.start(self.count, block.v_empty[members], block.v_full[members])
+        self.left = self.sampler.n_draws(plan.max_evals - 2, self.count, b)
+        least = self.sampler.least_evals(self.count, b)
+        self.unit = self.sampler.unit_draws(self.count, b)
+        self.first = max(self.sampler.n_draws(least, self.count, b), 2 * self.unit)
+        self.asked = 0
+        self.open = np.arange(len(members))
+        self.converged = np.zeros(len(members), dtype=bool)
+        self.may_ask_again = self._next_draws() < self.left
+
+    def _next_draws(self):
+        """Return how many draws to ask for: all that are left, as far as stopping and memory allow."""
+        if self.sampler.one_shot:
+            return self.left
+        per_draw = self.count * self.sampler.coalitions_per_draw(self.count)
+        most = max(ASK_BYTES // per_draw // self.unit * self.unit, self.first)
+        if self.block.plan.stopping is not None:
+            growth = int(self.asked * (GROWTH - 1)) // self.unit * self.unit
+            most = min(most, max(growth, self.unit) if self.asked else self.first)
+        return min(most, self.left)
+
+    def ask(self):
+        """Return the requests of the next design, and whether they are all different."""
+        n = self._next_draws()
+        self.asked, self.left = self.asked + n, self.left - n
+        self.design = self.sampler.ask(self.open, n)
+        r, p = len(self.open), self.block.game.n_players
+        coalitions = self.design.coalitions
+        coalitions = np.broadcast_to(coalitions, (r, *coalitions.shape[1:]))
+        self.size = coalitions.sum(axis=2)
+        self.inner = (self.size > 0) & (self.size < self.count)
+        local = np.nonzero(self.inner)[0]
+        flat = coalitions[self.inner]
+        if self.count < p:
+            wide = np.zeros((len(flat), p), dtype=bool)
+            np.put_along_axis(wide, self.players[self.open][local], flat, axis=1)
+            flat = wide
+        references = self.design.coalition_references
+        if references is not None:
+            references = np.broadcast_to(references, (r, *references.shape[1:]))[self.inner]
+        rows = self.block.rows[self.members[self.open]][local]
+        return Requests(rows, flat, references), self.design.distinct
+
+    def tell(self, values):
+        """Hand the values to sampler and solver, the known ones of both ends filled in."""
+        members = self.members[self.open]
+        everything = np.empty((*self.inner.shape, values.shape[1]))
+        everything[self.inner] = values
+        local, place = np.nonzero(self.size == self.count)
+        everything[local, place] = self.block.v_full[members[local]]
+        local, place = np.nonzero(self.size == 0)
+        references = self.design.coalition_references
+        if references is None:
+            everything[local, place] = self.block.v_empty[members[local]]
+        else:
+            rows = members[local][:, None]
+            everything[local, place] = self.block.empty[rows, references[local, place]].mean(axis=1)
+        self.sampler.tell(self.open, self.design, everything)
+        self.solver.update(self.open, self.design, everything)
+        self._close()
+
+    def _close(self):
+        """Leave the instances that are accurate enough, or all when the budget is spent."""
+        stopping = self.block.plan.stopping
+        if stopping is not None:
+            values, errors = self.solver.result()
+            if errors is not None:
+                done = stopping.done(values[self.open], errors[self.open])
+                self.converged[self.open[done]] = True
+                self.open = self.open[~done]
+        if self.left < self.unit and self.left < self.first:
+            self.open = self.open[:0]
+
+    def write(self, outcome):
+        """Write values and standard errors at the players that matter; the others get exactly 0."""
+        values, errors = self.solver.result()
+        rows = self.block.rows[self.members]
+        exact = errors is not None and self.design.exact
+        outcome.converged[rows] = self.converged | exact
+        outcome.values[rows[:, None], self.players] = values
+        outcome.standard_errors[rows] = np.nan if errors is None else 0.0
+        if errors is not None:
+            outcome.standard_errors[rows[:, None], self.players] = errors

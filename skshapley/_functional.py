@@ -1,0 +1,89 @@
+"""Shapley values of any cooperative game, no estimator needed."""
+
+from numbers import Integral
+
+from skshapley._engine import run
+from skshapley._plan import make_plan
+from skshapley._result import ShapleyResult
+from skshapley.rewards import FunctionGame
+
+
+def shapley_values(
+    reward,
+    *,
+    n_players,
+    sampler="auto",
+    solver="auto",
+    max_evals="auto",
+    stopping=None,
+    random_state=None,
+    n_jobs=None,
+):
+    """Shapley values of a cooperative game.
+
+    Parameters
+    ----------
+    reward : callable
+        From boolean coalitions ``(m, n_players)`` to their values, ``(m,)`` or ``(m, k)``.
+    n_players : int
+    sampler : str or Sampler, default="auto"
+        Which coalitions to look at: a name of `samplers.SAMPLERS` or an instance. "auto": all of them
+        where the budget covers them, else antithetic permutations.
+    solver : str or Solver, default="auto"
+        What to make of them: a name of `solvers.SOLVERS` or an instance. "auto": the one that belongs to
+        the sampler.
+    max_evals : int or "auto", default="auto"
+        Most coalitions to evaluate, the empty and the full one included.
+    stopping : StoppingRule or None, default=None
+        Stop earlier, when the standard errors are small enough.
+    random_state : None, int, Generator or RandomState, default=None
+    n_jobs : int or None, default=None
+        Workers for the evaluations, through joblib. The result is the same for any number.
+
+    Returns
+    -------
+    result : ShapleyResult
+        Fields ``values`` ``(p,)`` or ``(p, k)``, ``standard_errors`` (same shape, or None),
+        ``base_value`` v(empty), ``full_value`` v(all), ``n_evaluations`` and ``converged``.
+
+    Raises
+    ------
+    ValueError
+        For unknown names or a budget that is too small, before the reward is called.
+    TypeError
+        If sampler and solver do not fit.
+    ModelOutputError
+        If the reward returns another shape, NaN or infinity.
+
+    References
+    ----------
+    Shapley (1953), A value for n-person games, Contributions to the Theory of Games II.
+
+    Examples
+    --------
+    A glove game: player 0 has a left glove, players 1 and 2 a right one each.
+
+    >>> from skshapley import shapley_values
+    >>> result = shapley_values(lambda S: S[:, 0] & (S[:, 1] | S[:, 2]), n_players=3)
+    >>> result.values.round(4)
+    array([0.6667, 0.1667, 0.1667])
+    """
+    if not callable(reward):
+        raise TypeError(
+            f"shapley_values takes a callable from boolean coalitions (m, n_players) to values; got"
+            f" {reward!r}."
+        )
+    if isinstance(n_players, bool) or not isinstance(n_players, Integral) or n_players < 1:
+        raise ValueError(f"shapley_values needs n_players as a positive int; got {n_players!r}.")
+    plan = make_plan(
+        sampler=sampler,
+        solver=solver,
+        max_evals=max_evals,
+        stopping=stopping,
+        random_state=random_state,
+        n_players=int(n_players),
+        n_references=1,
+        owner="shapley_values",
+    )
+    game = FunctionGame(reward, int(n_players))
+    return ShapleyResult.from_outcome(run(game, plan, n_jobs=n_jobs), game.one_output)

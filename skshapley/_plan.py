@@ -1,0 +1,117 @@
+"""From names and "auto" to a sampler and a solver that fit together and a budget that is enough."""
+
+from skshapley._engine import Plan
+from skshapley._params import resolve
+from skshapley._random import entropy_from
+from skshapley.samplers import SAMPLERS, Antithetic, Exact, Sampler
+from skshapley.samplers._exact import MOST_PLAYERS
+from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver
+from skshapley.stopping import StoppingRule
+
+
+def make_plan(
+    *,
+    sampler,
+    solver,
+    max_evals,
+    stopping,
+    random_state,
+    n_players: int,
+    n_references: int,
+    owner: str,
+) -> Plan:
+    """Check the parameters of a run and return its plan.
+
+    Raises
+    ------
+    TypeError
+        If sampler and solver do not fit.
+    ValueError
+        For unknown names, or a budget that is less than the least design.
+    """
+    if stopping is not None:
+        if not isinstance(stopping, StoppingRule):
+            raise TypeError(
+                f"{owner} takes stopping as None or a stopping rule; got {stopping!r}. Try"
+                f" skshapley.stopping.StandardError(rtol=0.05)."
+            )
+        stopping.check()
+    budget = _budget(max_evals, stopping, n_players, n_references, owner)
+    solver = solver if solver == "auto" else _solver(solver, owner)
+    sampler = sampler if sampler == "auto" else _sampler(sampler, owner)
+
+    def components(count):
+        return _pair(sampler, solver, budget, count, n_references, owner)
+
+    chosen, solving = components(n_players)
+    if stopping is not None and not solving.has_standard_errors:
+        raise ValueError(
+            f"{owner} got stopping={stopping!r}, but {type(solving).__name__} has no standard errors"
+            f" to stop by; choose another solver or stopping=None."
+        )
+    if n_players > 1 and not chosen.n_draws(budget - 2, n_players, n_references):
+        least = chosen.least_evals(n_players, n_references) + 2
+        raise ValueError(
+            f"{owner} got max_evals={max_evals!r}, which is too small for {type(chosen).__name__} with"
+            f" {n_players} players: it needs at least {least} evaluations per instance."
+        )
+    return Plan(components, budget, stopping, entropy_from(random_state))
+
+
+def _budget(max_evals, stopping, n_players, n_references, owner):
+    if max_evals == "auto":
+        return auto_budget(n_players, n_references) * (16 if stopping is not None else 1)
+    if isinstance(max_evals, bool) or not hasattr(max_evals, "__index__") or max_evals < 1:
+        raise ValueError(
+            f'{owner} takes max_evals as "auto" or a positive int, the evaluations per instance; got'
+            f" {max_evals!r}."
+        )
+    return int(max_evals)
+
+
+def auto_budget(n_players: int, n_references: int) -> int:
+    """Return the evaluations per instance that ``max_evals="auto"`` stands for."""
+    return max(512, 6 * n_players)
+
+
+def _solver(solver, owner):
+    return resolve(solver, registry=SOLVERS, base=Solver, owner=owner, parameter="solver")
+
+
+def _sampler(sampler, owner):
+    return resolve(sampler, registry=SAMPLERS, base=Sampler, owner=owner, parameter="sampler")
+
+
+def _pair(sampler, solver, budget, n_players, n_references, owner):
+    """Return a fresh sampler and solver for games of `n_players` players, made to fit."""
+    if sampler == "auto":
+        if solver != "auto":
+            chosen = SAMPLERS[solver.default_sampler]()
+        elif n_players <= MOST_PLAYERS and 2**n_players <= budget:
+            chosen = Exact()
+        else:
+            chosen = Antithetic()
+    else:
+        chosen = _sampler(sampler, owner)
+    if solver == "auto":
+        return chosen, _default_solver(chosen)
+    if not issubclass(chosen.produces, solver.accepts):
+        fitting = [n for n, s in SAMPLERS.items() if issubclass(s.produces, solver.accepts)]
+        solving = [n for n, s in SOLVERS.items() if issubclass(chosen.produces, s.accepts)]
+        accepted = " or ".join(design.__name__ for design in solver.accepts)
+        raise TypeError(
+            f"{owner} cannot pair sampler {type(chosen).__name__}, which produces a"
+            f" {chosen.produces.__name__}, with solver {type(solver).__name__}, which accepts"
+            f" {accepted}: use a sampler of {fitting}, or a solver of {solving}."
+        )
+    return chosen, _solver(solver, owner)
+
+
+def _default_solver(sampler):
+    for design in sampler.produces.__mro__:
+        if design in DEFAULT_SOLVERS:
+            return SOLVERS[DEFAULT_SOLVERS[design]]()
+    raise TypeError(
+        f"{type(sampler).__name__} produces a {sampler.produces.__name__}, for which there is no"
+        f" default solver; name one of {sorted(SOLVERS)} or pass an instance."
+    )

@@ -1,0 +1,52 @@
+"""The only place that touches seeds: one entropy per run, one Generator per instance."""
+
+from collections.abc import Iterable
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+
+def entropy_from(random_state) -> int:
+    """Turn `random_state` into the entropy of one run.
+
+    Parameters
+    ----------
+    random_state : None, int, numpy.random.Generator or numpy.random.RandomState
+        None draws fresh entropy from the operating system; an int is its own entropy, so that two
+        runs agree; a generator is advanced, so that two runs with the same object differ.
+
+    Returns
+    -------
+    entropy : int
+    """
+    if random_state is None:
+        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+    if isinstance(random_state, Integral):
+        if random_state < 0:
+            raise ValueError(
+                f"random_state must be None, a non-negative int, a numpy Generator or RandomState;"
+                f" got {random_state!r}. Pass an int for reproducible results."
+            )
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    state = check_random_state(random_state)
+    high, low = state.randint(2**31, size=2).tolist()
+    return high << 31 | low
+
+
+def row_generators(entropy: int, rows: Iterable[int]) -> list[np.random.Generator]:
+    """Return one Generator per row index: the same for a row whoever else is explained.
+
+    Child ``i`` equals ``numpy.random.SeedSequence(entropy).spawn(i + 1)[i]``, without spawning the
+    children before it.
+    """
+    return [
+        np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(int(i),))) for i in rows
+    ]
+
+
+def generator(entropy: int, *key: int) -> np.random.Generator:
+    """Return the Generator of one purpose, apart from those of the rows (keys of two or more)."""
+    return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(0, *key)))

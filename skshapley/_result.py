@@ -1,0 +1,55 @@
+"""What `shapley_values` returns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class ShapleyResult:
+    """Shapley values of one cooperative game.
+
+    Attributes
+    ----------
+    values : ndarray of shape (p,) or (p, k)
+        In the units of the reward; 2-D where the reward has several outputs.
+    standard_errors : ndarray of the same shape, or None
+        None where the method, or so small a budget, has none.
+    base_value, full_value : float or ndarray of shape (k,)
+        v(empty) and v(all); values add up to their difference.
+    n_evaluations : int
+        Coalitions evaluated, both ends included.
+    converged : bool
+        Exact, or accurate enough for the stopping rule.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> result = shapley_values(lambda S: S.sum(axis=1) ** 2, n_players=2)
+    >>> result.values, result.n_evaluations, result.converged
+    (array([2., 2.]), 4, True)
+    """
+
+    values: np.ndarray
+    standard_errors: np.ndarray | None
+    base_value: float | np.ndarray
+    full_value: float | np.ndarray
+    n_evaluations: int
+    converged: bool
+
+    @classmethod
+    def from_outcome(cls, outcome, one_output):
+        """Return the result of the only instance of an outcome."""
+
+        def shaped(array):
+            return array[0, ..., 0] if one_output else array[0]
+
+        errors = shaped(outcome.standard_errors)
+        ends = shaped(outcome.v_empty), shaped(outcome.v_full)
+        return cls(
+            shaped(outcome.values),
+            None if np.isnan(errors).all() else errors,
+            *(float(end) if one_output else end for end in ends),
+            round(outcome.n_evaluations[0]),
+            bool(outcome.converged[0]),
+        )

@@ -1,0 +1,63 @@
+"""Any cooperative game given as a function of coalitions."""
+
+import numpy as np
+
+from skshapley.exceptions import ModelOutputError
+from skshapley.rewards._game import Game
+
+
+class FunctionGame(Game):
+    """A function from boolean coalitions ``(m, p)`` to values ``(m,)`` or ``(m, k)``; one instance.
+
+    The empty and the full coalition are evaluated here, once.
+
+    Parameters
+    ----------
+    function : callable
+    n_players : int
+
+    Raises
+    ------
+    ModelOutputError
+        If the function returns NaN or infinity, or another number of values than coalitions.
+    """
+
+    n_rows = 1
+
+    def __init__(self, function, n_players):
+        self.function, self.n_players = function, n_players
+        self.bytes_per_row = n_players
+        ends = np.zeros((2, n_players), dtype=bool)
+        ends[1] = True
+        values = np.asarray(function(ends), dtype=np.float64)
+        self.one_output = values.ndim == 1
+        self.n_outputs = 1 if values.ndim < 2 else values.shape[1]
+        self._ends = self._checked(values, 2)
+
+    def __call__(self, coalitions, rows, references=None):
+        """Return the values of coalitions, ``(r, m, k)``."""
+        r, m, p = coalitions.shape
+        values = np.asarray(self.function(coalitions.reshape(-1, p)), dtype=np.float64)
+        return self._checked(values, r * m).reshape(r, m, self.n_outputs)
+
+    def _checked(self, values, n):
+        shape = (n,) if self.one_output else (n, self.n_outputs)
+        if values.shape != shape:
+            raise ModelOutputError(
+                f"The reward returned values of shape {values.shape} for {n} coalitions, instead of"
+                f" {shape}; it must return one value (or one row of values) per coalition."
+            )
+        if not np.isfinite(values).all():
+            raise ModelOutputError(
+                f"The reward returned {(~np.isfinite(values)).sum()} values that are NaN or infinite"
+                f" for {n} coalitions; every coalition needs a finite value."
+            )
+        return values.reshape(n, -1)
+
+    def empty(self, rows):
+        """Return v(empty), ``(1, 1, k)``."""
+        return self._ends[None, :1]
+
+    def full(self, rows):
+        """Return v(all), ``(1, k)``."""
+        return self._ends[1:]

@@ -1,0 +1,66 @@
+"""The protocol that the engine evaluates: a reward at given instances."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+
+class Game(ABC):
+    """A reward bound to its instances: v(S) for r instances over p players with k outputs.
+
+    Pure and picklable; whatever is random was fixed beforehand.
+
+    Attributes
+    ----------
+    n_players, n_rows, n_outputs : int
+        p, the number of instances, k.
+    n_references : int
+        b, the number of background rows; 1 for a game that has none.
+    reference_weights : ndarray of shape (b,)
+        Their weights, with sum 1.
+    rows_per_value : int
+        Model rows that one evaluation costs.
+    bytes_per_row : int
+        Memory of one model row.
+    """
+
+    n_players: int
+    n_rows: int
+    n_outputs: int
+    n_references: int = 1
+    reference_weights: np.ndarray = np.ones(1)
+    rows_per_value: int = 1
+    bytes_per_row: int = 8
+
+    @abstractmethod
+    def __call__(self, coalitions, rows, references=None) -> np.ndarray:
+        """Return the values of coalitions.
+
+        Parameters
+        ----------
+        coalitions : ndarray of shape (r, m, p), bool
+        rows : ndarray of shape (r,), int
+            Which instance each line is about.
+        references : ndarray of shape (r, m, q), int, or None
+            Average over these q background rows; None for all of them, weighted.
+
+        Returns
+        -------
+        values : ndarray of shape (r, m, k)
+        """
+
+    @abstractmethod
+    def empty(self, rows) -> np.ndarray:
+        """Return v(empty) of the instances against each background row, ``(r, b, k)``."""
+
+    @abstractmethod
+    def full(self, rows) -> np.ndarray:
+        """Return v(all) of the instances, ``(r, k)``."""
+
+    def active(self, rows) -> np.ndarray:
+        """Return which players can matter, ``(r, p)`` bool; the others get 0 and cost nothing."""
+        return np.ones((len(rows), self.n_players), dtype=bool)
+
+    def take(self, rows) -> "Game":
+        """Return the game of some instances alone, to be sent to a worker."""
+        return self

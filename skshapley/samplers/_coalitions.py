@@ -1,0 +1,251 @@
+"""Samplers of coalitions: first a size, then a coalition uniform among those of that size.
+
+The law of the sizes s = 1..p-1 is uniform for leverage scores (Musco & Witter 2025: the leverage score of
+S is 1/C(p, s)), and proportional to 1/(s (p - s)) for the Shapley kernel (Lundberg & Lee 2017).
+"""
+
+from abc import abstractmethod
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from skshapley.designs import CoalitionDesign
+from skshapley.samplers._base import Sampler
+
+MOST_TRIES = 50
+
+
+class CoalitionSampler(Sampler):
+    """Base class of the samplers of coalitions; subclasses give the law of the sizes.
+
+    Parameters
+    ----------
+    paired : bool, default=True
+        Draw each coalition with its complement; the two are a unit.
+    replacement : bool, default=False
+        Whether a coalition may be drawn again. Without replacement, a size that the budget covers is
+        enumerated, and the whole budget is drawn at once; needs ``paired=True``.
+    """
+
+    produces = CoalitionDesign
+
+    def __init__(self, paired=True, replacement=False):
+        self.paired = paired
+        self.replacement = replacement
+
+    @abstractmethod
+    def size_law(self, n_players: int) -> np.ndarray:
+        """Return the probabilities of the sizes 1..p-1, shape ``(p - 1,)``, symmetric."""
+
+    @property
+    def one_shot(self):
+        """True without replacement: what was drawn cannot be drawn again."""
+        return not self.replacement
+
+    def n_draws(self, n_evals, n_players, n_references):
+        """Return how many coalitions `n_evals` evaluations buy; 0 if not even the least design."""
+        if n_evals < self.least_evals(n_players, n_references):
+            return 0
+        if not self.replacement:
+            n_evals = min(n_evals, 2**n_players - 2)
+        return n_evals // 2 * 2 if self.paired else n_evals
+
+    def least_evals(self, n_players, n_references):
+        """Return 2 (p - 1): fewer coalitions cannot tell p players apart."""
+        if not (self.paired or self.replacement):
+            raise ValueError(
+                f"{type(self).__name__} got paired=False with replacement=False: without"
+                f" replacement coalitions are drawn in pairs; set paired=True or replacement=True."
+            )
+        return 2 * (n_players - 1)
+
+    def unit_draws(self, n_players, n_references):
+        """Return 2 for pairs, else 1."""
+        return 2 if self.paired else 1
+
+    def start(self, n_players, rngs, reference_weights=None):
+        """Prepare a run."""
+        super().start(n_players, rngs, reference_weights)
+        self._law = np.concatenate([[0.0], self.size_law(n_players), [0.0]])
+        return self
+
+    def ask(self, rows, n):
+        """Return `n` coalitions for each of `rows`, pair after pair."""
+        p = self.n_players_
+        if self.replacement:
+            draws = [self._with_replacement(self.rngs_[row], n) for row in rows]
+            expected = n * self._law
+        else:
+            expected = 2 * _pairs_by_size(self._law, n // 2)
+            draws = [_full_rank(self._without_replacement, self.rngs_[row], n) for row in rows]
+        coalitions = np.stack(draws)
+        return CoalitionDesign(
+            coalitions,
+            expected_draws=expected[coalitions.sum(axis=2)],
+            unit=self.unit_draws(p, 1),
+            replacement=self.replacement,
+            distinct=not self.replacement,
+            exact=not self.replacement and n == 2**p - 2,
+        )
+
+    def _with_replacement(self, rng, n):
+        p = self.n_players_
+        sizes = rng.choice(p + 1, size=n // 2 if self.paired else n, p=self._law)
+        coalitions = _uniform_of_size(rng, sizes, p)
+        return _with_complements(coalitions) if self.paired else coalitions
+
+    def _without_replacement(self, rng, n):
+        """Draw n/2 different pairs; each size has its expected number up to random rounding."""
+        p = self.n_players_
+        half = _pairs_by_size(self._law, n // 2)[: p // 2 + 1].copy()
+        half[: (p + 1) // 2] *= 2  # a pair holds the sizes s and p - s: count it once
+        edges = np.floor(np.cumsum(half) + rng.random() * (1 - 1e-9) + 1e-9)
+        counts = np.diff(edges, prepend=0.0).astype(int)
+        pairs = [_distinct_of_size(rng, s, count, p) for s, count in enumerate(counts) if count]
+        coalitions = np.concatenate(pairs)
+        return _with_complements(coalitions[rng.permutation(len(coalitions))])
+
+
+def _with_complements(coalitions):
+    return np.stack([coalitions, ~coalitions], axis=1).reshape(-1, coalitions.shape[1])
+
+
+def _uniform_of_size(rng, sizes, p):
+    """Return one uniform coalition of each size, ``(len(sizes), p)``."""
+    order = rng.permuted(np.broadcast_to(np.arange(p), (len(sizes), p)), axis=1)
+    return order < sizes[:, None]
+
+
+def _pairs_by_size(law, n_pairs):
+    """Return the expected number of pairs for each size 0..p, both halves alike, with sum n_pairs.
+
+    min(c law(s), C(p, s)/2) with c such that the sum is right: a size whose coalitions are fewer than
+    its share is enumerated, and the rest of its share goes to the others.
+    """
+    p = len(law) - 1
+    room = np.array([comb(p, s) / 2 for s in range(p + 1)], dtype=float)
+    share, free, left = np.zeros(p + 1), law > 0, float(n_pairs)
+    while True:
+        share[free] = left * law[free] / law[free].sum()
+        over = free & (share > room)
+        if not over.any():
+            return share
+        share[over] = room[over]
+        free &= ~over
+        left = n_pairs - share[~free].sum()
+        if not free.any():
+            return share
+
+
+def _distinct_of_size(rng, size, count, p):
+    """Return `count` different coalitions of one size, uniform, no two complements of each other."""
+    halves = 2 * size == p
+    available = comb(p, size) // (2 if halves else 1)
+    if available <= max(64, 3 * count):
+        rest = range(1, p) if halves else range(p)  # a half is named by the side of player 0
+        chosen = np.array(list(combinations(rest, size - 1 if halves else size)), dtype=np.intp)
+        chosen = chosen[rng.permutation(available)[:count]]
+        coalitions = np.zeros((count, p), dtype=bool)
+        np.put_along_axis(coalitions, chosen, True, axis=1)
+        coalitions[:, 0] |= halves
+        return coalitions
+    found = np.empty((0, p), dtype=bool)
+    while len(found) < count:
+        more = _uniform_of_size(rng, np.full(count - len(found), size), p)
+        if halves:
+            more ^= ~more[:, :1]
+        found = np.concatenate([found, more])
+        packed = np.packbits(found, axis=1)
+        found = found[np.sort(np.unique(packed, axis=0, return_index=True)[1])]
+    return found
+
+
+def _full_rank(draw, rng, n):
+    """Draw until the coalitions tell all players apart, which only the smallest budgets ever miss.
+
+    Whether a design is kept depends on its coalitions alone, so no player is favoured.
+    """
+    coalitions = draw(rng, n)
+    p = coalitions.shape[1]
+    tries = 0
+    while n < 6 * p and tries < MOST_TRIES:
+        centred = coalitions - coalitions.mean(axis=1, keepdims=True)
+        if np.linalg.matrix_rank(centred) == p - 1:
+            break
+        coalitions, tries = draw(rng, n), tries + 1
+    return coalitions
+
+
+class Leverage(CoalitionSampler):
+    """Coalitions by leverage score: uniform size, then uniform among that size (Musco & Witter 2025).
+
+    Parameters
+    ----------
+    paired : bool, default=True
+        Draw each coalition with its complement; the two are a unit.
+    replacement : bool, default=False
+        Whether a coalition may be drawn again; without, small sizes are enumerated.
+
+    References
+    ----------
+    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score sampling, ICLR:
+    the leverage score of S is 1/C(p, s), section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import Leverage
+    >>> result = shapley_values(
+    ...     lambda S: S @ [1.0, 2.0, 4.0],
+    ...     n_players=3,
+    ...     sampler=Leverage(),
+    ...     max_evals=8,
+    ...     random_state=0,
+    ... )
+    >>> np.round(result.values, 9)
+    array([1., 2., 4.])
+    """
+
+    def size_law(self, n_players):
+        """Return 1/(p - 1) for every size."""
+        return np.full(n_players - 1, 1 / (n_players - 1))
+
+
+class Kernel(CoalitionSampler):
+    """Coalitions by the Shapley kernel: size law 1/(s (p - s)) (Lundberg & Lee 2017, Theorem 2).
+
+    Parameters
+    ----------
+    paired : bool, default=True
+        Draw each coalition with its complement; the two are a unit.
+    replacement : bool, default=False
+        Whether a coalition may be drawn again; without, small sizes are enumerated.
+
+    References
+    ----------
+    Lundberg & Lee (2017), A unified approach to interpreting model predictions, NeurIPS; Covert & Lee
+    (2021), Improving KernelSHAP, AISTATS (pairs).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import Kernel
+    >>> result = shapley_values(
+    ...     lambda S: S @ [1.0, 2.0, 4.0],
+    ...     n_players=3,
+    ...     sampler=Kernel(),
+    ...     max_evals=8,
+    ...     random_state=0,
+    ... )
+    >>> np.round(result.values, 9)
+    array([1., 2., 4.])
+    """
+
+    def size_law(self, n_players):
+        """Return 1/(s (p - s)), normalised."""
+        size = np.arange(1, n_players)
+        weight = 1 / (size * (n_players - size))
+        return weight / weight.sum()

@@ -1,0 +1,67 @@
+"""All coalitions: the exact Shapley values by enumeration."""
+
+from math import comb
+
+import numpy as np
+
+from skshapley.designs import LinearDesign
+from skshapley.samplers._base import Sampler
+
+MOST_PLAYERS = 20
+
+
+class Exact(Sampler):
+    """Every coalition once: exact values for 2^p - 2 evaluations, p at most 20.
+
+    References
+    ----------
+    Shapley (1953), A value for n-person games, Contributions to the Theory of Games II.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import Exact
+    >>> shapley_values(
+    ...     lambda S: S.all(axis=1) * 6.0, n_players=3, sampler=Exact(), max_evals=8
+    ... ).values
+    array([2., 2., 2.])
+    """
+
+    produces = LinearDesign
+    one_shot = True
+
+    def n_draws(self, n_evals, n_players, n_references):
+        """Return 2^p - 2, or 0 if the budget is less."""
+        n = self.least_evals(n_players, n_references)
+        return n if n_evals >= n else 0
+
+    def least_evals(self, n_players, n_references):
+        """Return 2^p - 2."""
+        if n_players > MOST_PLAYERS:
+            raise ValueError(
+                f"Exact enumerates 2^p coalitions of at most {MOST_PLAYERS} players; got"
+                f" {n_players}. Put features into groups, or choose a sampler such as"
+                f' "antithetic" or "leverage".'
+            )
+        return 2**n_players - 2
+
+    def ask(self, rows, n):
+        """Return the one design of all coalitions, for every instance."""
+        p = self.n_players_
+        coalitions = (np.arange(2**p)[:, None] >> np.arange(p)) & 1 == 1
+        return LinearDesign(
+            coalitions[None], weights=shapley_weights(coalitions), distinct=True, exact=True
+        )
+
+
+def shapley_weights(coalitions: np.ndarray) -> np.ndarray:
+    """Return ``(p, m)`` weights of all 2^p coalitions ``(m, p)``: values times weights is exact.
+
+    With s the size, v(S) enters player i by (s-1)!(p-s)!/p! if i is in S, else by -s!(p-s-1)!/p!.
+    """
+    p = coalitions.shape[1]
+    # (s-1)!(p-s)!/p! = 1/(s C(p, s)), and likewise with p - s for the players outside
+    joins = np.array([0.0] + [1 / (s * comb(p, s)) for s in range(1, p + 1)])
+    leaves = np.array([1 / ((p - s) * comb(p, s)) for s in range(p)] + [0.0])
+    sizes = coalitions.sum(axis=1)
+    return np.where(coalitions.T, joins[sizes], -leaves[sizes])

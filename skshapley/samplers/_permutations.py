@@ -1,0 +1,276 @@
+"""Permutation samplers: Monte Carlo, antithetic pairs, orthogonal blocks.
+
+Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23 (2022):
+section 3 (Monte Carlo, Eq 4), section 3.1 (antithetic), section 4.2, Algorithm 3 (orthogonal). In their
+notation d is the number of players. A walk along one permutation needs d - 1 evaluations, since the
+values of its ends are known.
+"""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from skshapley.designs import PermutationDesign
+from skshapley.samplers._base import Sampler
+
+REFERENCES = ("all", "stratified", "random")
+
+
+class PermutationSampler(Sampler):
+    """Base class of the samplers of permutations.
+
+    Subclasses say how many permutations make one independent unit and draw them.
+
+    Parameters
+    ----------
+    references : {"stratified", "all", "random"}, default="stratified"
+        Against which background rows each walk is evaluated. "all": the whole background, b model rows
+        an evaluation. "stratified": one row of its own for each unit, dealt so that all rows are used
+        equally often; the same model rows buy b times as many walks. "random": one row of its own for
+        each unit, drawn with the weights of the background. With a background of one row they agree.
+    """
+
+    produces = PermutationDesign
+
+    def __init__(self, references="stratified"):
+        self.references = references
+
+    @abstractmethod
+    def _draw(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """Return `n` permutations of one instance, ``(n, p)``; n is a multiple of the unit."""
+
+    def _unit(self, n_draws: int, n_references: int) -> int:
+        """Return the number of permutations in a unit when `n_draws` are asked for."""
+        return self.unit_draws(self.n_players_, n_references)
+
+    def _single(self, n_references: int) -> bool:
+        if self.references not in REFERENCES:
+            raise ValueError(
+                f"{type(self).__name__} got references={self.references!r}: choose one of"
+                f' "all", "stratified" or "random".'
+            )
+        return self.references != "all" and n_references > 1
+
+    def n_draws(self, n_evals, n_players, n_references):
+        """Return how many permutations `n_evals` evaluations buy; 0 if not even the least design."""
+        if n_evals < self.least_evals(n_players, n_references):
+            return 0
+        scale = n_references if self._single(n_references) else 1
+        unit = self._least_unit(n_players)
+        return n_evals * scale // (n_players - 1) // unit * unit
+
+    def least_evals(self, n_players, n_references):
+        """Return the cost of one unit, or of one on each background row of its own."""
+        self._single(n_references)  # refuses a wrong value before anything is evaluated
+        return self._least_unit(n_players) * (n_players - 1)
+
+    def _least_unit(self, n_players: int) -> int:
+        return self.unit_draws(n_players, 1)
+
+    def coalitions_per_draw(self, n_players):
+        """Return the number of coalitions on a walk, ends included."""
+        return n_players + 1
+
+    def start(self, n_players, rngs, reference_weights=None):
+        """Prepare a run; references are dealt from a stream apart, whatever the sizes of the asks."""
+        children = [rng.spawn(2) for rng in rngs]
+        super().start(n_players, [pair[0] for pair in children], reference_weights)
+        self._dealers = [
+            _Dealer(pair[1], self.reference_weights_, self.references) for pair in children
+        ]
+        return self
+
+    def ask(self, rows, n):
+        """Return `n` permutations for each of `rows`, in units."""
+        n_references = len(self.reference_weights_)
+        unit = self._unit(n, n_references)
+        n_units = n // unit
+        permutations = np.stack([self._draw(self.rngs_[row], n_units * unit) for row in rows])
+        if not self._single(n_references):
+            return PermutationDesign(permutations, unit)
+        references = np.stack([self._dealers[row].deal(n_units) for row in rows])
+        return PermutationDesign(
+            permutations,
+            unit,
+            references=np.repeat(references, unit, axis=1),
+            stratum_weights=self.reference_weights_ if self.references == "stratified" else None,
+        )
+
+
+class _Dealer:
+    """Deals background rows to the units of one instance, round after round of all of them."""
+
+    def __init__(self, rng, weights, references):
+        self._rng, self._weights, self._random = rng, weights, references == "random"
+        self._rest = np.empty(0, dtype=np.intp)
+
+    def deal(self, n: int) -> np.ndarray:
+        b = len(self._weights)
+        if self._random:
+            return self._rng.choice(b, size=n, p=self._weights)
+        rounds = max(0, -(-(n - len(self._rest)) // b))
+        decks = self._rng.permuted(np.tile(np.arange(b), (rounds, 1)), axis=1).ravel()
+        cards = np.concatenate([self._rest, decks])
+        self._rest = cards[n:]
+        return cards[:n]
+
+
+def _uniform(rng, n, p):
+    return rng.permuted(np.broadcast_to(np.arange(p), (n, p)), axis=1)
+
+
+def with_reverses(permutations: np.ndarray) -> np.ndarray:
+    """Interleave permutations ``(n, p)`` with their reverses: ``(2 n, p)``, pair after pair."""
+    pairs = np.stack([permutations, permutations[:, ::-1]], axis=1)
+    return pairs.reshape(-1, permutations.shape[1])
+
+
+class MonteCarlo(PermutationSampler):
+    """Independent uniform permutations (Mitchell et al. 2022, Eq 4).
+
+    Each permutation is a unit: p(permutation) = 1/p!.
+
+    Parameters
+    ----------
+    references : {"stratified", "all", "random"}, default="stratified"
+        Background rows of each walk; see the user guide on references.
+
+    References
+    ----------
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
+    JMLR 23, Eq 4; Castro, Gomez & Tejada (2009), Computers & Operations Research 36.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import MonteCarlo
+    >>> result = shapley_values(
+    ...     lambda S: S @ [1.0, 2.0],
+    ...     n_players=2,
+    ...     sampler=MonteCarlo(),
+    ...     max_evals=10,
+    ...     random_state=0,
+    ... )
+    >>> result.values
+    array([1., 2.])
+    """
+
+    def _draw(self, rng, n):
+        return _uniform(rng, n, self.n_players_)
+
+
+class Antithetic(PermutationSampler):
+    """Uniform permutations, each followed by its reverse (Mitchell et al. 2022, section 3.1).
+
+    A pair is a unit. Each permutation by itself is uniform. Games with interactions of at most two
+    players are exact with one pair.
+
+    Parameters
+    ----------
+    references : {"stratified", "all", "random"}, default="stratified"
+        Background rows of each pair; see the user guide on references.
+
+    References
+    ----------
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
+    JMLR 23, section 3.1.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import Antithetic
+    >>> result = shapley_values(
+    ...     lambda S: S[:, 0] * S[:, 1],
+    ...     n_players=2,
+    ...     sampler=Antithetic(),
+    ...     max_evals=10,
+    ...     random_state=0,
+    ... )
+    >>> result.values
+    array([0.5, 0.5])
+    """
+
+    def unit_draws(self, n_players, n_references):
+        """Return 2: a permutation and its reverse."""
+        return 2
+
+    def _draw(self, rng, n):
+        return with_reverses(_uniform(rng, n // 2, self.n_players_))
+
+
+class Orthogonal(PermutationSampler):
+    """Permutations from orthogonal directions and their antipodes (Mitchell et al. 2022, Algorithm 3).
+
+    Blocks of at most p - 1 directions, orthogonal to each other and uniform in the hyperplane of sum
+    zero, each sorted into a permutation, each with its reverse. A block is a unit, so a budget of a
+    single block has no standard errors. Where each unit has a background row of its own, its blocks
+    are as large as leaves two for every row.
+
+    Parameters
+    ----------
+    references : {"stratified", "all", "random"}, default="stratified"
+        Background rows of each block; see the user guide on references.
+
+    References
+    ----------
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
+    JMLR 23, section 4.2, Algorithm 3. The signs of the QR factors are fixed, without which a single
+    direction would not be uniform.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import Orthogonal
+    >>> result = shapley_values(
+    ...     lambda S: S[:, 0] * S[:, 1] * 6.0,
+    ...     n_players=3,
+    ...     sampler=Orthogonal(),
+    ...     max_evals=20,
+    ...     random_state=0,
+    ... )
+    >>> result.values
+    array([3., 3., 0.])
+    """
+
+    def unit_draws(self, n_players, n_references):
+        """Return the size of a full block, or of a pair where each unit has a row of its own."""
+        return 2 if self._single(n_references) else 2 * max(1, n_players - 1)
+
+    def _least_unit(self, n_players):
+        return 2
+
+    def _unit(self, n_draws, n_references):
+        pairs = n_draws // 2
+        dimension = max(1, self.n_players_ - 1)
+        if not self._single(n_references):
+            return 2 * (pairs // -(-pairs // dimension))
+        pairs_per_row = pairs // n_references
+        blocks_per_row = max(2, -(-pairs_per_row // dimension))
+        return 2 * max(1, pairs_per_row // blocks_per_row)
+
+    def ask(self, rows, n):
+        """Return `n` permutations for each of `rows`, in equal blocks (fewer if they do not divide)."""
+        self._block = self._unit(n, len(self.reference_weights_)) // 2
+        return super().ask(rows, n)
+
+    def _draw(self, rng, n):
+        p = self.n_players_
+        blocks = n // 2 // self._block
+        directions = orthogonal_directions(rng, blocks, self._block, p)
+        return with_reverses(np.argsort(directions.reshape(-1, p), axis=1, kind="stable"))
+
+
+def orthogonal_directions(rng, n_blocks: int, size: int, p: int) -> np.ndarray:
+    """Return blocks of orthogonal directions of sum zero, ``(n_blocks, size, p)``, each uniform.
+
+    Gaussian vectors beside the vector of ones are made orthogonal by QR; with the signs of the
+    diagonal of R the directions are Haar-distributed in the hyperplane.
+    """
+    if p == 1:
+        return np.zeros((n_blocks, size, 1))
+    frame = np.empty((n_blocks, p, size + 1))
+    frame[:, :, 0] = 1.0
+    frame[:, :, 1:] = rng.standard_normal((n_blocks, p, size))
+    q, r = np.linalg.qr(frame)
+    signs = np.sign(np.diagonal(r, axis1=1, axis2=2)[:, None, 1:])
+    return np.swapaxes(q[:, :, 1:] * signs, 1, 2)

@@ -1,0 +1,29 @@
+"""Solvers: what to make of what was seen."""
+
+from skshapley.designs import CoalitionDesign, LinearDesign, PermutationDesign
+from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._least_squares import LeastSquares
+from skshapley.solvers._linear import Linear
+from skshapley.solvers._permutation_mean import PermutationMean
+
+SOLVERS: dict[str, type[Solver]] = {
+    "permutation-mean": PermutationMean,
+    "least-squares": LeastSquares,
+    "linear": Linear,
+}
+
+DEFAULT_SOLVERS: dict[type, str] = {
+    PermutationDesign: "permutation-mean",
+    CoalitionDesign: "least-squares",
+    LinearDesign: "linear",
+}
+
+__all__ = [
+    "DEFAULT_SOLVERS",
+    "SOLVERS",
+    "Estimate",
+    "LeastSquares",
+    "Linear",
+    "PermutationMean",
+    "Solver",
+]

@@ -1,0 +1,47 @@
+"""Attributions that are fixed linear combinations of values: enumeration, graph-restricted values."""
+
+import numpy as np
+
+from skshapley.designs import LinearDesign
+from skshapley.solvers._base import Estimate, Solver
+
+
+class Linear(Solver):
+    """Weighted sums of the values of a fixed list of coalitions; exact designs have zero error.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.solvers import Linear
+    >>> result = shapley_values(
+    ...     lambda S: S.any(axis=1) * 1.0,
+    ...     n_players=2,
+    ...     sampler="exact",
+    ...     solver=Linear(),
+    ...     max_evals=4,
+    ... )
+    >>> result.values, result.standard_errors
+    (array([0.5, 0.5]), array([0., 0.]))
+    """
+
+    accepts = (LinearDesign,)
+    default_sampler = "exact"
+
+    def start(self, n_players, v_empty, v_full):
+        """Prepare a run."""
+        super().start(n_players, v_empty, v_full)
+        self._values = np.zeros((len(v_empty), n_players, v_empty.shape[1]))
+        self._exact = np.zeros(len(v_empty), dtype=bool)
+        return self
+
+    def update(self, rows, design, values):
+        """Apply the design's weights."""
+        # one product an instance: its result must not depend on who shares the block
+        self._values[rows] = np.stack([design.weights @ v for v in values])
+        self._exact[rows] = design.exact
+
+    def result(self):
+        """Return the attributions; standard errors are 0 where exact, else unknown (None)."""
+        if not self._exact.all():
+            return Estimate(self._values, None)
+        return Estimate(self._values, np.zeros_like(self._values))

@@ -1,0 +1,169 @@
+"""The mean of marginal contributions over walks, with standard errors over independent units.
+
+Mitchell, Cooper, Frank & Holmes (2022), JMLR 23, Eq 4: phi_i is the mean over permutations of
+v(players up to and with i) - v(players before i). Means and squares are merged batch by batch
+(Chan, Golub & LeVeque 1983, the block form of Welford's recursion).
+"""
+
+import numpy as np
+
+from skshapley.designs import PermutationDesign
+from skshapley.solvers._base import Estimate, Solver
+
+
+class PermutationMean(Solver):
+    """Mean marginal contribution over permutations.
+
+    Standard errors come from the spread of the units of the design (pairs, blocks), within each
+    background row where units keep to one row. An instance with a single unit has none (NaN); with a
+    single unit on each of several background rows, the spread between rows counts as error, which
+    makes the standard error too large rather than too small.
+
+    Where references are drawn at random, their chance value of v(empty) is corrected by regression
+    on the units' sums, whose mean is known, so that attributions add up exactly.
+
+    References
+    ----------
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
+    JMLR 23, Eq 4.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.solvers import PermutationMean
+    >>> result = shapley_values(
+    ...     lambda S: S @ [1.0, 2.0, 4.0],
+    ...     n_players=3,
+    ...     sampler="monte-carlo",
+    ...     solver=PermutationMean(),
+    ...     max_evals=20,
+    ...     random_state=0,
+    ... )
+    >>> result.values
+    array([1., 2., 4.])
+    """
+
+    accepts = (PermutationDesign,)
+    default_sampler = "antithetic"
+
+    def start(self, n_players, v_empty, v_full):
+        """Prepare a run."""
+        super().start(n_players, v_empty, v_full)
+        self._moments = None
+        return self
+
+    def update(self, rows, design, values):
+        """Add the units of a design."""
+        units = self._unit_means(design, values)
+        r, n_units, p, k = units.shape
+        if design.stratum_weights is None:
+            weights, strata = np.ones(1), np.zeros((r, n_units), dtype=np.intp)
+        else:
+            weights, strata = design.stratum_weights, design.references[:, :: design.unit]
+        if self._moments is None:
+            self._weights = weights
+            self._drifting = design.references is not None and design.stratum_weights is None
+            self._moments = _Moments((len(self.v_empty_), len(weights)), (p, k), self._drifting)
+        self._moments.add(rows, strata, units, design.unit)
+
+    def _unit_means(self, design, values):
+        r, n, p = design.permutations.shape
+        steps = np.diff(values.reshape(r, n, p + 1, -1), axis=2)
+        contributions = np.empty_like(steps)
+        np.put_along_axis(contributions, design.permutations[..., None], steps, axis=2)
+        units = contributions.reshape(r, n // design.unit, design.unit, p, -1)
+        if design.weights is None:
+            return units.mean(axis=2)
+        weights = design.weights.reshape(r, -1, design.unit, 1, 1)
+        return (units * weights).sum(axis=2) / weights.sum(axis=2)
+
+    def result(self):
+        """Return the mean over references of the means within, and standard errors over units."""
+        m = self._moments
+        values = (self._weights[:, None, None] * m.mean).sum(axis=1)
+        squares, spent = m.squares, 1
+        if self._drifting:
+            slope, squares = m.regress_on_total()
+            drift = (self.v_full_ - self.v_empty_) - values.sum(axis=1)
+            values = values + slope * drift[:, None]
+            spent = 2
+        return Estimate(values, np.sqrt(self._variance(squares, spent)))
+
+    def _variance(self, squares, spent):
+        """Return the variance of the mean, ``(r, p, k)``, NaN where units are too few."""
+        units, size = self._moments.units[..., None, None], self._moments.size[..., None, None]
+        weights = self._weights[:, None, None]
+        replicated = units > spent
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = np.where(replicated, squares / (units - spent), 0.0)
+            # strata with one unit borrow the mean spread of the others, which are a random choice
+            known = replicated.sum(axis=1, keepdims=True)
+            spread = np.where(replicated, spread, spread.sum(axis=1, keepdims=True) / known)
+            within = (weights**2 * spread / size).sum(axis=1)
+        return np.where(known[:, 0] > 0, within, self._between())
+
+    def _between(self):
+        """Return the variance as if the strata themselves had been drawn at random (too large)."""
+        mean, n = self._moments.mean, len(self._weights)
+        if n == 1:
+            return np.full((mean.shape[0], *mean.shape[2:]), np.nan)
+        weights = self._weights[:, None, None]
+        centre = (weights * mean).sum(axis=1, keepdims=True)
+        return (weights**2 * (mean - centre) ** 2).sum(axis=1) * n / (n - 1)
+
+
+class _Moments:
+    """Counts, means and summed squares of units, by instance and stratum: ``(r, b, p, k)``.
+
+    The variance of a unit is taken to fall with its size (the permutations in it), which weighs
+    units of unequal size.
+    """
+
+    def __init__(self, groups, shape, with_total):
+        self.units = np.zeros(groups, dtype=np.intp)
+        self.size = np.zeros(groups)
+        self.mean = np.zeros(groups + shape)
+        self.squares = np.zeros(groups + shape)
+        self.products = np.zeros(groups + shape) if with_total else None
+
+    def add(self, rows, strata, units, unit_size):
+        """Merge units ``(r, u, p, k)`` of the strata ``(r, u)`` into the instances `rows`."""
+        r, b = len(rows), self.units.shape[1]
+        group = (np.arange(r)[:, None] * b + strata).ravel()
+        flat = units.reshape(-1, *units.shape[2:])
+        count = np.bincount(group, minlength=r * b)
+        counts = np.maximum(count, 1)[:, None, None]
+        mean = _sum_by(group, flat, r * b) / counts
+        deviation = flat - mean[group]
+        squares = unit_size * _sum_by(group, deviation**2, r * b)
+        shape = (r, b, *units.shape[2:])
+        old, new = self.size[rows][..., None, None], (unit_size * count).reshape(r, b, 1, 1)
+        total = np.maximum(old + new, 1e-300)
+        shift = np.where(new > 0, mean.reshape(shape) - self.mean[rows], 0.0)
+        self.mean[rows] += shift * new / total
+        self.squares[rows] += squares.reshape(shape) + shift**2 * old * new / total
+        if self.products is not None:
+            sums = deviation.sum(axis=1, keepdims=True)
+            products = unit_size * _sum_by(group, deviation * sums, r * b)
+            self.products[rows] += products.reshape(shape) + (
+                shift * shift.sum(axis=2, keepdims=True) * old * new / total
+            )
+        self.units[rows] += count.reshape(r, b)
+        self.size[rows] += unit_size * count.reshape(r, b)
+
+    def regress_on_total(self):
+        """Return the slopes ``(r, p, k)`` on the units' sums and the squares that remain.
+
+        The slopes have sum 1, and are 0 for a player whose contribution never varies.
+        """
+        total = self.products.sum(axis=2, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = np.where(total > 0, self.products / total, 0.0)
+        rest = np.maximum(self.squares - slope * self.products, 0.0)
+        return slope[:, 0], rest
+
+
+def _sum_by(group, flat, n):
+    out = np.zeros((n, *flat.shape[1:]))
+    np.add.at(out, group, flat)
+    return out
