@@ -28,10 +28,10 @@ PACKAGE = ROOT / "skshapley"
 # What may import what: a module imports from its own layer and from those above it in this list.
 # A name stands for a module or a whole subpackage.
 LAYERS = (
-    {"_random", "_params"},
-    {"designs", "explanation"},
+    {"_random", "_params", "exceptions"},
+    {"designs", "explanation", "_result"},
     {"rewards", "samplers", "solvers", "stopping"},
-    {"_evaluate", "_engine"},
+    {"_evaluate", "_engine", "_plan"},
     {"_explainer", "_functional", "_valuation", "trees"},
     {"plots", "testing", "diagnostics", "datasets", "bounds"},
     {"__init__"},
