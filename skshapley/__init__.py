@@ -1,7 +1,9 @@
 """Shapley values for any fitted estimator, the scikit-learn way."""
 
+from skshapley._explainer import ShapleyExplainer
 from skshapley._functional import shapley_values
+from skshapley.explanation import Explanation
 
 __version__ = "0.1.0"
 
-__all__ = ["shapley_values"]
+__all__ = ["Explanation", "ShapleyExplainer", "shapley_values"]

@@ -160,6 +160,8 @@ class _Block:
         rows = self.rows
         outcome.v_empty[rows], outcome.v_full[rows] = self.v_empty, self.v_full
         active = self.game.active(rows)
+        if self.plan.components(self.game.n_players)[0].needs_all_players:
+            active = np.ones_like(active)
         counts = active.sum(axis=1)
         cohorts = []
         for count in np.unique(counts):

@@ -11,7 +11,7 @@ from skshapley.rewards import FunctionGame
 def shapley_values(
     reward,
     *,
-    n_players,
+    n_players=None,
     sampler="auto",
     solver="auto",
     max_evals="auto",
@@ -25,7 +25,8 @@ def shapley_values(
     ----------
     reward : callable
         From boolean coalitions ``(m, n_players)`` to their values, ``(m,)`` or ``(m, k)``.
-    n_players : int
+    n_players : int, optional
+        Where not given, the reward's attribute ``n_players``.
     sampler : str or Sampler, default="auto"
         Which coalitions to look at: a name of `samplers.SAMPLERS` or an instance. "auto": all of them
         where the budget covers them, else antithetic permutations.
@@ -73,8 +74,13 @@ def shapley_values(
             f"shapley_values takes a callable from boolean coalitions (m, n_players) to values; got"
             f" {reward!r}."
         )
+    if n_players is None:
+        n_players = getattr(reward, "n_players", None)
     if isinstance(n_players, bool) or not isinstance(n_players, Integral) or n_players < 1:
-        raise ValueError(f"shapley_values needs n_players as a positive int; got {n_players!r}.")
+        raise ValueError(
+            f"shapley_values needs n_players as a positive int; got {n_players!r}."
+            f" Pass n_players=, or a reward that has it as an attribute."
+        )
     plan = make_plan(
         sampler=sampler,
         solver=solver,

@@ -2,5 +2,22 @@
 
 from skshapley.rewards._function import FunctionGame
 from skshapley.rewards._game import Game
+from skshapley.rewards._players import Players
+from skshapley.rewards._response import Response
+from skshapley.rewards._reward import BaselineReward, InterventionalReward, Reward
 
-__all__ = ["FunctionGame", "Game"]
+REWARDS: dict[str, type[Reward]] = {
+    "interventional": InterventionalReward,
+    "baseline": BaselineReward,
+}
+
+__all__ = [
+    "REWARDS",
+    "BaselineReward",
+    "FunctionGame",
+    "Game",
+    "InterventionalReward",
+    "Players",
+    "Response",
+    "Reward",
+]

@@ -21,10 +21,14 @@ class Sampler(BaseEstimator, ABC):
     one_shot : bool
         True where the design for a budget is not the beginning of the design for a larger one: such a
         sampler is asked once.
+    needs_all_players : bool
+        True where players have a place (in a graph), so that none may be left out, not even one that
+        cannot matter.
     """
 
     produces: type
     one_shot: bool = False
+    needs_all_players: bool = False
 
     @abstractmethod
     def n_draws(self, n_evals: int, n_players: int, n_references: int) -> int:

@@ -1,0 +1,337 @@
+"""ShapleyExplainer: fit / explain / transform, the public face of the engine."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skshapley._engine import Interrupted, Plan, run
+from skshapley._inputs import as_pandas, check_columns, column_names, is_frame, take_rows
+from skshapley._params import resolve
+from skshapley._plan import make_plan
+from skshapley._progress import progress
+from skshapley._random import entropy_from, generator
+from skshapley.exceptions import PartialExplanationError
+from skshapley.explanation import Explanation
+from skshapley.rewards import REWARDS, Players, Response, Reward
+
+
+class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
+    """Explain the predictions of a fitted model by Shapley values, with standard errors.
+
+    Parameters
+    ----------
+    estimator : fitted estimator, or callable
+        The model; it is never fitted here. Wrap it in `sklearn.frozen.FrozenEstimator` where the
+        explainer is cloned (GridSearchCV, a cached Pipeline). A callable takes a table ``(n, d)`` and
+        returns ``(n,)`` or ``(n, k)``.
+    reward : str or Reward, default="interventional"
+        What a coalition is worth. "interventional": the mean response when absent features take the
+        values of background rows. "baseline": when they take the background's means and modes.
+    response_method : str or callable, default="auto"
+        "predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples",
+        "log_odds" (an XGBoost classifier's margin, else the logit of the probability), or a function
+        of (estimator, X). "auto": probabilities, else decision values, of a classifier; scores of an
+        outlier detector; predictions of the rest.
+    output : None, "predicted" or label, default=None
+        None: the positive class of two, else all outputs at once. A class label or the position of an
+        output: that one. "predicted": of each instance the class predicted for it.
+    sampler : str or Sampler, default="auto"
+        Which coalitions to look at: a name of `skshapley.samplers.SAMPLERS` or an instance. "auto": all
+        of them where the budget covers them, else antithetic permutations, each pair against a
+        background row of its own.
+    solver : str or Solver, default="auto"
+        What to make of them: a name of `skshapley.solvers.SOLVERS` or an instance.
+    groups : dict, default=None
+        ``{"name": [columns, ...]}``: each group is one player, the other columns are their own.
+    max_evals : int or "auto", default="auto"
+        Most evaluations per instance. One evaluation is the value of one coalition over the whole
+        background, hence as many model rows as the background has.
+    stopping : StoppingRule, default=None
+        Stop each instance when its standard errors are small enough, e.g.
+        ``StandardError(rtol=0.05)``.
+    max_background : int, default=None
+        Draw so many rows of a larger background, without replacement.
+    n_jobs : int, default=None
+        Workers, through joblib. The result is the same for any number and any backend.
+    random_state : None, int, Generator or RandomState, default=None
+    verbose : int, default=0
+        Shows progress where positive.
+
+    Attributes
+    ----------
+    reward_ : Reward
+        The reward, fitted to the background.
+    players_ : Players
+        Names of the players and the columns of each.
+    background_ : array or frame of shape (b, d)
+    background_weights_ : ndarray of shape (b,)
+        With sum 1.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (d,)
+        Where the background has names.
+
+    See Also
+    --------
+    shapley_values : Shapley values of any cooperative game.
+
+    References
+    ----------
+    Shapley (1953), A value for n-person games. Strumbelj & Kononenko (2014), Explaining prediction
+    models and individual predictions with feature contributions, Knowledge and Information Systems 41.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skshapley import ShapleyExplainer
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=1000).fit(X, y)
+    >>> explanation = ShapleyExplainer(model).fit(X[::10]).explain(X[:2])
+    >>> explanation.output(0).to_frame().round(2)
+       sepal length (cm)  sepal width (cm)  petal length (cm)  petal width (cm)
+    0               0.05              0.05               0.44              0.15
+    1               0.06             -0.00               0.46              0.16
+    """
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        reward="interventional",
+        response_method="auto",
+        output=None,
+        sampler="auto",
+        solver="auto",
+        groups=None,
+        max_evals="auto",
+        stopping=None,
+        max_background=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.reward = reward
+        self.response_method = response_method
+        self.output = output
+        self.sampler = sampler
+        self.solver = solver
+        self.groups = groups
+        self.max_evals = max_evals
+        self.stopping = stopping
+        self.max_background = max_background
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Take the background.
+
+        Parameters
+        ----------
+        X : array or frame of shape (b, d)
+            The background rows, in the container and with the columns that the model was fitted on.
+        y : ignored
+        sample_weight : array of shape (b,), optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        ValueError, TypeError
+            For wrong parameters, an empty background or wrong weights, before the model is called.
+        """
+        name = type(self).__name__
+        reward = resolve(self.reward, registry=REWARDS, base=Reward, owner=name, parameter="reward")
+        response = Response(self.estimator, self.response_method, self.output, owner=name)
+        X = self._table(X, reset=True)
+        weights = _weights(sample_weight, len(X), name)
+        self.players_ = Players.from_groups(self.groups, column_names(X), name)
+        self.background_, self.background_weights_ = self._sampled(X, weights)
+        self._plan(1)
+        self.reward_ = reward.fit(
+            response, self.background_, self.background_weights_, self.players_
+        )
+        return self
+
+    def explain(self, X) -> Explanation:
+        """Explain the predictions for the rows of X.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+            In the background's container, with its columns in its order.
+
+        Returns
+        -------
+        explanation : Explanation
+
+        Raises
+        ------
+        ValueError, TypeError
+            For other columns, dtypes or containers, before the model is called.
+        ModelOutputError
+            If the model returns NaN, or another shape.
+        PartialExplanationError
+            If an error or an interruption comes after some instances were finished; it carries their
+            explanation.
+        """
+        check_is_fitted(self, "reward_")
+        X = self._table(X, reset=False)
+        plan = self._plan(self.reward_.n_references_)
+        game = self.reward_.game(X)
+        try:
+            with progress(len(X), self.verbose) as report:
+                outcome = run(game, plan, n_jobs=self.n_jobs, progress=report)
+        except Interrupted as error:
+            done = len(error.outcome.values)
+            partial = self._explanation(error.outcome, take_rows(X, slice(0, done)), plan)
+            raise PartialExplanationError(
+                f"Explaining stopped by {type(error.__cause__).__name__} after {done} of {len(X)}"
+                f" instances; the finished ones are in this error's .explanation.",
+                partial,
+            ) from error.__cause__
+        return self._explanation(outcome, X, plan)
+
+    def transform(self, X):
+        """Return the attributions of X as a table, for pipelines.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+
+        Returns
+        -------
+        attributions : ndarray of shape (r, p), or (r, p k) with the outputs of a player side by side
+        """
+        values = self.explain(X).values
+        return np.array(values.reshape(len(values), -1))
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the columns of `transform`: players, or player_output.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        check_is_fitted(self, "reward_")
+        outputs = self.reward_.response_.output_names
+        names = self.players_.names
+        if outputs is not None:
+            names = [f"{name}_{output}" for name in names for output in outputs]
+        return np.array(names, dtype=object)
+
+    def _table(self, X, reset):
+        """Return X checked, in its own container."""
+        if is_frame(X):
+            if not len(X):
+                raise ValueError(
+                    f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required"
+                    f" by {type(self).__name__}."
+                )
+            if len(set(X.columns)) < X.shape[1]:
+                raise ValueError(
+                    f"{type(self).__name__} needs columns of different names; got"
+                    f" {list(X.columns)}."
+                )
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        else:
+            X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
+        return X if reset else check_columns(X, self.background_, type(self).__name__)
+
+    def _sampled(self, X, weights):
+        """Return the background's rows of positive weight, at most max_background, and weights."""
+        limit = self.max_background
+        if limit is not None and (not isinstance(limit, Integral) or limit < 1):
+            raise ValueError(
+                f"{type(self).__name__} takes max_background as None or a positive int; got {limit!r}."
+            )
+        rows = np.flatnonzero(weights)
+        if limit is not None and len(rows) > limit:
+            rng = generator(entropy_from(self.random_state), 1)
+            rows = np.sort(rng.choice(rows, size=limit, replace=False))
+        X = X.copy() if len(rows) == len(weights) and hasattr(X, "copy") else take_rows(X, rows)
+        return X, weights[rows] / weights[rows].sum()
+
+    def _plan(self, n_references) -> Plan:
+        return make_plan(
+            sampler=self.sampler,
+            solver=self.solver,
+            max_evals=self.max_evals,
+            stopping=self.stopping,
+            random_state=self.random_state,
+            n_players=self.players_.n_players,
+            n_references=n_references,
+            owner=type(self).__name__,
+        )
+
+    def _explanation(self, outcome, X, plan):
+        response = self.reward_.response_
+        flat = response.output_names is None
+
+        def shaped(array):
+            return array[..., 0] if flat else array
+
+        sampler, solver = plan.components(self.players_.n_players)
+        errors = shaped(outcome.standard_errors)
+        settings = {
+            "model": repr(self.estimator),
+            "response_method": str(response.method),
+            "output": self.output,
+            "reward": repr(self.reward_),
+            "sampler": repr(sampler),
+            "solver": repr(solver),
+            "max_evals": plan.max_evals,
+            "n_background": len(self.background_),
+            "random_state": repr(self.random_state),
+        }
+        names = response.output_names
+        return Explanation(
+            values=shaped(outcome.values),
+            standard_errors=None if np.isnan(errors).all() else errors,
+            base_values=shaped(outcome.v_empty),
+            predictions=shaped(outcome.v_full),
+            data=self.players_.table(as_pandas(X)),
+            feature_names=self.players_.names,
+            output_names=None if flat else np.array(names, dtype=object),
+            n_evaluations=outcome.n_evaluations,
+            n_model_rows=outcome.n_model_rows,
+            converged=outcome.converged,
+            settings=settings,
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _weights(sample_weight, n, owner):
+    """Return weights with sum 1, or refuse them."""
+    if sample_weight is None:
+        return np.full(n, 1 / n)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n,):
+        raise ValueError(
+            f"{owner} needs one sample_weight per background row, shape ({n},); got shape"
+            f" {weights.shape}."
+        )
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+        raise ValueError(
+            f"{owner} needs finite sample_weight >= 0 with a positive sum; got"
+            f" {weights[~np.isfinite(weights) | (weights < 0)][:3].tolist() or weights.sum()}."
+        )
+    return weights / weights.sum()

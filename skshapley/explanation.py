@@ -1,0 +1,268 @@
+"""The frozen record of an explanation: attributions, how sure they are, and what they cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+
+import numpy as np
+import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Attributions of r instances over p players, with their standard errors and costs.
+
+    A model with one output gives 2-D attributions ``(r, p)``; several outputs give ``(r, p, k)``. For
+    each instance and output, ``base_values + values.sum(axis=1) == predictions``.
+
+    Attributes
+    ----------
+    values : ndarray of shape (r, p) or (r, p, k)
+        Attributions in the units of the model's response.
+    standard_errors : ndarray of the same shape, or None
+        None where the method has none; NaN where an instance has too few units for one.
+    base_values : ndarray of shape (r,) or (r, k)
+        v(empty): the mean response over the background.
+    predictions : ndarray of shape (r,) or (r, k)
+        v(all): the response at the instance.
+    data : DataFrame of shape (r, p)
+        The instances, one column per player; a group shows its columns' values as text.
+    feature_names : ndarray of shape (p,), str
+        Names of the players.
+    output_names : ndarray of shape (k,), or None
+        Names of the outputs, e.g. class labels; None for a single output.
+    n_evaluations : ndarray of shape (r,)
+        Evaluations per instance, v(empty) and v(all) included. One evaluation is v on one coalition
+        over the whole background; a walk against one of b background rows counts 1/b each step.
+    n_model_rows : ndarray of shape (r,), int
+        Rows given to the model per instance, without v(empty), which is shared by all.
+    converged : ndarray of shape (r,), bool
+        Exact, or accurate enough for the stopping rule.
+    settings : dict
+        How it was computed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(np.zeros((1, 2)))
+    >>> explanation = explainer.explain(np.array([[1.0, 1.0], [2.0, 0.0]]))
+    >>> explanation.values
+    array([[1., 2.],
+           [2., 0.]])
+    >>> explanation[[1]].to_frame()
+        x0   x1
+    1  2.0  0.0
+    """
+
+    values: np.ndarray
+    standard_errors: np.ndarray | None
+    base_values: np.ndarray
+    predictions: np.ndarray
+    data: pd.DataFrame
+    feature_names: np.ndarray
+    output_names: np.ndarray | None
+    n_evaluations: np.ndarray
+    n_model_rows: np.ndarray
+    converged: np.ndarray
+    settings: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        for name in _BY_ROW:
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    @property
+    def index(self) -> pd.Index:
+        """The index of the instances, as they were given."""
+        return self.data.index
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, rows) -> "Explanation":
+        """Return some instances: an int (one instance, still 2-D), slice, positions or a mask."""
+        if isinstance(rows, (int, np.integer)):
+            if not -len(self) <= rows < len(self):
+                raise IndexError(f"Explanation has {len(self)} instances; got row {rows}.")
+            rows = [rows]
+        elif not isinstance(rows, slice):
+            rows = np.asarray(rows)
+            if rows.dtype.kind not in "biu" and rows.size:
+                raise TypeError(
+                    f"Explanation takes rows as an int, slice, positions or a boolean mask; got"
+                    f" {rows!r}. Outputs are chosen with .output(name)."
+                )
+            rows = rows.astype(bool if rows.dtype == bool else np.intp)
+        parts = {name: getattr(self, name) for name in _BY_ROW}
+        chosen = {name: None if part is None else part[rows] for name, part in parts.items()}
+        return replace(self, data=self.data.iloc[rows], **chosen)
+
+    def output(self, name) -> "Explanation":
+        """Return the explanation of one output of several.
+
+        Parameters
+        ----------
+        name : label
+            One of `output_names`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such output.
+        """
+        if self.output_names is None:
+            raise ValueError(f"Explanation has a single output; .output({name!r}) chooses nothing.")
+        found = np.flatnonzero([label == name for label in self.output_names])
+        if not len(found):
+            raise ValueError(
+                f"Explanation has no output {name!r}: choose one of {self.output_names.tolist()}."
+            )
+        parts = {part: getattr(self, part) for part in _BY_OUTPUT}
+        chosen = {key: None if part is None else part[..., found[0]] for key, part in parts.items()}
+        settings = {**self.settings, "output": name}
+        return replace(self, output_names=None, settings=settings, **chosen)
+
+    def to_frame(self, kind="wide") -> pd.DataFrame:
+        """Return the attributions as a DataFrame.
+
+        Parameters
+        ----------
+        kind : {"wide", "long"}, default="wide"
+            "wide": a row per instance, a column per player (per output and player where there are
+            several outputs). "long": a row per instance, output and player, with columns
+            ``row, [output,] feature, data, value, standard_error``.
+        """
+        if kind == "wide":
+            return self._wide(self.values)
+        if kind != "long":
+            raise ValueError(f'Explanation.to_frame takes kind as "wide" or "long"; got {kind!r}.')
+        r, p = self.values.shape[:2]
+        outputs = [None] if self.output_names is None else list(self.output_names)
+        k = len(outputs)
+        errors = np.full(self.values.shape, np.nan)
+        errors = errors if self.standard_errors is None else self.standard_errors
+        columns = {
+            "row": np.repeat(self.index.to_numpy(), p * k),
+            "output": np.tile(np.repeat(np.array(outputs, dtype=object), p), r),
+            "feature": np.tile(self.feature_names, r * k),
+            "data": np.tile(self.data.to_numpy(dtype=object)[:, None], (1, k, 1)).ravel(),
+            "value": _by_output(self.values),
+            "standard_error": _by_output(errors),
+        }
+        if self.output_names is None:
+            del columns["output"]
+        return pd.DataFrame(columns)
+
+    def _wide(self, values):
+        if self.output_names is None:
+            return pd.DataFrame(values, index=self.index, columns=self.feature_names)
+        columns = pd.MultiIndex.from_product(
+            [self.output_names, self.feature_names], names=["output", "feature"]
+        )
+        flat = np.swapaxes(values, 1, 2).reshape(len(values), -1)
+        return pd.DataFrame(flat, index=self.index, columns=columns)
+
+    def importance(self) -> pd.DataFrame:
+        """Return the mean absolute attribution of each player, largest first.
+
+        Returns
+        -------
+        importance : DataFrame
+            Index: player (and output, where there are several); columns ``importance`` and
+            ``standard_error``, which tells how much another sample of instances would change the
+            mean (NaN for a single instance).
+        """
+        size = np.abs(self.values)
+        n = len(size)
+        mean = size.mean(axis=0)
+        error = size.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(mean.shape, np.nan)
+        if self.output_names is None:
+            index = pd.Index(self.feature_names, name="feature")
+        else:
+            index = pd.MultiIndex.from_product(
+                [self.output_names, self.feature_names], names=["output", "feature"]
+            )
+            mean, error = mean.T, error.T
+        columns = {"importance": mean.ravel(), "standard_error": error.ravel()}
+        frame = pd.DataFrame(columns, index=index)
+        return frame.sort_values("importance", ascending=False, kind="stable")
+
+    def to_shap(self):
+        """Return a `shap.Explanation` with the same numbers, for shap's own plots."""
+        import shap
+
+        return shap.Explanation(
+            values=np.array(self.values),
+            base_values=np.array(self.base_values),
+            data=self.data.to_numpy(),
+            display_data=self.data.to_numpy(),
+            feature_names=[str(name) for name in self.feature_names],
+            output_names=None
+            if self.output_names is None
+            else [str(name) for name in self.output_names],
+        )
+
+    @staticmethod
+    def merge(explanations: Sequence["Explanation"]) -> "Explanation":
+        """Return the instances of several explanations of one model as one explanation.
+
+        Raises
+        ------
+        ValueError
+            If they are none, or their players or outputs differ.
+        """
+        explanations = list(explanations)
+        if not explanations:
+            raise ValueError("Explanation.merge needs at least one explanation; got none.")
+        first = explanations[0]
+        for other in explanations[1:]:
+            for name in ("feature_names", "output_names"):
+                ours, theirs = getattr(first, name), getattr(other, name)
+                if not np.array_equal(ours, theirs):
+                    raise ValueError(
+                        f"Explanation.merge needs the same {name}: got {ours} and {theirs}."
+                    )
+        parts = {n: [getattr(e, n) for e in explanations] for n in _BY_ROW}
+        if any(part is None for part in parts["standard_errors"]):
+            parts["standard_errors"] = [
+                np.full(e.values.shape, np.nan) if e.standard_errors is None else e.standard_errors
+                for e in explanations
+            ]
+        merged = {name: np.concatenate(part) for name, part in parts.items()}
+        if np.isnan(merged["standard_errors"]).all():
+            merged["standard_errors"] = None
+        return replace(first, data=pd.concat([e.data for e in explanations]), **merged)
+
+    def __repr__(self):
+        shape = f"{len(self)} instances, {len(self.feature_names)} features"
+        outputs = "" if self.output_names is None else f", {len(self.output_names)} outputs"
+        how = ", ".join(
+            f"{key}={self.settings[key]}" for key in ("sampler", "solver") if key in self.settings
+        )
+        return f"<Explanation: {shape}{outputs}; {how or 'method unknown'}>"
+
+    def _repr_html_(self):
+        """Return a table of the most important players, names escaped."""
+        head = escape(repr(self)[1:-1])
+        frame = self.importance().head(10).reset_index()
+        body = "".join(
+            "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in line) + "</tr>"
+            for line in frame.itertuples(index=False)
+        )
+        titles = "".join(f"<th>{escape(title)}</th>" for title in frame.columns)
+        return f"<p>{head}</p><table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
+
+
+_BY_OUTPUT = ("values", "standard_errors", "base_values", "predictions")
+_BY_ROW = (*_BY_OUTPUT, "n_evaluations", "n_model_rows", "converged")
+
+
+def _by_output(array):
+    """Return the numbers ordered by instance, output, player."""
+    return (array if array.ndim == 2 else np.swapaxes(array, 1, 2)).ravel()
+
+
+def _cell(value):
+    return f"{value:.4g}" if isinstance(value, float) else escape(str(value))

@@ -1,0 +1,112 @@
+"""Players: features, or groups of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Players:
+    """Which player each column belongs to.
+
+    Attributes
+    ----------
+    names : ndarray of shape (p,), object
+    column_player : ndarray of shape (d,), int
+        The player of each column.
+    """
+
+    names: np.ndarray
+    column_player: np.ndarray
+
+    @property
+    def n_players(self):
+        """Number of players p."""
+        return len(self.names)
+
+    @classmethod
+    def from_groups(cls, groups, columns, owner) -> "Players":
+        """Return the players that `groups` make of the columns; the rest are their own players.
+
+        Players are ordered by their first column.
+
+        Parameters
+        ----------
+        groups : mapping of name to list of columns, or None
+            Columns by name, or by position.
+        columns : list
+            Names of the columns.
+        owner : str
+            Whose parameter it is, for errors.
+
+        Raises
+        ------
+        ValueError
+            For a column that does not exist or is in two groups, or an empty group.
+        """
+        owners, labels = np.arange(len(columns)), list(columns)
+        taken: dict[int, object] = {}
+        for name, members in _checked(groups, owner).items():
+            positions = [_position(column, columns, name, owner) for column in members]
+            for position in positions:
+                if position in taken:
+                    raise ValueError(
+                        f"{owner} got column {columns[position]!r} in group {name!r} and in group"
+                        f" {taken[position]!r}; a column belongs to one group at most, once."
+                    )
+                taken[position] = name
+            owners[positions] = min(positions)
+            labels[min(positions)] = name
+        kept, column_player = np.unique(owners, return_inverse=True)
+        names = np.array([str(labels[position]) for position in kept], dtype=object)
+        if len(set(names)) < len(names):
+            raise ValueError(
+                f"{owner} needs player names that differ; got {names.tolist()}. Rename a group or a"
+                f" column."
+            )
+        return cls(names, column_player)
+
+    def table(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the instances with one column per player; a group shows its values as text."""
+        columns = {}
+        for player, name in enumerate(self.names):
+            members = np.flatnonzero(self.column_player == player)
+            if len(members) == 1:
+                columns[name] = frame.iloc[:, members[0]]
+            else:
+                columns[name] = _as_text(frame.iloc[:, members])
+        return pd.DataFrame(columns, index=frame.index)
+
+
+def _checked(groups, owner):
+    if groups is None:
+        return {}
+    if not hasattr(groups, "items") or not all(
+        isinstance(members, (list, tuple, np.ndarray, pd.Index)) and len(members)
+        for members in groups.values()
+    ):
+        raise ValueError(
+            f"{owner} takes groups as None or {{name: [columns, ...]}} with at least one column each;"
+            f" got {groups!r}."
+        )
+    return groups
+
+
+def _position(column, columns, group, owner):
+    if column in columns:
+        return columns.index(column)
+    if isinstance(column, (int, np.integer)) and 0 <= column < len(columns):
+        return int(column)
+    raise ValueError(
+        f"{owner} got an unknown column {column!r} in group {group!r}: choose among {columns}."
+    )
+
+
+def _as_text(frame, most=3):
+    parts = [
+        frame.iloc[:, i].map(lambda value, name=name: f"{name}={value}")
+        for i, name in enumerate(frame.columns[:most])
+    ]
+    more = ", ..." if frame.shape[1] > most else ""
+    return [", ".join(cells) + more for cells in zip(*parts, strict=True)]

@@ -1,0 +1,241 @@
+"""Rewards on a background: the interventional one, and a single plug-in row."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+
+from skshapley._inputs import as_pandas, check_columns, is_frame, take_rows
+from skshapley.rewards._game import Game
+from skshapley.rewards._players import Players
+from skshapley.rewards._response import Response
+from skshapley.rewards._rows import CHUNK_ROWS, RowPool, row_pool
+
+
+class Reward(BaseEstimator, ABC):
+    """Base class of rewards: what a coalition of features of an instance is worth.
+
+    A reward holds parameters only. `fit` takes the background, `game` binds it to instances.
+
+    Attributes
+    ----------
+    n_references_ : int
+        Number b of background rows that the game will have.
+    response_ : Response
+        The model's response that it evaluates.
+    """
+
+    n_references_: int
+    response_: Response
+
+    @abstractmethod
+    def fit(self, response: Response, background, weights, players: Players) -> "Reward":
+        """Take the background.
+
+        Parameters
+        ----------
+        response : Response
+        background : array or frame of shape (b, d)
+        weights : ndarray of shape (b,)
+            With sum 1.
+        players : Players
+        """
+
+    @abstractmethod
+    def game(self, X) -> Game:
+        """Return the game of the instances X, ``(r, d)``."""
+
+
+class InterventionalReward(Reward):
+    """Mean response when absent players take the values of background rows.
+
+    v(S) = sum_b w_b f(x_S, background_b outside S). With one background row it is the contrastive
+    game of Grah & Thouvenot (2020), f(z(x*, r, S)).
+
+    References
+    ----------
+    Janzing, Minorics & Bloebaum (2020), Feature relevance quantification in explainable AI: a causal
+    problem, AISTATS. Strumbelj & Kononenko (2014), Knowledge and Information Systems 41.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.rewards import InterventionalReward
+    >>> explainer = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1], reward=InterventionalReward())
+    >>> explainer.fit(np.array([[0.0, 0.0], [0.0, 2.0]])).explain(np.array([[1.0, 1.0]])).values
+    array([[1., 0.]])
+    """
+
+    def fit(self, response, background, weights, players):
+        """Take the background and evaluate the model on it once: v(empty) against each row."""
+        self.response_, self.background_ = response, background
+        self.weights_, self.players_ = weights, players
+        parts = [response.probe(take_rows(background, slice(0, CHUNK_ROWS)))]
+        for start in range(CHUNK_ROWS, len(background), CHUNK_ROWS):
+            chunk = take_rows(background, slice(start, start + CHUNK_ROWS))
+            parts.append(response(chunk, where=f" on background rows from {start}"))
+        self.empty_ = np.concatenate(parts)
+        return self
+
+    @property
+    def n_references_(self):
+        """Number of background rows, b."""
+        return len(self.weights_)
+
+    def game(self, X):
+        """Return the game of the instances X; the model is called on them once."""
+        full = np.concatenate(
+            [
+                self.response_(
+                    take_rows(X, slice(i, i + CHUNK_ROWS)), where=f" on instances from {i}"
+                )
+                for i in range(0, len(X), CHUNK_ROWS)
+            ]
+        )
+        pool = row_pool(X, self.background_, self.players_.column_player)
+        return InterventionalGame(self, pool, full, np.arange(len(X)))
+
+
+class BaselineReward(InterventionalReward):
+    """Response when absent players take the values of one plug-in row.
+
+    Parameters
+    ----------
+    baseline : None, or a table or sequence of one row, default=None
+        None: the weighted mean of each numeric column of the background, the mode of the others.
+
+    References
+    ----------
+    Sundararajan & Najmi (2020), The many Shapley values for model explanation, ICML.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> explainer = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1], reward="baseline")
+    >>> explainer.fit(np.array([[0.0, 0.0], [0.0, 2.0]])).explain(np.array([[1.0, 1.0]])).values
+    array([[1., 0.]])
+    """
+
+    def __init__(self, baseline=None):
+        self.baseline = baseline
+
+    def fit(self, response, background, weights, players):
+        """Make the baseline of the background, or take the given one."""
+        row = (
+            _typical_row(background, weights) if self.baseline is None else self._given(background)
+        )
+        return super().fit(response, row, np.ones(1), players)
+
+    def _given(self, background):
+        row = self.baseline
+        if not is_frame(row):
+            row = np.atleast_2d(np.asarray(row))
+            if isinstance(background, pd.DataFrame) and row.shape[1] == background.shape[1]:
+                row = pd.DataFrame(row, columns=background.columns).infer_objects()
+        if len(row) != 1 or row.shape[1] != background.shape[1]:
+            raise ValueError(
+                f"BaselineReward needs a baseline of one row with {background.shape[1]} columns; got"
+                f" shape {row.shape}."
+            )
+        return check_columns(row, background, "BaselineReward")
+
+
+def _typical_row(background, weights):
+    """Return the weighted mean of numeric columns and the weighted mode of the others, one row."""
+    frame = as_pandas(background)
+    row = {}
+    for name in frame.columns:
+        column = frame[name]
+        if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+            known = column.notna().to_numpy()
+            value = np.nan
+            if known.any():
+                value = np.average(column[known].to_numpy(np.float64), weights=weights[known])
+            row[name] = pd.Series([value])
+        else:
+            totals = pd.Series(weights).groupby(column.array, observed=True).sum()
+            chosen = column.iloc[:1] if totals.empty else column[column == totals.idxmax()].iloc[:1]
+            row[name] = chosen.reset_index(drop=True)
+    typical = pd.DataFrame(row)
+    if isinstance(background, pd.DataFrame):
+        return typical
+    if is_frame(background):
+        import narwhals as nw
+
+        native = nw.from_native(background, eager_only=True)
+        plain = {name: typical[name].tolist() for name in typical}
+        return nw.from_dict(plain, backend=native.implementation).to_native()
+    return typical.to_numpy()
+
+
+class InterventionalGame(Game):
+    """The interventional reward at given instances."""
+
+    def __init__(self, reward: InterventionalReward, pool: RowPool, full, labels):
+        self._response, self._pool = reward.response_, pool
+        self._empty, self._full, self._labels = reward.empty_, full, labels
+        self._reward = reward
+        self._winners = full.argmax(axis=1)
+        self.n_players, self.n_rows = reward.players_.n_players, len(full)
+        self.n_outputs = reward.response_.n_outputs
+        self.n_references = self.rows_per_value = len(reward.weights_)
+        self.reference_weights = reward.weights_
+        self.bytes_per_row = pool.bytes_per_row
+
+    def __call__(self, coalitions, rows, references=None):
+        """Return the mean response over the background, or over the references, ``(r, m, k)``."""
+        r, m, p = coalitions.shape
+        flat, repeated = coalitions.reshape(-1, p), np.repeat(rows, m)
+        if references is None:
+            weights = self.reference_weights
+            named = np.broadcast_to(np.arange(self.n_references), (r * m, self.n_references))
+        else:
+            named = references.reshape(r * m, -1)
+            weights = np.full(named.shape[1], 1 / named.shape[1])
+        outputs = self._outputs(flat, repeated, named)
+        if named.shape[1] == 1:
+            return outputs.reshape(r, m, -1)
+        # contiguous along the mean, so that its rounding is the same in every batch
+        weighted = np.ascontiguousarray(np.swapaxes(outputs, 1, 2)) * weights
+        return weighted.sum(axis=-1).reshape(r, m, -1)
+
+    def _outputs(self, coalitions, rows, references):
+        """Return the response of each hybrid row, ``(n, q, k)``, in calls of bounded size."""
+        n, q = references.shape
+        step = max(1, CHUNK_ROWS // n)
+        parts = []
+        for start in range(0, q, step):
+            chunk = references[:, start : start + step]
+            hybrid = self._pool.hybrid(coalitions, rows, chunk)
+            where = (
+                f" on hybrid rows of instances {self._labels[rows[0]]} to {self._labels[rows[-1]]}"
+            )
+            raw = self._response(hybrid, where=where).reshape(n, chunk.shape[1], -1)
+            parts.append(self._response.choose(raw, self._winners[rows][:, None]))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def empty(self, rows):
+        """Return the response on each background row, ``(r, b, k)``."""
+        table = np.broadcast_to(self._empty, (len(rows), *self._empty.shape))
+        return self._response.choose(table, self._winners[rows][:, None])
+
+    def full(self, rows):
+        """Return the response at the instances, ``(r, k)``."""
+        return self._response.choose(self._full[rows], self._winners[rows])
+
+    def active(self, rows):
+        """Return the players of which some column differs from some background row."""
+        differs = self._pool.take(rows).differs()
+        active = np.zeros((len(rows), self.n_players), dtype=bool)
+        for column, player in enumerate(self._pool.column_player):
+            active[:, player] |= differs[:, column]
+        return active
+
+    def take(self, rows):
+        """Return the game of some instances."""
+        return InterventionalGame(
+            self._reward, self._pool.take(rows), self._full[rows], self._labels[rows]
+        )
