@@ -1,0 +1,152 @@
+"""Games of many instances against a background, and many runs of one game at once."""
+
+from functools import partial
+
+import numpy as np
+
+from skshapley._engine import run
+from skshapley._plan import make_plan
+from skshapley.rewards import Game
+from skshapley.testing.games import brute_force
+
+
+class HybridGame(Game):
+    """A function of rows: present players have the instance's entries, absent ones a reference's.
+
+    The plainest reward that has several instances and references; everything is a numpy array.
+
+    Parameters
+    ----------
+    function : callable
+        From rows ``(n, p)`` to values ``(n,)`` or ``(n, k)``.
+    X : array-like of shape (r, p)
+        The instances.
+    background : array-like of shape (b, p)
+        The references.
+    weights : array-like of shape (b,), optional
+        Weights of the references, with sum 1; equal where not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley.testing import HybridGame
+    >>> game = HybridGame(lambda Z: Z[:, 0] * Z[:, 1], [[1.0, 1.0]], [[0.0, 0.0], [3.0, 1.0]])
+    >>> game(np.array([[[True, False]]]), np.array([0]))
+    array([[[0.5]]])
+    >>> game(np.array([[[True, False]]]), np.array([0]), np.array([[[1]]]))
+    array([[[1.]]])
+    >>> game.shapley_values[:, :, 0]
+    array([[-0.75,  0.25]])
+    """
+
+    def __init__(self, function, X, background, weights=None):
+        self.function = function
+        self.X = np.asarray(X, dtype=np.float64)
+        self.background = np.asarray(background, dtype=np.float64)
+        self.n_rows, self.n_players = self.X.shape
+        self.n_references = self.rows_per_value = len(self.background)
+        equal = np.full(self.n_references, 1 / self.n_references)
+        self.reference_weights = equal if weights is None else np.asarray(weights, dtype=np.float64)
+        self.bytes_per_row = 8 * self.n_players
+        self._empty = self._values(self.background)
+        self.n_outputs = self._empty.shape[1]
+
+    def __call__(self, coalitions, rows, references=None):
+        """Return the values, ``(r, m, k)``."""
+        r, m, p = coalitions.shape
+        if references is None:
+            weights = self.reference_weights
+            references = np.broadcast_to(np.arange(self.n_references), (r, m, self.n_references))
+        else:
+            weights = np.full(references.shape[2], 1 / references.shape[2])
+        present = coalitions[:, :, None, :]
+        hybrid = np.where(present, self.X[rows][:, None, None, :], self.background[references])
+        values = self._values(hybrid.reshape(-1, p)).reshape(*references.shape, -1)
+        return (values * weights[:, None]).sum(axis=2)
+
+    def _values(self, rows):
+        return np.asarray(self.function(rows), dtype=np.float64).reshape(len(rows), -1)
+
+    def empty(self, rows):
+        """Return v(empty) against each reference, ``(r, b, k)``."""
+        return np.broadcast_to(self._empty, (len(rows), *self._empty.shape))
+
+    def full(self, rows):
+        """Return v(all), ``(r, k)``."""
+        return self._values(self.X[rows])
+
+    def active(self, rows):
+        """Return where an instance differs from any reference, ``(r, p)`` bool."""
+        return (self.X[rows][:, None, :] != self.background).any(axis=1)
+
+    def take(self, rows):
+        """Return the game of some instances."""
+        return HybridGame(self.function, self.X[rows], self.background, self.reference_weights)
+
+    @property
+    def shapley_values(self):
+        """By `brute_force`, ``(r, p, k)``."""
+
+        def worth(coalitions, row):
+            return self(coalitions[None], np.array([row]))[0]
+
+        return np.array(
+            [brute_force(partial(worth, row=row), self.n_players) for row in range(self.n_rows)]
+        )
+
+
+def as_instances(game, n=1) -> HybridGame:
+    """Return a cooperative game as `n` instances of one game, against a single reference."""
+    return HybridGame(_OfRows(game), np.ones((n, game.n_players)), np.zeros((1, game.n_players)))
+
+
+class _OfRows:
+    """A game as a function of rows of zeros and ones; picklable, for workers."""
+
+    def __init__(self, game):
+        self.game = game
+
+    def __call__(self, rows):
+        return self.game(rows > 0.5)
+
+
+def explain_game(
+    game, *, sampler, solver="auto", max_evals, random_state=0, stopping=None, n_jobs=None
+):
+    """Run a sampler and a solver on every instance of a `Game`.
+
+    Parameters
+    ----------
+    game : Game
+    sampler : str or Sampler
+    solver : str or Solver, default="auto"
+    max_evals : int
+        Per instance.
+    random_state, stopping, n_jobs
+        As in `skshapley.shapley_values`.
+
+    Returns
+    -------
+    outcome : Outcome
+        ``values`` and ``standard_errors`` of shape ``(r, p, k)``, ``v_empty`` and ``v_full`` of
+        shape ``(r, k)``, ``n_evaluations``, ``n_model_rows`` and ``converged`` of shape ``(r,)``.
+
+    Examples
+    --------
+    >>> from skshapley.testing import HybridGame, explain_game
+    >>> game = HybridGame(lambda Z: Z[:, 0] - Z[:, 1], [[1.0, 1.0], [2.0, 5.0]], [[0.0, 0.0]])
+    >>> explain_game(game, sampler="antithetic", max_evals=4).values[:, :, 0]
+    array([[ 1., -1.],
+           [ 2., -5.]])
+    """
+    plan = make_plan(
+        sampler=sampler,
+        solver=solver,
+        max_evals=max_evals,
+        stopping=stopping,
+        random_state=random_state,
+        n_players=game.n_players,
+        n_references=game.n_references,
+        owner="explain_game",
+    )
+    return run(game, plan, n_jobs=n_jobs)

@@ -1,0 +1,501 @@
+"""Cooperative games whose Shapley values are known from theory.
+
+Every game maps boolean coalitions ``(m, p)`` to values ``(m,)`` or ``(m, k)``. The value of a
+coalition does not depend on those that it is asked with: to the last bit, unless stated.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from math import comb
+
+import numpy as np
+
+
+def brute_force(reward: Callable, n_players: int) -> np.ndarray:
+    """Shapley values by their definition, over all 2^p coalitions.
+
+    phi_i = sum over S without i of |S|! (p - |S| - 1)!/p! (v(S with i) - v(S)).
+
+    Parameters
+    ----------
+    reward : callable
+        From boolean coalitions ``(m, p)`` to values ``(m,)`` or ``(m, k)``.
+    n_players : int
+        p, at most about 20.
+
+    Returns
+    -------
+    values : ndarray of shape (p,) or (p, k)
+        In the units of the reward.
+
+    References
+    ----------
+    Shapley (1953), A value for n-person games, Contributions to the Theory of Games II, Eq 12.
+
+    Examples
+    --------
+    >>> from skshapley.testing import brute_force
+    >>> brute_force(lambda coalitions: coalitions.any(axis=1), 4)
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+    masks = np.arange(2**n_players)
+    coalitions = (masks[:, None] >> np.arange(n_players)) & 1 == 1
+    worth = np.asarray(reward(coalitions), dtype=np.float64)
+    weight = np.array([1 / (n_players * comb(n_players - 1, s)) for s in range(n_players)])
+    values = []
+    for player in range(n_players):
+        without = masks[~coalitions[:, player]]
+        joins = worth[without + 2**player] - worth[without]
+        values.append(np.tensordot(weight[coalitions[without].sum(axis=1)], joins, axes=1))
+    return np.array(values)
+
+
+class CooperativeGame(ABC):
+    """Base class of games with known Shapley values.
+
+    Attributes
+    ----------
+    n_players : int
+        p.
+    shapley_values : ndarray of shape (p,) or (p, k)
+        In the units of the game.
+
+    Examples
+    --------
+    >>> from skshapley.testing import AdditiveGame, CooperativeGame
+    >>> isinstance(AdditiveGame([1.0, 2.0]), CooperativeGame)
+    True
+    """
+
+    n_players: int
+
+    @abstractmethod
+    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
+        """Return the values of boolean coalitions ``(m, p)``."""
+
+    @property
+    @abstractmethod
+    def shapley_values(self) -> np.ndarray:
+        """The Shapley values, ``(p,)`` or ``(p, k)``."""
+
+
+class AdditiveGame(CooperativeGame):
+    """Each player brings a fixed amount: v(S) = constant + sum of the weights in S.
+
+    Parameters
+    ----------
+    weights : array-like of shape (p,)
+        The Shapley values themselves.
+    constant : float, default=0.0
+        v(empty).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley.testing import AdditiveGame
+    >>> game = AdditiveGame([1.0, 2.0, 4.0])
+    >>> game(np.array([[True, False, True]])), game.shapley_values
+    (array([5.]), array([1., 2., 4.]))
+    """
+
+    def __init__(self, weights, constant=0.0):
+        self.weights = np.asarray(weights, dtype=np.float64)
+        self.constant = constant
+        self.n_players = len(self.weights)
+
+    def __call__(self, coalitions):
+        """Return the sums of the weights."""
+        return self.constant + np.where(coalitions, self.weights, 0.0).sum(axis=1)
+
+    @property
+    def shapley_values(self):
+        """The weights."""
+        return self.weights.copy()
+
+
+class SizeGame(CooperativeGame):
+    """Only the number of players counts: v(S) = worths[|S|]. All players are alike.
+
+    Parameters
+    ----------
+    worths : array-like of shape (p + 1,)
+        Worth of a coalition of each size, from 0.
+
+    Examples
+    --------
+    >>> from skshapley.testing import SizeGame
+    >>> SizeGame([0.0, 1.0, 1.0, 6.0]).shapley_values
+    array([2., 2., 2.])
+    """
+
+    def __init__(self, worths):
+        self.worths = np.asarray(worths, dtype=np.float64)
+        self.n_players = len(self.worths) - 1
+
+    def __call__(self, coalitions):
+        """Return the worths of the sizes."""
+        return self.worths[coalitions.sum(axis=1)]
+
+    @property
+    def shapley_values(self):
+        """Equal shares."""
+        return np.full(self.n_players, (self.worths[-1] - self.worths[0]) / self.n_players)
+
+
+class GloveGame(CooperativeGame):
+    """A pair of gloves is worth 1: v(S) = min(left gloves, right gloves) in S.
+
+    The first `n_left` players hold a left glove each, the others a right one.
+
+    Parameters
+    ----------
+    n_left, n_right : int
+
+    References
+    ----------
+    Shapley & Shubik (1969), Pure competition, coalitional power, and fair division, International
+    Economic Review 10.
+
+    Examples
+    --------
+    >>> from skshapley.testing import GloveGame
+    >>> GloveGame(1, 2).shapley_values.round(4)
+    array([0.6667, 0.1667, 0.1667])
+    """
+
+    def __init__(self, n_left, n_right):
+        self.n_left, self.n_right = n_left, n_right
+        self.n_players = n_left + n_right
+
+    def __call__(self, coalitions):
+        """Return the number of pairs."""
+        left, right = np.split(coalitions, [self.n_left], axis=1)
+        return np.minimum(left.sum(axis=1), right.sum(axis=1)).astype(np.float64)
+
+    @property
+    def shapley_values(self):
+        """The probability that a player finds a surplus of the other hand when entering."""
+        return np.array(
+            [_chance_of_surplus(self.n_left - 1, self.n_right)] * self.n_left
+            + [_chance_of_surplus(self.n_right - 1, self.n_left)] * self.n_right
+        )
+
+
+def _chance_of_surplus(same, other):
+    n = same + other
+    return sum(
+        comb(same, a) * comb(other, b) / comb(n, a + b) / (n + 1)
+        for a in range(same + 1)
+        for b in range(a + 1, other + 1)
+    )
+
+
+class AirportGame(CooperativeGame):
+    """The longest runway needed: v(S) = the largest cost in S.
+
+    Parameters
+    ----------
+    costs : array-like of shape (p,)
+        At least 0.
+
+    References
+    ----------
+    Littlechild & Owen (1973), A simple expression for the Shapley value in a special case,
+    Management Science 20: each stretch of the runway is shared equally by all who need it.
+
+    Examples
+    --------
+    >>> from skshapley.testing import AirportGame
+    >>> AirportGame([3.0, 6.0, 12.0]).shapley_values
+    array([1. , 2.5, 8.5])
+    """
+
+    def __init__(self, costs):
+        self.costs = np.asarray(costs, dtype=np.float64)
+        self.n_players = len(self.costs)
+
+    def __call__(self, coalitions):
+        """Return the largest cost in each coalition."""
+        return np.where(coalitions, self.costs, 0.0).max(axis=1)
+
+    @property
+    def shapley_values(self):
+        """The sum of a player's shares of all stretches."""
+        order = np.argsort(self.costs)
+        stretches = np.diff(self.costs[order], prepend=0.0)
+        values = np.empty(self.n_players)
+        values[order] = np.cumsum(stretches / np.arange(self.n_players, 0, -1))
+        return values
+
+
+class WeightedVotingGame(CooperativeGame):
+    """A motion passes with enough votes: v(S) = 1 where the votes in S reach the quota, else 0.
+
+    Parameters
+    ----------
+    votes : array-like of shape (p,), int
+        Positive.
+    quota : int
+        Positive.
+
+    References
+    ----------
+    Mann & Shapley (1962), Values of large games VI: evaluating the electoral college exactly, RAND
+    RM-3158: coalitions are counted by size and votes.
+
+    Examples
+    --------
+    >>> from skshapley.testing import WeightedVotingGame
+    >>> WeightedVotingGame([50, 49, 1], quota=51).shapley_values.round(4)
+    array([0.6667, 0.1667, 0.1667])
+    """
+
+    def __init__(self, votes, quota):
+        self.votes = np.asarray(votes, dtype=np.int64)
+        self.quota = quota
+        self.n_players = len(self.votes)
+
+    def __call__(self, coalitions):
+        """Return 1 where the quota is reached."""
+        return (np.where(coalitions, self.votes, 0).sum(axis=1) >= self.quota).astype(np.float64)
+
+    @cached_property
+    def shapley_values(self):
+        """The probability that a player is the one who turns the vote."""
+        return np.array([self._pivots(player) for player in range(self.n_players)])
+
+    def _pivots(self, player):
+        p, quota = self.n_players, self.quota
+        # counts[s, w]: coalitions of s other players that have w votes, w < quota
+        counts = np.zeros((p, quota))
+        counts[0, 0] = 1.0
+        for votes in np.delete(self.votes, player):
+            if votes < quota:
+                counts[1:, votes:] += counts[:-1, : quota - votes].copy()
+        pivotal = counts[:, max(0, quota - self.votes[player]) :].sum(axis=1)
+        return sum(n / (p * comb(p - 1, s)) for s, n in enumerate(pivotal))
+
+
+class DividendGame(CooperativeGame):
+    """A sum of unanimity games: v(S) = sum of the dividends of the sets that S contains.
+
+    Parameters
+    ----------
+    n_players : int
+    dividends : mapping of tuple of int to float
+        The Harsanyi dividend of each set of players; the empty tuple's is v(empty).
+
+    References
+    ----------
+    Harsanyi (1963), A simplified bargaining model for the n-person cooperative game, International
+    Economic Review 4: a dividend is shared equally by the members of its set.
+
+    Examples
+    --------
+    >>> from skshapley.testing import DividendGame
+    >>> DividendGame(3, {(0,): 1.0, (0, 1, 2): 6.0}).shapley_values
+    array([3., 2., 2.])
+    """
+
+    def __init__(self, n_players, dividends: Mapping[tuple[int, ...], float]):
+        self.n_players, self.dividends = n_players, dict(dividends)
+
+    @cached_property
+    def _terms(self):
+        return _sets_and_numbers(self.dividends, self.n_players)
+
+    def __call__(self, coalitions):
+        """Return the sums of the dividends within each coalition."""
+        sets, dividends = self._terms
+        within = _common(coalitions, sets) == sets.sum(axis=1)
+        return np.where(within, dividends, 0.0).sum(axis=1)
+
+    @property
+    def shapley_values(self):
+        """Each dividend in equal shares."""
+        sets, dividends = self._terms
+        return (dividends / np.maximum(sets.sum(axis=1), 1)) @ sets
+
+
+class UnanimityGame(DividendGame):
+    """All of the members or nothing: v(S) = 1 where S contains them all, else 0.
+
+    Parameters
+    ----------
+    n_players : int
+    members : sequence of int
+
+    References
+    ----------
+    Shapley (1953), A value for n-person games, Contributions to the Theory of Games II, Lemma 2.
+
+    Examples
+    --------
+    >>> from skshapley.testing import UnanimityGame
+    >>> UnanimityGame(4, (0, 2)).shapley_values
+    array([0.5, 0. , 0.5, 0. ])
+    """
+
+    def __init__(self, n_players, members: Sequence[int]):
+        super().__init__(n_players, {tuple(members): 1.0})
+
+
+class FourierGame(CooperativeGame):
+    """A sum of parities: v(S) = sum over sets T of c_T prod_{j in T} s_j, s_j = 1 in S, else -1.
+
+    Only odd sets count for the Shapley values: phi_i = 2 sum over odd T that contain i of c_T/|T|.
+    The even part of a game is what antithetic pairs cancel, the odd part is what they cannot.
+
+    Parameters
+    ----------
+    n_players : int
+    coefficients : mapping of tuple of int to float
+
+    References
+    ----------
+    O'Donnell (2014), Analysis of Boolean Functions, section 1.2 (the expansion).
+
+    Examples
+    --------
+    >>> from skshapley.testing import FourierGame
+    >>> FourierGame(3, {(0,): 1.0, (0, 1): 5.0, (0, 1, 2): 3.0}).shapley_values
+    array([4., 2., 2.])
+    """
+
+    def __init__(self, n_players, coefficients: Mapping[tuple[int, ...], float]):
+        self.n_players, self.coefficients = n_players, dict(coefficients)
+
+    @cached_property
+    def _terms(self):
+        return _sets_and_numbers(self.coefficients, self.n_players)
+
+    def __call__(self, coalitions):
+        """Return the sums of the signed coefficients."""
+        sets, coefficients = self._terms
+        absent = sets.sum(axis=1) - _common(coalitions, sets)
+        return np.where(absent % 2 == 0, coefficients, -coefficients).sum(axis=1)
+
+    @property
+    def shapley_values(self):
+        """Twice the odd coefficients, in equal shares."""
+        sets, coefficients = self._terms
+        size = sets.sum(axis=1)
+        return np.where(size % 2 == 1, 2 * coefficients / np.maximum(size, 1), 0.0) @ sets
+
+
+def _sets_and_numbers(terms, n_players):
+    """Return the keys of `terms` as booleans ``(t, p)`` and its values ``(t,)``."""
+    sets = np.zeros((len(terms), n_players), dtype=bool)
+    for row, members in zip(sets, terms, strict=True):
+        row[list(members)] = True
+    return sets, np.array(list(terms.values()), dtype=np.float64)
+
+
+def _common(coalitions, sets):
+    """Return how many players each coalition has in common with each set, ``(m, t)``."""
+    # whole numbers below 2^24: exact in float32, whatever the order of the sums
+    return coalitions.astype(np.float32) @ sets.T.astype(np.float32)
+
+
+class PairwiseGame(CooperativeGame):
+    """Main effects and interactions of two players, summed over the players and pairs within S.
+
+    v(S) = sum over i in S of main_i + sum over i < j in S of interactions_ij. Its values
+    may differ in the last bits with the number of coalitions asked at once.
+
+    Parameters
+    ----------
+    main : array-like of shape (p,)
+    interactions : array-like of shape (p, p)
+        Symmetric; the diagonal is not looked at.
+
+    Examples
+    --------
+    >>> from skshapley.testing import PairwiseGame
+    >>> PairwiseGame([1.0, 0.0], [[0.0, 4.0], [4.0, 0.0]]).shapley_values
+    array([3., 2.])
+    """
+
+    def __init__(self, main, interactions):
+        self.main = np.asarray(main, dtype=np.float64)
+        self.interactions = np.array(interactions, dtype=np.float64)
+        np.fill_diagonal(self.interactions, 0.0)
+        self.n_players = len(self.main)
+
+    def __call__(self, coalitions):
+        """Return the sums of the effects within each coalition."""
+        present = coalitions.astype(np.float64)
+        return present @ self.main + ((present @ self.interactions) * present).sum(axis=1) / 2
+
+    @property
+    def shapley_values(self):
+        """The main effect and half of the interactions."""
+        return self.main + self.interactions.sum(axis=1) / 2
+
+
+class RandomGame(CooperativeGame):
+    """Independent standard normal values of all 2^p coalitions; Shapley values by `brute_force`.
+
+    Parameters
+    ----------
+    n_players : int
+        At most about 16.
+    seed : int, default=0
+    null_players : sequence of int, default=()
+        Players that are made to change nothing.
+
+    Examples
+    --------
+    >>> from skshapley.testing import RandomGame
+    >>> RandomGame(3, seed=0, null_players=[1]).shapley_values[1] == 0
+    np.True_
+    """
+
+    def __init__(self, n_players, seed=0, null_players=()):
+        self.n_players, self.seed, self.null_players = n_players, seed, tuple(null_players)
+
+    @cached_property
+    def _table(self):
+        return np.random.default_rng(self.seed).standard_normal(2**self.n_players)
+
+    def __call__(self, coalitions):
+        """Return the values, by table."""
+        bits = 2 ** np.arange(self.n_players)
+        bits[list(self.null_players)] = 0
+        return self._table[coalitions @ bits]
+
+    @cached_property
+    def shapley_values(self):
+        """By `brute_force`."""
+        return brute_force(self, self.n_players)
+
+
+class StackedGame(CooperativeGame):
+    """Games over the same players, side by side: k outputs.
+
+    Parameters
+    ----------
+    games : sequence of CooperativeGame
+        Each of one output.
+
+    Examples
+    --------
+    >>> from skshapley.testing import AdditiveGame, StackedGame, UnanimityGame
+    >>> StackedGame([AdditiveGame([1.0, 3.0]), UnanimityGame(2, (0, 1))]).shapley_values
+    array([[1. , 0.5],
+           [3. , 0.5]])
+    """
+
+    def __init__(self, games: Sequence[CooperativeGame]):
+        self.games = tuple(games)
+        self.n_players = self.games[0].n_players
+
+    def __call__(self, coalitions):
+        """Return the values of all games, ``(m, k)``."""
+        return np.stack([game(coalitions) for game in self.games], axis=1)
+
+    @property
+    def shapley_values(self):
+        """One column per game."""
+        return np.stack([game.shapley_values for game in self.games], axis=1)
