@@ -1,8 +1,8 @@
 """The loop: ask, evaluate, tell, for one block of instances after another.
 
-Blocks of instances are cut by fixed numbers and the working memory. Within a block, instances with the same
-number of players that matter form a cohort and share the arrays of one sampler and one solver; the requests
-of all cohorts are evaluated together.
+Blocks of instances are cut by fixed numbers and the working memory. Within a block, instances with
+the same number of players that matter form a cohort and share the arrays of one sampler and one
+solver; the requests of all cohorts are evaluated together.
 """
 
 from collections.abc import Callable
@@ -54,7 +54,8 @@ class Outcome:
         Standard errors are NaN where there are none.
     v_empty, v_full : ndarray of shape (r, k)
     n_evaluations : ndarray of shape (r,)
-        Evaluations, v(empty) and v(all) included; fractions where walks have references of their own.
+        Evaluations, v(empty) and v(all) included; fractions where walks have references of their
+        own.
     n_model_rows : ndarray of shape (r,), int
         Rows given to the model for this instance, v(empty) excluded, which is shared.
     converged : ndarray of shape (r,), bool
@@ -186,16 +187,19 @@ class _Block:
             outcome.values[rows, players[:, 0]] = (self.v_full - self.v_empty)[members]
 
     def _run(self, cohorts, evaluator):
-        ledger = Ledger(keep=any(cohort.may_ask_again for cohort in cohorts))
+        game = self.game
+        again = any(cohort.may_ask_again for cohort in cohorts)
+        ledger = Ledger(game.n_players, game.n_references, self.rows, keep=again)
         while cohorts:
             batches = [cohort.ask() for cohort in cohorts]
             requests = _joined([requests for requests, _ in batches])
             distinct = len(cohorts) == 1 and batches[0][1]
             values, sent = ledger.evaluate(evaluator, requests, distinct)
-            q = self.game.rows_per_value
+            q = game.rows_per_value
             if requests.references is not None:
                 q = requests.references.shape[1]
-            np.add.at(self.spent, requests.rows[sent] - self.rows[0], q)
+            place = requests.rows[sent] - self.rows[0]
+            self.spent += q * np.bincount(place, minlength=len(self.rows))
             ends = np.cumsum([len(part.rows) for part, _ in batches])[:-1]
             for cohort, part in zip(cohorts, np.split(values, ends), strict=True):
                 cohort.tell(part)
@@ -205,14 +209,9 @@ class _Block:
 def _joined(parts):
     if len(parts) == 1:
         return parts[0]
-    references = None
-    if parts[0].references is not None:
-        references = np.concatenate([part.references for part in parts])
-    return Requests(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.coalitions for part in parts]),
-        references,
-    )
+    rows, coalitions, *others = zip(*parts, strict=True)
+    optional = [None if any(x is None for x in f) else np.concatenate(f) for f in others]
+    return Requests(np.concatenate(rows), np.concatenate(coalitions), *optional)
 
 
 class _Cohort:
@@ -237,7 +236,7 @@ class _Cohort:
         self.may_ask_again = self._next_draws() < self.left
 
     def _next_draws(self):
-        """Return how many draws to ask for: all that are left, as far as stopping and memory allow."""
+        """Return how many draws to ask for: all that stopping and memory allow."""
         if self.sampler.one_shot:
             return self.left
         per_draw = self.count * self.sampler.coalitions_per_draw(self.count)
@@ -252,37 +251,21 @@ class _Cohort:
         n = self._next_draws()
         self.asked, self.left = self.asked + n, self.left - n
         self.design = self.sampler.ask(self.open, n)
-        r, p = len(self.open), self.block.game.n_players
-        coalitions = self.design.coalitions
-        coalitions = np.broadcast_to(coalitions, (r, *coalitions.shape[1:]))
-        self.size = coalitions.sum(axis=2)
-        self.inner = (self.size > 0) & (self.size < self.count)
-        local = np.nonzero(self.inner)[0]
-        flat = coalitions[self.inner]
-        if self.count < p:
-            wide = np.zeros((len(flat), p), dtype=bool)
-            np.put_along_axis(wide, self.players[self.open][local], flat, axis=1)
+        flat, instance, references = self.design.requested(len(self.open))
+        members = self.members[self.open]
+        if self.count < self.block.game.n_players:
+            wide = np.zeros((len(flat), self.block.game.n_players), dtype=bool)
+            np.put_along_axis(wide, self.players[self.open][instance], flat, axis=1)
             flat = wide
-        references = self.design.coalition_references
-        if references is not None:
-            references = np.broadcast_to(references, (r, *references.shape[1:]))[self.inner]
-        rows = self.block.rows[self.members[self.open]][local]
-        return Requests(rows, flat, references), self.design.distinct
+        rows = self.block.rows[members][instance]
+        return Requests(rows, flat, references, self.design.bits()), self.design.distinct
 
     def tell(self, values):
         """Hand the values to sampler and solver, the known ones of both ends filled in."""
-        members = self.members[self.open]
-        everything = np.empty((*self.inner.shape, values.shape[1]))
-        everything[self.inner] = values
-        local, place = np.nonzero(self.size == self.count)
-        everything[local, place] = self.block.v_full[members[local]]
-        local, place = np.nonzero(self.size == 0)
-        references = self.design.coalition_references
-        if references is None:
-            everything[local, place] = self.block.v_empty[members[local]]
-        else:
-            rows = members[local][:, None]
-            everything[local, place] = self.block.empty[rows, references[local, place]].mean(axis=1)
+        members, block = self.members[self.open], self.block
+        everything = self.design.assemble(
+            values, block.empty[members], block.v_empty[members], block.v_full[members]
+        )
         self.sampler.tell(self.open, self.design, everything)
         self.solver.update(self.open, self.design, everything)
         self._close()

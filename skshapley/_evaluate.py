@@ -1,8 +1,8 @@
-"""The one place that has a reward evaluated: what is known is filled in, the rest goes out in batches.
+"""The one place that has a reward evaluated: the known is filled in, the rest goes out in batches.
 
-A batch is one call of the reward (for a model: one predict of about 8192 rows); a task is a run of batches
-that one worker does. Both are cut by fixed numbers and by the working memory, never by n_jobs, and results
-are gathered in order, so that nobody can tell afterwards how it was computed.
+A batch is one call of the reward (for a model: one predict of about 8192 rows); a task is a run of
+batches that one worker does. Both are cut by fixed numbers and by the working memory, never by
+n_jobs, and results are gathered in order, so that nobody can tell afterwards how it was computed.
 """
 
 from typing import NamedTuple
@@ -24,16 +24,25 @@ class Requests(NamedTuple):
     rows : ndarray of shape (u,), int
     coalitions : ndarray of shape (u, p), bool
     references : ndarray of shape (u, q), int, or None
+    bits : ndarray of shape (u,), uint64, or None
+        The coalitions as the bits of one word, if the design knows them. They may number the
+        players that matter to the instance only.
     """
 
     rows: np.ndarray
     coalitions: np.ndarray
     references: np.ndarray | None
+    bits: np.ndarray | None = None
 
     def take(self, index):
-        """Return some of the requests."""
-        references = None if self.references is None else self.references[index]
-        return Requests(self.rows[index], self.coalitions[index], references)
+        """Return some of the requests, by a slice or by positions."""
+        return Requests(*(_taken(part, index) for part in self))
+
+
+def _taken(array, index):
+    if array is None or isinstance(index, slice):
+        return array if array is None else array[index]
+    return array.take(index, axis=0)
 
 
 class Evaluator:
@@ -61,21 +70,25 @@ class Evaluator:
         if self._parallel is not None:
             self._parallel.__exit__(*exc)
 
-    def __call__(self, requests: Requests) -> np.ndarray:
-        """Return the values of the requests, ``(u, k)``."""
+    def __call__(self, requests: Requests, index: np.ndarray | None = None) -> np.ndarray:
+        """Return the values of the requests, ``(u, k)``, or of those at `index`."""
         width = self.batch_width(requests)
-        n = len(requests.rows)
+        n = len(requests.rows) if index is None else len(index)
         values = np.empty((n, self.game.n_outputs))
         if self._parallel is None:
             for start in range(0, n, width):
-                index = slice(start, start + width)
-                values[index] = _batch(self.game, requests.take(index))
+                batch = slice(start, start + width)
+                part = requests.take(batch if index is None else index[batch])
+                values[batch] = _batch(self.game, part)
             return values
-        task = width * TASK_BATCHES
-        slices = [slice(start, start + task) for start in range(0, n, task)]
-        jobs = (delayed(_task)(*self._shipped(requests.take(s)), width) for s in slices)
-        for index, part in zip(slices, self._parallel(jobs), strict=True):
-            values[index] = part
+        tasks = [
+            slice(start, start + width * TASK_BATCHES)
+            for start in range(0, n, width * TASK_BATCHES)
+        ]
+        parts = (requests.take(task if index is None else index[task]) for task in tasks)
+        jobs = (delayed(_task)(*self._shipped(part), width) for part in parts)
+        for task, result in zip(tasks, self._parallel(jobs), strict=True):
+            values[task] = result
         return values
 
     def batch_width(self, requests: Requests) -> int:
@@ -105,103 +118,138 @@ def _task(game, requests, width):
 
 
 class Ledger:
-    """Remembers what was evaluated for each instance, so that nothing is evaluated twice.
-
-    A coalition against its references is known by two 64-bit hashes of its bits; two different ones
-    agree in both with probability 2^-128. Up to `capacity` values an instance are kept.
+    """Knows what was evaluated for each instance of a block, so that nothing is evaluated twice.
 
     Parameters
     ----------
+    n_players, n_references : int
+    rows : ndarray of int
+        The instances of the block, contiguous.
     keep : bool
-        Whether later calls may meet the same coalitions again.
+        Whether later calls may meet the same coalitions again. Up to `capacity` values of an
+        instance are kept.
     """
 
     capacity = 2**18
 
-    def __init__(self, keep=True):
-        self._keep = keep
-        self._first = np.empty(0, dtype=np.uint64)
-        self._second = np.empty(0, dtype=np.uint64)
+    def __init__(self, n_players, n_references, rows, keep=True):
+        self._first_row, self._keep = rows[0], keep
+        bits = n_players, int(n_references).bit_length(), len(rows).bit_length()
+        self._shifts = np.cumsum(bits[:2]).astype(np.uint64) if sum(bits) <= 64 else None
+        self._keys = np.empty(0, dtype=np.uint64)
+        self._checks = np.empty(0, dtype=np.uint64)
         self._values: np.ndarray | None = None
-        self._held: dict[int, int] = {}
+        self._held = np.zeros(len(rows), dtype=np.int64)
 
     def evaluate(self, evaluator, requests: Requests, distinct=False):
         """Return values ``(u, k)`` and which requests were really sent, ``(u,)`` bool."""
         n = len(requests.rows)
-        if distinct and not self._keep and not len(self._first):
-            return evaluator(requests), np.ones(n, dtype=bool)
-        first, second = _hashes(requests)
-        order = np.argsort(first, kind="stable")
-        repeated = np.zeros(n, dtype=bool)
-        sorted_first, sorted_second = first[order], second[order]
-        repeated[1:] = (sorted_first[1:] == sorted_first[:-1]) & (
-            sorted_second[1:] == sorted_second[:-1]
-        )
-        group = np.cumsum(~repeated) - 1
-        leaders = order[~repeated]
-        known, place = self._look_up(first[leaders], second[leaders])
-        fresh = np.sort(leaders[~known])
-        if len(fresh) == n:
-            values = evaluator(requests)
-        else:
-            values = np.empty((n, evaluator.game.n_outputs))
-            values[fresh] = evaluator(requests.take(fresh))
-            if known.any():
-                values[leaders[known]] = self._values[place[known]]
-            values[order] = values[leaders][group]
-        sent = np.zeros(n, dtype=bool)
-        sent[fresh] = True
+        sent = np.ones(n, dtype=bool)
+        if distinct and not self._keep:
+            return evaluator(requests), sent
+        keys = self._key(requests)
+        checks = self._check(requests, keys)
+        later, leader = _repeats(keys, checks)
+        sent[later] = False
+        known, place = self._look_up(keys, checks)
+        sent[known] = False
+        fresh = None if sent.all() else np.flatnonzero(sent)
+        values = evaluator(requests, fresh)
+        if fresh is not None:
+            everything = np.empty((n, values.shape[1]))
+            everything[fresh] = values
+            if self._values is not None:
+                everything[known] = self._values[place]
+            everything[later] = everything[leader]
+            values = everything
         if self._keep:
-            self._remember(requests.rows[fresh], first[fresh], second[fresh], values[fresh])
+            self._remember(requests.rows - self._first_row, keys, checks, values, sent)
         return values, sent
 
-    def _look_up(self, first, second):
-        if not len(self._first):
-            return np.zeros(len(first), dtype=bool), np.zeros(len(first), dtype=np.intp)
-        place = np.minimum(np.searchsorted(self._first, first), len(self._first) - 1)
-        return (self._first[place] == first) & (self._second[place] == second), place
+    def _key(self, requests):
+        """Return a 64-bit key of coalition, references and instance: the bits if they fit."""
+        words = _words(requests)
+        references = requests.references
+        rows = (requests.rows - self._first_row).astype(np.uint64)
+        if self._shifts is None or (references is not None and references.shape[1] > 1):
+            return _hash([words, rows[:, None], references], 0x9E3779B97F4A7C15)
+        key = words[:, 0] | (rows << self._shifts[1])
+        if references is not None:
+            # 0 stands for the whole background
+            key |= (references[:, 0] + 1).astype(np.uint64) << self._shifts[0]
+        return key
 
-    def _remember(self, rows, first, second, values):
-        counts = np.bincount(rows) if len(rows) else np.empty(0, dtype=int)
-        full = [
-            row
-            for row in np.flatnonzero(counts)
-            if self._held.get(row, 0) + counts[row] > self.capacity
-        ]
-        kept = ~np.isin(rows, full)
-        for row in np.flatnonzero(counts):
-            self._held[row] = self._held.get(row, 0) + int(counts[row])
-        first = np.concatenate([self._first, first[kept]])
-        second = np.concatenate([self._second, second[kept]])
-        known = (
-            values[kept] if self._values is None else np.concatenate([self._values, values[kept]])
-        )
-        order = np.argsort(first, kind="stable")
-        self._first, self._second, self._values = first[order], second[order], known[order]
+    def _check(self, requests, keys):
+        """Return a second key, which makes 128 bits of a hashed one; the bits need none."""
+        references = requests.references
+        if self._shifts is not None and (references is None or references.shape[1] == 1):
+            return keys
+        rows = (requests.rows - self._first_row).astype(np.uint64)
+        return _hash([_words(requests), rows[:, None], references], 0xD1B54A32D192ED03)
+
+    def _look_up(self, keys, checks):
+        """Return which requests are remembered, and where."""
+        if not len(self._keys):
+            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        known = (self._keys[place] == keys) & (self._checks[place] == checks)
+        return np.flatnonzero(known), place[known]
+
+    def _remember(self, rows, keys, checks, values, sent):
+        counts = np.bincount(rows[sent], minlength=len(self._held))
+        self._held += counts
+        kept = sent & (self._held <= self.capacity)[rows]
+        keys, checks = np.append(self._keys, keys[kept]), np.append(self._checks, checks[kept])
+        if self._values is not None:
+            values = np.concatenate([self._values, values[kept]])
+        else:
+            values = values[kept]
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._checks, self._values = keys[order], checks[order], values[order]
 
 
-def _hashes(requests):
-    """Return two 64-bit hashes of (instance, coalition, references), ``(u,)`` each."""
-    bits = np.packbits(requests.coalitions, axis=1)
-    width = -(-bits.shape[1] // 8) * 8
-    if bits.shape[1] < width:
-        bits = np.pad(bits, ((0, 0), (0, width - bits.shape[1])))
-    words = [bits.view(np.uint64), requests.rows[:, None].astype(np.uint64)]
-    if requests.references is not None:
-        words.append(requests.references.astype(np.uint64))
-    return tuple(_hash(words, np.uint64(seed)) for seed in (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03))
+def _repeats(keys, checks):
+    """Return the positions of keys that came before, and for each of them the first of its kind."""
+    ordered = np.sort(keys)
+    shared = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(shared):
+        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+    # a coarse filter finds the few requests in question without sorting all of them with their
+    # places
+    sieve = np.zeros(2**16, dtype=bool)
+    sieve[_coarse(shared)] = True
+    maybe = np.flatnonzero(sieve[_coarse(keys)])
+    maybe = maybe[np.lexsort((maybe, checks[maybe], keys[maybe]))]
+    same = (keys[maybe[1:]] == keys[maybe[:-1]]) & (checks[maybe[1:]] == checks[maybe[:-1]])
+    starts = np.concatenate([[True], ~same])
+    leader = maybe[starts][np.cumsum(starts) - 1]
+    return maybe[~starts], leader[~starts]
 
 
-def _hash(words, seed):
-    # splitmix64's finaliser after every word
-    out = np.full(len(words[0]), seed)
-    for block in words:
-        for column in block.T:
-            out ^= column
+def _coarse(keys):
+    return (keys * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(48)
+
+
+def _words(requests):
+    """Return the coalitions' bits as 64-bit words, ``(u, w)``."""
+    if requests.bits is not None:
+        return requests.bits[:, None]
+    packed = np.packbits(requests.coalitions, axis=1, bitorder="little")
+    words = np.zeros((len(packed), -(-packed.shape[1] // 8)), dtype="<u8")
+    words.view(np.uint8)[:, : packed.shape[1]] = packed
+    return words
+
+
+def _hash(blocks, seed):
+    """Return a 64-bit hash of blocks of words: splitmix64's finaliser after each word."""
+    out = np.full(len(blocks[0]), seed, dtype=np.uint64)
+    for block in blocks:
+        for column in () if block is None else block.T:
+            out ^= column.astype(np.uint64)
             out ^= out >> np.uint64(30)
             out *= np.uint64(0xBF58476D1CE4E5B9)
             out ^= out >> np.uint64(27)
             out *= np.uint64(0x94D049BB133111EB)
             out ^= out >> np.uint64(31)
-            out += seed
+            out += np.uint64(seed)
     return out

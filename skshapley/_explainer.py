@@ -24,23 +24,23 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator : fitted estimator, or callable
         The model; it is never fitted here. Wrap it in `sklearn.frozen.FrozenEstimator` where the
-        explainer is cloned (GridSearchCV, a cached Pipeline). A callable takes a table ``(n, d)`` and
-        returns ``(n,)`` or ``(n, k)``.
+        explainer is cloned (GridSearchCV, a cached Pipeline). A callable takes a table ``(n, d)``
+        and returns ``(n,)`` or ``(n, k)``.
     reward : str or Reward, default="interventional"
         What a coalition is worth. "interventional": the mean response when absent features take the
         values of background rows. "baseline": when they take the background's means and modes.
     response_method : str or callable, default="auto"
         "predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples",
-        "log_odds" (an XGBoost classifier's margin, else the logit of the probability), or a function
-        of (estimator, X). "auto": probabilities, else decision values, of a classifier; scores of an
-        outlier detector; predictions of the rest.
+        "log_odds" (an XGBoost classifier's margin, else the logit of the probability), or a
+        function of (estimator, X). "auto": probabilities, else decision values, of a classifier;
+        scores of an outlier detector; predictions of the rest.
     output : None, "predicted" or label, default=None
-        None: the positive class of two, else all outputs at once. A class label or the position of an
-        output: that one. "predicted": of each instance the class predicted for it.
+        None: the positive class of two, else all outputs at once. A class label or the position of
+        an output: that one. "predicted": of each instance the class predicted for it.
     sampler : str or Sampler, default="auto"
-        Which coalitions to look at: a name of `skshapley.samplers.SAMPLERS` or an instance. "auto": all
-        of them where the budget covers them, else antithetic permutations, each pair against a
-        background row of its own.
+        Which coalitions to look at: a name of `skshapley.samplers.SAMPLERS` or an instance.
+        "auto": all of them where the budget covers them, else antithetic permutations, each pair
+        against a background row of its own.
     solver : str or Solver, default="auto"
         What to make of them: a name of `skshapley.solvers.SOLVERS` or an instance.
     groups : dict, default=None
@@ -79,7 +79,8 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
     References
     ----------
     Shapley (1953), A value for n-person games. Strumbelj & Kononenko (2014), Explaining prediction
-    models and individual predictions with feature contributions, Knowledge and Information Systems 41.
+    models and individual predictions with feature contributions, Knowledge and Information Systems
+    41.
 
     Examples
     --------
@@ -179,8 +180,8 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
         ModelOutputError
             If the model returns NaN, or another shape.
         PartialExplanationError
-            If an error or an interruption comes after some instances were finished; it carries their
-            explanation.
+            If an error or an interruption comes after some instances were finished; it carries
+            their explanation.
         """
         check_is_fitted(self, "reward_")
         X = self._table(X, reset=False)
@@ -208,7 +209,8 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
 
         Returns
         -------
-        attributions : ndarray of shape (r, p), or (r, p k) with the outputs of a player side by side
+        attributions : ndarray of shape (r, p), or (r, p k) with the outputs of a player side by
+        side
         """
         values = self.explain(X).values
         return np.array(values.reshape(len(values), -1))
@@ -226,7 +228,7 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self, "reward_")
         outputs = self.reward_.response_.output_names
-        names = self.players_.names
+        names = list(self.players_.names)
         if outputs is not None:
             names = [f"{name}_{output}" for name in names for output in outputs]
         return np.array(names, dtype=object)
@@ -236,7 +238,8 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
         if is_frame(X):
             if not len(X):
                 raise ValueError(
-                    f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required"
+                    f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is"
+                    f" required"
                     f" by {type(self).__name__}."
                 )
             if len(set(X.columns)) < X.shape[1]:
@@ -254,7 +257,8 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
         limit = self.max_background
         if limit is not None and (not isinstance(limit, Integral) or limit < 1):
             raise ValueError(
-                f"{type(self).__name__} takes max_background as None or a positive int; got {limit!r}."
+                f"{type(self).__name__} takes max_background as None or a positive int; got"
+                f" {limit!r}."
             )
         rows = np.flatnonzero(weights)
         if limit is not None and len(rows) > limit:

@@ -28,11 +28,11 @@ def shapley_values(
     n_players : int, optional
         Where not given, the reward's attribute ``n_players``.
     sampler : str or Sampler, default="auto"
-        Which coalitions to look at: a name of `samplers.SAMPLERS` or an instance. "auto": all of them
-        where the budget covers them, else antithetic permutations.
+        Which coalitions to look at: a name of `samplers.SAMPLERS` or an instance. "auto": all of
+        them where the budget covers them, else antithetic permutations.
     solver : str or Solver, default="auto"
-        What to make of them: a name of `solvers.SOLVERS` or an instance. "auto": the one that belongs to
-        the sampler.
+        What to make of them: a name of `solvers.SOLVERS` or an instance. "auto": the one that
+        belongs to the sampler.
     max_evals : int or "auto", default="auto"
         Most coalitions to evaluate, the empty and the full one included.
     stopping : StoppingRule or None, default=None

@@ -1,7 +1,7 @@
 """Tables as they come in: kept in their own container, checked against the background's.
 
-Anything that is not a frame becomes a numpy array of its own dtype. Frames keep their columns, dtypes,
-categories and index; pandas is handled directly, other frames (polars) through narwhals.
+Anything that is not a frame becomes a numpy array of its own dtype. Frames keep their columns,
+dtypes, categories and index; pandas is handled directly, other frames (polars) through narwhals.
 """
 
 import difflib
@@ -23,7 +23,8 @@ def _foreign(X):
         import narwhals as nw
     except ImportError as error:
         raise ImportError(
-            f"A {type(X).__module__.split('.')[0]} frame needs narwhals; install it or pass a pandas"
+            f"A {type(X).__module__.split('.')[0]} frame needs narwhals; install it or pass a"
+            f" pandas"
             f" DataFrame."
         ) from error
     return nw.dependencies.is_into_dataframe(X)
@@ -62,8 +63,8 @@ def take_rows(X, positions):
 def check_columns(X, background, owner):
     """Refuse columns other than the background's; return X with matching dtypes.
 
-    Numbers may differ in kind (int, float, bool): the hybrid rows take the common type. A categorical
-    column takes the background's categories if it holds no others.
+    Numbers may differ in kind (int, float, bool): the hybrid rows take the common type. A
+    categorical column takes the background's categories if it holds no others.
 
     Raises
     ------
@@ -80,9 +81,9 @@ def check_columns(X, background, owner):
         )
     if not is_frame(X):
         return X if X.dtype == background.dtype else _checked_array(X, background, owner)
-    expected, given = column_names(background), column_names(X)
-    if expected != given:
-        diff = difflib.ndiff([str(c) for c in expected], [str(c) for c in given])
+    names, others = column_names(background), column_names(X)
+    if names != others:
+        diff = difflib.ndiff([str(c) for c in names], [str(c) for c in others])
         changes = [line for line in diff if line[0] in "-+"]
         raise ValueError(
             f"{owner} got other columns, or another order, than the background's (-: background, +:"

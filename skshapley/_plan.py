@@ -46,13 +46,15 @@ def make_plan(
     chosen, solving = components(n_players)
     if stopping is not None and not solving.has_standard_errors:
         raise ValueError(
-            f"{owner} got stopping={stopping!r}, but {type(solving).__name__} has no standard errors"
+            f"{owner} got stopping={stopping!r}, but {type(solving).__name__} has no standard"
+            f" errors"
             f" to stop by; choose another solver or stopping=None."
         )
     if n_players > 1 and not chosen.n_draws(budget - 2, n_players, n_references):
         least = chosen.least_evals(n_players, n_references) + 2
         raise ValueError(
-            f"{owner} got max_evals={max_evals!r}, which is too small for {type(chosen).__name__} with"
+            f"{owner} got max_evals={max_evals!r}, which is too small for"
+            f" {type(chosen).__name__} with"
             f" {n_players} players: it needs at least {least} evaluations per instance."
         )
     return Plan(components, budget, stopping, entropy_from(random_state))
@@ -63,8 +65,8 @@ def _budget(max_evals, stopping, n_players, n_references, owner):
         return auto_budget(n_players, n_references) * (16 if stopping is not None else 1)
     if isinstance(max_evals, bool) or not hasattr(max_evals, "__index__") or max_evals < 1:
         raise ValueError(
-            f'{owner} takes max_evals as "auto" or a positive int, the evaluations per instance; got'
-            f" {max_evals!r}."
+            f'{owner} takes max_evals as "auto" or a positive int, evaluations per instance;'
+            f" got {max_evals!r}."
         )
     return int(max_evals)
 

@@ -40,6 +40,6 @@ def _lines(total, label):
         if done == total or now - last >= 1:
             last = now
             left = (now - start) / max(done, 1) * (total - done)
-            print(f"{label}: {done}/{total}, {left:.0f} s left", file=sys.stderr)
+            sys.stderr.write(f"{label}: {done}/{total}, {left:.0f} s left\n")
 
     return report

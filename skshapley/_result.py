@@ -49,7 +49,8 @@ class ShapleyResult:
         return cls(
             shaped(outcome.values),
             None if np.isnan(errors).all() else errors,
-            *(float(end) if one_output else end for end in ends),
-            round(outcome.n_evaluations[0]),
-            bool(outcome.converged[0]),
+            base_value=float(ends[0]) if one_output else ends[0],
+            full_value=float(ends[1]) if one_output else ends[1],
+            n_evaluations=round(outcome.n_evaluations[0]),
+            converged=bool(outcome.converged[0]),
         )

@@ -1,12 +1,11 @@
 """Plans of what to evaluate: made by samplers, evaluated by the engine, read by solvers.
 
-A design holds frozen arrays and no behaviour beyond the coalitions that it stands for. Its leading axis
-is the instances, ``r``; coalitions are ``(r, m, p)`` bool over ``p`` players. The empty and the full
-coalition may appear in a design: their values are known and cost nothing.
+A design holds frozen arrays, and says which of its coalitions must be evaluated. Its leading axis
+is the instances, ``r``; coalitions are ``(r, m, p)`` bool over ``p`` players. The empty and the
+full coalition may appear in a design: their values are known and cost nothing.
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,8 @@ class Design:
     coalitions : ndarray of shape (r, m, p), bool
         Which players are present. ``r`` may be 1 where one plan serves every instance.
     coalition_references : ndarray of shape (r, m, q), int, or None
-        The background rows against which each coalition is evaluated; None for all of them, weighted.
+        The background rows against which each coalition is evaluated; None for all of them,
+        weighted.
     distinct : bool
         True where no instance holds the same coalition twice, so that nobody need look.
     exact : bool
@@ -32,6 +32,68 @@ class Design:
     coalition_references: NDArray[np.intp] | None = field(default=None, kw_only=True)
     distinct: bool = field(default=False, kw_only=True)
     exact: bool = field(default=False, kw_only=True)
+
+    def requested(self, r: int):
+        """Return what must be evaluated for r instances, one request after the other.
+
+        Returns
+        -------
+        coalitions : ndarray of shape (u, p), bool
+        instances : ndarray of shape (u,), int
+            Positions 0..r-1, in order.
+        references : ndarray of shape (u, q), int, or None
+        """
+        m, p = self.coalitions.shape[1:]
+        coalitions = np.broadcast_to(self.coalitions, (r, m, p))
+        references = self.coalition_references
+        if references is not None:
+            references = np.broadcast_to(references, (r, *references.shape[1:]))
+        inner = self._inner(r)
+        if inner.all():
+            flat = None if references is None else references.reshape(r * m, -1)
+            return coalitions.reshape(-1, p), np.repeat(np.arange(r), m), flat
+        flat = None if references is None else references[inner]
+        return coalitions[inner], np.nonzero(inner)[0], flat
+
+    def bits(self) -> NDArray[np.uint64] | None:
+        """Return the players of each request as the bits of a word, ``(u,)``, or None."""
+        return None
+
+    def assemble(self, values, empty, v_empty, v_full):
+        """Return the values of all coalitions, the known ones filled in.
+
+        Parameters
+        ----------
+        values : ndarray of shape (u, k)
+            Of the requests, in order.
+        empty : ndarray of shape (r, b, k)
+            v(empty) against each reference.
+        v_empty, v_full : ndarray of shape (r, k)
+
+        Returns
+        -------
+        values : ndarray of shape (r, m, k)
+        """
+        r, k = v_full.shape
+        inner = self._inner(r)
+        if inner.all():
+            return values.reshape(r, -1, k)
+        everything = np.empty((*inner.shape, k))
+        everything[inner] = values
+        full = ~inner & np.broadcast_to(self.coalitions.any(axis=2), inner.shape)
+        everything[full] = v_full[np.nonzero(full)[0]]
+        none = ~inner & ~full
+        instance, place = np.nonzero(none)
+        everything[none] = v_empty[instance]
+        if self.coalition_references is not None:
+            references = np.broadcast_to(self.coalition_references, (*inner.shape, -1))
+            everything[none] = empty[instance[:, None], references[instance, place]].mean(axis=1)
+        return everything
+
+    def _inner(self, r):
+        size = self.coalitions.sum(axis=2)
+        inner = (size > 0) & (size < self.coalitions.shape[2])
+        return np.broadcast_to(inner, (r, inner.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +109,8 @@ class PermutationDesign:
     references : ndarray of shape (r, n), int, or None
         The background row of each walk; None for the whole background.
     stratum_weights : ndarray of shape (b,) or None
-        If given, every unit keeps to one reference, all references are used, and the estimate is the
-        mean over references, with these weights, of the means within a reference.
+        If given, every unit keeps to one reference, all references are used, and the estimate is
+        the mean over references, with these weights, of the means within a reference.
     weights : ndarray of shape (r, n) or None
         Weights of the permutations within their unit (Bayesian quadrature); None for equal ones.
     """
@@ -61,14 +123,11 @@ class PermutationDesign:
     distinct = False
     exact = False
 
-    @cached_property
+    @property
     def coalitions(self) -> NDArray[np.bool_]:
         """The coalitions of all walks, ends included, ``(r, n (p + 1), p)``."""
-        r, n, p = self.permutations.shape
-        step = np.empty((r, n, p), dtype=np.int32)
-        np.put_along_axis(step, self.permutations, np.arange(p, dtype=np.int32), axis=2)
-        sizes = np.arange(p + 1, dtype=np.int32)
-        return (step[:, :, None, :] < sizes[:, None]).reshape(r, n * (p + 1), p)
+        r, _, p = self.permutations.shape
+        return self._first(np.arange(p + 1)).reshape(r, -1, p)
 
     @property
     def coalition_references(self) -> NDArray[np.intp] | None:
@@ -76,6 +135,42 @@ class PermutationDesign:
         if self.references is None:
             return None
         return np.repeat(self.references, self.permutations.shape[2] + 1, axis=1)[:, :, None]
+
+    def _first(self, sizes):
+        """Return the coalitions of the first players of each walk, ``(r, n, len(sizes), p)``."""
+        p = self.permutations.shape[2]
+        small = np.int8 if p < 127 else np.int32
+        step = np.empty(self.permutations.shape, dtype=small)
+        np.put_along_axis(step, self.permutations, np.arange(p, dtype=small)[None, None], axis=2)
+        return step[:, :, None, :] < sizes.astype(small)[:, None]
+
+    def requested(self, r: int):
+        """Return what must be evaluated: every walk without its ends (see `Design.requested`)."""
+        n, p = self.permutations.shape[1:]
+        coalitions = self._first(np.arange(1, p)).reshape(-1, p)
+        references = self.references
+        if references is not None:
+            references = np.repeat(references.ravel(), p - 1)[:, None]
+        return coalitions, np.repeat(np.arange(r), n * (p - 1)), references
+
+    def bits(self):
+        """Return the players of each request as the bits of one word, or None for more than 64."""
+        p = self.permutations.shape[2]
+        if p > 64:
+            return None
+        entering = np.uint64(1) << self.permutations[:, :, :-1].astype(np.uint64)
+        return np.cumsum(entering, axis=2, dtype=np.uint64).ravel()
+
+    def assemble(self, values, empty, v_empty, v_full):
+        """Return the values along all walks, ends included, ``(r, n (p + 1), k)``."""
+        (r, n, p), k = self.permutations.shape, v_full.shape[1]
+        walks = np.empty((r, n, p + 1, k))
+        walks[:, :, 1:-1] = values.reshape(r, n, p - 1, k)
+        walks[:, :, -1] = v_full[:, None]
+        walks[:, :, 0] = v_empty[:, None]
+        if self.references is not None:
+            walks[:, :, 0] = empty[np.arange(r)[:, None], self.references]
+        return walks.reshape(r, -1, k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +180,9 @@ class CoalitionDesign(Design):
     Attributes
     ----------
     expected_draws : ndarray of shape (r, m)
-        Expected number of coalitions *of that size* in this design, so that a coalition of size s is
-        itself expected ``expected_draws / C(p, s)`` times. Keeping binomials out of it serves any p.
+        Expected number of coalitions *of that size* in this design, so that a coalition of size s
+        is itself expected ``expected_draws / C(p, s)`` times. Keeping binomials out of it serves
+        any p.
     unit : int
         Number of consecutive coalitions that form one independent replicate (2 for a coalition and
         its complement).

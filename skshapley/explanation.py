@@ -12,8 +12,8 @@ import pandas as pd
 class Explanation:
     """Attributions of r instances over p players, with their standard errors and costs.
 
-    A model with one output gives 2-D attributions ``(r, p)``; several outputs give ``(r, p, k)``. For
-    each instance and output, ``base_values + values.sum(axis=1) == predictions``.
+    A model with one output gives 2-D attributions ``(r, p)``; several outputs give ``(r, p, k)``.
+    For each instance and output, ``base_values + values.sum(axis=1) == predictions``.
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 class StoppingRule(BaseEstimator, ABC):
     """Base class of stopping rules: parameters only, and one question."""
 
-    def check(self) -> None:  # noqa: B027
+    def check(self) -> None:
         """Refuse wrong parameters, before anything is evaluated."""
 
     @abstractmethod

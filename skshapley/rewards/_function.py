@@ -49,7 +49,8 @@ class FunctionGame(Game):
             )
         if not np.isfinite(values).all():
             raise ModelOutputError(
-                f"The reward returned {(~np.isfinite(values)).sum()} values that are NaN or infinite"
+                f"The reward returned {(~np.isfinite(values)).sum()} values that are NaN or"
+                f" infinite"
                 f" for {n} coalitions; every coalition needs a finite value."
             )
         return values.reshape(n, -1)

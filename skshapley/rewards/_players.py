@@ -87,7 +87,8 @@ def _checked(groups, owner):
         for members in groups.values()
     ):
         raise ValueError(
-            f"{owner} takes groups as None or {{name: [columns, ...]}} with at least one column each;"
+            f"{owner} takes groups as None or {{name: [columns, ...]}} with at least one column"
+            f" each;"
             f" got {groups!r}."
         )
     return groups

@@ -48,7 +48,8 @@ class Response:
         self.estimator, self.output, self.owner = estimator, output, owner
         self.method = _checked_method(estimator, method, owner)
         self.predicted = isinstance(output, str) and output == "predicted"
-        self.n_columns: int | None = None
+        self.n_columns = 0  # unknown until probe
+        self.column: int | None = None
         self._wants_names = getattr(estimator, "feature_names_in_", None)
         self._wants_array = self._wants_names is None and hasattr(estimator, "n_features_in_")
 
@@ -58,7 +59,7 @@ class Response:
         self.n_columns = values.shape[1]
         classes = getattr(self.estimator, "classes_", None)
         self.names = None if one_output else list(range(self.n_columns))
-        if self.method in BY_CLASS and _is_flat(classes) and len(classes) == self.n_columns:
+        if self.method in BY_CLASS and _flat_length(classes) == self.n_columns:
             self.names = np.asarray(classes).tolist()
         self.column = self._fixed_column()
         return values
@@ -67,8 +68,8 @@ class Response:
         if self.predicted:
             if self.n_columns < 2:
                 raise ValueError(
-                    f'{self.owner} got output="predicted", but the response has one output; it needs'
-                    f' one output per class, e.g. response_method="predict_proba".'
+                    f'{self.owner} got output="predicted", but the response has one output; it'
+                    f' needs one per class, e.g. response_method="predict_proba".'
                 )
             return None
         if self.output is None:
@@ -124,7 +125,8 @@ class Response:
         values, _ = self._call(X, where)
         if values.shape[1] != self.n_columns:
             raise ModelOutputError(
-                f"The model returned {values.shape[1]} outputs{where}, after {self.n_columns} before;"
+                f"The model returned {values.shape[1]} outputs{where}, after {self.n_columns}"
+                f" before;"
                 f" the number of outputs must not change."
             )
         return values
@@ -176,13 +178,14 @@ class Response:
             values = getattr(self.estimator, self.method)(X)
         classes = getattr(self.estimator, "classes_", None)
         signed = self.method in ("decision_function", "log_odds") and np.ndim(values) == 1
-        if signed and _is_flat(classes) and len(classes) == 2:
+        if signed and _flat_length(classes) == 2:
             return np.column_stack([-values, values])
         return values
 
 
-def _is_flat(classes):
-    return classes is not None and np.ndim(classes) == 1
+def _flat_length(classes):
+    """Return the number of classes, or 0 where there are none or one set for each of several y."""
+    return len(classes) if classes is not None and np.ndim(classes) == 1 else 0
 
 
 def _checked_method(estimator, method, owner):
@@ -190,7 +193,8 @@ def _checked_method(estimator, method, owner):
     if not hasattr(estimator, "predict") and callable(estimator) and not callable(method):
         if method != "auto":
             raise ValueError(
-                f"{owner} got response_method={method!r} for a plain function, which has no methods;"
+                f"{owner} got response_method={method!r} for a plain function, which has no"
+                f" methods;"
                 f' leave it at "auto".'
             )
         return "__call__"
@@ -223,7 +227,8 @@ def _check_fitted(estimator, owner):
         raise NotFittedError(
             f"{owner} explains a fitted model and never fits it, but this"
             f" {type(estimator).__name__} is not fitted: fit it first, and wrap it in"
-            f" sklearn.frozen.FrozenEstimator where the explainer is cloned (GridSearchCV, Pipeline)."
+            f" sklearn.frozen.FrozenEstimator where the explainer is cloned (GridSearchCV,"
+            f" Pipeline)."
         ) from error
     except TypeError:  # not a scikit-learn estimator: it will speak for itself
         return
@@ -231,7 +236,7 @@ def _check_fitted(estimator, owner):
 
 def _auto_method(estimator, owner):
     if is_classifier(estimator):
-        order = ("predict_proba", "decision_function", "predict")
+        order: tuple[str, ...] = ("predict_proba", "decision_function", "predict")
     elif is_outlier_detector(estimator):
         order = ("score_samples", "decision_function")
     else:
@@ -240,13 +245,14 @@ def _auto_method(estimator, owner):
         if hasattr(estimator, name):
             return name
     raise ValueError(
-        f"{owner} found none of {list(order)} on {type(estimator).__name__}; pass response_method as a"
+        f"{owner} found none of {list(order)} on {type(estimator).__name__}; pass"
+        f" response_method as a"
         f" function of (estimator, X)."
     )
 
 
 def _log_odds(estimator, X):
-    """Return XGBoost's margin, else the logit of the probabilities (clipped at the float64 resolution)."""
+    """Return XGBoost's margin, else the logit of the probabilities, kept off 0 and 1."""
     final = _unwrapped(estimator)
     if type(final).__module__.startswith("xgboost"):
         return estimator.predict(X, output_margin=True)

@@ -55,8 +55,8 @@ class InterventionalReward(Reward):
 
     References
     ----------
-    Janzing, Minorics & Bloebaum (2020), Feature relevance quantification in explainable AI: a causal
-    problem, AISTATS. Strumbelj & Kononenko (2014), Knowledge and Information Systems 41.
+    Janzing, Minorics & Bloebaum (2020), Feature relevance quantification in explainable AI: a
+    causal problem, AISTATS. Strumbelj & Kononenko (2014), Knowledge and Information Systems 41.
 
     Examples
     --------
@@ -72,17 +72,13 @@ class InterventionalReward(Reward):
         """Take the background and evaluate the model on it once: v(empty) against each row."""
         self.response_, self.background_ = response, background
         self.weights_, self.players_ = weights, players
+        self.n_references_ = len(weights)
         parts = [response.probe(take_rows(background, slice(0, CHUNK_ROWS)))]
         for start in range(CHUNK_ROWS, len(background), CHUNK_ROWS):
             chunk = take_rows(background, slice(start, start + CHUNK_ROWS))
             parts.append(response(chunk, where=f" on background rows from {start}"))
         self.empty_ = np.concatenate(parts)
         return self
-
-    @property
-    def n_references_(self):
-        """Number of background rows, b."""
-        return len(self.weights_)
 
     def game(self, X):
         """Return the game of the instances X; the model is called on them once."""
@@ -137,7 +133,8 @@ class BaselineReward(InterventionalReward):
                 row = pd.DataFrame(row, columns=background.columns).infer_objects()
         if len(row) != 1 or row.shape[1] != background.shape[1]:
             raise ValueError(
-                f"BaselineReward needs a baseline of one row with {background.shape[1]} columns; got"
+                f"BaselineReward needs a baseline of one row with {background.shape[1]} columns;"
+                f" got"
                 f" shape {row.shape}."
             )
         return check_columns(row, background, "BaselineReward")

@@ -9,21 +9,21 @@ from sklearn.base import BaseEstimator
 class Sampler(BaseEstimator, ABC):
     """Base class of samplers.
 
-    A sampler holds parameters only. The engine clones it, calls `start` once for a block of instances,
-    then `ask` until the budget is spent or the instances are done. A *draw* is the sampler's own
-    smallest thing to ask for: a permutation, a coalition. Budgets are counted in evaluations and
-    exclude the empty and the full coalition here.
+    A sampler holds parameters only. The engine clones it, calls `start` once for a block of
+    instances, then `ask` until the budget is spent or the instances are done. A *draw* is the
+    sampler's own smallest thing to ask for: a permutation, a coalition. Budgets are counted in
+    evaluations and exclude the empty and the full coalition here.
 
     Attributes
     ----------
     produces : type
         The design class that `ask` returns.
     one_shot : bool
-        True where the design for a budget is not the beginning of the design for a larger one: such a
-        sampler is asked once.
+        True where the design for a budget is not the beginning of the design for a larger one:
+        such a sampler is asked once.
     needs_all_players : bool
-        True where players have a place (in a graph), so that none may be left out, not even one that
-        cannot matter.
+        True where players have a place (in a graph), so that none may be left out, not even one
+        that cannot matter.
     """
 
     produces: type
@@ -36,7 +36,7 @@ class Sampler(BaseEstimator, ABC):
 
     @abstractmethod
     def least_evals(self, n_players: int, n_references: int) -> int:
-        """Return the least number of evaluations that give a design, without v(empty) and v(all)."""
+        """Return the least number of evaluations that give a design, without both ends."""
 
     def unit_draws(self, n_players: int, n_references: int) -> int:
         """Return the number of draws that make one independent unit: asks are multiples of it."""
@@ -84,5 +84,5 @@ class Sampler(BaseEstimator, ABC):
         design : instance of `produces`
         """
 
-    def tell(self, rows: np.ndarray, design, values: np.ndarray) -> None:  # noqa: B027
+    def tell(self, rows: np.ndarray, design, values: np.ndarray) -> None:
         """Learn from the values ``(r, m, k)`` of a design; adaptive samplers override this."""

@@ -1,7 +1,8 @@
 """Samplers of coalitions: first a size, then a coalition uniform among those of that size.
 
-The law of the sizes s = 1..p-1 is uniform for leverage scores (Musco & Witter 2025: the leverage score of
-S is 1/C(p, s)), and proportional to 1/(s (p - s)) for the Shapley kernel (Lundberg & Lee 2017).
+The law of the sizes s = 1..p-1 is uniform for leverage scores (Musco & Witter 2025: the leverage
+score of S is 1/C(p, s)), and proportional to 1/(s (p - s)) for the Shapley kernel (Lundberg & Lee
+2017).
 """
 
 from abc import abstractmethod
@@ -24,8 +25,8 @@ class CoalitionSampler(Sampler):
     paired : bool, default=True
         Draw each coalition with its complement; the two are a unit.
     replacement : bool, default=False
-        Whether a coalition may be drawn again. Without replacement, a size that the budget covers is
-        enumerated, and the whole budget is drawn at once; needs ``paired=True``.
+        Whether a coalition may be drawn again. Without replacement, a size that the budget covers
+        is enumerated, and the whole budget is drawn at once; needs ``paired=True``.
     """
 
     produces = CoalitionDesign
@@ -39,7 +40,7 @@ class CoalitionSampler(Sampler):
         """Return the probabilities of the sizes 1..p-1, shape ``(p - 1,)``, symmetric."""
 
     @property
-    def one_shot(self):
+    def one_shot(self):  # type: ignore[override]
         """True without replacement: what was drawn cannot be drawn again."""
         return not self.replacement
 
@@ -120,8 +121,8 @@ def _uniform_of_size(rng, sizes, p):
 def _pairs_by_size(law, n_pairs):
     """Return the expected number of pairs for each size 0..p, both halves alike, with sum n_pairs.
 
-    min(c law(s), C(p, s)/2) with c such that the sum is right: a size whose coalitions are fewer than
-    its share is enumerated, and the rest of its share goes to the others.
+    min(c law(s), C(p, s)/2) with c such that the sum is right: a size whose coalitions are fewer
+    than its share is enumerated, and the rest of its share goes to the others.
     """
     p = len(law) - 1
     room = np.array([comb(p, s) / 2 for s in range(p + 1)], dtype=float)
@@ -139,7 +140,7 @@ def _pairs_by_size(law, n_pairs):
 
 
 def _distinct_of_size(rng, size, count, p):
-    """Return `count` different coalitions of one size, uniform, no two complements of each other."""
+    """Return `count` different coalitions of one size, uniform, no two of them complements."""
     halves = 2 * size == p
     available = comb(p, size) // (2 if halves else 1)
     if available <= max(64, 3 * count):
@@ -178,7 +179,7 @@ def _full_rank(draw, rng, n):
 
 
 class Leverage(CoalitionSampler):
-    """Coalitions by leverage score: uniform size, then uniform among that size (Musco & Witter 2025).
+    """Coalitions by leverage score: uniform size, then uniform of that size (Musco & Witter 2025).
 
     Parameters
     ----------
@@ -189,8 +190,8 @@ class Leverage(CoalitionSampler):
 
     References
     ----------
-    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score sampling, ICLR:
-    the leverage score of S is 1/C(p, s), section 3.
+    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score sampling,
+    ICLR: the leverage score of S is 1/C(p, s), section 3.
 
     Examples
     --------
@@ -225,8 +226,8 @@ class Kernel(CoalitionSampler):
 
     References
     ----------
-    Lundberg & Lee (2017), A unified approach to interpreting model predictions, NeurIPS; Covert & Lee
-    (2021), Improving KernelSHAP, AISTATS (pairs).
+    Lundberg & Lee (2017), A unified approach to interpreting model predictions, NeurIPS; Covert &
+    Lee (2021), Improving KernelSHAP, AISTATS (pairs).
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Permutation samplers: Monte Carlo, antithetic pairs, orthogonal blocks.
 
-Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23 (2022):
-section 3 (Monte Carlo, Eq 4), section 3.1 (antithetic), section 4.2, Algorithm 3 (orthogonal). In their
-notation d is the number of players. A walk along one permutation needs d - 1 evaluations, since the
-values of its ends are known.
+Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
+(2022): section 3 (Monte Carlo, Eq 4), section 3.1 (antithetic), section 4.2, Algorithm 3
+(orthogonal). In their notation d is the number of players. A walk along one permutation needs d -
+1 evaluations, since the values of its ends are known.
 """
 
 from abc import abstractmethod
@@ -24,10 +24,11 @@ class PermutationSampler(Sampler):
     Parameters
     ----------
     references : {"stratified", "all", "random"}, default="stratified"
-        Against which background rows each walk is evaluated. "all": the whole background, b model rows
-        an evaluation. "stratified": one row of its own for each unit, dealt so that all rows are used
-        equally often; the same model rows buy b times as many walks. "random": one row of its own for
-        each unit, drawn with the weights of the background. With a background of one row they agree.
+        Against which background rows each walk is evaluated. "all": the whole background, b model
+        rows an evaluation. "stratified": one row of its own for each unit, dealt so that all rows
+        are used equally often; the same model rows buy b times as many walks. "random": one row of
+        its own for each unit, drawn with the weights of the background. With a background of one
+        row they agree.
     """
 
     produces = PermutationDesign
@@ -52,7 +53,7 @@ class PermutationSampler(Sampler):
         return self.references != "all" and n_references > 1
 
     def n_draws(self, n_evals, n_players, n_references):
-        """Return how many permutations `n_evals` evaluations buy; 0 if not even the least design."""
+        """Return how many permutations `n_evals` evaluations buy; 0 if too few."""
         if n_evals < self.least_evals(n_players, n_references):
             return 0
         scale = n_references if self._single(n_references) else 1
@@ -72,7 +73,7 @@ class PermutationSampler(Sampler):
         return n_players + 1
 
     def start(self, n_players, rngs, reference_weights=None):
-        """Prepare a run; references are dealt from a stream apart, whatever the sizes of the asks."""
+        """Prepare a run; references are dealt from a stream of their own."""
         children = [rng.spawn(2) for rng in rngs]
         super().start(n_players, [pair[0] for pair in children], reference_weights)
         self._dealers = [
@@ -199,12 +200,12 @@ class Antithetic(PermutationSampler):
 
 
 class Orthogonal(PermutationSampler):
-    """Permutations from orthogonal directions and their antipodes (Mitchell et al. 2022, Algorithm 3).
+    """Permutations from orthogonal directions and their reverses (Mitchell et al., Algorithm 3).
 
-    Blocks of at most p - 1 directions, orthogonal to each other and uniform in the hyperplane of sum
-    zero, each sorted into a permutation, each with its reverse. A block is a unit, so a budget of a
-    single block has no standard errors. Where each unit has a background row of its own, its blocks
-    are as large as leaves two for every row.
+    Blocks of at most p - 1 directions, orthogonal to each other and uniform in the hyperplane of
+    sum zero, each sorted into a permutation, each with its reverse. A block is a unit, so a budget
+    of a single block has no standard errors. Where each unit has a background row of its own, its
+    blocks are as large as leaves two for every row.
 
     Parameters
     ----------
@@ -249,7 +250,7 @@ class Orthogonal(PermutationSampler):
         return 2 * max(1, pairs_per_row // blocks_per_row)
 
     def ask(self, rows, n):
-        """Return `n` permutations for each of `rows`, in equal blocks (fewer if they do not divide)."""
+        """Return `n` permutations for each of `rows`, or fewer, in equal blocks."""
         self._block = self._unit(n, len(self.reference_weights_)) // 2
         return super().ask(rows, n)
 

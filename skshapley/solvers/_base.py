@@ -25,8 +25,8 @@ class Estimate(NamedTuple):
 class Solver(BaseEstimator, ABC):
     """Base class of solvers.
 
-    A solver holds parameters only. The engine clones it, calls `start` once for a block of instances,
-    `update` for each design, and `result` whenever an estimate is wanted.
+    A solver holds parameters only. The engine clones it, calls `start` once for a block of
+    instances, `update` for each design, and `result` whenever an estimate is wanted.
 
     Attributes
     ----------

@@ -1,9 +1,9 @@
 """Weighted least squares with the sum of the attributions exact.
 
 phi minimises sum_S w_S (v(S) - v(empty) - sum_{i in S} phi_i)^2 with the Shapley kernel
-w_S = (p - 1)/(C(p, s) s (p - s)), subject to sum phi = v(all) - v(empty) (Charnes et al. 1988; Lundberg &
-Lee 2017, Theorem 2). A coalition drawn with probability p_S enters with weight w_S/p_S, in which the
-binomial cancels (Musco & Witter 2025).
+w_S = (p - 1)/(C(p, s) s (p - s)), subject to sum phi = v(all) - v(empty) (Charnes et al. 1988;
+Lundberg & Lee 2017, Theorem 2). A coalition drawn with probability p_S enters with weight w_S/p_S,
+in which the binomial cancels (Musco & Witter 2025).
 """
 
 import numpy as np
@@ -16,16 +16,16 @@ from skshapley.solvers._base import Estimate, Solver
 class LeastSquares(Solver):
     """Weighted least squares over sampled coalitions, constrained to the exact sum.
 
-    Standard errors are those of a sandwich over units (pairs), each residual divided by one minus the
-    unit's leverage (HC3, an approximate jackknife), and without the part of the population that was
-    enumerated. They need more units than players; before that they are NaN.
+    Standard errors are those of a sandwich over units (pairs), each residual divided by one minus
+    the unit's leverage (HC3, an approximate jackknife), and without the part of the population
+    that was enumerated. They need more units than players; before that they are NaN.
 
     References
     ----------
-    Charnes, Golany, Keane & Rousseau (1988), Extremal principle solutions of games in characteristic
-    function form. Lundberg & Lee (2017), A unified approach to interpreting model predictions,
-    Theorem 2. Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score
-    sampling, Algorithm 1. MacKinnon & White (1985), J. of Econometrics 29 (HC3).
+    Charnes, Golany, Keane & Rousseau (1988), Extremal principle solutions of games in
+    characteristic function form. Lundberg & Lee (2017), A unified approach to interpreting model
+    predictions, Theorem 2. Musco & Witter (2025), Provably accurate Shapley value estimation via
+    leverage score sampling, Algorithm 1. MacKinnon & White (1985), J. of Econometrics 29 (HC3).
 
     Examples
     --------
@@ -50,7 +50,7 @@ class LeastSquares(Solver):
     def start(self, n_players, v_empty, v_full):
         """Prepare a run."""
         super().start(n_players, v_empty, v_full)
-        self._seen = [[] for _ in v_empty]
+        self._seen: list[list[tuple]] = [[] for _ in v_empty]
         return self
 
     def update(self, rows, design, values):
@@ -91,7 +91,8 @@ class LeastSquares(Solver):
         spread = centred @ inverse
         leverage = np.einsum("mp,mp,m->m", spread, centred, weight).reshape(-1, unit).sum(axis=1)
         scaled = weight[:, None] * residual
-        # the scores of a unit add up: for a pair both rows are the same direction, with opposite sign
+        # the scores of a unit add up: for a pair both rows are the same direction, with opposite
+        # sign
         influence = (spread[:, :, None] * scaled[:, None, :]).reshape(n_units, unit, p, -1).sum(1)
         keep = open_part.reshape(-1, unit)[:, 0] / np.maximum(1 - leverage, 1e-9) ** 2
         return np.sqrt(np.einsum("u,upk->pk", keep, influence**2))
@@ -104,7 +105,7 @@ def _fraction_drawn(design, size, p):
 
 
 def _centred_inverse(gram):
-    """Return the inverse of `gram` on the hyperplane of sum zero (the pseudo-inverse if singular)."""
+    """Return the inverse of `gram` on the hyperplane of sum zero (pseudo-inverse if singular)."""
     p = len(gram)
     shift = np.trace(gram) / p / max(p - 1, 1)
     if np.linalg.matrix_rank(gram, hermitian=True) < p - 1:

@@ -1,4 +1,4 @@
-"""Attributions that are fixed linear combinations of values: enumeration, graph-restricted values."""
+"""Attributions that are fixed linear combinations of values."""
 
 import numpy as np
 

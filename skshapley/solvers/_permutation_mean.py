@@ -15,8 +15,8 @@ class PermutationMean(Solver):
     """Mean marginal contribution over permutations.
 
     Standard errors come from the spread of the units of the design (pairs, blocks), within each
-    background row where units keep to one row. An instance with a single unit has none (NaN); with a
-    single unit on each of several background rows, the spread between rows counts as error, which
+    background row where units keep to one row. An instance with a single unit has none (NaN); with
+    a single unit on each of several background rows, the spread between rows counts as error, which
     makes the standard error too large rather than too small.
 
     Where references are drawn at random, their chance value of v(empty) is corrected by regression
@@ -49,7 +49,7 @@ class PermutationMean(Solver):
     def start(self, n_players, v_empty, v_full):
         """Prepare a run."""
         super().start(n_players, v_empty, v_full)
-        self._moments = None
+        self._moments: _Moments | None = None
         return self
 
     def update(self, rows, design, values):
@@ -79,7 +79,7 @@ class PermutationMean(Solver):
 
     def result(self):
         """Return the mean over references of the means within, and standard errors over units."""
-        m = self._moments
+        m = self._seen()
         values = (self._weights[:, None, None] * m.mean).sum(axis=1)
         squares, spent = m.squares, 1
         if self._drifting:
@@ -89,9 +89,15 @@ class PermutationMean(Solver):
             spent = 2
         return Estimate(values, np.sqrt(self._variance(squares, spent)))
 
+    def _seen(self):
+        if self._moments is None:
+            raise RuntimeError("PermutationMean.result() needs at least one update() first.")
+        return self._moments
+
     def _variance(self, squares, spent):
         """Return the variance of the mean, ``(r, p, k)``, NaN where units are too few."""
-        units, size = self._moments.units[..., None, None], self._moments.size[..., None, None]
+        moments = self._seen()
+        units, size = moments.units[..., None, None], moments.size[..., None, None]
         weights = self._weights[:, None, None]
         replicated = units > spent
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -104,7 +110,7 @@ class PermutationMean(Solver):
 
     def _between(self):
         """Return the variance as if the strata themselves had been drawn at random (too large)."""
-        mean, n = self._moments.mean, len(self._weights)
+        mean, n = self._seen().mean, len(self._weights)
         if n == 1:
             return np.full((mean.shape[0], *mean.shape[2:]), np.nan)
         weights = self._weights[:, None, None]
@@ -124,7 +130,8 @@ class _Moments:
         self.size = np.zeros(groups)
         self.mean = np.zeros(groups + shape)
         self.squares = np.zeros(groups + shape)
-        self.products = np.zeros(groups + shape) if with_total else None
+        self.with_total = with_total
+        self.products = np.zeros(groups + shape if with_total else 0)
 
     def add(self, rows, strata, units, unit_size):
         """Merge units ``(r, u, p, k)`` of the strata ``(r, u)`` into the instances `rows`."""
@@ -142,7 +149,7 @@ class _Moments:
         shift = np.where(new > 0, mean.reshape(shape) - self.mean[rows], 0.0)
         self.mean[rows] += shift * new / total
         self.squares[rows] += squares.reshape(shape) + shift**2 * old * new / total
-        if self.products is not None:
+        if self.with_total:
             sums = deviation.sum(axis=1, keepdims=True)
             products = unit_size * _sum_by(group, deviation * sums, r * b)
             self.products[rows] += products.reshape(shape) + (
