@@ -1,0 +1,267 @@
+"""Graphs on players: from a name, a matrix or networkx to neighbourhoods and connected sets.
+
+Sets of nodes are bit masks (Python ints, node j is bit j) while they are enumerated, boolean arrays
+afterwards. Everything here grows with the number of sets found, never with 2^p or p^2.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+NAMES = '"chain", "ring", ("grid", (height, width))'
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """An undirected graph without loops; nodes are players.
+
+    Two graphs are equal if their edges are (and their grid shape, which regression designs read).
+
+    Attributes
+    ----------
+    adjacency : scipy.sparse.csr_array of shape (p, p), bool
+        Symmetric, sorted indices, empty diagonal.
+    grid : tuple of int or None
+        The shape of the grid that it is, in C order, if it was given as one.
+    """
+
+    adjacency: sparse.csr_array
+    grid: tuple[int, ...] | None = None
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes p."""
+        return self.adjacency.shape[0]
+
+    @cached_property
+    def _key(self):
+        a = self.adjacency
+        return self.grid, a.indptr.tobytes(), a.indices.tobytes()
+
+    def __eq__(self, other):
+        return isinstance(other, Graph) and self._key == other._key
+
+    def __hash__(self):
+        return hash(self._key)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every two nodes are adjacent."""
+        return self.adjacency.nnz == self.n_nodes * (self.n_nodes - 1)
+
+    @cached_property
+    def links(self) -> list[int]:
+        """The neighbours of each node as a bit mask."""
+        a = self.adjacency
+        return [
+            sum(1 << int(j) for j in a.indices[a.indptr[i] : a.indptr[i + 1]])
+            for i in range(self.n_nodes)
+        ]
+
+    def neighbourhoods(self, order: int) -> list[np.ndarray]:
+        """Return N_k(i) for every node i: the nodes at distance <= order, sorted, i among them."""
+        step = (self.adjacency + sparse.eye_array(self.n_nodes, dtype=bool, format="csr")).tocsr()
+        reach = sparse.eye_array(self.n_nodes, dtype=bool, format="csr")
+        # powers of a sparse matrix stay sparse; all distances by csgraph would be a dense p x p
+        for _ in range(order):
+            wider = (reach @ step).tocsr()
+            if wider.nnz == reach.nnz:
+                break
+            reach = wider
+        reach.sort_indices()
+        return np.split(reach.indices, reach.indptr[1:-1])
+
+
+def as_graph(graph, n_nodes: int, owner: str) -> Graph:
+    """Return the graph that a parameter stands for.
+
+    Parameters
+    ----------
+    graph : "chain", "ring", ("grid", shape), array or sparse matrix (p, p), or networkx.Graph
+        A matrix has an edge wherever it is not zero; its diagonal is ignored. Grids number their
+        nodes in C order, as `sklearn.feature_extraction.image.grid_to_graph` does. The nodes of a
+        networkx graph are players by label if the labels are 0..p-1, else in the order of
+        ``graph.nodes``.
+    n_nodes : int
+        Number of players.
+    owner : str
+        Whose parameter it is, for errors.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, another number of nodes than players, or a matrix that is not
+        symmetric.
+    """
+    if isinstance(graph, str):
+        if graph not in ("chain", "ring"):
+            raise ValueError(
+                f"{owner} has no graph named {graph!r}: choose one of {NAMES}, or pass an adjacency"
+                f" matrix or a networkx graph."
+            )
+        ends = np.stack([np.arange(n_nodes), np.arange(1, n_nodes + 1) % n_nodes])
+        return _from_edges(ends if graph == "ring" else ends[:, :-1], n_nodes)
+    if isinstance(graph, tuple):
+        shape = _grid_shape(graph, n_nodes, owner)
+        return _from_edges(_grid_edges(shape), n_nodes, grid=shape)
+    matrix = _matrix(graph, owner)
+    if matrix.shape != (n_nodes, n_nodes):
+        raise ValueError(
+            f"{owner} got a graph of shape {matrix.shape} for {n_nodes} players; it needs one node"
+            f" per player, in the order of the players."
+        )
+    if (matrix != matrix.T).nnz:
+        raise ValueError(
+            f"{owner} got a graph whose adjacency matrix is not symmetric; edges have no direction"
+            f" here: pass A + A.T."
+        )
+    return _from_edges(np.stack(matrix.nonzero()), n_nodes)
+
+
+def _grid_shape(graph, n_nodes, owner):
+    try:
+        name, shape = graph
+        shape = tuple(int(length) for length in shape)
+    except (TypeError, ValueError):
+        name, shape = None, ()
+    if name != "grid" or not shape or min(shape) < 1:
+        raise ValueError(
+            f'{owner} takes a grid as ("grid", shape) with a shape of positive ints, such as'
+            f' ("grid", (28, 28)); got {graph!r}.'
+        )
+    if prod(shape) != n_nodes:
+        raise ValueError(
+            f"{owner} got the grid shape {shape} of {prod(shape)} nodes for {n_nodes} players; it"
+            f" needs one node per player."
+        )
+    return shape
+
+
+def _grid_edges(shape):
+    """Return the edges ``(2, e)`` between neighbours along each axis."""
+    nodes = np.arange(prod(shape)).reshape(shape)
+    edges = []
+    for axis in range(len(shape)):
+        along = np.moveaxis(nodes, axis, 0)
+        edges.append(np.stack([along[:-1].ravel(), along[1:].ravel()]))
+    return np.concatenate(edges, axis=1)
+
+
+def _matrix(graph, owner):
+    """Return a sparse 0/1 matrix of an array, a sparse matrix or a networkx graph."""
+    if hasattr(graph, "nodes") and hasattr(graph, "adjacency"):
+        import networkx as nx
+
+        nodes = list(graph)
+        if set(nodes) == set(range(len(nodes))):
+            nodes = sorted(nodes)
+        graph = nx.to_scipy_sparse_array(graph, nodelist=nodes, weight=None)
+    try:
+        matrix = graph if sparse.issparse(graph) else np.asarray(graph, dtype=float)
+        if matrix.ndim != 2 or np.isnan(matrix.data if sparse.issparse(matrix) else matrix).any():
+            raise ValueError
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{owner} takes a graph as {NAMES}, an adjacency matrix (dense or sparse, no NaN), or a"
+            f" networkx graph; got {graph!r}."
+        ) from None
+    return sparse.csr_array(matrix).astype(bool)
+
+
+def _from_edges(edges, n_nodes, grid=None):
+    """Return the graph of edges ``(2, e)`` in either or both directions, loops left out."""
+    edges = edges[:, edges[0] != edges[1]]
+    both = np.concatenate([edges, edges[::-1]], axis=1)
+    ones = np.ones(both.shape[1], dtype=bool)
+    adjacency = sparse.coo_array((ones, (both[0], both[1])), shape=(n_nodes, n_nodes)).tocsr()
+    adjacency.sum_duplicates()
+    adjacency.sort_indices()
+    # one index type, so that equal graphs have equal bytes
+    indices, indptr = adjacency.indices.astype(np.int32), adjacency.indptr.astype(np.int32)
+    return Graph(sparse.csr_array((adjacency.data, indices, indptr), adjacency.shape), grid)
+
+
+class Patch(NamedTuple):
+    """Nodes whose neighbourhoods look alike, so that what is found for one serves all.
+
+    On a line all nodes far from the ends share a patch, on a grid all pixels far from the border.
+
+    Attributes
+    ----------
+    members : ndarray of shape (c, n), int
+        The neighbourhood of each of c nodes, sorted.
+    centre : int
+        Position of the node itself in its neighbourhood.
+    links : tuple of int
+        The neighbours of each member inside the neighbourhood, as bit masks of positions.
+    """
+
+    members: np.ndarray
+    centre: int
+    links: tuple[int, ...]
+
+
+def patches(graph: Graph, order: int) -> list[Patch]:
+    """Return the neighbourhoods of all nodes, those that look alike together."""
+    a = graph.adjacency
+    alike: dict[tuple, list] = {}
+    neighbours = [n.tolist() for n in np.split(a.indices, a.indptr[1:-1])]
+    for node, members in enumerate(graph.neighbourhoods(order)):
+        place = {member: position for position, member in enumerate(members.tolist())}
+        links = tuple(
+            sum(1 << place[other] for other in neighbours[member] if other in place)
+            for member in place
+        )
+        alike.setdefault((place[node], links), []).append(members)
+    return [Patch(np.stack(found), *look) for look, found in alike.items()]
+
+
+def connected_sets(links, root: int, allowed: int, largest: int | None = None) -> Iterator[int]:
+    """Yield every connected set that contains `root`, once, as bit masks.
+
+    Each set grows node by node; a node once passed over is closed to that branch, so that no set is
+    met twice.
+
+    Parameters
+    ----------
+    links : sequence of int
+        Bit masks of the neighbours.
+    root : int
+    allowed : int
+        Bit mask of the nodes that may be in the set.
+    largest : int or None
+        Largest size.
+    """
+    start = 1 << root
+    stack = [(start, links[root], allowed & ~start)]
+    while stack:
+        chosen, border, free = stack.pop()
+        yield chosen
+        if chosen.bit_count() == largest:
+            continue
+        border &= free
+        while border:
+            node = border & -border
+            border ^= node
+            free ^= node
+            stack.append((chosen | node, border | links[node.bit_length() - 1], free))
+
+
+def all_connected_sets(graph: Graph, largest: int | None = None) -> Iterator[int]:
+    """Yield every connected set of the graph, once, as bit masks, by its lowest node."""
+    everything = (1 << graph.n_nodes) - 1
+    for root in range(graph.n_nodes):
+        yield from connected_sets(graph.links, root, everything >> root << root, largest)
+
+
+def masks_to_arrays(masks, n_nodes: int) -> np.ndarray:
+    """Return bit masks as a boolean array ``(len(masks), n_nodes)``."""
+    width = -(-n_nodes // 8)
+    packed = np.frombuffer(b"".join(m.to_bytes(width, "little") for m in masks), dtype=np.uint8)
+    bits = np.unpackbits(packed.reshape(-1, width), axis=1, count=n_nodes, bitorder="little")
+    return bits.view(np.bool_)
