@@ -191,19 +191,28 @@ class _Block:
         again = any(cohort.may_ask_again for cohort in cohorts)
         ledger = Ledger(game.n_players, game.n_references, self.rows, keep=again)
         while cohorts:
-            batches = [cohort.ask() for cohort in cohorts]
-            requests = _joined([requests for requests, _ in batches])
-            distinct = len(cohorts) == 1 and batches[0][1]
-            values, sent = ledger.evaluate(evaluator, requests, distinct)
-            q = game.rows_per_value
-            if requests.references is not None:
-                q = requests.references.shape[1]
-            place = requests.rows[sent] - self.rows[0]
-            self.spent += q * np.bincount(place, minlength=len(self.rows))
-            ends = np.cumsum([len(part.rows) for part, _ in batches])[:-1]
-            for cohort, part in zip(cohorts, np.split(values, ends), strict=True):
-                cohort.tell(part)
+            batches = [(cohort, *cohort.ask()) for cohort in cohorts]
+            widths = [_references_each(requests) for _, requests, _ in batches]
+            for width in sorted(set(widths)):
+                same = [batch for batch, q in zip(batches, widths, strict=True) if q == width]
+                self._evaluate(same, width or game.rows_per_value, evaluator, ledger)
             cohorts = [cohort for cohort in cohorts if cohort.open.size]
+
+    def _evaluate(self, batches, width, evaluator, ledger):
+        """Evaluate the requests of some cohorts together, and tell them."""
+        requests = _joined([part for _, part, _ in batches])
+        distinct = len(batches) == 1 and batches[0][2]
+        values, sent = ledger.evaluate(evaluator, requests, distinct)
+        place = requests.rows[sent] - self.rows[0]
+        self.spent += width * np.bincount(place, minlength=len(self.rows))
+        ends = np.cumsum([len(part.rows) for _, part, _ in batches])[:-1]
+        for (cohort, _, _), part in zip(batches, np.split(values, ends), strict=True):
+            cohort.tell(part)
+
+
+def _references_each(requests):
+    """Return how many background rows each request names; 0 for all of them, unnamed."""
+    return 0 if requests.references is None else requests.references.shape[1]
 
 
 def _joined(parts):
@@ -252,13 +261,14 @@ class _Cohort:
         self.asked, self.left = self.asked + n, self.left - n
         self.design = self.sampler.ask(self.open, n)
         flat, instance, references = self.design.requested(len(self.open))
+        bits = self.design.bits()
         members = self.members[self.open]
         if self.count < self.block.game.n_players:
             wide = np.zeros((len(flat), self.block.game.n_players), dtype=bool)
             np.put_along_axis(wide, self.players[self.open][instance], flat, axis=1)
-            flat = wide
+            flat, bits = wide, None
         rows = self.block.rows[members][instance]
-        return Requests(rows, flat, references, self.design.bits()), self.design.distinct
+        return Requests(rows, flat, references, bits), self.design.distinct
 
     def tell(self, values):
         """Hand the values to sampler and solver, the known ones of both ends filled in."""
