@@ -18,7 +18,10 @@ class LeastSquares(Solver):
 
     Standard errors are those of a sandwich over units (pairs), each residual divided by one minus
     the unit's leverage (HC3, an approximate jackknife), and without the part of the population
-    that was enumerated. They need more units than players; before that they are NaN.
+    that was enumerated. They need more units than players, and coalitions that tell all players
+    apart; before that they are NaN. From 30 units and three a player on, the attribution ± 1.96
+    standard errors holds the truth about 95 times in 100; with fewer units it does so more often
+    where players are many, and less often where they are few.
 
     References
     ----------
@@ -59,7 +62,7 @@ class LeastSquares(Solver):
         size = design.coalitions.sum(axis=2)
         weight = m / (size * (p - size) * design.expected_draws)
         drawn = np.zeros_like(weight) if design.replacement else _fraction_drawn(design, size, p)
-        self._unit = design.unit
+        self._unit, self._exact = design.unit, design.exact
         for i, row in enumerate(rows):
             self._seen[row].append((design.coalitions[i], weight[i], 1 - drawn[i], values[i]))
 
@@ -77,8 +80,12 @@ class LeastSquares(Solver):
         share = (self.v_full_[row] - self.v_empty_[row]) / p
         centred = coalitions - size / p
         target = values - self.v_empty_[row] - size * share
-        inverse = _centred_inverse(centred.T @ (centred * weight[:, None]))
+        inverse, full_rank = _centred_inverse(centred.T @ (centred * weight[:, None]))
         beta = inverse @ (centred.T @ (target * weight[:, None]))
+        if self._exact:
+            return beta + share, np.zeros_like(beta)
+        if len(centred) // self._unit <= p or not full_rank:
+            return beta + share, np.full_like(beta, np.nan)
         residual = target - centred @ beta
         return beta + share, self._errors(centred, weight, open_part, residual, inverse)
 
@@ -86,8 +93,6 @@ class LeastSquares(Solver):
         """Return the sandwich standard errors over units, ``(p, k)``."""
         p, unit = self.n_players_, self._unit
         n_units = len(centred) // unit
-        if n_units <= p:
-            return np.full((p, residual.shape[1]), np.nan)
         spread = centred @ inverse
         leverage = np.einsum("mp,mp,m->m", spread, centred, weight).reshape(-1, unit).sum(axis=1)
         scaled = weight[:, None] * residual
@@ -105,10 +110,13 @@ def _fraction_drawn(design, size, p):
 
 
 def _centred_inverse(gram):
-    """Return the inverse of `gram` on the hyperplane of sum zero (pseudo-inverse if singular)."""
+    """Return the inverse of `gram` on the hyperplane of sum zero, and whether it has one.
+
+    Where it has none, the pseudo-inverse stands in.
+    """
     p = len(gram)
     shift = np.trace(gram) / p / max(p - 1, 1)
     if np.linalg.matrix_rank(gram, hermitian=True) < p - 1:
-        return np.linalg.pinv(gram, hermitian=True)
+        return np.linalg.pinv(gram, hermitian=True), False
     inverse = np.linalg.inv(gram + shift)
-    return inverse - 1 / (shift * p * p)
+    return inverse - 1 / (shift * p * p), True

@@ -9,15 +9,20 @@ import numpy as np
 
 from skshapley.designs import PermutationDesign
 from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._student import effective_degrees, widening
 
 
 class PermutationMean(Solver):
     """Mean marginal contribution over permutations.
 
     Standard errors come from the spread of the units of the design (pairs, blocks), within each
-    background row where units keep to one row. An instance with a single unit has none (NaN); with
-    a single unit on each of several background rows, the spread between rows counts as error, which
-    makes the standard error too large rather than too small.
+    background row where units keep to one row. Those of few units are widened as Student's t is
+    against the normal, so that the attribution ± 1.96 standard errors holds the truth 95 times in
+    100 (2, 4, 8, 30 units: by 6.5, 1.6, 1.2, 1.04). An instance with a single unit has none (NaN);
+    with a single unit on each of several background rows, the spread between rows counts as error,
+    which makes the standard error too large rather than too small. A player that matters on few of
+    all walks (the rare turn of a vote) must have been seen to, a few times, before its error is
+    right.
 
     Where references are drawn at random, their chance value of v(empty) is corrected by regression
     on the units' sums, whose mean is known, so that attributions add up exactly.
@@ -87,26 +92,27 @@ class PermutationMean(Solver):
             drift = (self.v_full_ - self.v_empty_) - values.sum(axis=1)
             values = values + slope * drift[:, None]
             spent = 2
-        return Estimate(values, np.sqrt(self._variance(squares, spent)))
+        return Estimate(values, self._errors(squares, spent))
 
     def _seen(self):
         if self._moments is None:
             raise RuntimeError("PermutationMean.result() needs at least one update() first.")
         return self._moments
 
-    def _variance(self, squares, spent):
-        """Return the variance of the mean, ``(r, p, k)``, NaN where units are too few."""
+    def _errors(self, squares, spent):
+        """Return the standard errors, ``(r, p, k)``, NaN where units are too few."""
         moments = self._seen()
         units, size = moments.units[..., None, None], moments.size[..., None, None]
-        weights = self._weights[:, None, None]
-        replicated = units > spent
-        with np.errstate(divide="ignore", invalid="ignore"):
-            spread = np.where(replicated, squares / (units - spent), 0.0)
-            # strata with one unit borrow the mean spread of the others, which are a random choice
-            known = replicated.sum(axis=1, keepdims=True)
-            spread = np.where(replicated, spread, spread.sum(axis=1, keepdims=True) / known)
-            within = (weights**2 * spread / size).sum(axis=1)
-        return np.where(known[:, 0] > 0, within, self._between())
+        share = self._weights[:, None, None] ** 2 / np.maximum(size, 1)
+        degrees = np.maximum(units - spent, 0)
+        replicated = degrees > 0
+        spread = np.where(replicated, squares / np.maximum(degrees, 1), 0.0)
+        widened = widening(effective_degrees(share * spread, degrees))
+        # strata with one unit borrow the mean spread of the others, which are a random choice
+        known = replicated.sum(axis=1, keepdims=True)
+        mean_spread = spread.sum(axis=1, keepdims=True) / np.maximum(known, 1)
+        within = (share * np.where(replicated, spread, mean_spread)).sum(axis=1)
+        return np.where(known[:, 0] > 0, np.sqrt(within) * widened, np.sqrt(self._between()))
 
     def _between(self):
         """Return the variance as if the strata themselves had been drawn at random (too large)."""
