@@ -29,7 +29,7 @@ PACKAGE = ROOT / "skshapley"
 # A name stands for a module or a whole subpackage.
 LAYERS = (
     {"_random", "_params", "_inputs", "exceptions"},
-    {"designs", "explanation", "_result", "_graphs"},
+    {"designs", "explanation", "_result", "_graphs", "_odd"},
     {"rewards", "samplers", "solvers", "stopping"},
     {"_evaluate", "_engine", "_plan"},
     {"_explainer", "_functional", "_valuation", "trees"},

@@ -1,0 +1,59 @@
+"""Which pairs to look at next: those that tell most about the Shapley values."""
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from skshapley._odd._functional import functional
+from skshapley._odd._kernel import cross, noise
+from skshapley._odd._pairs import Pairs, size_roughness
+from skshapley._odd._posterior import Posterior
+
+
+def choose_pairs(posterior: Posterior, pool: np.ndarray, n: int) -> np.ndarray:
+    """Return the places in `pool` of `n` pairs, chosen one after the other.
+
+    Each choice lowers the trace of the posterior covariance of the Shapley values most; a step is
+    one column of a pivoted Cholesky factorisation. Values are not needed, only where they will be
+    seen.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Without blocks.
+    pool : ndarray of shape (m, p)
+        Signs of the pairs to choose from.
+    n : int
+
+    Returns
+    -------
+    chosen : ndarray of shape (at most n,), int
+    """
+    pairs, hyper = posterior.pairs, posterior.hyper
+    seen, m = len(pairs), len(pool)
+    between = cross(pairs.signs, pool, hyper)
+    columns = np.empty((seen + n, m))
+    columns[:seen] = solve_triangular(posterior.factor(), between, lower=True, check_finite=False)
+    told = solve_triangular(
+        posterior.factor(), posterior.covariances().T, lower=True, check_finite=False
+    )
+    gain = functional(Pairs(pool, np.empty((m, 0))), hyper) - told.T @ columns[:seen]
+    size = np.abs(pool.sum(axis=1)) / pool.shape[1]
+    prior = hyper.linear + 1 + hyper.size * size + noise(size_roughness(pool), hyper)
+    variance = prior - np.einsum("nm,nm->m", columns[:seen], columns[:seen])
+    least = 1e-9 * prior
+    open_ = np.ones(m, dtype=bool)
+    chosen = []
+    for step in range(seen, seen + min(n, m)):
+        usable = open_ & (variance > least)
+        if not usable.any():
+            break
+        score = np.einsum("pm,pm->m", gain, gain) / np.where(usable, variance, np.inf)
+        at = int(score.argmax())
+        chosen.append(at)
+        open_[at] = False
+        column = cross(pool[at : at + 1], pool, hyper)[0] - columns[:step, at] @ columns[:step]
+        column /= np.sqrt(variance[at])
+        gain = gain - np.outer(gain[:, at] / np.sqrt(variance[at]), column)
+        columns[step] = column
+        variance = variance - column**2
+    return np.array(chosen, dtype=np.intp)

@@ -1,0 +1,65 @@
+"""Shapley values as a linear functional of the process, in closed form.
+
+1/|T| = int_0^1 u^(|T| - 1) du turns the sum over all interactions that contain i into one integral
+of a product: sum_{T odd, i in T} rho_T t_T/|T| = (rho_i t_i/2) int_{-1}^1 prod_{j != i}(1 + u rho_j
+t_j) du, a polynomial of degree p - 1 in u, which Gauss-Legendre nodes integrate exactly or to
+rounding.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from skshapley._odd._hyper import Hyper
+from skshapley._odd._pairs import Pairs, size_covariance
+
+
+@cache
+def _legendre(n):
+    return np.polynomial.legendre.leggauss(n)
+
+
+def _nodes(hyper):
+    # exact from p/2 nodes on; the integrand grows like exp(u sum(rho)), and so few do long before
+    p, growth = len(hyper.reach), hyper.rho.sum()
+    return _legendre(int(min(p // 2 + 1, 12 + 2 * growth)))
+
+
+def higher_functional(signs: np.ndarray, hyper: Hyper) -> np.ndarray:
+    """Return the covariances of phi and the higher part at `signs`: ``(p, n)``."""
+    u, weight = _nodes(hyper)
+    turned = np.arctanh(u[:, None] * hyper.rho)
+    norm = 0.5 * np.log1p(-((u[:, None] * hyper.rho) ** 2)).sum(axis=1)
+    product = np.exp(signs @ turned.T + norm) * weight
+    # division by the factor of i, (1 + u rho_i t_i)^-1 = (1 - u rho_i t_i)/(1 - u^2 rho_i^2)
+    inverse = 1 / (1 - (u[:, None] * hyper.rho) ** 2)
+    even = product @ inverse
+    odd = product @ (inverse * u[:, None] * hyper.rho)
+    return (hyper.rho * (signs * (even - 2) - odd) / hyper.higher_scale).T
+
+
+def functional(pairs: Pairs, hyper: Hyper) -> np.ndarray:
+    """Return the covariances of phi, for the whole background, and the values seen: ``(p, n)``."""
+    signs = pairs.signs
+    linear = 2 * hyper.linear * hyper.share[:, None] * signs.T
+    higher = higher_functional(signs, hyper)
+    if pairs.block is not None:
+        linear *= 1 + hyper.linear_spread / pairs.n_blocks
+        higher *= 1 + hyper.higher_spread / pairs.n_blocks
+    full = np.ones((1, pairs.n_players))
+    return linear + higher + (2 * hyper.size / pairs.n_players) * size_covariance(full, signs)
+
+
+def functional_variance(hyper: Hyper, n_blocks: float = 1.0) -> np.ndarray:
+    """Return the prior variances of phi, for the whole background, ``(p,)``."""
+    u, weight = _nodes(hyper)
+    uv, both = np.outer(u, u).ravel(), np.outer(weight, weight).ravel()
+    factors = np.log1p(uv[:, None] * hyper.rho)
+    others = np.exp(factors.sum(axis=1)[:, None] - factors)
+    higher = hyper.rho * (both @ others - 4) / hyper.higher_scale
+    linear = 4 * hyper.linear * hyper.share
+    return (
+        linear * (1 + hyper.linear_spread / n_blocks)
+        + higher * (1 + hyper.higher_spread / n_blocks)
+        + 4 * hyper.size / len(hyper.reach) ** 2
+    )

@@ -1,0 +1,212 @@
+"""The process against brute force: explicit interactions, enumeration, finite differences."""
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pytest
+
+from skshapley._odd import (
+    Evidence,
+    Hyper,
+    Pairs,
+    Posterior,
+    choose_pairs,
+    fit_hyper,
+    functional,
+    functional_variance,
+    gram,
+)
+from skshapley._odd._kernel import cross, higher_kernel, noise
+from skshapley._odd._pairs import size_covariance
+
+
+def some_hyper(p, rng, blocked=False):
+    spreads = (0.6, 1.7) if blocked else ()
+    return Hyper(rng.uniform(0.05, 0.9, p), 7.0, 0.03, 0.4, *spreads)
+
+
+def cube(p):
+    return 2.0 * ((np.arange(2**p)[:, None] >> np.arange(p)) & 1) - 1
+
+
+def enumerated_shapley(odd, p):
+    """Shapley values ``(p, ...)`` of games whose odd parts on the cube are the columns of `odd`."""
+    signs = cube(p)
+    size = ((signs + 1) / 2).sum(axis=1).astype(int)
+    out = []
+    for i in range(p):
+        inside = signs[:, i] > 0
+        weight = np.where(
+            inside,
+            [1 / (p * comb(p - 1, max(s - 1, 0))) for s in size],
+            [-1 / (p * comb(p - 1, min(s, p - 1))) for s in size],
+        )
+        out.append(weight @ odd)
+    return np.array(out)
+
+
+def features(signs, hyper):
+    """Every odd interaction times its prior standard deviation: the higher part, explicitly."""
+    p = signs.shape[1]
+    columns = []
+    for order in range(3, p + 1, 2):
+        for players in combinations(range(p), order):
+            deviation = np.sqrt(hyper.rho[list(players)].prod() / hyper.higher_scale)
+            columns.append(deviation * signs[:, list(players)].prod(axis=1))
+    return np.array(columns).T
+
+
+@pytest.mark.parametrize("p", [3, 4, 7])
+def test_higher_kernel_is_the_sum_over_interactions(p):
+    hyper = some_hyper(p, np.random.default_rng(p))
+    phi = features(cube(p), hyper)
+    np.testing.assert_allclose(higher_kernel(cube(p), cube(p), hyper), phi @ phi.T, atol=1e-12)
+    np.testing.assert_allclose(np.diag(phi @ phi.T), 1.0)
+
+
+@pytest.mark.parametrize("p", [3, 5, 8])
+@pytest.mark.parametrize("reach", [0.02, 0.3, 1.2])
+def test_functional_is_the_shapley_value_of_the_kernel(p, reach):
+    rng = np.random.default_rng(p)
+    hyper = Hyper(reach * rng.uniform(0.5, 1, p), 7.0, 0.03, 0.4)
+    covariance = cross(cube(p), cube(p), hyper)
+    truth = enumerated_shapley(covariance, p)
+    pairs = Pairs(cube(p), np.zeros((2**p, 1)))
+    np.testing.assert_allclose(functional(pairs, hyper), truth, atol=1e-8)
+    variance = np.diag(enumerated_shapley(truth.T, p))
+    np.testing.assert_allclose(functional_variance(hyper), variance, atol=1e-8)
+
+
+def test_functional_with_many_players_agrees_with_more_nodes():
+    """The nodes suffice: an additive sum over sizes by symmetry, p = 60 equal players.
+
+    With equal reaches the covariance with the full coalition depends on the size alone, and phi of
+    an exchangeable game is 2 f(full)/p.
+    """
+    p = 60
+    for reach in (0.01, 0.1, 0.6):
+        hyper = Hyper(np.full(p, reach), 1e-9, 0.0, 0.0)
+        full = Pairs(np.ones((1, p)), np.zeros((1, 1)))
+        np.testing.assert_allclose(functional(full, hyper)[:, 0], 2 / p, rtol=1e-7)
+
+
+def test_size_part_belongs_to_everyone_alike():
+    p = 6
+    odd = size_covariance(np.ones((1, p)), cube(p))[0]
+    np.testing.assert_allclose(enumerated_shapley(odd, p), 2 / p)
+    assert np.linalg.eigvalsh(size_covariance(cube(p), cube(p))).min() > -1e-12
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_gradient_agrees_with_finite_differences(blocked, n_outputs):
+    rng = np.random.default_rng(0)
+    p, n = 6, 30
+    full = 2 if blocked else 1  # one full coalition a block: it is seen without noise
+    signs = np.vstack([np.ones((full, p)), rng.choice([-1.0, 1.0], (n - full, p))])
+    block = np.arange(n) % 4 if blocked else None
+    evidence = Evidence(Pairs(signs, rng.normal(size=(n, n_outputs)), block, 4.0))
+    theta = Hyper.start(p, blocked) + 0.5 * rng.normal(size=p + (5 if blocked else 3))
+    gradient = evidence(theta)[1]
+    step = 1e-3
+    for j in range(len(theta)):
+        shift = step * (np.arange(len(theta)) == j)
+        slope = (evidence(theta + shift)[0] - evidence(theta - shift)[0]) / (2 * step)
+        assert gradient[j] == pytest.approx(slope, rel=1e-3, abs=1e-3)
+
+
+def brute_posterior(pairs, hyper):
+    """Means and variances of phi from the joint normal of all interactions, phi by enumeration."""
+    p = pairs.n_players
+    prior = cross(cube(p), cube(p), hyper)
+    place = ((pairs.signs > 0) @ (1 << np.arange(p))).astype(int)
+    seen = prior[np.ix_(place, place)] + np.diag(noise(pairs.roughness, hyper))
+    to_phi = enumerated_shapley(np.eye(2**p), p)
+    between = to_phi @ prior[:, place]
+    mean = between @ np.linalg.solve(seen, pairs.values)
+    variance = to_phi @ prior @ to_phi.T - between @ np.linalg.solve(seen, between.T)
+    return mean, np.diag(variance)
+
+
+def test_posterior_agrees_with_brute_force():
+    rng = np.random.default_rng(1)
+    p = 6
+    hyper = some_hyper(p, rng)
+    signs = np.vstack([np.ones(p), cube(p)[rng.permutation(2**p // 2)[:14]]])
+    pairs = Pairs(signs, rng.normal(size=(15, 2)))
+    posterior = Posterior(pairs, hyper)
+    mean, variance = brute_posterior(pairs, hyper)
+    np.testing.assert_allclose(posterior.shapley(), mean, atol=1e-7)
+    np.testing.assert_allclose(posterior.shapley_variance(), variance, atol=1e-8)
+
+
+def test_blocks_agree_with_a_joint_normal():
+    """Two of three blocks seen: f_b = f + own_b, and phi of the mean over all three blocks."""
+    rng = np.random.default_rng(2)
+    p = 5
+    hyper = some_hyper(p, rng, blocked=True)
+    at = cube(p)[[31, 3, 12, 31, 9, 26]]
+    block = np.array([0, 0, 0, 1, 1, 1])
+    pairs = Pairs(at, rng.normal(size=(6, 1)), block, 3.0)
+    linear = Hyper(hyper.reach, hyper.linear, 0.0, 0.0)
+    higher = higher_kernel(cube(p), cube(p), linear)
+    straight = cross(cube(p), cube(p), linear) - higher
+    size = hyper.size * size_covariance(cube(p), cube(p))
+    own = hyper.linear_spread * straight + hyper.higher_spread * higher
+    joint = np.kron(np.ones((3, 3)), straight + higher + size) + np.kron(np.eye(3), own)
+    place = block * 2**p + ((at > 0) @ (1 << np.arange(p))).astype(int)
+    to_phi = np.tile(enumerated_shapley(np.eye(2**p), p), 3) / 3
+    seen = joint[np.ix_(place, place)] + np.diag(noise(pairs.roughness, hyper))
+    between = to_phi @ joint[:, place]
+    variance = to_phi @ joint @ to_phi.T - between @ np.linalg.solve(seen, between.T)
+    posterior = Posterior(pairs, hyper)
+    np.testing.assert_allclose(
+        posterior.shapley(), between @ np.linalg.solve(seen, pairs.values), atol=1e-9
+    )
+    np.testing.assert_allclose(posterior.shapley_variance(), np.diag(variance), atol=1e-8)
+
+
+def test_left_out_values_are_predicted_from_the_others():
+    rng = np.random.default_rng(3)
+    p, hyper = 6, some_hyper(6, np.random.default_rng(3))
+    pairs = Pairs(cube(p)[rng.permutation(32)[:12]], rng.normal(size=(12, 1)))
+    errors, variances = Posterior(pairs, hyper).left_out()
+    for j in (0, 7):
+        others = np.delete(np.arange(12), j)
+        mean, variance = Posterior(pairs.take(others), hyper).predict(pairs.signs[[j]])
+        assert errors[j] == pytest.approx(pairs.values[j] - mean[0])
+        assert variances[j] == pytest.approx(variance[0])
+
+
+def test_choice_is_greedy_in_the_posterior_variance():
+    rng = np.random.default_rng(4)
+    p, hyper = 6, some_hyper(6, np.random.default_rng(4))
+    signs = cube(p)[: 2 ** (p - 1)]
+    pairs = Pairs(signs[:4], np.zeros((4, 1)))
+    pool = signs[4:]
+    chosen = choose_pairs(Posterior(pairs, hyper), pool, 3)
+    held = list(range(4))
+    for choice in chosen:
+        totals = []
+        for candidate in range(len(pool)):
+            points = np.vstack([signs[held], pool[[candidate]]])
+            grown = Pairs(points, np.zeros((len(points), 1)))
+            totals.append(Posterior(grown, hyper).shapley_variance().sum())
+        assert totals[choice] == pytest.approx(min(totals), rel=1e-9)
+        held.append(4 + choice)
+    assert len(set(chosen)) == 3
+
+
+def test_fit_climbs_to_where_the_gradient_vanishes():
+    rng = np.random.default_rng(5)
+    p, hyper = 5, some_hyper(5, np.random.default_rng(5))
+    signs = np.vstack([np.ones(p), cube(p)[:15]])
+    factor = np.linalg.cholesky(gram(Pairs(signs, np.zeros((16, 1))), hyper))
+    pairs = Pairs(signs, factor @ rng.normal(size=(16, 4)))
+    theta = fit_hyper(pairs, fit_hyper(pairs))
+    value, gradient = Evidence(pairs)(theta)
+    bounds = np.array(Hyper.bounds(p, False))
+    inside = (theta > bounds[:, 0] + 1e-6) & (theta < bounds[:, 1] - 1e-6)
+    assert value < Evidence(pairs)(Hyper.start(p, False))[0]
+    np.testing.assert_allclose(gradient[inside], 0, atol=0.05)
