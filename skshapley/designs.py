@@ -207,3 +207,20 @@ class LinearDesign(Design):
     """
 
     weights: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalDesign(Design):
+    """Marginal contributions of every player in turn, each to a coalition of its own.
+
+    Attributes
+    ----------
+    coalitions : ndarray of shape (r, 2 n p, p), bool
+        In each of n rounds, for each player: a coalition without it, and the same with it.
+    unit : int
+        Number of consecutive rounds that form one independent replicate; divides n.
+    """
+
+    unit: int = 1
+    references = None
+    stratum_weights = None

@@ -6,6 +6,7 @@ from skshapley.samplers._connected import ConnectedShapley
 from skshapley.samplers._connected_regression import ConnectedRegression
 from skshapley.samplers._exact import Exact
 from skshapley.samplers._local import LocalShapley
+from skshapley.samplers._local_permutations import LocalPermutations
 from skshapley.samplers._myerson import Myerson
 from skshapley.samplers._permutations import Antithetic, MonteCarlo, Orthogonal, PermutationSampler
 
@@ -17,6 +18,7 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "kernel": Kernel,
     "leverage": Leverage,
     "local": LocalShapley,
+    "local-permutations": LocalPermutations,
     "connected": ConnectedShapley,
     "connected-regression": ConnectedRegression,
     "myerson": Myerson,
@@ -31,6 +33,7 @@ __all__ = [
     "Exact",
     "Kernel",
     "Leverage",
+    "LocalPermutations",
     "LocalShapley",
     "MonteCarlo",
     "Myerson",

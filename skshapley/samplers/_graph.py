@@ -120,12 +120,7 @@ class GraphSampler(Sampler):
         return plan
 
     def _checked_order(self):
-        if isinstance(self.order, bool) or not isinstance(self.order, Integral) or self.order < 1:
-            raise ValueError(
-                f"{type(self).__name__} takes order as a positive int, the distance in the graph;"
-                f" got {self.order!r}."
-            )
-        return int(self.order)
+        return checked_order(self.order, type(self).__name__)
 
     def _refusal(self, graph, order, n_evals):
         most = min(64 * n_evals, MOST_COALITIONS)
@@ -155,6 +150,13 @@ class GraphSampler(Sampler):
         except TooManyCoalitions:
             return None
         return n_evals + 2 if n_evals <= limit else None
+
+
+def checked_order(order, owner: str) -> int:
+    """Return the order, or refuse it."""
+    if isinstance(order, bool) or not isinstance(order, Integral) or order < 1:
+        raise ValueError(f"{owner} takes order as a positive int; got {order!r}.")
+    return int(order)
 
 
 class Local(NamedTuple):

@@ -1,21 +1,24 @@
 """Solvers: what to make of what was seen."""
 
-from skshapley.designs import CoalitionDesign, LinearDesign, PermutationDesign
+from skshapley.designs import CoalitionDesign, LinearDesign, MarginalDesign, PermutationDesign
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._least_squares import LeastSquares
 from skshapley.solvers._linear import Linear
+from skshapley.solvers._marginal_mean import MarginalMean
 from skshapley.solvers._permutation_mean import PermutationMean
 
 SOLVERS: dict[str, type[Solver]] = {
     "permutation-mean": PermutationMean,
     "least-squares": LeastSquares,
     "linear": Linear,
+    "marginal-mean": MarginalMean,
 }
 
 DEFAULT_SOLVERS: dict[type, str] = {
     PermutationDesign: "permutation-mean",
     CoalitionDesign: "least-squares",
     LinearDesign: "linear",
+    MarginalDesign: "marginal-mean",
 }
 
 __all__ = [
@@ -24,6 +27,7 @@ __all__ = [
     "Estimate",
     "LeastSquares",
     "Linear",
+    "MarginalMean",
     "PermutationMean",
     "Solver",
 ]

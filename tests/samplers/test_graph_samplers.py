@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from skshapley import shapley_values
-from skshapley.samplers import ConnectedRegression, ConnectedShapley, LocalShapley, Myerson
+from skshapley.samplers import (
+    ConnectedRegression,
+    ConnectedShapley,
+    LocalPermutations,
+    LocalShapley,
+    Myerson,
+)
 from skshapley.testing import brute_force
 
 NETWORKS = {
@@ -338,3 +344,53 @@ def test_printed_coefficients_would_shrink_additive_games():
     design = ConnectedShapley("chain", 1).start(9, []).ask(np.arange(1), 10**6)
     inner = design.weights[[4]].toarray().ravel()
     assert inner[inner > 0].sum() == pytest.approx(1, abs=1e-12)
+
+
+def local_walks(game, p, **kwargs):
+    return shapley_values(game, n_players=p, sampler=LocalPermutations("ring", 2), **kwargs)
+
+
+def test_local_permutations_estimate_local_with_honest_errors():
+    # z-scores of 40 runs x 8 players: the mean square has a standard deviation below 0.12
+    p, game = 8, random_game(8, seed=9)
+    expected = explain(game, LocalShapley("ring", 2), p)
+    z = []
+    for seed in range(40):
+        result = local_walks(game, p, max_evals=40 * 4 * p + 2, random_state=seed)
+        z.append((result.values - expected) / result.standard_errors)
+    z = np.array(z)
+    assert abs(z.mean()) < 5 / np.sqrt(z.size / 2)
+    assert 0.75 < (z**2).mean() < 1.35
+
+
+def test_local_permutations_of_the_whole_graph_estimate_shapley():
+    # one run of 500 pairs of rounds: |z| of 6 players all below 4.5 (false alarm 4e-5)
+    game = random_game(6, seed=10)
+    sampler = LocalPermutations("chain", 5)
+    result = shapley_values(
+        game, n_players=6, sampler=sampler, max_evals=12000, random_state=0, solver="auto"
+    )
+    z = (result.values - brute_force(game, 6)) / result.standard_errors
+    assert np.abs(z).max() < 4.5
+
+
+def test_local_permutations_only_look_inside_neighbourhoods():
+    sampler = LocalPermutations(("grid", (3, 4)), 1)
+    design = sampler.start(12, [np.random.default_rng(0)]).ask(np.arange(1), 6)
+    network = nx.convert_node_labels_to_integers(nx.grid_2d_graph(3, 4))
+    pairs = design.coalitions.reshape(6, 12, 2, 12)
+    for player in range(12):
+        without, joined = pairs[:, player, 0], pairs[:, player, 1]
+        near = neighbourhood(network, player, 1)
+        assert set(np.flatnonzero(without.any(axis=0))) <= set(near) - {player}
+        np.testing.assert_array_equal(joined ^ without, np.eye(12, dtype=bool)[[player] * 6])
+        # a round and its reverse: each neighbour comes before the player in just one of the two
+        both = without.reshape(3, 2, 12).sum(axis=1)
+        others = [node for node in near if node != player]
+        np.testing.assert_array_equal(both[:, others], 1)
+
+
+def test_local_permutations_need_a_pair_of_rounds():
+    with pytest.raises(ValueError, match="needs at least 34 evaluations"):
+        local_walks(lambda S: S.any(axis=1), 8, max_evals=33)
+    assert local_walks(lambda S: S.any(axis=1), 8, max_evals=34).n_evaluations <= 34

@@ -1,0 +1,40 @@
+"""The mean of marginal contributions that are drawn for each player apart."""
+
+from skshapley.designs import MarginalDesign
+from skshapley.solvers._permutation_mean import PermutationMean
+
+
+class MarginalMean(PermutationMean):
+    """Mean marginal contribution of each player over rounds, with standard errors over units.
+
+    Unlike along a walk, the contributions of a round do not add up to v(all) - v(empty).
+
+    References
+    ----------
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
+    for structured data, section 4.3.1.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.solvers import MarginalMean
+    >>> result = shapley_values(
+    ...     lambda S: S @ [1.0, 2.0, 4.0],
+    ...     n_players=3,
+    ...     sampler="local-permutations",
+    ...     solver=MarginalMean(),
+    ...     max_evals=20,
+    ...     random_state=0,
+    ... )
+    >>> result.values
+    array([1., 2., 4.])
+    """
+
+    accepts = (MarginalDesign,)
+    default_sampler = "local-permutations"
+
+    def _unit_means(self, design, values):
+        p = self.n_players_
+        r, _, k = values.shape
+        pairs = values.reshape(r, -1, design.unit, p, 2, k)
+        return (pairs[..., 1, :] - pairs[..., 0, :]).mean(axis=2)
