@@ -1,5 +1,7 @@
 """From names and "auto" to a sampler and a solver that fit together and a budget that is enough."""
 
+from math import ceil, sqrt
+
 from skshapley._engine import Plan
 from skshapley._params import resolve
 from skshapley._random import entropy_from
@@ -72,8 +74,15 @@ def _budget(max_evals, stopping, n_players, n_references, owner):
 
 
 def auto_budget(n_players: int, n_references: int) -> int:
-    """Return the evaluations per instance that ``max_evals="auto"`` stands for."""
-    return max(512, 6 * n_players)
+    """Return the evaluations per instance that ``max_evals="auto"`` stands for.
+
+    ``max(256, 4 p) + 768 / sqrt(b)``: up to 8 players are enumerated; every background row gets at
+    least two pairs of walks, which standard errors need; and since an evaluation against b rows is
+    b walks' steps, small backgrounds need more of them for the same error. On XGBoost models of 10
+    to 100 features this stays below the errors of shap's PermutationExplainer with its default of
+    500 evaluations, at b = 100 with a quarter of them too (``benchmarks/bench_budget.py``).
+    """
+    return max(256, 4 * n_players) + ceil(768 / sqrt(n_references))
 
 
 def _solver(solver, owner):
