@@ -1,0 +1,267 @@
+"""One record for every library's trees: nodes in flat arrays, and how their questions are put."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+
+class UnreadableModelError(ValueError):
+    """A model whose trees cannot be read exactly; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class CategorySplit:
+    """One node that asks for membership in a set of categories.
+
+    Attributes
+    ----------
+    node : int
+        Row of the node in the ensemble's arrays.
+    listed : frozenset of int
+        The categories named by the split.
+    listed_left : bool
+        Whether the named categories go to the left child; every other non-negative category,
+        and every value that is no category, goes to the other child.
+    """
+
+    node: int
+    listed: frozenset
+    listed_left: bool
+
+
+@dataclass(frozen=True, eq=False)
+class TreeEnsemble:
+    """A fitted sum of decision trees, as flat arrays over all nodes of all trees.
+
+    The raw response is ``base`` plus the ``value`` of the leaf reached in each tree.
+
+    Attributes
+    ----------
+    left, right : ndarray of shape (n_nodes,), int64
+        Children, as rows of these same arrays; -1 at a leaf.
+    feature : ndarray of shape (n_nodes,), int64
+        The column that a node asks about; -1 at a leaf.
+    threshold : ndarray of shape (n_nodes,), float64
+        An instance goes left when ``x <= threshold`` (``x < threshold`` when `strict`).
+    missing_left : ndarray of shape (n_nodes,), bool
+        Where a missing value goes.
+    zero_missing : ndarray of shape (n_nodes,), bool
+        Whether the node takes zero for a missing value.
+    value : ndarray of shape (n_nodes, n_outputs), float64
+        What a leaf adds to the response; zero at the other nodes.
+    cover : ndarray of shape (n_nodes,), float64
+        The training weight that passed through a node, for path-dependent values.
+    roots : ndarray of shape (n_trees,), int64
+        The first node of each tree.  The nodes of a tree are contiguous.
+    base : ndarray of shape (n_outputs,), float64
+        The part of the response that no tree sees.
+    n_features : int
+        Number of columns of the model's input.
+    strict : bool
+        Whether equality with the threshold goes right.
+    single_precision : bool
+        Whether the library rounds its input to float32 before comparing.
+    category_splits : tuple of CategorySplit
+    encode : callable or None
+        Turns what the model was fitted on (a DataFrame with categories, say) into the float64
+        matrix ``(r, n_features)`` that the thresholds refer to; None when that is a plain cast.
+    methods : tuple of str
+        The methods of the model that return the raw response: "predict", "predict_proba",
+        "decision_function".
+    raw_response : callable or None
+        The library's own raw response ``X -> (r, n_outputs)``, to check the reading against.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    missing_left: np.ndarray
+    zero_missing: np.ndarray
+    value: np.ndarray
+    cover: np.ndarray
+    roots: np.ndarray
+    base: np.ndarray
+    n_features: int
+    strict: bool
+    single_precision: bool
+    category_splits: tuple = ()
+    encode: Callable | None = None
+    methods: tuple = ()
+    raw_response: Callable | None = None
+
+    @property
+    def n_trees(self):
+        return len(self.roots)
+
+    @property
+    def n_nodes(self):
+        return len(self.left)
+
+    @property
+    def n_outputs(self):
+        return self.value.shape[1]
+
+    @property
+    def is_leaf(self):
+        return self.left < 0
+
+    def to_matrix(self, X):
+        """The input as the float64 matrix ``(r, n_features)`` that the thresholds refer to."""
+        matrix = X if self.encode is None else self.encode(X)
+        matrix = np.asarray(matrix, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.shape[1] != self.n_features:
+            raise ValueError(
+                f"TreeEnsemble expects a matrix of {self.n_features} columns, got shape "
+                f"{matrix.shape}; hand in the columns that the model was fitted on."
+            )
+        return matrix
+
+    def take_trees(self, first, last):
+        """The trees `first` to `last` (excluded) as an ensemble with base zero."""
+        end = self.roots[last] if last < self.n_trees else self.n_nodes
+        start = self.roots[first]
+        cut = slice(start, end)
+        shift = np.where(self.left[cut] < 0, 0, start)
+        splits = tuple(
+            replace(split, node=split.node - start)
+            for split in self.category_splits
+            if start <= split.node < end
+        )
+        return replace(
+            self,
+            left=self.left[cut] - shift,
+            right=self.right[cut] - shift,
+            roots=self.roots[first:last] - start,
+            base=np.zeros_like(self.base),
+            category_splits=splits,
+            **{
+                name: getattr(self, name)[cut]
+                for name in (
+                    "feature",
+                    "threshold",
+                    "missing_left",
+                    "zero_missing",
+                    "value",
+                    "cover",
+                )
+            },
+        )
+
+    def take_output(self, output):
+        """The ensemble of one output only, without the trees that say nothing about it.
+
+        Parameters
+        ----------
+        output : int
+        """
+        touched = np.logical_or.reduceat(self.value[:, output] != 0, self.roots)
+        keep = np.flatnonzero(touched) if touched.any() else np.arange(1)
+        response = self.raw_response
+        one = replace(
+            self,
+            value=self.value[:, [output]],
+            base=self.base[[output]],
+            raw_response=None if response is None else _OneOutput(response, output),
+        )
+        if len(keep) == self.n_trees:
+            return one
+        pieces = [one.take_trees(tree, tree + 1) for tree in keep]
+        return replace(concatenate(pieces), base=one.base, raw_response=one.raw_response)
+
+
+@dataclass(frozen=True)
+class _OneOutput:
+    """One column of a raw response; a class of its own so that it can be pickled."""
+
+    response: Callable
+    output: int
+
+    def __call__(self, X):
+        return self.response(X)[:, [self.output]]
+
+
+def concatenate(ensembles):
+    """Sum of ensembles read from the same model: their trees side by side, their bases added."""
+    first = ensembles[0]
+    offsets = np.cumsum([0] + [one.n_nodes for one in ensembles[:-1]])
+
+    def shifted(name):
+        return np.concatenate(
+            [
+                np.where(getattr(one, name) < 0, -1, getattr(one, name) + offset)
+                for one, offset in zip(ensembles, offsets, strict=True)
+            ]
+        )
+
+    def joined(name):
+        return np.concatenate([getattr(one, name) for one in ensembles])
+
+    return replace(
+        first,
+        left=shifted("left"),
+        right=shifted("right"),
+        roots=shifted("roots"),
+        base=np.sum([one.base for one in ensembles], axis=0),
+        category_splits=tuple(
+            replace(split, node=split.node + int(offset))
+            for one, offset in zip(ensembles, offsets, strict=True)
+            for split in one.category_splits
+        ),
+        **{
+            name: joined(name)
+            for name in ("feature", "threshold", "missing_left", "zero_missing", "value", "cover")
+        },
+    )
+
+
+def assemble(trees, *, n_outputs, base, **how):
+    """Build a `TreeEnsemble` from one dict per tree, as the readers collect them.
+
+    Parameters
+    ----------
+    trees : list of dict
+        With ``left``, ``right`` (local row, negative at a leaf), ``feature``, ``threshold``,
+        ``missing_left``, ``value`` (one number a node, or one row of `n_outputs`), ``cover``, and
+        optionally ``output`` (the output that a tree of single values adds to),
+        ``zero_missing`` and ``categories`` (dict: local node -> (listed, listed_left)).
+    n_outputs : int
+    base : array-like of shape (n_outputs,)
+    **how
+        The remaining fields of `TreeEnsemble`.
+    """
+    sizes = np.array([len(tree["left"]) for tree in trees])
+    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+
+    def column(name, dtype):
+        return np.concatenate([np.asarray(tree[name], dtype=dtype) for tree in trees])
+
+    left, right = column("left", np.int64), column("right", np.int64)
+    leaf, offset = left < 0, np.repeat(roots, sizes)
+    value = np.zeros((len(left), n_outputs))
+    splits = []
+    for root, size, tree in zip(roots, sizes, trees, strict=True):
+        rows = slice(root, root + size)
+        if "output" in tree:
+            value[rows, tree["output"]] = tree["value"]
+        else:
+            value[rows] = np.reshape(tree["value"], (size, n_outputs))
+        for node, (listed, listed_left) in tree.get("categories", {}).items():
+            splits.append(CategorySplit(int(root + node), frozenset(listed), listed_left))
+    value[~leaf] = 0.0
+    zero = [np.broadcast_to(tree.get("zero_missing", False), len(tree["left"])) for tree in trees]
+    return TreeEnsemble(
+        left=np.where(leaf, -1, left + offset),
+        right=np.where(leaf, -1, right + offset),
+        feature=np.where(leaf, -1, column("feature", np.int64)),
+        threshold=column("threshold", np.float64),
+        missing_left=column("missing_left", bool),
+        zero_missing=np.concatenate(zero),
+        value=value,
+        cover=column("cover", np.float64),
+        roots=roots,
+        base=np.array(base, dtype=np.float64).reshape(n_outputs),
+        category_splits=tuple(splits),
+        **how,
+    )

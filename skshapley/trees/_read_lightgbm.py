@@ -1,0 +1,156 @@
+"""LightGBM models, read from ``Booster.dump_model()``.
+
+LightGBM compares in float64 and goes left where ``x <= threshold``; the categories named by a
+split go left, and every missing one goes right.  There is no base score: it is in the first tree.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._codes import ZERO
+from ._ensemble import UnreadableModelError, assemble
+from ._frames import frame_to_matrix, is_frame
+
+# Objectives that predict the raw score itself.
+_IDENTITY = {
+    "regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank",
+    "rank_xendcg",
+}  # fmt: skip
+
+
+def read_lightgbm(model):
+    """Raw score of a LightGBM model as a `TreeEnsemble`.
+
+    Parameters
+    ----------
+    model : lightgbm.Booster or lightgbm.LGBMModel
+
+    Returns
+    -------
+    TreeEnsemble
+        As many trees as the model's own ``predict`` uses.
+
+    Raises
+    ------
+    UnreadableModelError
+    """
+    booster = model.booster_ if hasattr(model, "booster_") else model
+    dump = booster.dump_model()
+    n_outputs = dump["num_tree_per_iteration"]
+    trees = [_read_tree(tree["tree_structure"]) for tree in dump["tree_info"]]
+    # A random forest of LightGBM averages over its iterations, all others add.
+    scale = n_outputs / len(trees) if dump["average_output"] else 1.0
+    for number, tree in enumerate(trees):
+        tree["value"] = np.array(tree["value"]) * scale
+        tree["output"] = number % n_outputs
+    categories = dump.get("pandas_categorical") or []
+    n_features = dump["max_feature_idx"] + 1
+    categorical = sorted({tree["feature"][node] for tree in trees for node in tree["categories"]})
+    return assemble(
+        trees,
+        n_outputs=n_outputs,
+        base=np.zeros(n_outputs),
+        n_features=n_features,
+        strict=False,
+        single_precision=False,
+        encode=_Encoder(tuple(categories), tuple(categorical)),
+        methods=("predict",) if dump.get("objective") in _IDENTITY else (),
+        raw_response=_RawScore(booster, n_outputs, scale),
+    )
+
+
+def _read_tree(root):
+    """Nodes of one tree, parents before children."""
+    names = ("left", "right", "feature", "threshold", "missing_left", "zero_missing", "value")
+    tree = {name: [] for name in (*names, "cover")}
+    tree["categories"] = {}
+    waiting = [(root, None, None)]
+    while waiting:
+        node, parent, side = waiting.pop()
+        row = len(tree["left"])
+        if parent is not None:
+            tree[side][parent] = row
+        if "split_index" in node:
+            _read_split(node, row, tree)
+            waiting.append((node["right_child"], row, "right"))
+            waiting.append((node["left_child"], row, "left"))
+            continue
+        if "leaf_coeff" in node:
+            raise UnreadableModelError(
+                "LightGBM's linear_tree=True has a linear model in each leaf, which has no exact "
+                "values here; use sampling, or linear_tree=False."
+            )
+        _append(tree, -1, 0.0, False, False, node["leaf_value"], node.get("leaf_count", 0))
+    return tree
+
+
+def _read_split(node, row, tree):
+    missing_left, zero_missing = node["default_left"], node["missing_type"] == "Zero"
+    threshold = 0.0
+    if node["decision_type"] == "==":
+        listed = [int(category) for category in node["threshold"].split("||")]
+        tree["categories"][row] = (listed, True)
+        missing_left = zero_missing = False
+    else:
+        threshold = float(node["threshold"])
+        if node["missing_type"] == "None":
+            # NaN is taken for zero by a feature that had none in training.
+            missing_left = threshold >= 0.0
+    _append(
+        tree, node["split_feature"], threshold, missing_left, zero_missing, 0.0,
+        node["internal_count"],
+    )  # fmt: skip
+
+
+def _append(tree, feature, threshold, missing_left, zero_missing, value, cover):
+    tree["left"].append(-1)
+    tree["right"].append(-1)
+    tree["feature"].append(feature)
+    tree["threshold"].append(threshold)
+    tree["missing_left"].append(missing_left)
+    tree["zero_missing"].append(zero_missing)
+    tree["value"].append(value)
+    tree["cover"].append(cover)
+
+
+@dataclass(frozen=True)
+class _RawScore:
+    """LightGBM's own raw score, ``(r, n_outputs)``; it does not average a forest's by itself."""
+
+    booster: object
+    n_outputs: int
+    scale: float
+
+    def __call__(self, X):
+        score = self.booster.predict(X, raw_score=True) * self.scale
+        return np.reshape(score, (len(score), self.n_outputs))
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    """The matrix that LightGBM makes of its input.
+
+    Attributes
+    ----------
+    frame_categories : tuple
+        Categories in training of each categorical column of a DataFrame, in their order.
+    categorical : tuple of int
+        The columns that some tree asks for a category.
+    """
+
+    frame_categories: tuple
+    categorical: tuple
+
+    def __call__(self, X):
+        if is_frame(X):
+            columns = [i for i, dtype in enumerate(X.dtypes) if hasattr(dtype, "categories")]
+            known = dict(zip(columns, self.frame_categories, strict=False))
+            X = frame_to_matrix(X, known, unknown=np.nan)
+        matrix = np.asarray(X, dtype=np.float64)
+        # Dense rows are read as sparse ones, without entries as small as these.
+        matrix = np.where(np.abs(matrix) <= ZERO, 0.0, matrix)
+        # A category is what the cast to int leaves: -0.5 is category 0.
+        columns = list(self.categorical)
+        matrix[:, columns] = np.trunc(matrix[:, columns])
+        return matrix

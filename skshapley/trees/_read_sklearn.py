@@ -1,0 +1,129 @@
+"""scikit-learn's trees and forests, read from the public ``tree_`` of each estimator.
+
+They cast their input to float32 and go left where ``x <= threshold``, in float64.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from sklearn.base import is_classifier
+
+from ._ensemble import UnreadableModelError, assemble
+
+
+def read_forest(model):
+    """Mean (or class probabilities) of a tree or an averaging forest as a `TreeEnsemble`.
+
+    Parameters
+    ----------
+    model : DecisionTree*, ExtraTree*, RandomForest* or ExtraTrees* of scikit-learn
+
+    Returns
+    -------
+    TreeEnsemble
+        One output a target, or one a class.
+
+    Raises
+    ------
+    UnreadableModelError
+        For a classifier of several targets.
+    """
+    estimators = getattr(model, "estimators_", [model])
+    classify = is_classifier(model)
+    if classify and model.n_outputs_ > 1:
+        raise UnreadableModelError(
+            f"{type(model).__name__} was fitted on {model.n_outputs_} targets and returns a list "
+            "of probabilities; fit one classifier per target."
+        )
+    trees = []
+    for estimator in estimators:
+        value = estimator.tree_.value
+        value = value[:, 0, :] if classify else value[:, :, 0]
+        trees.append(_read_tree(estimator.tree_, value / len(estimators)))
+    n_outputs, method = trees[0]["value"].shape[1], "predict_proba" if classify else "predict"
+    return assemble(
+        trees,
+        n_outputs=n_outputs,
+        base=np.zeros(n_outputs),
+        n_features=model.n_features_in_,
+        strict=False,
+        single_precision=True,
+        methods=(method,),
+        raw_response=_Response(model, method),
+    )
+
+
+def read_gradient_boosting(model):
+    """Raw prediction of GradientBoostingClassifier or -Regressor as a `TreeEnsemble`.
+
+    Parameters
+    ----------
+    model : GradientBoostingClassifier or GradientBoostingRegressor
+
+    Returns
+    -------
+    TreeEnsemble
+        One output, or one a class when there are three or more.
+
+    Raises
+    ------
+    UnreadableModelError
+        When the initial prediction depends on the instance.
+    """
+    if model.init_ != "zero" and not type(model.init_).__name__.startswith("Dummy"):
+        raise UnreadableModelError(
+            f"{type(model).__name__}(init={model.init!r}) starts from a model that is no tree; "
+            "use init=None or 'zero'."
+        )
+    n_outputs = model.estimators_.shape[1]
+    trees = [
+        _read_tree(stage.tree_, stage.tree_.value[:, 0, 0] * model.learning_rate) | {"output": k}
+        for stages in model.estimators_
+        for k, stage in enumerate(stages)
+    ]
+    response = _Response(model, "decision_function" if is_classifier(model) else "predict")
+    return assemble(
+        trees,
+        n_outputs=n_outputs,
+        base=_initial_prediction(model, response),
+        n_features=model.n_features_in_,
+        strict=False,
+        single_precision=True,
+        methods=(response.method,),
+        raw_response=response,
+    )
+
+
+def _initial_prediction(model, response):
+    """The constant that boosting starts from: what the trees leave unexplained, anywhere."""
+    origin = np.zeros((1, model.n_features_in_), dtype=np.float32)
+    names = getattr(model, "feature_names_in_", None)
+    base = response(origin if names is None else pd.DataFrame(origin, columns=names))[0]
+    for stages in model.estimators_:
+        base = base - [model.learning_rate * s.tree_.predict(origin)[0, 0] for s in stages]
+    return base
+
+
+def _read_tree(tree, value):
+    return {
+        "left": tree.children_left,
+        "right": tree.children_right,
+        "feature": tree.feature,
+        "threshold": tree.threshold,
+        "missing_left": tree.missing_go_to_left,
+        "value": value,
+        "cover": tree.weighted_n_node_samples,
+    }
+
+
+@dataclass(frozen=True)
+class _Response:
+    """A method of a scikit-learn estimator, always with two axes."""
+
+    model: object
+    method: str
+
+    def __call__(self, X):
+        response = getattr(self.model, self.method)(X)
+        return np.reshape(response, (len(response), -1))

@@ -1,0 +1,172 @@
+"""XGBoost models, read from ``Booster.save_raw("json")``.
+
+XGBoost casts its input to float32 and goes left where ``x < threshold``; the categories named by
+a split go right.  The base score is stored on the scale of the predictions.
+"""
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ._ensemble import UnreadableModelError, assemble
+from ._frames import frame_to_matrix, is_frame
+
+# How an objective maps the stored base score to the margin.
+_LOGIT = {"binary:logistic", "reg:logistic"}
+# Objectives that predict the margin itself.
+_IDENTITY = {
+    "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror", "reg:absoluteerror",
+    "reg:quantileerror", "reg:expectileerror", "binary:logitraw", "rank:pairwise", "rank:ndcg",
+    "rank:map",
+}  # fmt: skip
+_LOG = {"count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"}
+
+
+def read_xgboost(model):
+    """Margin of an XGBoost model as a `TreeEnsemble`.
+
+    Parameters
+    ----------
+    model : xgboost.Booster or xgboost.XGBModel
+        Of booster "gbtree" or "dart", with one value per leaf.
+
+    Returns
+    -------
+    TreeEnsemble
+        As many trees as the model's own ``predict`` uses.
+
+    Raises
+    ------
+    UnreadableModelError
+    """
+    booster = model if not hasattr(model, "get_booster") else model.get_booster()
+    learner = json.loads(booster.save_raw("json"))["learner"]
+    name = learner["gradient_booster"]["name"]
+    if name not in ("gbtree", "dart"):
+        raise UnreadableModelError(
+            f"XGBoost's booster {name!r} has no trees to read; use booster 'gbtree' or 'dart'."
+        )
+    dropout = learner["gradient_booster"] if name == "dart" else {}
+    forest = dropout.get("gbtree", learner["gradient_booster"])["model"]
+    n_trees = _n_trees_used(model, booster, forest)
+    weights = dropout.get("weight_drop", [1.0] * n_trees)
+    parameters = learner["learner_model_param"]
+    n_outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
+    missing = getattr(model, "missing", np.nan)
+    encode = _Encoder(np.nan if missing is None else float(missing), _known_categories(forest))
+    trees = [
+        _read_tree(tree, output, weight)
+        for tree, output, weight in zip(
+            forest["trees"][:n_trees], forest["tree_info"], weights, strict=False
+        )
+    ]
+    return assemble(
+        trees,
+        n_outputs=n_outputs,
+        base=_base_margin(learner, n_outputs),
+        n_features=int(parameters["num_feature"]),
+        strict=True,
+        single_precision=True,
+        encode=encode,
+        methods=("predict",) if learner["objective"]["name"] in _IDENTITY else (),
+        raw_response=_Margin(model, n_outputs),
+    )
+
+
+def _n_trees_used(model, booster, forest):
+    """Early stopping keeps all trees; the estimators predict with those up to the best."""
+    bounds = forest["iteration_indptr"]
+    best = booster.attr("best_iteration") if booster is not model else None
+    return bounds[-1] if best is None else bounds[int(best) + 1]
+
+
+def _read_tree(tree, output, weight):
+    left = np.array(tree["left_children"])
+    if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+        raise UnreadableModelError(
+            "XGBoost's multi_strategy='multi_output_tree' has vector leaves, which are not read; "
+            "use multi_strategy='one_output_per_tree'."
+        )
+    condition = np.array(tree["split_conditions"], dtype=np.float32)
+    categories = {}
+    for node, start, size in zip(
+        tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
+    ):
+        categories[node] = (tree["categories"][start : start + size], False)
+    return {
+        "left": left,
+        "right": tree["right_children"],
+        "feature": tree["split_indices"],
+        "threshold": condition,
+        "missing_left": tree["default_left"],
+        # A dropped-out tree counts with a weight; the product is rounded as XGBoost rounds it.
+        "value": condition * np.float32(weight),
+        "output": output,
+        "cover": tree["sum_hessian"],
+        "categories": categories,
+    }
+
+
+def _base_margin(learner, n_outputs):
+    text = learner["learner_model_param"]["base_score"]
+    stored = json.loads(text) if text.startswith("[") else [float(text)]
+    score = np.broadcast_to(np.array(stored, dtype=np.float32), (n_outputs,))
+    objective = learner["objective"]["name"]
+    if objective in _LOGIT:
+        return -np.log(np.float32(1.0) / score - np.float32(1.0))
+    return np.log(score) if objective in _LOG else score
+
+
+@dataclass(frozen=True)
+class _Margin:
+    """XGBoost's own margin, ``(r, n_outputs)``."""
+
+    model: object
+    n_outputs: int
+
+    def __call__(self, X):
+        if hasattr(self.model, "get_booster"):
+            margin = self.model.predict(X, output_margin=True)
+        else:
+            import xgboost
+
+            frame = xgboost.DMatrix(X, enable_categorical=True)
+            margin = self.model.predict(frame, output_margin=True)
+        return np.reshape(margin, (len(margin), self.n_outputs))
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    """The matrix that XGBoost makes of its input.
+
+    Attributes
+    ----------
+    missing : float
+        The value that stands for a missing one, besides NaN.
+    categories : dict
+        Position of a categorical column -> its categories in training; since XGBoost 3.1.
+    """
+
+    missing: float
+    categories: dict
+
+    def __call__(self, X):
+        matrix = frame_to_matrix(X, self.categories, unknown=None) if is_frame(X) else X
+        matrix = np.asarray(matrix, dtype=np.float64)
+        if np.isnan(self.missing):
+            return matrix
+        return np.where(matrix == np.float32(self.missing), np.nan, matrix)
+
+
+def _known_categories(forest):
+    known = {}
+    for position, stored in enumerate(forest.get("cats", {}).get("enc", [])):
+        values = stored["values"]
+        if "offsets" in stored:
+            text, bounds = bytes(value % 256 for value in values), stored["offsets"]
+            values = [text[a:b].decode() for a, b in pairwise(bounds)]
+        if values:
+            known[position] = values
+    return known

@@ -1,0 +1,126 @@
+"""Tables of a chunk of groups: what each index of an instance is worth to each player."""
+
+import numpy as np
+from scipy import sparse
+
+from ._leaf_games import leaf_values
+
+
+def histogram(index, weights, n_bits):
+    """Weight of the background on every index of every group.
+
+    Parameters
+    ----------
+    index : ndarray of shape (n_groups, b), unsigned
+    weights : ndarray of shape (b,)
+    n_bits : int
+
+    Returns
+    -------
+    ndarray of shape (n_groups, 2 ** n_bits)
+    """
+    n_groups, size = len(index), 1 << n_bits
+    slot = index.astype(np.intp) + (np.arange(n_groups) << n_bits)[:, None]
+    repeated = np.broadcast_to(weights, slot.shape).ravel()
+    counts = np.bincount(slot.ravel(), weights=repeated, minlength=n_groups * size)
+    return counts.reshape(n_groups, size)
+
+
+def background_law(chunk, masks, counts):
+    """Weight of the background on the fail masks of every leaf, from that on the group's indices.
+
+    Parameters
+    ----------
+    chunk : Chunk
+    masks : ndarray of shape (n_leaves, 2 ** n_bits)
+        See `Groups.fail_masks`.
+    counts : ndarray of shape (n_groups, 2 ** n_bits)
+
+    Returns
+    -------
+    ndarray
+        ``2 ** n_path`` numbers for each leaf, one leaf after the other.
+    """
+    if chunk.is_single_leaves:
+        return counts.ravel()
+    size = 1 << chunk.n_path
+    start = np.cumsum(size) - size
+    slot = start[:, None] + masks
+    weights = counts[chunk.leaf_group]
+    return np.bincount(slot.ravel(), weights=weights.ravel(), minlength=int(size.sum()))
+
+
+def chunk_table(chunk, masks, law, values, index="shapley"):
+    """Sum the games of a chunk's leaves into one table.
+
+    Parameters
+    ----------
+    chunk : Chunk
+    masks : ndarray of shape (n_leaves, 2 ** n_bits)
+    law : ndarray
+        See `background_law`.
+    values : ndarray of shape (n_leaves, n_outputs)
+        What each leaf adds to the outputs of the chunk.
+    index : {"shapley", "banzhaf"}, default="shapley"
+
+    Returns
+    -------
+    ndarray of shape (n_outputs, n_columns, n_groups * 2 ** n_bits)
+    """
+    games, start = _solve_leaves(chunk.n_path, law, index)
+    if chunk.is_single_leaves:
+        games = games.reshape(chunk.n_groups, chunk.n_columns, -1).transpose(1, 0, 2)
+        table = games * values.T[:, None, :, None]
+        return table.reshape(values.shape[1], chunk.n_columns, -1)
+    leaf, bit = np.nonzero(chunk.leaf_players >= 0)
+    group = chunk.leaf_group[leaf]
+    player = chunk.leaf_players[leaf, bit]
+    column = (chunk.players.T[group] < player[:, None]).sum(axis=1)
+    slot = column * chunk.n_groups + group
+    order = np.argsort(slot, kind="stable")
+    leaf, bit, slot = leaf[order], bit[order], slot[order]
+    where = (start[leaf] + (bit << chunk.n_path[leaf]))[:, None] + masks[leaf]
+    terms = np.take(games, where)
+    first = np.searchsorted(slot, np.arange(chunk.players.size + 1))
+    table = np.empty((values.shape[1], chunk.n_columns, chunk.n_groups << chunk.n_bits))
+    for plane, value in zip(table, values.T, strict=True):
+        total = sparse.csr_array(
+            (value[leaf], np.arange(len(leaf)), first), shape=(chunk.players.size, len(leaf))
+        )
+        plane[...] = (total @ terms).reshape(plane.shape)
+    return table
+
+
+def _solve_leaves(n_path, law, index):
+    """Games of all leaves, ``(n_path, 2 ** n_path)`` each, and where each one starts."""
+    size = 1 << n_path
+    ends = np.cumsum(n_path * size)
+    games = np.empty(int(ends[-1]))
+    law_ends = np.cumsum(size)
+    for k in range(1, int(n_path[-1]) + 1):
+        # The leaves of a chunk are in the order of their numbers of players.
+        first, last = np.searchsorted(n_path, [k, k + 1])
+        if first == last:
+            continue
+        h = law[law_ends[last - 1] - ((last - first) << k) : law_ends[last - 1]]
+        solved = games[ends[last - 1] - ((last - first) * k << k) : ends[last - 1]]
+        leaf_values(h.reshape(-1, 1 << k), index, out=solved.reshape(-1, k, 1 << k))
+    return games, ends - n_path * size
+
+
+def look_up(table, index, n_bits):
+    """Entries of a chunk's table for some instances.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_outputs, n_columns, n_groups * 2 ** n_bits)
+    index : ndarray of shape (n_groups, r), unsigned
+    n_bits : int
+
+    Returns
+    -------
+    ndarray of shape (n_outputs, n_columns * n_groups, r)
+    """
+    slot = index.astype(np.intp) + (np.arange(len(index)) << n_bits)[:, None]
+    entries = np.take(table, slot, axis=2, mode="clip")
+    return entries.reshape(len(table), -1, index.shape[1])

@@ -1,0 +1,259 @@
+"""Exact values of tree ensembles: plain arrays in, plain arrays out."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import sklearn
+from scipy import sparse
+from sklearn.utils.parallel import Parallel, delayed
+
+from ._codes import Codes, predict
+from ._ensemble import TreeEnsemble
+from ._groups import Chunk, Groups
+from ._leaf_games import INDICES
+from ._paths import Paths, trace_paths
+from ._references import Background, TrainingData
+from ._tables import chunk_table, look_up
+
+# Instances that are looked up together, so that their indices stay in the cache
+ROWS = 512
+# Instances for which a table that is not kept is made once
+STREAM_ROWS = 8192
+# Leaves of the trees that are handled together
+LEAVES = 8192
+# Subtrees of up to so many bits are looked up as one
+MAX_BITS = 7
+CHUNK_SIZE = 1 << 14
+# Leaves of more path players have no table that is kept
+MOST_KEPT_BITS = 12
+# Share of the working memory that the tables which are kept may take
+TABLE_SHARE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Some trees of the ensemble with their groups."""
+
+    trees: TreeEnsemble
+    paths: Paths
+    groups: Groups
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """The table of a chunk, kept from fit on."""
+
+    block: _Block
+    chunk: Chunk
+    entries: np.ndarray
+    owner: sparse.csr_array
+
+
+class TreeValues:
+    """Exact values of instances under a tree ensemble.
+
+    Parameters
+    ----------
+    trees : TreeEnsemble
+    players : ndarray of shape (n_features,), int, or None, default=None
+        The player that each feature belongs to, counted from 0; the features of one player enter
+        together.  Each feature is a player of its own when None.
+    index : {"shapley", "banzhaf"}, default="shapley"
+    n_jobs : int or None, default=None
+        Threads over blocks of instances and of trees; the results do not depend on it.
+
+    Attributes
+    ----------
+    n_players : int
+    base_values : ndarray of shape (n_outputs,)
+        Mean response over the background (or the training data), after a fit.
+    """
+
+    def __init__(self, trees, players=None, index="shapley", n_jobs=None):
+        if index not in INDICES:
+            raise ValueError(f"TreeValues got index={index!r}; choose one of {INDICES}.")
+        self.trees, self.index, self.n_jobs = trees, index, n_jobs
+        self.players = np.arange(trees.n_features) if players is None else np.asarray(players)
+        self.n_players = int(self.players.max()) + 1
+        self._codes = Codes(trees)
+        self._blocks = list(self._make_blocks())
+
+    def _make_blocks(self):
+        trees = self.trees
+        n_leaves = np.add.reduceat(trees.is_leaf, trees.roots, dtype=np.int64)
+        number = np.cumsum(n_leaves) // LEAVES
+        bounds = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), trees.n_trees]
+        for first, last in pairwise(bounds):
+            some = trees.take_trees(first, last)
+            start = trees.roots[first]
+            nodes = slice(start, start + some.n_nodes)
+            paths = trace_paths(some, np.where(some.is_leaf, -1, self.players[some.feature]))
+            row, rank = self._codes.row[nodes], self._codes.rank[nodes]
+            yield _Block(some, paths, Groups(some, paths, row, rank, MAX_BITS, CHUNK_SIZE))
+
+    def fit(self, background, weights=None):
+        """Let background rows stand in for absent players (the interventional game).
+
+        Parameters
+        ----------
+        background : ndarray of shape (b, n_features)
+        weights : ndarray of shape (b,) or None, default=None
+            Non-negative, with a positive sum; equal when None.
+
+        Returns
+        -------
+        self
+        """
+        b = len(background)
+        weights = np.full(b, 1.0 / b) if weights is None else weights / np.sum(weights)
+        return self._fit(Background(self._codes(background), weights))
+
+    def fit_path_dependent(self):
+        """Let absent players follow the training data down the trees.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(TrainingData())
+
+    def _fit(self, reference):
+        self._reference = reference
+        kept = self._choose_kept()
+        run = self._parallel()
+        fitted = run(delayed(self._fit_block)(block, kept) for block in self._blocks)
+        self._tables = [table for tables, _ in fitted for table in tables]
+        self.base_values = self.trees.base + sum(base for _, base in fitted)
+        return self
+
+    def _choose_kept(self):
+        """The chunks whose tables are made once: all, if they fit into the memory, or the groups.
+
+        A leaf on its own can do without a table, and with many of those making all tables costs
+        more than explaining a few instances.
+        """
+        budget = TABLE_SHARE * sklearn.get_config()["working_memory"] * 2**20 / 8
+        chunks = [chunk for block in self._blocks for chunk in block.groups.chunks]
+        chunks = [chunk for chunk in chunks if chunk.n_bits <= MOST_KEPT_BITS]
+        if sum(chunk.table_size for chunk in chunks) > budget:
+            chunks = [chunk for chunk in chunks if not chunk.is_single_leaves]
+        chunks.sort(key=lambda chunk: chunk.table_size)
+        taken = np.cumsum([chunk.table_size for chunk in chunks])
+        return set(chunks[: np.searchsorted(taken, budget, side="right")])
+
+    def _fit_block(self, block, kept):
+        """The tables of a block that are kept, and its part of the base values."""
+        laws, base = {}, block.trees.value[block.trees.roots].sum(axis=0)
+        for piece in self._reference.pieces(block):
+            for chunk in block.groups.chunks:
+                if chunk in kept or not chunk.is_single_leaves:
+                    masks = block.groups.fail_masks(chunk)
+                    law = piece.law(chunk, masks)
+                    reached = law[np.cumsum(1 << chunk.n_path) - (1 << chunk.n_path)]
+                else:
+                    reached = piece.reached(chunk)
+                base = base + reached @ block.trees.value[chunk.leaves]
+                if chunk in kept:
+                    laws[chunk] = masks, law + laws.get(chunk, (None, 0.0))[1]
+        tables = [
+            _Table(block, chunk, self._make_table(block, chunk, masks, law), self._owner(chunk))
+            for chunk, (masks, law) in laws.items()
+        ]
+        return tables, base
+
+    def _make_table(self, block, chunk, masks, law):
+        values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)]
+        return chunk_table(chunk, masks, law, values, self.index)
+
+    def _owner(self, chunk):
+        """Sums the columns of a chunk's groups into players."""
+        n, player = chunk.players.size, chunk.players.ravel()
+        order = np.argsort(player, kind="stable")
+        first = np.searchsorted(player[order], np.arange(self.n_players + 1))
+        return sparse.csr_array((np.ones(n), order, first), shape=(self.n_players, n))
+
+    def values(self, X):
+        """Values of the players, for each instance and output.
+
+        Parameters
+        ----------
+        X : ndarray of shape (r, n_features)
+
+        Returns
+        -------
+        ndarray of shape (r, n_players, n_outputs)
+        """
+        codes = self._codes(X)
+        values = np.zeros((self.trees.n_outputs, self.n_players, len(X)))
+        run, kept = self._parallel(), {table.chunk for table in self._tables}
+        rows = [slice(first, first + ROWS) for first in range(0, len(X), ROWS)]
+        run(delayed(self._look_up)(codes[:, part], values[:, :, part]) for part in rows)
+        rest = [
+            (block, [chunk for chunk in block.groups.chunks if chunk not in kept])
+            for block in self._blocks
+        ]
+        rest = [(block, chunks) for block, chunks in rest if chunks]
+        for first in range(0, len(X) if rest else 0, STREAM_ROWS):
+            part = slice(first, first + STREAM_ROWS)
+            some = codes[:, part]
+            for block_values in run(delayed(self._stream)(b, c, some) for b, c in rest):
+                values[:, :, part] += block_values
+        return np.ascontiguousarray(values.transpose(2, 1, 0))
+
+    def predict(self, X):
+        """Response of the ensemble, ``(r, n_outputs)``, by walking its trees."""
+        return predict(self.trees, self._codes, self._codes(X))
+
+    def _look_up(self, codes, values):
+        """Add what the kept tables say about some instances, in place."""
+        index, of = None, None
+        for table in self._tables:
+            if table.block is not of:
+                of = table.block
+                index = of.groups.index(codes)
+            found = look_up(table.entries, index[table.chunk.groups], table.chunk.n_bits)
+            _add(values, table.chunk.outputs, table.owner, found)
+
+    def _stream(self, block, chunks, codes):
+        """Values of some instances from chunks whose tables are not kept."""
+        r = codes.shape[1]
+        values = np.zeros((self.trees.n_outputs, self.n_players, r))
+        index = block.groups.index(codes)
+        for piece in self._reference.pieces(block):
+            for chunk in chunks:
+                masks = index[chunk.groups]
+                table_cost = len(chunk.leaves) * chunk.n_bits**2 << chunk.n_bits
+                if chunk.is_single_leaves and piece.direct_cost(chunk, r) < table_cost:
+                    found = self._meet(block, chunk, piece, masks)
+                else:
+                    fails = block.groups.fail_masks(chunk)
+                    law = piece.law(chunk, fails)
+                    entries = self._make_table(block, chunk, fails, law)
+                    found = look_up(entries, masks, chunk.n_bits)
+                _add(values, chunk.outputs, self._owner(chunk), found)
+        return values
+
+    def _meet(self, block, chunk, piece, masks):
+        """The same as a look-up, without a table."""
+        games = piece.direct(chunk, masks, self.index).transpose(2, 0, 1)
+        values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)].T
+        return (games * values[:, None, :, None]).reshape(len(values), -1, masks.shape[1])
+
+    def _parallel(self):
+        return Parallel(n_jobs=self.n_jobs, require="sharedmem")
+
+
+def _add(values, outputs, owner, found):
+    """Sum the columns of some groups into players.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_outputs, n_players, r)
+        Added to in place.
+    outputs : ndarray of int
+    owner : sparse array of shape (n_players, n_columns)
+    found : ndarray of shape (len(outputs), n_columns, r)
+    """
+    for output, columns in zip(outputs, found, strict=True):
+        values[output] += owner @ columns

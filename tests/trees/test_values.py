@@ -1,0 +1,305 @@
+"""Exact values against the definition, against shap and XGBoost, and against themselves."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import shap
+import sklearn
+import xgboost
+from sklearn.datasets import make_friedman1
+from sklearn.ensemble import RandomForestRegressor
+
+from skshapley.trees import UnreadableModelError, read_trees
+from skshapley.trees._values import TreeValues
+
+from .conftest import RECIPES, D, game_values, shapley_by_definition, xgb
+
+PLAYERS = {
+    "features": np.arange(D),
+    "groups": np.array([0, 1, 0, 2, 1, 1]),
+    "one group": np.zeros(D, dtype=int),
+}
+# Tables all kept, none kept, and leaves joined without any
+MEMORY = {"kept": 1024, "streamed": 1e-6}
+
+
+def references(X, n=7, seed=3):
+    rng = np.random.default_rng(seed)
+    background = X[rng.integers(0, len(X), n)]
+    return background, rng.random(n) + 0.1
+
+
+@pytest.fixture(params=MEMORY)
+def memory(request):
+    with sklearn.config_context(working_memory=MEMORY[request.param]):
+        yield request.param
+
+
+@pytest.mark.parametrize("players", PLAYERS)
+@pytest.mark.parametrize("name", RECIPES)
+def test_equal_to_the_definition(fitted, name, players):
+    model, X = fitted(name)
+    trees, players = read_trees(model), PLAYERS[players]
+    background, weights = references(X)
+    solver = TreeValues(trees, players).fit(trees.to_matrix(background), weights)
+    rows = X[:3]
+    ours = solver.values(trees.to_matrix(rows))
+    for x, values in zip(rows, ours, strict=True):
+        v = game_values(trees.raw_response, x, background, weights, players)
+        tolerance = 1e-6 * np.abs(v).max() if trees.strict else 1e-12 * max(1, np.abs(v).max())
+        np.testing.assert_allclose(values, shapley_by_definition(v), rtol=0, atol=tolerance)
+        np.testing.assert_allclose(solver.base_values, v[0], rtol=0, atol=tolerance)
+        np.testing.assert_allclose(solver.base_values + values.sum(axis=0), v[-1], atol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["xgboost, missing", "lightgbm, classes", "random forest"])
+def test_banzhaf_equal_to_the_definition(fitted, name, memory):
+    model, X = fitted(name)
+    trees = read_trees(model)
+    background, weights = references(X)
+    solver = TreeValues(trees, index="banzhaf").fit(trees.to_matrix(background), weights)
+    ours = solver.values(trees.to_matrix(X[:2]))
+    for x, values in zip(X[:2], ours, strict=True):
+        v = game_values(trees.raw_response, x, background, weights, np.arange(D))
+        expected = shapley_by_definition(v, banzhaf=True)
+        np.testing.assert_allclose(values, expected, atol=1e-6 * np.abs(v).max())
+
+
+def test_unknown_index(fitted):
+    model, _ = fitted("xgboost")
+    with pytest.raises(ValueError, match=r"index='nash'.*'shapley', 'banzhaf'"):
+        TreeValues(read_trees(model), index="nash")
+
+
+def deep_forest(d, n=500, n_estimators=5):
+    X, y = make_friedman1(n, d, noise=1.0, random_state=0)
+    return RandomForestRegressor(n_estimators, random_state=0).fit(X, y), X
+
+
+def shap_values(model, background, X):
+    masker = shap.maskers.Independent(background, max_samples=len(background))
+    explainer = shap.TreeExplainer(model, masker, feature_perturbation="interventional")
+    return explainer.shap_values(X, check_additivity=False)
+
+
+SHAP_READS = [
+    "xgboost", "xgboost, missing", "xgboost, binary", "xgboost, classes", "lightgbm",
+    "lightgbm, classes", "hist gradient boosting", "gradient boosting", "random forest",
+    "random forest, classes", "extra trees", "decision tree",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHAP_READS)
+def test_equal_to_shap(fitted, name):
+    model, X = fitted(name)
+    trees = read_trees(model)
+    ours = TreeValues(trees).fit(trees.to_matrix(X[:60])).values(trees.to_matrix(X[60:90]))
+    theirs = np.reshape(shap_values(model, X[:60], X[60:90]), ours.shape)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("depth", [1, 3, 6, 9])
+@pytest.mark.parametrize("d", [10, 40])
+def test_equal_to_shap_at_any_depth(depth, d, memory):
+    X, y = make_friedman1(400, d, noise=1.0, random_state=1)
+    model = xgboost.XGBRegressor(n_estimators=10, max_depth=depth, n_jobs=1).fit(X, y)
+    trees = read_trees(model)
+    ours = TreeValues(trees).fit(X[:50]).values(X[50:70])[:, :, 0]
+    theirs = shap_values(model, X[:50], X[50:70])
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("d", [10, 30])
+def test_fully_grown_forests_equal_to_shap(d, memory):
+    model, X = deep_forest(d)
+    trees = read_trees(model)
+    solver = TreeValues(trees).fit(X[:40])
+    ours = solver.values(X[100:130])[:, :, 0]
+    theirs = shap_values(model, X[:40], X[100:130])
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
+    prediction = model.predict(X[100:130])
+    np.testing.assert_allclose(solver.base_values + ours.sum(axis=1), prediction, atol=1e-10)
+
+
+def test_tables_and_joins_agree():
+    """The same leaves with tables, and without any."""
+    model, X = deep_forest(30, n=300, n_estimators=3)
+    trees = read_trees(model)
+    weights = np.random.default_rng(0).random(50)
+    kept = TreeValues(trees).fit(X[:50], weights)
+    with sklearn.config_context(working_memory=1e-6):
+        streamed = TreeValues(trees).fit(X[:50], weights)
+    # Few rows are joined, many are worth a table: the reference must not depend on which.
+    many = streamed.values(X)
+    few = np.concatenate([streamed.values(X[i : i + 1]) for i in range(0, 300, 30)])
+    np.testing.assert_allclose(many, kept.values(X), atol=1e-12)
+    np.testing.assert_allclose(few, many[::30], atol=1e-12)
+
+
+def test_join_is_taken_for_few_rows(monkeypatch):
+    """Guards the test above: one row goes through the join."""
+    from skshapley.trees import _references
+
+    model, X = deep_forest(30, n=300, n_estimators=3)
+    calls = []
+    join = _references.join
+    monkeypatch.setattr(_references, "join", lambda *a: calls.append(1) or join(*a))
+    with sklearn.config_context(working_memory=1e-6):
+        TreeValues(read_trees(model)).fit(X[:50]).values(X[:1])
+    assert calls
+
+
+def test_pieces_of_the_background_add_up(monkeypatch):
+    from skshapley.trees import _references
+
+    model, X = deep_forest(20, n=200, n_estimators=2)
+    trees = read_trees(model)
+    for memory in MEMORY.values():
+        with sklearn.config_context(working_memory=memory):
+            whole = TreeValues(trees).fit(X[:90])
+            with monkeypatch.context() as patch:
+                patch.setattr(_references, "PIECE_BYTES", 1 << 13)
+                pieces = TreeValues(trees).fit(X[:90])
+                assert len(list(pieces._reference.pieces(pieces._blocks[0]))) > 1
+                np.testing.assert_allclose(pieces.values(X[:9]), whole.values(X[:9]), atol=1e-12)
+                np.testing.assert_allclose(pieces.base_values, whole.base_values, atol=1e-12)
+
+
+def test_weights_are_repetitions(fitted):
+    model, X = fitted("hist gradient boosting")
+    trees = read_trees(model)
+    times = np.arange(10) % 4
+    weighted = TreeValues(trees).fit(X[:10], times)
+    repeated = TreeValues(trees).fit(np.repeat(X[:10], times, axis=0))
+    np.testing.assert_allclose(weighted.values(X), repeated.values(X), atol=1e-13)
+
+
+def test_players_that_are_never_asked_get_zero():
+    X, y = make_friedman1(200, 12, random_state=0)
+    X[:, 11] = 0.0
+    model = xgb(max_depth=3).fit(X, y)
+    values = TreeValues(read_trees(model)).fit(X[:20]).values(X)
+    assert not values[:, 11].any()
+
+
+@pytest.mark.parametrize("name", ["xgboost, classes", "random forest", "lightgbm"])
+def test_same_for_any_n_jobs_and_alone(fitted, name, memory):
+    model, X = fitted(name)
+    trees = read_trees(model)
+    X = trees.to_matrix(np.tile(X, (2, 1)))
+    one = TreeValues(trees).fit(X[:30])
+    two = TreeValues(trees, n_jobs=2).fit(X[:30])
+    np.testing.assert_array_equal(one.values(X), two.values(X))
+    alone = np.concatenate([one.values(x[None]) for x in X[:5]])
+    if memory == "kept":
+        np.testing.assert_array_equal(alone, one.values(X)[:5])
+    else:
+        np.testing.assert_allclose(alone, one.values(X)[:5], atol=1e-12)
+
+
+def test_trees_in_many_blocks(fitted, monkeypatch):
+    from skshapley.trees import _values
+
+    model, X = fitted("lightgbm, classes")
+    trees = read_trees(model)
+    whole = TreeValues(trees).fit(X[:30]).values(X)
+    monkeypatch.setattr(_values, "LEAVES", 20)
+    blocks = TreeValues(trees).fit(X[:30])
+    assert len(blocks._blocks) > 3
+    np.testing.assert_allclose(blocks.values(X), whole, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name", ["xgboost", "xgboost, missing", "xgboost, classes", "xgboost, categories"]
+)
+def test_path_dependent_equals_xgboost(fitted, name, memory):
+    model, X = fitted(name)
+    trees = read_trees(model)
+    solver = TreeValues(trees).fit_path_dependent()
+    ours = solver.values(trees.to_matrix(X))
+    matrix = xgboost.DMatrix(X, feature_types=model.feature_types, enable_categorical=True)
+    theirs = model.get_booster().predict(matrix, pred_contribs=True, strict_shape=True)
+    scale = np.abs(theirs).max()
+    np.testing.assert_allclose(
+        ours.transpose(0, 2, 1), theirs[:, :, :-1], rtol=0, atol=3e-6 * scale
+    )
+    expected = np.broadcast_to(solver.base_values, theirs[:, :, -1].shape)
+    np.testing.assert_allclose(expected, theirs[:, :, -1], atol=3e-6 * scale)
+
+
+@pytest.mark.parametrize(
+    "name", ["random forest", "extra trees", "gradient boosting", "lightgbm, missing"]
+)
+def test_path_dependent_equals_shap(fitted, name, memory):
+    model, X = fitted(name)
+    trees = read_trees(model)
+    ours = TreeValues(trees).fit_path_dependent().values(trees.to_matrix(X[:20]))[:, :, 0]
+    theirs = shap.TreeExplainer(model, feature_perturbation="tree_path_dependent")
+    theirs = theirs.shap_values(X[:20], check_additivity=False)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
+
+
+def test_path_dependent_of_fully_grown_forests(memory):
+    model, X = deep_forest(30, n=300, n_estimators=2)
+    solver = TreeValues(read_trees(model)).fit_path_dependent()
+    ours = solver.values(X[:10])[:, :, 0]
+    theirs = shap.TreeExplainer(model, feature_perturbation="tree_path_dependent")
+    theirs = theirs.shap_values(X[:10], check_additivity=False)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
+    np.testing.assert_allclose(solver.base_values + ours.sum(axis=1), model.predict(X[:10]))
+
+
+def test_empty_node_has_no_share(fitted):
+    """A node that no training weight reached passes nothing on, and divides by nothing."""
+    model, X = fitted("decision tree")
+    trees = read_trees(model)
+    cover = trees.cover.copy()
+    inner = np.flatnonzero(~trees.is_leaf)[-1]
+    cover[[inner, trees.left[inner], trees.right[inner]]] = 0
+    values = TreeValues(replace(trees, cover=cover)).fit_path_dependent().values(X)
+    assert np.isfinite(values).all()
+
+
+def chain(depth):
+    """One tree that asks another feature at each step down."""
+    X = np.tril(np.ones((depth + 1, depth)), -1)
+    y = np.arange(depth + 1.0) ** 2
+    trees = read_trees(RandomForestRegressor(1, bootstrap=False).fit(X[:3], y[:3]))
+    inner, leaf = np.arange(depth), np.arange(depth, 2 * depth + 1)
+    return replace(
+        trees,
+        left=np.concatenate([leaf[:-1], np.full(depth + 1, -1)]),
+        right=np.concatenate([inner[1:], leaf[-1:], np.full(depth + 1, -1)]),
+        feature=np.concatenate([inner, np.full(depth + 1, -1)]),
+        threshold=np.full(2 * depth + 1, 0.5),
+        missing_left=np.zeros(2 * depth + 1, dtype=bool),
+        zero_missing=np.zeros(2 * depth + 1, dtype=bool),
+        value=np.concatenate([np.zeros(depth), y])[:, None],
+        cover=np.ones(2 * depth + 1),
+        roots=np.array([0]),
+        n_features=depth,
+        raw_response=None,
+    ), X
+
+
+@pytest.mark.parametrize("depth", [9, 33, 64])
+def test_long_paths(depth, memory):
+    """Symmetric in what matters: with one reference of zeros, x of ones wins y[-1] step by step."""
+    trees, X = chain(depth)
+    solver = TreeValues(trees).fit(np.zeros((2, depth)))
+    values = solver.values(np.concatenate([X, np.ones((1, depth))]))[:, :, 0]
+    np.testing.assert_allclose(solver.base_values, 0.0, atol=1e-12)
+    np.testing.assert_allclose(values.sum(axis=1), [*np.arange(depth + 1.0) ** 2, depth**2])
+    # Row i passes the first i questions: v(S) is the square of the length of the first run in S.
+    order = np.diff(values[-1])
+    assert (order <= 1e-12).all()
+
+
+def test_too_long_paths_are_refused():
+    trees, _ = chain(65)
+    with pytest.raises(UnreadableModelError, match="asks 65 different players"):
+        TreeValues(trees)
+    # Grouped, the same path asks fewer players.
+    values = TreeValues(trees, np.arange(65) // 5).fit(np.zeros((1, 65))).values(np.ones((1, 65)))
+    np.testing.assert_allclose(values.sum(), 65.0**2)
