@@ -6,12 +6,14 @@ from skshapley.solvers._least_squares import LeastSquares
 from skshapley.solvers._linear import Linear
 from skshapley.solvers._marginal_mean import MarginalMean
 from skshapley.solvers._permutation_mean import PermutationMean
+from skshapley.solvers._sgd import ProjectedSGD
 
 SOLVERS: dict[str, type[Solver]] = {
     "permutation-mean": PermutationMean,
     "least-squares": LeastSquares,
     "linear": Linear,
     "marginal-mean": MarginalMean,
+    "sgd": ProjectedSGD,
 }
 
 DEFAULT_SOLVERS: dict[type, str] = {
@@ -29,5 +31,6 @@ __all__ = [
     "Linear",
     "MarginalMean",
     "PermutationMean",
+    "ProjectedSGD",
     "Solver",
 ]

@@ -1,0 +1,199 @@
+"""The simulated games of the papers.
+
+Grah & Thouvenot (2020), section 5.1, take two functions from Hastie, Tibshirani & Friedman
+(2009), The elements of statistical learning (pages 339 and 401), and explain an instance x* in
+contrast to a reference r: v(S) is about f(z), z being x* in S and r elsewhere. They average over
+50 such couples.
+"""
+
+from abc import abstractmethod
+from functools import partial
+
+import numpy as np
+from scipy.special import gammaincinv
+
+from skshapley._random import entropy_from, generator
+from skshapley.rewards import Game
+from skshapley.testing import brute_force
+
+
+class Couples(Game):
+    """Base class of games of couples: each instance is explained against a reference of its own.
+
+    Both functions of the paper depend on a row through a sum over its features, so that a game is
+    known from the summands of x* and of r.
+
+    Parameters
+    ----------
+    instances, references : array-like of shape (r, p)
+        The rows x* and r, couple by couple.
+
+    Attributes
+    ----------
+    X, references : ndarray of shape (r, p)
+    """
+
+    n_outputs = 1
+
+    def __init__(self, instances, references):
+        self.X = np.asarray(instances, dtype=np.float64)
+        self.references = np.asarray(references, dtype=np.float64)
+        if self.X.ndim != 2 or self.X.shape != self.references.shape:
+            raise ValueError(
+                f"{type(self).__name__} needs instances and references of one shape (r, p); got"
+                f" {self.X.shape} and {self.references.shape}."
+            )
+        self.n_rows, self.n_players = self.X.shape
+        self.bytes_per_row = 8 * self.n_players
+        self._present, self._absent = self._summands(self.X), self._summands(self.references)
+
+    @staticmethod
+    @abstractmethod
+    def _summands(X):
+        """Return what each entry of ``(n, p)`` adds to the sum."""
+
+    @abstractmethod
+    def _value(self, total, rows):
+        """Return v of coalitions with these sums, ``(r, m)``."""
+
+    def __call__(self, coalitions, rows, references=None):
+        """Return the values, ``(r, m, 1)``."""
+        present, absent = self._present[rows, None], self._absent[rows, None]
+        total = np.where(coalitions, present, absent).sum(axis=2)
+        return self._value(total, rows)[..., None]
+
+    def empty(self, rows):
+        """Return v(empty), ``(r, 1, 1)``."""
+        return self(np.zeros((len(rows), 1, self.n_players), dtype=bool), rows)
+
+    def full(self, rows):
+        """Return v(all), ``(r, 1)``."""
+        return self(np.ones((len(rows), 1, self.n_players), dtype=bool), rows)[:, 0]
+
+    def active(self, rows):
+        """Return where an instance differs from its reference, ``(r, p)`` bool."""
+        return self.X[rows] != self.references[rows]
+
+    def take(self, rows):
+        """Return the game of some couples."""
+        return type(self)(self.X[rows], self.references[rows])
+
+    @property
+    def shapley_values(self) -> np.ndarray:
+        """By enumeration of all 2^p coalitions, ``(r, p, 1)``; for at most about 20 players."""
+
+        def worth(coalitions, row):
+            return self(coalitions[None], np.array([row]))[0]
+
+        return np.array(
+            [brute_force(partial(worth, row=row), self.n_players) for row in range(self.n_rows)]
+        )
+
+
+class ChiSquareCouples(Couples):
+    """Classification: is z in the class of x*? The class is sum z_j^2 > median of chi-square(p).
+
+    v(S) = 1 if z and x* are in one class, else 0. Where x* and r are in different classes, the
+    attributions have sum 1.
+
+    Parameters
+    ----------
+    instances, references : array-like of shape (r, p)
+        The rows x* and r, couple by couple.
+
+    References
+    ----------
+    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating Shapley value
+    applied in attribute importance, CD-MAKE, section 5.1.
+
+    Examples
+    --------
+    >>> from skshapley.datasets import ChiSquareCouples
+    >>> ChiSquareCouples([[2.0, 0.0]], [[0.0, 0.1]]).shapley_values[0, :, 0]
+    array([1., 0.])
+    """
+
+    @staticmethod
+    def _summands(X):
+        return X**2
+
+    def _value(self, total, rows):
+        median = chi_square_median(self.n_players)
+        own = self._present[rows].sum(axis=1, keepdims=True)
+        return ((total > median) == (own > median)).astype(np.float64)
+
+
+class RadialCouples(Couples):
+    """Regression: f(z) - f(r) with f(z) = prod_j sqrt(pi/2) exp(-z_j^2/2).
+
+    Parameters
+    ----------
+    instances, references : array-like of shape (r, p)
+        The rows x* and r, couple by couple.
+
+    References
+    ----------
+    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating Shapley value
+    applied in attribute importance, CD-MAKE, section 5.1.
+
+    Examples
+    --------
+    >>> from skshapley.datasets import RadialCouples
+    >>> RadialCouples([[0.0, 1.0]], [[0.0, 2.0]]).shapley_values[0, :, 0].round(4)
+    array([0.    , 0.7402])
+    """
+
+    @staticmethod
+    def _summands(X):
+        return 0.5 * (np.log(np.pi / 2) - X**2)
+
+    def _value(self, total, rows):
+        base = self._absent[rows].sum(axis=1, keepdims=True)
+        return np.exp(total) - np.exp(base)
+
+
+def chi_square_median(p: int) -> float:
+    """Return the median of the chi-square law with p degrees of freedom."""
+    return 2 * float(gammaincinv(p / 2, 0.5))
+
+
+def make_couples(kind="chi-square", n_couples=50, n_players=16, n_samples=1000, random_state=None):
+    """Draw the couples of the experiments of Grah & Thouvenot (2020), section 5.
+
+    Parameters
+    ----------
+    kind : {"chi-square", "radial"}, default="chi-square"
+    n_couples : int, default=50
+    n_players : int, default=16
+        The paper has 16 and, for the classification, 300.
+    n_samples : int, default=1000
+        Rows of independent standard normal features that couples are drawn from; the two rows of a
+        couple differ, and are in different classes where there are classes.
+    random_state : None, int, Generator or RandomState, default=None
+
+    Returns
+    -------
+    game : Couples
+        A game of ``n_couples`` instances, for `skshapley.testing.explain_game`.
+
+    Examples
+    --------
+    >>> from skshapley.datasets import make_couples
+    >>> from skshapley.testing import explain_game
+    >>> game = make_couples(n_couples=2, n_players=4, random_state=0)
+    >>> explain_game(game, sampler="exact", max_evals=16).values.sum(axis=1).ravel()
+    array([1., 1.])
+    """
+    kinds = {"chi-square": ChiSquareCouples, "radial": RadialCouples}
+    if kind not in kinds:
+        raise ValueError(f"make_couples got kind={kind!r}: choose one of {list(kinds)}.")
+    rng = generator(entropy_from(random_state), 0)
+    X = rng.standard_normal((n_samples, n_players))
+    chosen: list[np.ndarray] = []
+    positive = (X**2).sum(axis=1) > chi_square_median(n_players)
+    while len(chosen) < n_couples:
+        pair = rng.choice(n_samples, size=2, replace=False)
+        if kind == "radial" or positive[pair[0]] != positive[pair[1]]:
+            chosen.append(pair)
+    instances, references = np.array(chosen).T
+    return kinds[kind](X[instances], X[references])

@@ -1,0 +1,107 @@
+"""Projection on the set K of projected stochastic gradient: a given sum, within a ball.
+
+Grah & Thouvenot (2020), section 4.1: K = {phi : sum phi = v(M), ||phi|| <= D}. They alternate
+projections (Dykstra, their Algorithm 2); K is a disc in a hyperplane, so there is a closed form.
+Points are ``(r, p, k)``, one for every instance and output; sums are ``(r, k)``.
+"""
+
+import numpy as np
+
+
+def project_on_sum(points, total):
+    """Project on the hyperplane sum = `total`.
+
+    Parameters
+    ----------
+    points : ndarray of shape (r, p, k)
+    total : ndarray of shape (r, k)
+
+    Returns
+    -------
+    projected : ndarray of shape (r, p, k)
+    """
+    excess = points.sum(axis=1) - total
+    return points - (excess / points.shape[1])[:, None]
+
+
+def project(points, total, radius):
+    """Project on the hyperplane sum = `total` within the ball of `radius` around 0.
+
+    The ball cuts the hyperplane in a disc around the point with all coordinates total/p, so the
+    projection on the hyperplane is pulled radially towards that point.
+
+    Parameters
+    ----------
+    points : ndarray of shape (r, p, k)
+    total : ndarray of shape (r, k)
+    radius : float
+        At least ``abs(total) / sqrt(p)``: see `check_radius`.
+
+    Returns
+    -------
+    projected : ndarray of shape (r, p, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> project(np.array([[[3.0], [-1.0]]]), total=np.array([[0.0]]), radius=1.0).ravel().round(4)
+    array([ 0.7071, -0.7071])
+    """
+    p = points.shape[1]
+    centre = (total / p)[:, None]
+    offset = project_on_sum(points, total) - centre
+    reach = np.sqrt(np.maximum(radius**2 - total**2 / p, 0.0))
+    length = np.sqrt((offset**2).sum(axis=1))
+    shrink = np.divide(reach, length, out=np.ones_like(length), where=length > reach)
+    return centre + offset * shrink[:, None]
+
+
+def check_radius(total, radius, p, owner):
+    """Raise a ValueError where no point of the ball has the sum `total`, ``(r, k)``."""
+    least = np.abs(total).max(initial=0.0) / np.sqrt(p)
+    if least > radius:
+        raise ValueError(
+            f"{owner} got radius={radius!r}, but attributions of {p} players with the sum"
+            f" {np.abs(total).max():.6g} have a norm of at least {least:.6g}: give a larger radius,"
+            f" or None for no ball."
+        )
+
+
+def dykstra(points, total, radius, *, max_iter=10_000, tol=1e-12):
+    """Project like `project`, by alternating projections: the published way, for reference.
+
+    Grah & Thouvenot (2020), Algorithm 2, with the index of alpha corrected and the ball left alone
+    by points within it; Boyle & Dykstra (1986). It converges slowly where the ball touches the
+    hyperplane almost tangentially.
+
+    Parameters
+    ----------
+    points, total, radius
+        As for `project`.
+    max_iter : int, default=10_000
+    tol : float, default=1e-12
+        Stop when an iteration moves no coordinate by more.
+
+    Returns
+    -------
+    projected : ndarray of shape (r, p, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dykstra(np.array([[[3.0], [-1.0]]]), total=np.array([[0.0]]), radius=1.0).ravel().round(4)
+    array([ 0.7071, -0.7071])
+    """
+    alpha, from_ball, from_plane = points, np.zeros_like(points), np.zeros_like(points)
+    for _ in range(max_iter):
+        shifted = alpha + from_ball
+        length = np.sqrt((shifted**2).sum(axis=1, keepdims=True))
+        beta = shifted * np.where(length > radius, radius / np.maximum(length, 1e-300), 1.0)
+        from_ball = shifted - beta
+        following = project_on_sum(beta + from_plane, total)
+        from_plane = beta + from_plane - following
+        moved = np.abs(following - alpha).max(initial=0.0)
+        alpha = following
+        if moved <= tol:
+            break
+    return alpha

@@ -1,0 +1,262 @@
+"""Projected stochastic gradient on the weighted least squares that define Shapley values.
+
+Grah & Thouvenot (2020), section 4.1. In their notation d is the number of players, l the size of a
+coalition, x_i its indicator, y_i its value, w_i = (d - 1)/(C(d, l) l (d - l)) and
+
+    F(phi) = sum_i w_i (x_i . phi - y_i)^2   over the n = 2^d - 2 coalitions that are not trivial.
+
+A coalition drawn with probability p_i gives (w_i / p_i) (x_i . phi - y_i) x_i, an unbiased
+gradient of F/2. With p_i = q(l)/C(d, l) the binomial cancels: w_i / p_i = (d - 1)/(q(l) l (d - l)).
+Steps here are for F/2, as in the authors' code and their figures; the text has the gradient of F,
+and so half the step.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skshapley.designs import CoalitionDesign
+from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._projections import check_radius, project, project_on_sum
+
+STEPS = ("constant", "sqrt", "inverse")
+AVERAGING = ("none", "uniform", "weighted", "tail")
+
+
+class Trace(NamedTuple):
+    """The path of a run, at every so many steps.
+
+    Attributes
+    ----------
+    n_coalitions : ndarray of shape (n,), int
+        Coalitions seen.
+    iterates, averages : ndarray of shape (n, r, p, k)
+    """
+
+    n_coalitions: np.ndarray
+    iterates: np.ndarray
+    averages: np.ndarray
+
+
+class ProjectedSGD(Solver):
+    """Projected stochastic gradient descent, coalition by coalition (Grah & Thouvenot 2020).
+
+    Starts with equal shares. It keeps no coalitions and solves nothing; least squares, which does
+    both, makes more of the same evaluations. It has no standard errors.
+
+    Parameters
+    ----------
+    step : {"constant", "sqrt", "inverse"}, default="constant"
+        How the step falls with the number t of coalitions seen.
+    step_size : float or None, default=None
+        gamma: the step is gamma, gamma / sqrt(t) or gamma / t. None: the natural scale
+        g = 1/((p - 1) H(p - 1)), H the harmonic number, which moves by about the distance to the
+        drawn coalition's own solution. It falls as g, g / sqrt(1 + g t) or g / (1 + g mu t / 2),
+        mu = 1 - 1/p; the last comes to 2 / (mu t), the paper's. A design that has steeper
+        coalitions than the importance law lowers g. Steps are for one coalition, and for F/2, half
+        of the paper's F.
+    averaging : {"uniform", "none", "weighted", "tail"}, default="uniform"
+        Which mean of the iterates is the estimate: of all with equal weights, the last one alone,
+        with weights that grow linearly (the paper's for "inverse"), or of those since the last
+        power of two but one, which are between half and three quarters of them.
+    batch_size : int, default=64
+        Coalitions in a step, which takes the mean of their gradients; the paper has 1. B of them
+        have the step B gamma / (1 + (B - 1) mu gamma): B steps at once while these are small, and
+        never far above 1 / mu, the step that solves the problem when the gradient is exact.
+    radius : float or None, default=None
+        D, a bound on the norm of the attributions; None for no bound.
+    trace_every : int or None, default=None
+        Keep the iterate and its mean in `trace_` after every so many steps.
+
+    Attributes
+    ----------
+    trace_ : Trace
+        After a run that was driven by hand, with `start` and `update`.
+
+    References
+    ----------
+    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating Shapley value
+    applied in attribute importance, CD-MAKE, section 4.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.solvers import ProjectedSGD
+    >>> result = shapley_values(
+    ...     lambda S: S @ [1.0, 2.0, 4.0],
+    ...     n_players=3,
+    ...     solver=ProjectedSGD(averaging="tail"),
+    ...     max_evals=1000,
+    ...     random_state=0,
+    ... )
+    >>> result.values.round(3)
+    array([1., 2., 4.])
+    """
+
+    accepts = (CoalitionDesign,)
+    default_sampler = "importance"
+    has_standard_errors = False
+
+    def __init__(
+        self,
+        step="constant",
+        step_size=None,
+        averaging="uniform",
+        batch_size=64,
+        radius=None,
+        trace_every=None,
+    ):
+        self.step = step
+        self.step_size = step_size
+        self.averaging = averaging
+        self.batch_size = batch_size
+        self.radius = radius
+        self.trace_every = trace_every
+
+    def start(self, n_players, v_empty, v_full):
+        """Prepare a run; refuses parameters that are not what they should be."""
+        super().start(n_players, v_empty, v_full)
+        self._check()
+        self._total = v_full - v_empty
+        if self.radius is not None:
+            check_radius(self._total, self.radius, n_players, "ProjectedSGD")
+        share = (self._total / n_players)[:, None]
+        self._phi = np.repeat(share, n_players, axis=1)
+        self._mean = _Mean(self.averaging, self._phi)
+        self._seen = np.zeros(len(v_empty), dtype=np.int64)
+        self._path = [(0, self._phi.copy(), self._phi.copy())]
+        return self
+
+    def _check(self):
+        for name, choices in (("step", STEPS), ("averaging", AVERAGING)):
+            value = getattr(self, name)
+            if value not in choices:
+                raise ValueError(f"ProjectedSGD got {name}={value!r}: choose one of {choices}.")
+        for name in ("step_size", "radius"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(
+                    f"ProjectedSGD got {name}={value!r}: it takes a positive number or None."
+                )
+        for name in ("batch_size", "trace_every"):
+            value = getattr(self, name)
+            if value is None and name == "trace_every":
+                continue
+            if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
+                raise ValueError(f"ProjectedSGD got {name}={value!r}: it takes a positive int.")
+
+    def update(self, rows, design, values):
+        """Take one step for each batch of coalitions, in the order of the design."""
+        p, m = self.n_players_, values.shape[1]
+        size = design.coalitions.sum(axis=2)
+        weight = (p - 1) * m / (design.expected_draws * size * (p - size))
+        target = values - self.v_empty_[rows, None]
+        phi, total, seen = self._phi[rows], self._total[rows], self._seen[rows]
+        mean = self._mean.take(rows)
+        # the squared length of x on the hyperplane of sum zero is l (d - l)/d
+        scale = natural_step(p, (weight * size * (p - size) / p).max(axis=1))
+        for start in range(0, m, self.batch_size):
+            batch = slice(start, start + self.batch_size)
+            x = design.coalitions[:, batch].astype(np.float64)
+            seen = seen + x.shape[1]
+            step = self._step_sizes(scale, seen, x.shape[1])
+            pull = step[:, None] * weight[:, batch] / x.shape[1]
+            gap = np.matmul(x, phi) - target[:, batch]
+            phi = phi - np.matmul(np.swapaxes(x, 1, 2), pull[:, :, None] * gap)
+            if self.radius is None:
+                phi = project_on_sum(phi, total)
+            else:
+                phi = project(phi, total, self.radius)
+            mean.add(phi)
+            self._trace(rows, seen, phi, mean)
+        self._phi[rows], self._seen[rows] = phi, seen
+        self._mean.put(rows, mean)
+
+    def _step_sizes(self, scale, seen, batch):
+        """Return the step of a batch that ends with the coalition number `seen`, ``(r,)``."""
+        mu = 1 - 1 / self.n_players_
+        natural = self.step_size is None
+        gamma = scale if natural else np.full(len(seen), self.step_size)
+        if self.step == "sqrt":
+            gamma = gamma / np.sqrt(1 + gamma * seen if natural else seen)
+        elif self.step == "inverse":
+            gamma = gamma / (1 + gamma * mu * seen / 2 if natural else seen)
+        return batch * gamma / (1 + (batch - 1) * mu * gamma)
+
+    def _trace(self, rows, seen, phi, mean):
+        if self.trace_every and mean.count[0] % self.trace_every == 0:
+            self._path.append((seen[0], phi, mean.value()))
+
+    @property
+    def trace_(self):
+        """The path so far, its start included; see `Trace`."""
+        if self.trace_every is None:
+            raise AttributeError(
+                f"{type(self).__name__} keeps no trace; give it trace_every=1, or another int."
+            )
+        return Trace(*(np.array(part) for part in zip(*self._path, strict=True)))
+
+    def result(self):
+        """Return the mean of the iterates; there are no standard errors."""
+        return Estimate(self._mean.value(), None)
+
+
+def natural_step(p: int, steepest: np.ndarray) -> np.ndarray:
+    """Return 1/((p - 1) H(p - 1)), or less where a coalition would be overshot: ``(r,)``.
+
+    With the importance law it is the step of a Kaczmarz projection: a coalition's own equation is
+    about solved. Where a design has coalitions of a far greater weight (the uniform law, or sizes
+    that were enumerated), the steepest curvature ``(r,)`` among them bounds the step.
+    """
+    return 1 / np.maximum((p - 1) * np.sum(1 / np.arange(1, p)), steepest)
+
+
+class _Mean:
+    """A running mean of iterates, of one of the kinds in AVERAGING.
+
+    The tail is held in two parts: since the last power of two, and between the last two.
+    """
+
+    def __init__(self, kind, phi):
+        self.kind, self.count = kind, np.zeros(len(phi), dtype=np.int64)
+        self.head, self.rest = phi.copy(), phi.copy()
+
+    def take(self, rows):
+        """Return the means of some instances."""
+        part = object.__new__(_Mean)
+        part.kind, part.count = self.kind, self.count[rows]
+        part.head, part.rest = self.head[rows], self.rest[rows]
+        return part
+
+    def put(self, rows, part):
+        """Take back the means of some instances."""
+        self.count[rows], self.head[rows], self.rest[rows] = part.count, part.head, part.rest
+
+    def add(self, phi):
+        """Take in the next iterate."""
+        self.count += 1
+        t = self.count[:, None, None]
+        if self.kind == "none":
+            self.head = phi
+        elif self.kind == "uniform":
+            self.head = self.head + (phi - self.head) / t
+        elif self.kind == "weighted":
+            self.head = self.head + (phi - self.head) * (2 / (t + 2))
+        else:
+            begun = _power_below(t)
+            self.rest = np.where(t == begun, self.head, self.rest)
+            self.head = np.where(t == begun, phi, self.head + (phi - self.head) / (t - begun + 1))
+
+    def value(self):
+        """Return the mean, ``(r, p, k)``."""
+        if self.kind != "tail":
+            return self.head.copy()
+        t = self.count[:, None, None]
+        begun = _power_below(t)
+        recent, before = np.maximum(t - begun + 1, 1), begun // 2
+        return (recent * self.head + before * self.rest) / (recent + before)
+
+
+def _power_below(t):
+    """Return the largest power of two that is at most t (1 for t = 0)."""
+    return 2 ** np.log2(np.maximum(t, 1)).astype(np.int64)
