@@ -19,7 +19,7 @@ from skshapley.stopping import StoppingRule
 
 BLOCK_MODEL_ROWS = 2**19
 BLOCK_INSTANCES = 1024
-ASK_BYTES = 2**24
+ASK_BYTES = 2**22
 GROWTH = 1.5
 
 
@@ -138,7 +138,8 @@ def _block_size(game, plan):
     draws = max(1, sampler.n_draws(plan.max_evals - 2, p, b)) if p > 1 else 1
     coalitions = draws * sampler.coalitions_per_draw(p)
     if not sampler.one_shot:
-        coalitions = min(coalitions, max(ASK_BYTES // p, sampler.coalitions_per_draw(p)))
+        unit = sampler.unit_draws(p, b) * sampler.coalitions_per_draw(p)
+        coalitions = min(coalitions, max(ASK_BYTES // p, unit))
     bytes_an_instance = coalitions * (4 * p + 48 * k + 64) + 8 * b * k + 16 * b * p * k
     memory = sklearn.get_config()["working_memory"] * 2**20 / 2
     model_rows = plan.max_evals * game.rows_per_value
@@ -238,7 +239,8 @@ class _Cohort:
         self.left = self.sampler.n_draws(plan.max_evals - 2, self.count, b)
         least = self.sampler.least_evals(self.count, b)
         self.unit = self.sampler.unit_draws(self.count, b)
-        self.first = max(self.sampler.n_draws(least, self.count, b), 2 * self.unit)
+        # a stopping rule is asked when so many draws are in; the first time every background row is
+        self.goal = max(self.sampler.n_draws(least, self.count, b), 2 * self.unit)
         self.asked = 0
         self.open = np.arange(len(members))
         self.converged = np.zeros(len(members), dtype=bool)
@@ -249,10 +251,9 @@ class _Cohort:
         if self.sampler.one_shot:
             return self.left
         per_draw = self.count * self.sampler.coalitions_per_draw(self.count)
-        most = max(ASK_BYTES // per_draw // self.unit * self.unit, self.first)
+        most = max(ASK_BYTES // per_draw // self.unit, 1) * self.unit
         if self.block.plan.stopping is not None:
-            growth = int(self.asked * (GROWTH - 1)) // self.unit * self.unit
-            most = min(most, max(growth, self.unit) if self.asked else self.first)
+            most = min(most, self.goal - self.asked)
         return min(most, self.left)
 
     def ask(self):
@@ -283,13 +284,15 @@ class _Cohort:
     def _close(self):
         """Leave the instances that are accurate enough, or all when the budget is spent."""
         stopping = self.block.plan.stopping
-        if stopping is not None:
+        if stopping is not None and (self.asked >= self.goal or not self.left):
             values, errors = self.solver.result()
             if errors is not None:
                 done = stopping.done(values[self.open], errors[self.open])
                 self.converged[self.open[done]] = True
                 self.open = self.open[~done]
-        if self.left < self.unit and self.left < self.first:
+            more = int(self.asked * (GROWTH - 1)) // self.unit
+            self.goal = self.asked + max(more, 1) * self.unit
+        if not self.left:
             self.open = self.open[:0]
 
     def write(self, outcome):
