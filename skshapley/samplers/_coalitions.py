@@ -66,8 +66,9 @@ class CoalitionSampler(Sampler):
         return 2 if self.paired else 1
 
     def start(self, n_players, rngs, reference_weights=None):
-        """Prepare a run."""
+        """Prepare a run; members have a stream of their own, whatever the sizes of the asks."""
         super().start(n_players, rngs, reference_weights)
+        self._members = [rng.spawn(1)[0] for rng in rngs]
         self._law = np.concatenate([[0.0], self.size_law(n_players), [0.0]])
         return self
 
@@ -75,7 +76,7 @@ class CoalitionSampler(Sampler):
         """Return `n` coalitions for each of `rows`, pair after pair."""
         p = self.n_players_
         if self.replacement:
-            draws = [self._with_replacement(self.rngs_[row], n) for row in rows]
+            draws = [self._with_replacement(self.rngs_[row], self._members[row], n) for row in rows]
             expected = n * self._law
         else:
             expected = 2 * _pairs_by_size(self._law, n // 2)
@@ -90,10 +91,10 @@ class CoalitionSampler(Sampler):
             exact=not self.replacement and n == 2**p - 2,
         )
 
-    def _with_replacement(self, rng, n):
+    def _with_replacement(self, rng, members_rng, n):
         p = self.n_players_
         sizes = rng.choice(p + 1, size=n // 2 if self.paired else n, p=self._law)
-        coalitions = _uniform_of_size(rng, sizes, p)
+        coalitions = _uniform_of_size(members_rng, sizes, p)
         return _with_complements(coalitions) if self.paired else coalitions
 
     def _without_replacement(self, rng, n):
