@@ -4,19 +4,35 @@ from skshapley.samplers._base import Sampler
 from skshapley.samplers._coalitions import CoalitionSampler, Kernel, Leverage
 from skshapley.samplers._connected import ConnectedShapley
 from skshapley.samplers._connected_regression import ConnectedRegression
+from skshapley.samplers._drawn import draw_permutations
 from skshapley.samplers._exact import Exact
+from skshapley.samplers._herding import Herding, SequentialBayesianQuadrature
+from skshapley.samplers._importance import Importance, Uniform
+from skshapley.samplers._kernels import KendallKernel, MallowsKernel, SpearmanKernel
 from skshapley.samplers._local import LocalShapley
 from skshapley.samplers._local_permutations import LocalPermutations
 from skshapley.samplers._myerson import Myerson
+from skshapley.samplers._odd import Odd
+from skshapley.samplers._outer_sizes import OuterSizes
 from skshapley.samplers._permutations import Antithetic, MonteCarlo, Orthogonal, PermutationSampler
+from skshapley.samplers._sobol import Sobol
+from skshapley.samplers._square_root import SquareRoot
 
 SAMPLERS: dict[str, type[Sampler]] = {
     "exact": Exact,
     "monte-carlo": MonteCarlo,
     "antithetic": Antithetic,
     "orthogonal": Orthogonal,
+    "sobol": Sobol,
+    "herding": Herding,
+    "sbq": SequentialBayesianQuadrature,
     "kernel": Kernel,
+    "importance": Importance,
+    "uniform": Uniform,
     "leverage": Leverage,
+    "square-root": SquareRoot,
+    "outer-sizes": OuterSizes,
+    "odd": Odd,
     "local": LocalShapley,
     "local-permutations": LocalPermutations,
     "connected": ConnectedShapley,
@@ -31,13 +47,25 @@ __all__ = [
     "ConnectedRegression",
     "ConnectedShapley",
     "Exact",
+    "Herding",
+    "Importance",
+    "KendallKernel",
     "Kernel",
     "Leverage",
     "LocalPermutations",
     "LocalShapley",
+    "MallowsKernel",
     "MonteCarlo",
     "Myerson",
+    "Odd",
     "Orthogonal",
+    "OuterSizes",
     "PermutationSampler",
     "Sampler",
+    "SequentialBayesianQuadrature",
+    "Sobol",
+    "SpearmanKernel",
+    "SquareRoot",
+    "Uniform",
+    "draw_permutations",
 ]

@@ -12,14 +12,18 @@ import numpy as np
 
 from skshapley.designs import PermutationDesign
 from skshapley.samplers._base import Sampler
+from skshapley.samplers._kernels import MallowsKernel, PermutationKernel
+from skshapley.samplers._quadrature import bayesian_weights, uniform_permutations
 
 REFERENCES = ("all", "stratified", "random")
+WEIGHTS = ("equal", "bayesian")
 
 
 class PermutationSampler(Sampler):
     """Base class of the samplers of permutations.
 
-    Subclasses say how many permutations make one independent unit and draw them.
+    Subclasses say how many permutations make one independent unit and draw them. With background
+    rows of their own, every unit keeps to one row.
 
     Parameters
     ----------
@@ -29,20 +33,49 @@ class PermutationSampler(Sampler):
         are used equally often; the same model rows buy b times as many walks. "random": one row of
         its own for each unit, drawn with the weights of the background. With a background of one
         row they agree.
+    weights : {"equal", "bayesian"}, default="equal"
+        "bayesian": the weights of least discrepancy (Bayesian quadrature, the Mallows kernel with
+        lam 4). All permutations of an instance, or all those on the same background row, are then
+        one unit and drawn at once. It pays where the permutations are not far fewer than all p!
+        there are, that is for few players.
     """
 
     produces = PermutationDesign
 
-    def __init__(self, references="stratified"):
+    def __init__(self, references="stratified", weights="equal"):
         self.references = references
+        self.weights = weights
 
     @abstractmethod
-    def _draw(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """Return `n` permutations of one instance, ``(n, p)``; n is a multiple of the unit."""
+    def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
+        """Return units of permutations of one instance, ``(n_units * unit, p)``."""
+
+    def _least_unit(self, n_players: int) -> int:
+        """Return the fewest permutations that can be a unit; every unit is a multiple of it."""
+        return 1
 
     def _unit(self, n_draws: int, n_references: int) -> int:
         """Return the number of permutations in a unit when `n_draws` are asked for."""
+        if self.weights == "equal":
+            return self._usual_unit(n_draws, n_references)
+        return self._unit_of_parts(n_draws, n_references if self._single(n_references) else 1)
+
+    def _usual_unit(self, n_draws: int, n_references: int) -> int:
         return self.unit_draws(self.n_players_, n_references)
+
+    def _unit_of_parts(self, n_draws: int, n_parts: int) -> int:
+        """Return the size of a unit when the draws are cut into (at least) `n_parts` of them."""
+        least = self._least_unit(self.n_players_)
+        return least * max(1, n_draws // n_parts // least)
+
+    def _kernel(self) -> PermutationKernel:
+        """Return the kernel that Bayesian weights are made for."""
+        return MallowsKernel()
+
+    def _weigh(self, permutations: np.ndarray, unit: int) -> np.ndarray:
+        """Return the weights of permutations ``(n, p)`` within their units, ``(n,)``."""
+        units = permutations.reshape(-1, unit, permutations.shape[1])
+        return np.concatenate([bayesian_weights(one, self._kernel()) for one in units])
 
     def _single(self, n_references: int) -> bool:
         if self.references not in REFERENCES:
@@ -51,6 +84,19 @@ class PermutationSampler(Sampler):
                 f' "all", "stratified" or "random".'
             )
         return self.references != "all" and n_references > 1
+
+    def _check(self):
+        """Refuse wrong parameters, before anything is evaluated."""
+        if self.weights not in WEIGHTS:
+            raise ValueError(
+                f"{type(self).__name__} got weights={self.weights!r}: choose one of"
+                f' "equal" or "bayesian".'
+            )
+
+    @property
+    def one_shot(self):  # type: ignore[override]
+        """True with Bayesian weights, which belong to a whole set."""
+        return self.weights != "equal"
 
     def n_draws(self, n_evals, n_players, n_references):
         """Return how many permutations `n_evals` evaluations buy; 0 if too few."""
@@ -62,11 +108,13 @@ class PermutationSampler(Sampler):
 
     def least_evals(self, n_players, n_references):
         """Return the cost of one unit, or of one on each background row of its own."""
+        self._check()
         self._single(n_references)  # refuses a wrong value before anything is evaluated
         return self._least_unit(n_players) * (n_players - 1)
 
-    def _least_unit(self, n_players: int) -> int:
-        return self.unit_draws(n_players, 1)
+    def unit_draws(self, n_players, n_references):
+        """Return the number of permutations of a unit where asks may be small."""
+        return self._least_unit(n_players)
 
     def coalitions_per_draw(self, n_players):
         """Return the number of coalitions on a walk, ends included."""
@@ -81,20 +129,48 @@ class PermutationSampler(Sampler):
         ]
         return self
 
+    def draw(self, n, n_players, rng):
+        """Return `n` permutations on their own, and their weights of sum one.
+
+        Parameters
+        ----------
+        n, n_players : int
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        permutations : ndarray of shape (n, p), int
+        weights : ndarray of shape (n,)
+        """
+        self._check()
+        self.start(n_players, [rng])
+        unit = self._unit(n + -n % self._least_unit(n_players), 1)
+        permutations = self._draw(self.rngs_[0], -(-n // unit), unit)[:n]
+        if self.weights == "equal":
+            return permutations, np.full(n, 1 / n)
+        starts = range(0, n, unit)  # the last unit may be cut short
+        weights = [self._weigh(permutations[i : i + unit], min(unit, n - i)) for i in starts]
+        sizes = [len(part) / n for part in weights]
+        return permutations, np.concatenate([w * s for w, s in zip(weights, sizes, strict=True)])
+
     def ask(self, rows, n):
-        """Return `n` permutations for each of `rows`, in units."""
+        """Return `n` permutations for each of `rows`, or fewer, in equal units."""
         n_references = len(self.reference_weights_)
         unit = self._unit(n, n_references)
         n_units = n // unit
-        permutations = np.stack([self._draw(self.rngs_[row], n_units * unit) for row in rows])
+        permutations = np.stack([self._draw(self.rngs_[row], n_units, unit) for row in rows])
+        weights = None
+        if self.weights != "equal":
+            weights = np.stack([self._weigh(one, unit) for one in permutations])
         if not self._single(n_references):
-            return PermutationDesign(permutations, unit)
+            return PermutationDesign(permutations, unit, weights=weights)
         references = np.stack([self._dealers[row].deal(n_units) for row in rows])
         return PermutationDesign(
             permutations,
             unit,
             references=np.repeat(references, unit, axis=1),
             stratum_weights=self.reference_weights_ if self.references == "stratified" else None,
+            weights=weights,
         )
 
 
@@ -116,10 +192,6 @@ class _Dealer:
         return cards[:n]
 
 
-def _uniform(rng, n, p):
-    return rng.permuted(np.broadcast_to(np.arange(p), (n, p)), axis=1)
-
-
 def with_reverses(permutations: np.ndarray) -> np.ndarray:
     """Interleave permutations ``(n, p)`` with their reverses: ``(2 n, p)``, pair after pair."""
     pairs = np.stack([permutations, permutations[:, ::-1]], axis=1)
@@ -135,6 +207,8 @@ class MonteCarlo(PermutationSampler):
     ----------
     references : {"stratified", "all", "random"}, default="stratified"
         Background rows of each walk; see the user guide on references.
+    weights : {"equal", "bayesian"}, default="equal"
+        Weights of the permutations; "bayesian" gives the least discrepancy, for few players.
 
     References
     ----------
@@ -156,8 +230,8 @@ class MonteCarlo(PermutationSampler):
     array([1., 2.])
     """
 
-    def _draw(self, rng, n):
-        return _uniform(rng, n, self.n_players_)
+    def _draw(self, rng, n_units, unit):
+        return uniform_permutations(rng, n_units * unit, self.n_players_)
 
 
 class Antithetic(PermutationSampler):
@@ -170,6 +244,8 @@ class Antithetic(PermutationSampler):
     ----------
     references : {"stratified", "all", "random"}, default="stratified"
         Background rows of each pair; see the user guide on references.
+    weights : {"equal", "bayesian"}, default="equal"
+        Weights of the permutations; "bayesian" gives the least discrepancy, for few players.
 
     References
     ----------
@@ -191,12 +267,11 @@ class Antithetic(PermutationSampler):
     array([0.5, 0.5])
     """
 
-    def unit_draws(self, n_players, n_references):
-        """Return 2: a permutation and its reverse."""
+    def _least_unit(self, n_players):
         return 2
 
-    def _draw(self, rng, n):
-        return with_reverses(_uniform(rng, n // 2, self.n_players_))
+    def _draw(self, rng, n_units, unit):
+        return with_reverses(uniform_permutations(rng, n_units * unit // 2, self.n_players_))
 
 
 class Orthogonal(PermutationSampler):
@@ -211,6 +286,8 @@ class Orthogonal(PermutationSampler):
     ----------
     references : {"stratified", "all", "random"}, default="stratified"
         Background rows of each block; see the user guide on references.
+    weights : {"equal", "bayesian"}, default="equal"
+        Weights of the permutations; "bayesian" gives the least discrepancy, for few players.
 
     References
     ----------
@@ -240,7 +317,7 @@ class Orthogonal(PermutationSampler):
     def _least_unit(self, n_players):
         return 2
 
-    def _unit(self, n_draws, n_references):
+    def _usual_unit(self, n_draws, n_references):
         pairs = n_draws // 2
         dimension = max(1, self.n_players_ - 1)
         if not self._single(n_references):
@@ -249,16 +326,13 @@ class Orthogonal(PermutationSampler):
         blocks_per_row = max(2, -(-pairs_per_row // dimension))
         return 2 * max(1, pairs_per_row // blocks_per_row)
 
-    def ask(self, rows, n):
-        """Return `n` permutations for each of `rows`, or fewer, in equal blocks."""
-        self._block = self._unit(n, len(self.reference_weights_)) // 2
-        return super().ask(rows, n)
-
-    def _draw(self, rng, n):
-        p = self.n_players_
-        blocks = n // 2 // self._block
-        directions = orthogonal_directions(rng, blocks, self._block, p)
-        return with_reverses(np.argsort(directions.reshape(-1, p), axis=1, kind="stable"))
+    def _draw(self, rng, n_units, unit):
+        p, pairs = self.n_players_, unit // 2
+        size = min(pairs, max(1, p - 1))
+        blocks = -(-pairs // size)
+        directions = orthogonal_directions(rng, n_units * blocks, size, p)
+        directions = directions.reshape(n_units, -1, p)[:, :pairs].reshape(-1, p)
+        return with_reverses(np.argsort(directions, axis=1, kind="stable"))
 
 
 def orthogonal_directions(rng, n_blocks: int, size: int, p: int) -> np.ndarray:

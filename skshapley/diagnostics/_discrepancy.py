@@ -1,0 +1,86 @@
+"""How well a set of permutations stands for all of them.
+
+Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
+(2022), section 3.3, Eq 8.
+"""
+
+import numpy as np
+
+from skshapley._params import resolve
+from skshapley.samplers._kernels import KERNELS, PermutationKernel
+
+ENTRIES = 2**22
+
+
+def permutation_discrepancy(permutations, weights=None, kernel="mallows"):
+    """Discrepancy of weighted permutations from the uniform law.
+
+    The worst error of the weighted mean over all functions of unit norm in the kernel's space:
+    D^2 = E - 2 E sum(w) + w' K w, with E the kernel's mean and K its matrix.
+
+    Parameters
+    ----------
+    permutations : array-like of shape (n, p), int
+        ``permutations[:, k]`` is the player that enters at step k.
+    weights : array-like of shape (n,) or None, default=None
+        None: 1/n for each.
+    kernel : {"mallows", "kendall", "spearman"} or PermutationKernel, default="mallows"
+
+    Returns
+    -------
+    discrepancy : float
+
+    Raises
+    ------
+    ValueError
+        If rows are not permutations of 0..p-1, or weights do not match them.
+
+    References
+    ----------
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
+    JMLR 23, Eq 8.
+
+    Examples
+    --------
+    All permutations together have none.
+
+    >>> from itertools import permutations
+    >>> from skshapley.diagnostics import permutation_discrepancy
+    >>> permutation_discrepancy(list(permutations(range(4)))) < 1e-7
+    True
+    >>> permutation_discrepancy([[0, 1, 2, 3], [3, 2, 1, 0]])
+    0.543...
+    """
+    permutations = np.asarray(permutations)
+    if permutations.ndim != 2 or not _are_permutations(permutations):
+        raise ValueError(
+            f"permutation_discrepancy takes permutations of 0..p-1 as rows (n, p); got an array of"
+            f" shape {permutations.shape} and dtype {permutations.dtype} that has others."
+        )
+    n, p = permutations.shape
+    weights = np.full(n, 1 / n) if weights is None else np.asarray(weights, dtype=float)
+    if weights.shape != (n,):
+        raise ValueError(
+            f"permutation_discrepancy takes one weight for each of the {n} permutations; got an"
+            f" array of shape {weights.shape}."
+        )
+    kernel = resolve(
+        kernel,
+        registry=KERNELS,
+        base=PermutationKernel,
+        owner="permutation_discrepancy",
+        parameter="kernel",
+    )
+    features, mean = kernel.features(permutations), kernel.mean(p)
+    rows = max(1, ENTRIES // n)
+    square = mean - 2 * mean * weights.sum()
+    for start in range(0, n, rows):
+        some = slice(start, start + rows)
+        square += weights[some] @ kernel.matrix(features[:, some], features, p) @ weights
+    return float(np.sqrt(max(square, 0.0)))
+
+
+def _are_permutations(rows):
+    if not rows.size or not np.issubdtype(rows.dtype, np.integer):
+        return False
+    return bool((np.sort(rows, axis=1) == np.arange(rows.shape[1])).all())

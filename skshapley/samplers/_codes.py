@@ -1,0 +1,91 @@
+"""Sets of permutations that are spread well as a whole, made once and relabelled at random.
+
+A set is made from a fixed seed for its size and number of players, and kept. Each unit is this set
+with the players relabelled by a uniform permutation of their own, as a lattice rule is shifted at
+random: what the set is good for (kernels compare ranks, whatever the labels) stays as it is, each
+permutation becomes uniform, so that the estimate is unbiased, and units are independent given the
+set.
+"""
+
+from abc import abstractmethod
+from numbers import Integral
+
+import numpy as np
+
+from skshapley._random import generator
+from skshapley.samplers._permutations import PermutationSampler
+from skshapley.samplers._quadrature import bayesian_weights, uniform_permutations
+
+ENTROPY = 2022
+
+
+class PermutationCode(PermutationSampler):
+    """Base class of the samplers whose permutations are chosen together, for the whole budget.
+
+    Subclasses make the set. The budget is cut into replicates; with background rows of their own,
+    each row has its replicates, of the size that is left for it.
+
+    Parameters
+    ----------
+    references : {"stratified", "all", "random"}, default="stratified"
+        Background rows of each replicate; see `PermutationSampler`.
+    weights : {"equal", "bayesian"}, default="equal"
+        Weights of the permutations; "bayesian" gives the least discrepancy.
+    paired : bool, default=True
+        Choose pairs of a permutation and its reverse. False: single permutations.
+    replicates : int, default=1
+        Sets per instance (per background row). Two or more give standard errors, and each is that
+        much smaller, which costs accuracy.
+    """
+
+    one_shot = True
+
+    def __init__(self, references="stratified", weights="equal", paired=True, replicates=1):
+        super().__init__(references, weights)
+        self.paired = paired
+        self.replicates = replicates
+
+    @abstractmethod
+    def _set(self, n: int, p: int) -> np.ndarray:
+        """Return the set of `n` permutations ``(n, p)``, always the same one."""
+
+    def _check(self):
+        super()._check()
+        if not isinstance(self.replicates, Integral) or self.replicates < 1:
+            raise ValueError(
+                f"{type(self).__name__} takes replicates as a positive int; got"
+                f" {self.replicates!r}. With 2 or more there are standard errors."
+            )
+
+    def _least_unit(self, n_players):
+        return 2 if self.paired else 1
+
+    def least_evals(self, n_players, n_references):
+        """Return the cost of the least replicates, on every background row if it has its own."""
+        return super().least_evals(n_players, n_references) * self.replicates
+
+    def _unit(self, n_draws, n_references):
+        rows = n_references if self._single(n_references) else 1
+        return self._unit_of_parts(n_draws, rows * self.replicates)
+
+    def _draw(self, rng, n_units, unit):
+        p = self.n_players_
+        labels = uniform_permutations(rng, n_units, p)
+        return labels[:, self._set(unit, p)].reshape(-1, p)
+
+    def start(self, n_players, rngs, reference_weights=None):
+        """Prepare a run."""
+        self._weights_by_size: dict[int, np.ndarray] = {}
+        return super().start(n_players, rngs, reference_weights)
+
+    def _weigh(self, permutations, unit):
+        # relabelling leaves the weights as they are
+        if unit not in self._weights_by_size:
+            chosen = self._set(unit, permutations.shape[1])
+            self._weights_by_size[unit] = bayesian_weights(chosen, self._kernel())
+        return np.tile(self._weights_by_size[unit], len(permutations) // unit)
+
+
+def set_generator(n: int, p: int) -> np.random.Generator:
+    """Return the generator from which the set of `n` permutations of `p` players is made."""
+    return generator(ENTROPY, n, p)

@@ -1,0 +1,281 @@
+"""Kernels on permutations: how alike two orders of the players are, and what is the mean.
+
+Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
+(2022), section 3. Their sigma(i) is the rank of player i, so kernels compare *ranks*, while the
+package stores orders: ``permutations[k]`` is the player of rank k. Relabelling the players then
+leaves a kernel as it is, and its mean over uniform permutations is the same for every permutation.
+
+The number of discordant pairs is counted on bits: one bit for each pair of players says who comes
+first, so that two permutations differ in ``popcount(xor)`` pairs.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+
+TILE_HEIGHT, TILE_WIDTH = 8, 3200
+CHUNK_BYTES = 2**22
+
+
+@dataclass(frozen=True)
+class PermutationKernel(ABC):
+    """Base class of kernels on permutations: parameters only, equal where these are equal.
+
+    Attributes
+    ----------
+    gives_weights : bool
+        Whether a system with this kernel's matrix has the solution that Bayesian quadrature needs.
+    why_no_weights : str
+        The reason if not, for errors.
+    """
+
+    gives_weights = False
+    why_no_weights = ""
+
+    def __call__(self, first, second=None):
+        """Return the kernel of two sets of permutations.
+
+        Parameters
+        ----------
+        first : ndarray of shape (n, p), int
+        second : ndarray of shape (m, p), int, or None
+            None for `first` again.
+
+        Returns
+        -------
+        matrix : ndarray of shape (n, m)
+        """
+        p = first.shape[1]
+        features = self.features(first)
+        return self.matrix(features, features if second is None else self.features(second), p)
+
+    @abstractmethod
+    def features(self, permutations: np.ndarray) -> np.ndarray:
+        """Return what the kernel sees of permutations ``(n, p)``, one column each: ``(f, n)``."""
+
+    @abstractmethod
+    def matrix(self, first: np.ndarray, second: np.ndarray, n_players: int) -> np.ndarray:
+        """Return the kernel of two sets of features ``(f, n)`` and ``(f, m)``, ``(n, m)``."""
+
+    @abstractmethod
+    def mean(self, n_players: int) -> float:
+        """Return the expected kernel of any permutation with a uniform one."""
+
+    def check_weights(self) -> None:
+        """Raise a ValueError if there are no Bayesian weights for this kernel."""
+        if not self.gives_weights:
+            raise ValueError(
+                f"{type(self).__name__} has no Bayesian weights: {self.why_no_weights}; use"
+                f" MallowsKernel()."
+            )
+
+    def of_pairs(self) -> "PermutationKernel":
+        """Return the kernel between pairs, a permutation and its reverse, given by their first.
+
+        Raises
+        ------
+        ValueError
+            If a permutation and its reverse always cancel, so that all pairs are alike.
+        """
+        raise ValueError(
+            f"{type(self).__name__} cannot tell pairs of a permutation and its reverse apart, since"
+            f" the two cancel for every pair; set paired=False or use MallowsKernel()."
+        )
+
+
+@dataclass(frozen=True)
+class MallowsKernel(PermutationKernel):
+    """exp(-lam n_dis / C(p, 2)), with n_dis the number of discordant pairs.
+
+    Strictly positive definite: whatever differs, it tells apart.
+
+    Parameters
+    ----------
+    lam : float, default=4.0
+        How fast similarity falls with distance; positive.
+
+    References
+    ----------
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
+    JMLR 23, section 3; the mean follows from the generating function of inversions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley.samplers import MallowsKernel
+    >>> kernel = MallowsKernel(lam=1.0)
+    >>> kernel(np.array([[0, 1, 2]]), np.array([[0, 1, 2], [2, 1, 0]])).round(4)
+    array([[1.    , 0.3679]])
+    """
+
+    lam: float = 4.0
+    gives_weights = True
+
+    def features(self, permutations):
+        """Return packed comparisons of ranks."""
+        return comparison_bits(permutations)
+
+    def matrix(self, first, second, n_players):
+        """Return exp(-lam n_dis / C(p, 2)), from a table."""
+        return self._table(n_players)[count_discordant(first, second)]
+
+    def _table(self, n_players):
+        if not self.lam > 0:
+            raise ValueError(
+                f"MallowsKernel needs lam > 0; got lam={self.lam!r}. Mitchell et al. use 4."
+            )
+        pairs = comb(n_players, 2)
+        return np.exp(-self.lam * np.arange(pairs + 1) / max(pairs, 1))
+
+    def mean(self, n_players):
+        """Return prod_j (1 - exp(-q j)) / (j (1 - exp(-q))), j = 1..p, with q = lam / C(p, 2)."""
+        if n_players < 2:
+            return 1.0
+        q, j = self.lam / comb(n_players, 2), np.arange(1, n_players + 1)
+        return float(np.exp(np.log(np.expm1(-q * j) / (j * np.expm1(-q))).sum()))
+
+    def of_pairs(self):
+        """Return the mean of this kernel over the members of two pairs."""
+        return _MallowsOfPairs(self.lam)
+
+
+@dataclass(frozen=True)
+class _MallowsOfPairs(MallowsKernel):
+    def _table(self, n_players):
+        table = super()._table(n_players)
+        return (table + table[::-1]) / 2
+
+
+@dataclass(frozen=True)
+class KendallKernel(PermutationKernel):
+    """Kendall's tau, (concordant - discordant pairs) / C(p, 2); its mean is 0.
+
+    References
+    ----------
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
+    JMLR 23, section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley.samplers import KendallKernel
+    >>> KendallKernel()(np.array([[0, 1, 2], [2, 1, 0]]))
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+
+    why_no_weights = "its mean is 0, so that all weights would be 0"
+
+    def features(self, permutations):
+        """Return packed comparisons of ranks."""
+        return comparison_bits(permutations)
+
+    def matrix(self, first, second, n_players):
+        """Return 1 - 2 n_dis / C(p, 2)."""
+        return 1 - 2 / max(comb(n_players, 2), 1) * count_discordant(first, second)
+
+    def mean(self, n_players):
+        """Return 0 (1 for a single player)."""
+        return 0.0 if n_players > 1 else 1.0
+
+
+@dataclass(frozen=True)
+class SpearmanKernel(PermutationKernel):
+    """Spearman's kernel, the product sum_i sigma(i) sigma'(i) of ranks 1..p.
+
+    References
+    ----------
+    Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
+    JMLR 23, section 3; the mean is p (p + 1)^2 / 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley.samplers import SpearmanKernel
+    >>> SpearmanKernel()(np.array([[0, 1, 2], [2, 1, 0]]))
+    array([[14., 10.],
+           [10., 14.]])
+    """
+
+    why_no_weights = "the rank of its matrix is at most p, so that weights are not unique"
+
+    def features(self, permutations):
+        """Return the ranks 1..p."""
+        return np.ascontiguousarray(ranks(permutations).T + 1.0)
+
+    def matrix(self, first, second, n_players):
+        """Return the products of ranks."""
+        return first.T @ second
+
+    def mean(self, n_players):
+        """Return p (p + 1)^2 / 4."""
+        return n_players * (n_players + 1) ** 2 / 4
+
+
+KERNELS: Mapping[str, type[PermutationKernel]] = {
+    "mallows": MallowsKernel,
+    "kendall": KendallKernel,
+    "spearman": SpearmanKernel,
+}
+
+
+def ranks(permutations: np.ndarray) -> np.ndarray:
+    """Return the ranks of the players, ``(n, p)``: the inverse of each permutation."""
+    out = np.empty_like(permutations)
+    places = np.arange(permutations.shape[1], dtype=permutations.dtype)
+    np.put_along_axis(out, permutations, np.broadcast_to(places, permutations.shape), axis=1)
+    return out
+
+
+def comparison_bits(permutations: np.ndarray) -> np.ndarray:
+    """Return who comes first of each pair of players, packed into 64-bit words ``(w, n)``."""
+    n, p = permutations.shape
+    words = max(1, -(-comb(p, 2) // 64))
+    packed = np.empty((words, n), dtype=np.uint64)
+    chunk = max(1, CHUNK_BYTES // (64 * words))
+    small = np.uint8 if p <= 256 else np.int32
+    for start in range(0, n, chunk):
+        rank = ranks(permutations[start : start + chunk]).astype(small)
+        bits = np.zeros((len(rank), 64 * words), dtype=bool)
+        end = 0
+        for i in range(p - 1):
+            begin, end = end, end + p - 1 - i
+            np.less(rank[:, i : i + 1], rank[:, i + 1 :], out=bits[:, begin:end])
+        packed[:, start : start + chunk] = np.packbits(bits, axis=1).view(np.uint64).T
+    return packed
+
+
+def count_discordant(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return how many pairs of players two permutations order differently, ``(n, m)`` int.
+
+    Takes the packed comparisons ``(w, n)`` and ``(w, m)``. Word after word is added up for a tile
+    of the result that stays in cache; long rows are what NumPy is fastest at.
+    """
+    n, m = first.shape[1], second.shape[1]
+    if n > m:
+        return count_discordant(second, first).T
+    out = np.empty((n, m), dtype=np.int32)
+    height = max(TILE_HEIGHT, TILE_HEIGHT * TILE_WIDTH // max(m, 1))
+    for i in range(0, n, height):
+        for j in range(0, m, TILE_WIDTH):
+            tile = out[i : i + height, j : j + TILE_WIDTH]
+            _count_tile(first[:, i : i + height, None], second[:, None, j : j + TILE_WIDTH], tile)
+    return out
+
+
+def _count_tile(first, second, out):
+    differ = np.empty(out.shape, dtype=np.uint64)
+    count = np.empty(out.shape, dtype=np.uint8)
+    some = np.zeros(out.shape, dtype=np.uint8)
+    out[...] = 0
+    for w, (a, b) in enumerate(zip(first, second, strict=True), start=1):
+        np.bitwise_xor(a, b, out=differ)
+        np.bitwise_count(differ, out=count)
+        some += count
+        if w % 3 == 0:  # three words of 64 bits are what 8 bits can count
+            out += some
+            some[...] = 0
+    out += some

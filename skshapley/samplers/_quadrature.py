@@ -1,0 +1,122 @@
+"""Choosing permutations one by one, and weighing them: kernel herding and Bayesian quadrature.
+
+Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
+(2022): section 3.1 (kernel herding), section 3.2 and Algorithm 1 (sequential Bayesian quadrature),
+Eq 8 (the discrepancy, which the weights minimise among those of sum one). Each permutation is the
+best of some uniform candidates, by how much it is like the ones before; z is the kernel's mean and
+K its matrix.
+"""
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from skshapley.samplers._kernels import PermutationKernel
+
+BLOCK = 128
+LIKENESS_ENTRIES = 2**22
+LEAST_NEWS = 1e-9
+
+
+def uniform_permutations(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
+    """Return independent uniform permutations, ``(n, p)``."""
+    return rng.permuted(np.broadcast_to(np.arange(p), (n, p)), axis=1)
+
+
+def greedy_permutations(kernel: PermutationKernel, n, p, rng, candidates, choose) -> np.ndarray:
+    """Choose `n` permutations of `p` players one by one, each among uniform candidates.
+
+    The candidates of a whole block are compared with all earlier choices in one call.
+
+    Parameters
+    ----------
+    kernel : PermutationKernel
+    n, p : int
+    rng : numpy.random.Generator
+    candidates : int
+        How many there are for each choice.
+    choose : callable
+        From the kernel of the candidates with the choices so far, ``(candidates, k)``, to the index
+        of the one to take.
+
+    Returns
+    -------
+    permutations : ndarray of shape (n, p)
+    """
+    chosen = np.empty((n, p), dtype=np.intp)
+    kept = np.repeat(kernel.features(np.arange(p)[None]), n, axis=1)
+    block = min(BLOCK, max(1, LIKENESS_ENTRIES // (candidates * n)))
+    for start in range(0, n, block):
+        drawn = uniform_permutations(rng, min(block, n - start) * candidates, p)
+        seen = kernel.features(drawn)
+        likeness = np.empty((len(drawn), min(start + block, n)))
+        likeness[:, :start] = kernel.matrix(seen, kept[:, :start], p)
+        for k in range(start, likeness.shape[1]):
+            first = (k - start) * candidates
+            pick = first + choose(likeness[first : first + candidates, :k])
+            chosen[k], kept[:, k] = drawn[pick], seen[:, pick]
+            rest = seen[:, first + candidates :]
+            likeness[first + candidates :, k] = kernel.matrix(kept[:, [k]], rest, p)[0]
+    return chosen
+
+
+def least_alike(likeness: np.ndarray) -> int:
+    """Return the candidate that is least like the choices so far: kernel herding (section 3.1)."""
+    return int(np.argmin(likeness.sum(axis=1)))
+
+
+class MostNews:
+    """Choose the candidate that lowers the variance of the integral most: Algorithm 1.
+
+    With L the Cholesky factor of K and a = L^-1 z, a candidate c lowers it by ``(z - a . L^-1
+    k_c)^2 / (K(c, c) - |L^-1 k_c|^2)``. The inverse of L grows row by row. Candidates that repeat
+    an earlier choice bring nothing; where all do, the first is taken and the factor stays as it is.
+    """
+
+    def __init__(self, kernel: PermutationKernel, n: int, p: int):
+        self._own = float(kernel(np.arange(p)[None])[0, 0])
+        self._mean = kernel.mean(p)
+        self._inverse = np.zeros((n, n))
+        self._solved = np.zeros(n)
+        self._distinct = np.empty(0, dtype=np.intp)
+
+    def __call__(self, likeness: np.ndarray) -> int:
+        """Return the candidate to take, and remember it."""
+        k = len(self._distinct)
+        inverse = self._inverse[:k, :k]
+        whitened = inverse @ likeness[:, self._distinct].T
+        news = self._own - (whitened**2).sum(axis=0)
+        new = news > LEAST_NEWS * self._own
+        missing = self._mean - self._solved[:k] @ whitened
+        gain = np.where(new, missing**2 / np.where(new, news, 1.0), -1.0)
+        pick = int(np.argmax(gain))
+        if new[pick]:
+            diagonal = np.sqrt(news[pick])
+            self._inverse[k, :k] = -(whitened[:, pick] @ inverse) / diagonal
+            self._inverse[k, k] = 1 / diagonal
+            self._solved[k] = missing[pick] / diagonal
+            self._distinct = np.append(self._distinct, likeness.shape[1])
+        return pick
+
+
+def bayesian_weights(permutations: np.ndarray, kernel: PermutationKernel) -> np.ndarray:
+    """Return the weights ``(n,)`` of sum one and least discrepancy: K^-1 1 / (1' K^-1 1).
+
+    These are the weights K^-1 z of Bayesian quadrature, normalised, without which estimates would
+    be shrunk. Repeated permutations share their weight.
+
+    Raises
+    ------
+    ValueError
+        For a kernel whose system has no such solution.
+    """
+    kernel.check_weights()
+    distinct, place, count = np.unique(
+        permutations, axis=0, return_inverse=True, return_counts=True
+    )
+    matrix, ones = kernel(distinct), np.ones(len(distinct))
+    try:
+        weights = cho_solve(cho_factor(matrix, lower=True), ones)
+    except LinAlgError:  # a kernel that hardly falls with distance: the least solution
+        weights = np.linalg.pinv(matrix, hermitian=True) @ ones
+    weights /= weights.sum()
+    return (weights / count)[place.ravel()]
