@@ -1,0 +1,215 @@
+"""Bars: the attributions of one instance, or how much each feature matters over all of them."""
+
+import numpy as np
+import pandas as pd
+
+from ._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
+from ._display import Display
+from ._style import (
+    COLOURS,
+    beside,
+    colour_of,
+    error_bars,
+    font_size,
+    interval_note,
+    name_rows,
+    row_axes,
+    widen,
+    zero_line,
+)
+from ._text import named_value, number, shorten
+
+
+class BarDisplay(Display):
+    """Attributions of one instance, or the mean absolute attribution over instances or cohorts.
+
+    Error bars are 95 % intervals: of the attribution for one instance, of the mean over instances
+    otherwise. Features that are not shown one by one are summed instance by instance, as if they
+    were one group.
+
+    Use `from_explanation` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``cohort``, ``feature``, ``data``, ``value``, ``standard_error``, from the top,
+        in each cohort the same features. Without cohorts, there is one that is None.
+    local : bool
+        Whether it is of one instance.
+    response : str
+        What the values are measured in.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import BarDisplay
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, -3.0]).fit(np.zeros((1, 2)))
+    >>> display = BarDisplay.from_estimator(explainer, np.array([[1.0, 1.0], [3.0, 0.0]]))
+    >>> display.frame()[["feature", "value"]]
+      feature  value
+    0      x0    2.0
+    1      x1    1.5
+    """
+
+    def __init__(self, table, local=False, response="response"):
+        self.table = table
+        self.local = local
+        self.response = response
+
+    @classmethod
+    def from_explanation(
+        cls, explanation, *, row=None, output=None, cohorts=None, max_features=10, ax=None
+    ):
+        """Draw attributions of one instance, or importances.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        row : int, default=None
+            Position of the one instance to draw; None: mean absolute attributions of all.
+        output : label, default=None
+            One of `explanation.output_names`; needed where there are several.
+        cohorts : str or array-like of shape (r,), default=None
+            A column of `explanation.data`, or a label for each instance: a bar for each cohort.
+        max_features : int or None, default=10
+            Features shown one by one, the largest first; the others are summed. None: all.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : BarDisplay
+
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For an output, a row, cohorts or a max_features that are none.
+        """
+        owner = cls.__name__
+        explanation = one_output(explanation, output, owner)
+        local = row is not None
+        if local and cohorts is not None:
+            raise ValueError(
+                f"{owner} shows one row or cohorts of rows; got both row={row!r} and cohorts."
+            )
+        explanation = one_row(explanation, row, owner) if local else explanation
+        labels = None if cohorts is None else _cohort_labels(explanation, cohorts, owner)
+        shown = fold(explanation, max_features, owner)
+        table = _local_table(shown) if local else _global_table(shown, labels)
+        return cls(table, local, response_name(explanation)).plot(ax)
+
+    def frame(self):
+        """Return the bars.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``cohort`` (None where there are none), ``feature``, ``data`` (None but for one
+            instance), ``value`` and ``standard_error``.
+        """
+        return self.table.copy()
+
+    def plot(self, ax=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : BarDisplay
+        """
+        parts = [part for _, part in self.table.groupby("cohort", sort=False, dropna=False)]
+        n, n_cohorts = len(parts[0]), len(parts)
+        ax = row_axes(ax, n * max(1.0, 0.6 * n_cohorts), type(self).__name__)
+        size = font_size(ax, n * n_cohorts)
+        height = 0.75 / n_cohorts
+        zero_line(ax)
+        first = parts[0]
+        name_rows(ax, list(map(named_value, first["feature"], first["data"])))
+        self._widen(ax)
+        for number_of, part in enumerate(parts):
+            value = part["value"].to_numpy()
+            half = HALF_WIDTH * part["standard_error"].to_numpy()
+            rows = np.arange(n) + (number_of + 0.5) * height - 0.375
+            colour = colour_of(value) if self.local else COLOURS[number_of]
+            ax.barh(rows, value, height=0.94 * height, color=colour, zorder=2,
+                    label=shorten(part["cohort"].iloc[0]))  # fmt: skip
+            error_bars(ax, value, rows, half)
+            tips = value + np.copysign(np.nan_to_num(half), value)
+            for y, bar, tip in zip(rows, value, tips, strict=True):
+                beside(ax, tip, y, number(bar, signed=self.local), bar, size)
+        what = "attribution" if self.local else "mean |attribution|"
+        ax.set_xlabel(f"{what} ({self.response}){interval_note(self.table)}")
+        if n_cohorts > 1:
+            ax.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
+        return self._drawn_on(ax)
+
+    def _widen(self, ax):
+        half = HALF_WIDTH * self.table["standard_error"].fillna(0.0)
+        low, high = (self.table["value"] - half).min(), (self.table["value"] + half).max()
+        if not self.local:
+            low = 0.0
+        widen(ax, min(low, 0.0), max(high, 0.0), left=low < 0, right=high > 0)
+
+
+def _local_table(shown):
+    return pd.DataFrame(
+        {
+            "cohort": None,
+            "feature": shown.feature_names,
+            "data": pd.Series(shown.data.iloc[0].tolist(), dtype=object),
+            "value": shown.values[0],
+            "standard_error": errors_of(shown)[0],
+        }
+    )
+
+
+def _global_table(shown, labels):
+    tables = []
+    for label in [None] if labels is None else pd.unique(labels):
+        part = shown if label is None else shown[np.asarray(labels == label)]
+        importance = part.importance().loc[shown.feature_names]
+        tables.append(
+            pd.DataFrame(
+                {
+                    "cohort": None if label is None else f"{label} (n = {len(part)})",
+                    "feature": shown.feature_names,
+                    "data": None,
+                    "value": importance["importance"].to_numpy(),
+                    "standard_error": importance["standard_error"].to_numpy(),
+                }
+            )
+        )
+    return pd.concat(tables, ignore_index=True)
+
+
+def _cohort_labels(explanation, cohorts, owner):
+    """Return the cohort of each instance as text, in the order of the sorted values."""
+    if isinstance(cohorts, str):
+        if cohorts not in explanation.data.columns:
+            raise ValueError(
+                f"{owner} got cohorts={cohorts!r}: choose a column among"
+                f" {explanation.data.columns.tolist()}, or pass a label for each instance."
+            )
+        cohorts = explanation.data[cohorts]
+    labels = pd.Series(np.asarray(cohorts, dtype=object))
+    if len(labels) != len(explanation):
+        raise ValueError(
+            f"{owner} needs a cohort for each of {len(explanation)} instances; got {len(labels)}."
+        )
+    distinct = labels.nunique(dropna=False)
+    if distinct > len(COLOURS):
+        raise ValueError(
+            f"{owner} tells at most {len(COLOURS)} cohorts apart; got {distinct}: form fewer, e.g."
+            f" with pandas.cut."
+        )
+    return labels.astype(object).where(labels.notna(), "missing").map(str).to_numpy()

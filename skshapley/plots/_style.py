@@ -1,0 +1,156 @@
+"""Colours, axes and rows: the look that all displays share.
+
+Blue against orange can be told apart with any kind of colour vision, and both stand out from white
+and from black. Lines and text take the colour of the axes' own labels, hence follow style sheets.
+"""
+
+import numpy as np
+
+POSITIVE = "#E07B00"
+NEGATIVE = "#2B83BA"
+NEUTRAL = "#8C8C8C"
+# Okabe and Ito (2008), without black and yellow, which vanish on black or white
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+
+ROW_HEIGHT, LEAST_ROW_HEIGHT = 0.32, 0.15  # inches
+WIDTH = 7.0
+# Room for a number beside a bar, in points
+NUMBER_ROOM = 48
+
+
+def pyplot(owner):
+    """Return matplotlib.pyplot, or say how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"{owner} draws with matplotlib, which is not installed: pip install 'skshapley[plot]'."
+        ) from error
+    return plt
+
+
+def level_colours():
+    """Return the colour map from low to high values, light enough for black, dark for white."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    ends = ["#2468B4", "#8A7FA8", "#C9837A", "#F0A02C"]
+    return LinearSegmentedColormap.from_list("levels", ends).with_extremes(bad=NEUTRAL)
+
+
+def signed_colours():
+    """Return the diverging colour map of attributions, for filled areas."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(
+        "signed", ["#1B5E91", "#7DB3D8", "#F2F2F2", "#F0B264", "#B35F00"]
+    )
+
+
+def colour_of(values):
+    """Return the colour of each attribution's sign."""
+    return [NEGATIVE if value < 0 else POSITIVE for value in np.asarray(values)]
+
+
+def one_axes(ax, owner, width=WIDTH, height=4.2):
+    """Return the axes given, or new ones."""
+    plt = pyplot(owner)
+    return ax or plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def row_axes(ax, n_rows, owner):
+    """Return the axes given, or new ones high enough for so many rows."""
+    shrink = np.clip((n_rows - 25) / 75, 0, 1)
+    height = ROW_HEIGHT + shrink * (LEAST_ROW_HEIGHT - ROW_HEIGHT)
+    return one_axes(ax, owner, height=1.1 + n_rows * height)
+
+
+def name_rows(ax, names):
+    """Name the rows 0, 1, ... from top to bottom, in letters that fit."""
+    n = len(names)
+    size = font_size(ax, n)
+    # Names are no formulas: "$" and "_" stand for themselves.
+    ax.set_yticks(range(n), names, fontsize=size, parse_math=False)
+    ax.set_ylim(n - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    for side in ("top", "right", "left"):
+        ax.spines[side].set_visible(False)
+    ax.xaxis.get_major_locator().set_params(nbins=7)
+
+
+def font_size(ax, n_rows):
+    """Return the size of letters, in points, for rows that share the height of the axes."""
+    from matplotlib.font_manager import FontProperties
+
+    usual = FontProperties(size=_label_size()).get_size_in_points()
+    points = ax.get_window_extent().height * 72 / ax.figure.dpi
+    return float(np.clip(0.72 * points / n_rows, 4.0, usual))
+
+
+def _label_size():
+    from matplotlib import rcParams
+
+    return rcParams["ytick.labelsize"]
+
+
+def ink(ax):
+    """Return the colour of the axes' text, whatever the style sheet."""
+    return ax.xaxis.label.get_color()
+
+
+def zero_line(ax, at=0.0):
+    """Draw the line that attributions start from."""
+    ax.axvline(at, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
+
+
+def error_bars(ax, x, y, half_widths):
+    """Draw horizontal intervals, none where there is no error to show."""
+    shown = np.isfinite(half_widths) & (half_widths > 0)
+    if shown.any():
+        ax.errorbar(
+            np.asarray(x)[shown],
+            np.asarray(y)[shown],
+            xerr=np.asarray(half_widths)[shown],
+            fmt="none",
+            ecolor=ink(ax),
+            elinewidth=1.0,
+            capsize=2.5,
+            capthick=1.0,
+            zorder=4,
+        )
+
+
+def widen(ax, low, high, left=True, right=True):
+    """Let x run from low to high, with room for a number on the sides named.
+
+    To be called once the rows have their names, which may narrow the axes.
+    """
+    if not high > low:
+        low, high = low - 0.5, high + 0.5
+    ax.set_xlim(low, high)
+    ax.figure.draw_without_rendering()
+    points = ax.get_window_extent().width * 72 / ax.figure.dpi
+    room = min(NUMBER_ROOM / max(points, 1.0), 0.3)
+    span = high - low
+    unit = span * room / (1 - room * (left + right))
+    ax.set_xlim(low - left * unit, high + right * unit)
+
+
+def beside(ax, x, y, text, towards, size):
+    """Write text beside the point (x, y), left of it where `towards` is negative."""
+    ax.annotate(
+        text,
+        (x, y),
+        xytext=(-5 if towards < 0 else 5, 0),
+        textcoords="offset points",
+        horizontalalignment="right" if towards < 0 else "left",
+        verticalalignment="center",
+        fontsize=size,
+        color=ink(ax),
+        annotation_clip=False,
+        parse_math=False,
+    )
+
+
+def interval_note(frame):
+    """Return what the error bars mean, to end an axis label with; nothing where there are none."""
+    return ", with 95 % interval" if (frame["standard_error"] > 0).any() else ""

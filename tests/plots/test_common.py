@@ -1,0 +1,161 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from skshapley.plots._common import (
+    fold,
+    levels,
+    one_output,
+    one_row,
+    ordered_numbers,
+    response_name,
+)
+from skshapley.plots._text import named_value, number, shorten, value_text
+
+
+@pytest.mark.parametrize("n_kept", [1, 10, 498])
+def test_fold_keeps_the_largest_and_every_sum(wide_explanation, n_kept):
+    folded = fold(wide_explanation, n_kept, "Display")
+    assert folded.values.shape == (12, n_kept + 1)
+    np.testing.assert_allclose(folded.values.sum(axis=1), wide_explanation.values.sum(axis=1))
+    sizes = np.abs(wide_explanation.values).mean(axis=0)
+    np.testing.assert_allclose(
+        np.abs(folded.values[:, :-1]).mean(axis=0), np.sort(sizes)[::-1][:n_kept]
+    )
+    assert folded.feature_names[-1] == f"{500 - n_kept} other features"
+    assert np.isnan(folded.standard_errors[:, -1]).all()
+    assert not np.isnan(folded.standard_errors[:, :-1]).any()
+
+
+@pytest.mark.parametrize("max_features", [4, 5, 9, None])
+def test_fold_never_hides_a_single_feature(explanation, max_features):
+    folded = fold(explanation, max_features, "Display")
+    assert sorted(folded.feature_names) == sorted(explanation.feature_names)
+    column = folded.feature_names.tolist().index("x2")
+    np.testing.assert_array_equal(folded.values[:, column], explanation.values[:, 2])
+    pd.testing.assert_series_equal(folded.data["x2"], explanation.data["x2"])
+
+
+def test_fold_without_standard_errors(explanation_maker):
+    assert (
+        fold(explanation_maker(n_features=20, errors=False), 3, "Display").standard_errors is None
+    )
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, "all", True])
+def test_fold_refuses(explanation, wrong):
+    with pytest.raises(ValueError, match=f"WaterfallDisplay takes max_features .* got {wrong!r}"):
+        fold(explanation, wrong, "WaterfallDisplay")
+
+
+def test_one_output(explanation, explanation_maker):
+    several = explanation_maker(outputs=["cat", "dog"])
+    with pytest.raises(ValueError, match=r"pass output= as one of \['cat', 'dog'\]"):
+        one_output(several, None, "BarDisplay")
+    np.testing.assert_array_equal(
+        one_output(several, "dog", "BarDisplay").values, several.values[..., 1]
+    )
+    assert one_output(explanation, None, "BarDisplay") is explanation
+    with pytest.raises(ValueError, match=r"'cow'.*'cat', 'dog'"):
+        one_output(several, "cow", "BarDisplay")
+
+
+@pytest.mark.parametrize("wrong", ["row 3", 1.0, None, True])
+def test_one_row_refuses(explanation, wrong):
+    with pytest.raises(TypeError, match="get_loc"):
+        one_row(explanation, wrong, "BarDisplay")
+    with pytest.raises(IndexError, match="12 instances"):
+        one_row(explanation, 12, "BarDisplay")
+
+
+def test_response_name(explanation_maker):
+    assert response_name(explanation_maker()) == "probability"
+    assert response_name(explanation_maker(outputs=["a", "b"]).output("b")) == "probability of b"
+
+
+def test_levels_run_from_low_to_high():
+    column = pd.Series([*range(100), np.nan, 1e9])
+    found = levels(column)
+    assert np.isnan(found[100])
+    assert np.nanmin(found) == 0
+    assert np.nanmax(found) == 1
+    assert (np.diff(found[:100]) >= 0).all()
+    # An outlier leaves the others apart.
+    assert found[90] - found[10] > 0.7
+
+
+COLUMNS = {
+    "bool": (pd.Series([False, True]), [0, 1]),
+    "nullable": (pd.Series([1, None, 3], dtype="Int64"), [1, np.nan, 3]),
+    "ordered": (
+        pd.Series(pd.Categorical(["b", "a", None], ["a", "b"], ordered=True)),
+        [1, 0, np.nan],
+    ),
+    "unordered": (pd.Series(pd.Categorical(["b", "a"])), [np.nan, np.nan]),
+    "strings": (pd.Series(["b", "a"]), [np.nan, np.nan]),
+    "objects": (pd.Series([1, 2.5, None], dtype=object), [1, 2.5, np.nan]),
+    "mixed": (pd.Series([1, "a"], dtype=object), [np.nan, np.nan]),
+    "nothing": (pd.Series([None, None], dtype=object), [np.nan, np.nan]),
+}
+
+
+@pytest.mark.parametrize(("column", "expected"), COLUMNS.values(), ids=COLUMNS)
+def test_ordered_numbers(column, expected):
+    np.testing.assert_array_equal(ordered_numbers(column), expected)
+
+
+def test_ordered_numbers_of_dates():
+    days = pd.Series(pd.to_datetime(["2024-01-02", None, "2024-01-01"]))
+    first, missing, last = ordered_numbers(days)
+    assert first > last
+    assert np.isnan(missing)
+
+
+def test_levels_of_a_constant():
+    np.testing.assert_array_equal(levels(pd.Series([3.0, 3.0, np.nan])), [0.5, 0.5, np.nan])
+    # More than 95 % of one value: the others are told apart all the same.
+    np.testing.assert_array_equal(np.unique(levels(pd.Series([0.0] * 99 + [1.0]))), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (-1.7, "−1.70"),
+        (0.05478, "0.0548"),
+        (1234.5, "1234"),
+        (2.5e7, "2.50e+07"),
+        (-3.21e-6, "−3.21e−06"),
+    ],
+)
+def test_number(value, text):
+    assert number(value) == text
+    assert number(value, signed=True) == ("+" + text if value > 0 else text)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.nan, "missing"),
+        (pd.NA, "missing"),
+        (pd.NaT, "missing"),
+        (True, "True"),
+        (-3, "−3"),
+        (1234567, "1234567"),
+        (0.123456, "0.1235"),
+        (pd.Timestamp("2024-03-01"), "2024-03-01"),
+        ("a category with a long name", "a categ…ong name"),
+    ],
+)
+def test_value_text(value, text):
+    assert value_text(value) == text
+    assert named_value("x", value) == f"x = {text}"
+
+
+def test_shorten_keeps_both_ends():
+    name = "sensor_12_in_the_northern_hall_of_the_plant_mean"
+    short = shorten(name)
+    assert len(short) == 32
+    assert name.startswith(short.split("…")[0])
+    assert name.endswith(short.split("…")[1])
+    assert shorten("two\nlines") == "two lines"

@@ -1,0 +1,300 @@
+"""What is on the axes: order, ends of bars, sums, labels. Pixels are not compared."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgba
+
+from skshapley import ShapleyExplainer
+from skshapley.plots import BarDisplay, BeeswarmDisplay, WaterfallDisplay
+from skshapley.plots._beeswarm import swarm
+from skshapley.plots._style import NEGATIVE, POSITIVE
+
+DISPLAYS = [WaterfallDisplay, BarDisplay, BeeswarmDisplay]
+
+
+def bars(ax):
+    """Left end and width of each bar, from top to bottom."""
+    boxes = sorted((patch.get_y(), patch.get_x(), patch.get_width()) for patch in ax.patches)
+    return np.array([box[1] for box in boxes]), np.array([box[2] for box in boxes])
+
+
+def row_names(ax):
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def drawn_half_widths(ax):
+    """Half widths of the error bars, from top to bottom."""
+    segments = [s for container in ax.containers for s in _segments(container)]
+    segments.sort(key=lambda s: s[0][1])
+    return np.array([np.ptp(s[:, 0]) / 2 for s in segments])
+
+
+def _segments(container):
+    lines = getattr(container, "lines", None)
+    return lines[2][0].get_segments() if lines else []
+
+
+# --- what all displays do ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_draws_on_the_axes_given_and_returns_itself(display, explanation):
+    figure, axes = plt.subplots(1, 2)
+    drawn = display.from_explanation(explanation, ax=axes[1])
+    assert isinstance(drawn, display)
+    assert drawn.ax_ is axes[1]
+    assert drawn.figure_ is figure
+    assert not axes[0].has_data()
+    assert drawn.plot(axes[0]) is drawn
+    assert drawn.ax_ is axes[0]
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize("n_features", [1, 5, 500])
+def test_draws_in_any_style(display, style, n_features, explanation_maker):
+    with plt.style.context(style):
+        drawn = display.from_explanation(explanation_maker(n_features=n_features))
+        drawn.figure_.canvas.draw()
+        background = to_rgba(drawn.figure_.get_facecolor())[:3]
+    texts = [*drawn.ax_.get_yticklabels(), *drawn.ax_.texts, drawn.ax_.xaxis.label]
+    assert all(
+        np.abs(np.subtract(to_rgba(t.get_color())[:3], background)).max() > 0.5 for t in texts
+    )
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_all_of_500_features_have_a_row(display, wide_explanation):
+    drawn = display.from_explanation(wide_explanation, max_features=None)
+    names = [name.split(" = ")[0] for name in row_names(drawn.ax_)]
+    assert set(names) >= set(wide_explanation.feature_names)
+    row = drawn.ax_.get_window_extent().height * 72 / drawn.figure_.dpi / len(names)
+    assert max(label.get_fontsize() for label in drawn.ax_.get_yticklabels()) < row
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_names_are_no_formulas(display, explanation_maker):
+    explanation = explanation_maker(n_features=2)
+    explanation.feature_names[:] = ["$x_1", "\\frac{$}"]
+    explanation.data.columns = explanation.feature_names
+    drawn = display.from_explanation(explanation)
+    drawn.figure_.canvas.draw()
+    assert any("\\frac{$}" in name for name in row_names(drawn.ax_))
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_several_outputs_need_a_choice(display, explanation_maker):
+    several = explanation_maker(outputs=["cat", "dog"])
+    with pytest.raises(ValueError, match=rf"{display.__name__} shows one output.*'cat', 'dog'"):
+        display.from_explanation(several)
+    drawn = display.from_explanation(several, output="dog")
+    expected = display.from_explanation(several.output("dog"))
+    pd.testing.assert_frame_equal(drawn.frame(), expected.frame())
+    assert "probability of dog" in drawn.ax_.get_xlabel()
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_from_estimator_explains_and_draws(display):
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    explainer = ShapleyExplainer(lambda X: X @ [1.0, -2.0, 0.5]).fit(X)
+    drawn = display.from_estimator(explainer, X, max_features=2)
+    expected = display.from_explanation(explainer.explain(X), max_features=2)
+    pd.testing.assert_frame_equal(drawn.frame(), expected.frame())
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_intervals_are_announced_where_there_are_any(display, explanation_maker):
+    drawn = display.from_explanation(explanation_maker())
+    assert "95 % interval" in drawn.ax_.get_xlabel()
+    if display is not BarDisplay:  # importances have one over instances
+        drawn = display.from_explanation(explanation_maker(errors=False))
+        assert "95 % interval" not in drawn.ax_.get_xlabel()
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_frame_is_a_copy(display, explanation):
+    drawn = display.from_explanation(explanation)
+    frame = drawn.frame()
+    frame["value"] = 0.0
+    assert drawn.frame()["value"].abs().sum() > 0
+
+
+# --- waterfall -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", [0, 3, -1])
+def test_waterfall_leads_from_base_value_to_prediction(wide_explanation, row):
+    drawn = WaterfallDisplay.from_explanation(wide_explanation, row=row)
+    frame = drawn.frame()
+    assert len(frame) == 11
+    assert frame["end"].iloc[0] == pytest.approx(wide_explanation.predictions[row])
+    assert frame["start"].iloc[-1] == wide_explanation.base_values[row]
+    np.testing.assert_allclose(frame["start"].to_numpy()[:-1], frame["end"].to_numpy()[1:])
+    np.testing.assert_allclose(frame["end"] - frame["start"], frame["value"])
+
+    left, width = bars(drawn.ax_)
+    np.testing.assert_allclose(left, frame["start"])
+    np.testing.assert_allclose(width, frame["value"])
+    names = row_names(drawn.ax_)
+    assert (names[0], names[-2], names[-1]) == ("prediction", "490 other features", "base value")
+    low, high = drawn.ax_.get_xlim()
+    assert low < min(left.min(), (left + width).min())
+    assert high > max(left.max(), (left + width).max())
+
+
+def test_waterfall_orders_by_size_and_colours_by_sign(explanation):
+    drawn = WaterfallDisplay.from_explanation(explanation, row=2)
+    order = np.argsort(-np.abs(explanation.values[2]))
+    assert drawn.frame()["feature"].tolist() == explanation.feature_names[order].tolist()
+    assert drawn.frame()["data"].tolist() == explanation.data.iloc[2, order].tolist()
+    colours = [
+        patch.get_facecolor() for patch in sorted(drawn.ax_.patches, key=lambda b: b.get_y())
+    ]
+    expected = [NEGATIVE if value < 0 else POSITIVE for value in explanation.values[2, order]]
+    assert colours == [to_rgba(colour) for colour in expected]
+
+
+def test_waterfall_draws_95_percent_intervals(explanation, explanation_maker):
+    drawn = WaterfallDisplay.from_explanation(explanation)
+    expected = 1.96 * drawn.frame()["standard_error"]
+    np.testing.assert_allclose(drawn_half_widths(drawn.ax_), expected)
+    bare = WaterfallDisplay.from_explanation(explanation_maker(errors=False))
+    assert not len(drawn_half_widths(bare.ax_))
+
+
+def test_waterfall_names_values(explanation):
+    names = row_names(WaterfallDisplay.from_explanation(explanation, row=0).ax_)
+    assert "x1 = missing" in names
+    assert f"x0 = {explanation.data.iloc[0, 0]}" in names
+
+
+def test_waterfall_of_nothing():
+    flat = WaterfallDisplay(
+        pd.DataFrame({"feature": ["a", "b"], "data": 1.0, "value": 0.0, "standard_error": np.nan}),
+        base_value=0.5,
+        prediction=0.5,
+    ).plot()
+    assert flat.ax_.get_xlim()[0] < 0.5 < flat.ax_.get_xlim()[1]
+
+
+# --- bar -----------------------------------------------------------------------------------------
+
+
+def test_bar_of_all_instances_is_the_importance(explanation):
+    drawn = BarDisplay.from_explanation(explanation)
+    importance = explanation.importance()
+    assert row_names(drawn.ax_) == importance.index.tolist()
+    left, width = bars(drawn.ax_)
+    np.testing.assert_array_equal(left, 0)
+    np.testing.assert_allclose(width, importance["importance"])
+    np.testing.assert_allclose(drawn_half_widths(drawn.ax_), 1.96 * importance["standard_error"])
+
+
+def test_bar_of_the_others_is_that_of_one_group(wide_explanation):
+    frame = BarDisplay.from_explanation(wide_explanation, max_features=3).frame()
+    kept = frame["feature"].tolist()[:3]
+    others = ~np.isin(wide_explanation.feature_names, kept)
+    sums = np.abs(wide_explanation.values[:, others].sum(axis=1))
+    assert frame["value"].iloc[-1] == pytest.approx(sums.mean())
+    assert frame["standard_error"].iloc[-1] == pytest.approx(sums.std(ddof=1) / np.sqrt(12))
+
+
+def test_bar_of_one_instance(explanation):
+    drawn = BarDisplay.from_explanation(explanation, row=1)
+    order = np.argsort(-np.abs(explanation.values[1]))
+    left, width = bars(drawn.ax_)
+    np.testing.assert_array_equal(left, 0)
+    np.testing.assert_allclose(width, explanation.values[1, order])
+    np.testing.assert_allclose(
+        drawn_half_widths(drawn.ax_), 1.96 * explanation.standard_errors[1, order]
+    )
+
+
+@pytest.mark.parametrize("by", ["x0", "array"])
+def test_bar_of_cohorts(explanation, by):
+    labels = explanation.data["x0"]
+    drawn = BarDisplay.from_explanation(explanation, cohorts=labels if by == "array" else by)
+    frame = drawn.frame()
+    assert frame["cohort"].nunique() == 2
+    for label in ("low", "high"):
+        part = explanation[(labels == label).to_numpy()]
+        shown = frame[frame["cohort"] == f"{label} (n = {len(part)})"].set_index("feature")
+        expected = part.importance()["importance"]
+        np.testing.assert_allclose(shown["value"], expected.loc[shown.index])
+    assert len(drawn.ax_.patches) == 10
+    texts = [text.get_text() for text in drawn.ax_.get_legend().get_texts()]
+    assert texts == frame["cohort"].unique().tolist()
+
+
+def test_bar_refuses_cohorts(explanation):
+    with pytest.raises(ValueError, match="choose a column among"):
+        BarDisplay.from_explanation(explanation, cohorts="sex")
+    with pytest.raises(ValueError, match="cohort for each of 12 instances; got 2"):
+        BarDisplay.from_explanation(explanation, cohorts=["a", "b"])
+    with pytest.raises(ValueError, match=r"at most 6 cohorts.*got 12.*pandas\.cut"):
+        BarDisplay.from_explanation(explanation, cohorts="x2")
+    with pytest.raises(ValueError, match="one row or cohorts"):
+        BarDisplay.from_explanation(explanation, row=0, cohorts="x0")
+
+
+def test_bar_counts_missing_cohorts(explanation):
+    labels = ["a"] * 6 + [None] * 5 + [np.nan]
+    frame = BarDisplay.from_explanation(explanation, cohorts=labels).frame()
+    assert frame["cohort"].unique().tolist() == ["a (n = 6)", "missing (n = 6)"]
+
+
+# --- beeswarm ------------------------------------------------------------------------------------
+
+
+def test_beeswarm_has_a_point_per_instance_and_feature(explanation):
+    drawn = BeeswarmDisplay.from_explanation(explanation)
+    frame = drawn.frame()
+    assert len(frame) == explanation.values.size
+    assert row_names(drawn.ax_) == explanation.importance().index.tolist()
+    points = drawn.ax_.collections[-1].get_offsets()
+    np.testing.assert_allclose(points, frame[["value", "y"]])
+    for place, feature in enumerate(pd.unique(frame["feature"])):
+        part = frame[frame["feature"] == feature]
+        column = explanation.feature_names.tolist().index(feature)
+        np.testing.assert_array_equal(part["value"], explanation.values[:, column])
+        np.testing.assert_array_equal(
+            part["standard_error"], explanation.standard_errors[:, column]
+        )
+        assert part["row"].tolist() == explanation.index.tolist()
+        assert (np.abs(part["y"] - place) <= 0.4).all()
+
+
+def test_beeswarm_draws_each_interval(explanation):
+    drawn = BeeswarmDisplay.from_explanation(explanation)
+    frame = drawn.frame()
+    lines = max(drawn.ax_.collections, key=lambda c: len(getattr(c, "get_segments", list)()))
+    widths = [np.ptp(segment[:, 0]) for segment in lines.get_segments()]
+    np.testing.assert_allclose(widths, 2 * 1.96 * frame["standard_error"])
+
+
+def test_beeswarm_greys_what_has_no_order(explanation):
+    frame = BeeswarmDisplay.from_explanation(explanation).frame()
+    grey = frame["level"].isna()
+    assert grey[frame["feature"] == "x0"].all()
+    missing = frame.loc[grey & (frame["feature"] != "x0"), ["row", "feature"]]
+    assert missing.to_numpy().tolist() == [["row 0", "x1"]]
+
+
+def test_swarm_keeps_like_points_apart():
+    x = np.repeat([0.0, 1.0, 5.0], [40, 7, 2])
+    rows = np.repeat([0, 1], [20, 29])
+    y = swarm(x, rows)
+    assert np.abs(y).max() <= 0.4 + 1e-12
+    for row in (0, 1):
+        points = np.column_stack([x, y])[rows == row]
+        assert len(np.unique(points.round(9), axis=0)) == len(points)
+        assert np.abs(points[:20, 1].mean()) < 0.02
+    np.testing.assert_array_equal(swarm(np.array([1.0, 2.0, 3.0]), np.zeros(3, int)), 0)
+
+
+def test_without_matplotlib_the_error_says_how_to_get_it(explanation, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"pip install 'skshapley\[plot\]'"):
+        BarDisplay.from_explanation(explanation)
