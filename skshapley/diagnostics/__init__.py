@@ -1,5 +1,6 @@
 """Diagnostics: how good a design or a set of attributions is, one subject a file."""
 
 from skshapley.diagnostics._discrepancy import permutation_discrepancy
+from skshapley.diagnostics._masking import MaskingCurve, masking_curve
 
-__all__ = ["permutation_discrepancy"]
+__all__ = ["MaskingCurve", "masking_curve", "permutation_discrepancy"]

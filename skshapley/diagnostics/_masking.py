@@ -1,0 +1,219 @@
+"""Masking curves: how the response changes when the features that rank first are masked.
+
+Chen, Song, Wainwright & Jordan (2018), section 5: the change in log-odds of the predicted class
+against the share of masked features, averaged over instances.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from skshapley._evaluate import Evaluator, Requests
+from skshapley.explanation import Explanation
+from skshapley.rewards import FunctionGame
+
+FRACTIONS = tuple(step / 20 for step in range(21))
+HALF_WIDTH = 1.96
+
+
+@dataclass(frozen=True, eq=False)
+class MaskingCurve:
+    """What masking does to the response, instance by instance.
+
+    Attributes
+    ----------
+    fractions : ndarray of shape (q,)
+        Share of the features that is masked, or kept, those that rank first.
+    deletion : ndarray of shape (r, q)
+        Change of the response when those are masked. The lower, the better the ranking.
+    insertion : ndarray of shape (r, q)
+        Change of the response when those alone are kept. The higher, the better the ranking.
+
+    Examples
+    --------
+    >>> from skshapley.diagnostics import masking_curve
+    >>> curve = masking_curve(lambda S: S @ [3.0, 1.0], [3.0, 1.0], fractions=(0, 0.5, 1))
+    >>> curve.deletion
+    array([[ 0., -3., -4.]])
+    >>> curve.insertion
+    array([[-4., -1.,  0.]])
+    """
+
+    fractions: np.ndarray
+    deletion: np.ndarray
+    insertion: np.ndarray
+
+    def frame(self) -> pd.DataFrame:
+        """Return the means over instances with 95 % bands.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``kind`` ("deletion", "insertion"), ``fraction``, ``mean``, ``low``, ``high``;
+            the band is that of the mean over instances, NaN for a single one.
+        """
+        parts = []
+        for kind in ("deletion", "insertion"):
+            change = getattr(self, kind)
+            mean, r = change.mean(axis=0), len(change)
+            half = np.full(len(mean), np.nan)
+            if r > 1:
+                half = HALF_WIDTH * change.std(axis=0, ddof=1) / np.sqrt(r)
+            columns = {"mean": mean, "low": mean - half, "high": mean + half}
+            parts.append(pd.DataFrame({"kind": kind, "fraction": self.fractions, **columns}))
+        return pd.concat(parts, ignore_index=True)
+
+    def area(self) -> pd.Series:
+        """Return the mean area under each curve, by the trapezoid rule: one number to compare."""
+        return pd.Series(
+            {
+                kind: float(np.trapezoid(getattr(self, kind).mean(axis=0), self.fractions))
+                for kind in ("deletion", "insertion")
+            }
+        )
+
+
+def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None) -> MaskingCurve:
+    """Mask the features that rank first, and keep them alone, and see how the response changes.
+
+    Features rank by their signed values, the largest first, in each instance on its own. A masked
+    feature is an absent player: it takes background values, or leaves the text.
+
+    Parameters
+    ----------
+    explainer : fitted ShapleyExplainer, callable, or list of callables
+        What tells the response to coalitions. Of an explainer of a classifier, the log-odds of the
+        class predicted for the instance, whatever response it explains; else its own response. A
+        callable is a game of one instance, such as a `TokenReward`; a list has one an instance.
+    values : Explanation, or array-like of shape (r, p), or list of arrays of shape (p,)
+        What features rank by. Of one game, shape ``(p,)`` will do.
+    X : array or frame of shape (r, d), default=None
+        The instances; needed with an explainer, and only there.
+    fractions : sequence of float, default=(0, 0.05, ..., 1)
+        Shares of the features to mask; the number is rounded.
+    n_jobs : int, default=None
+        Workers, with an explainer.
+
+    Returns
+    -------
+    curve : MaskingCurve
+
+    Raises
+    ------
+    ValueError
+        If the numbers of instances or players differ, for fractions outside [0, 1], or an explainer
+        of several outputs.
+
+    References
+    ----------
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley, section 5 and Figure 2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.diagnostics import masking_curve
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression(max_iter=1000).fit(X, y)
+    >>> explainer = ShapleyExplainer(model, output="predicted").fit(X[::10])
+    >>> curve = masking_curve(explainer, explainer.explain(X[:5]), X[:5])
+    >>> curve.deletion.shape
+    (5, 21)
+    """
+    fractions = _checked_fractions(fractions)
+    values = _by_instance(values)
+    if callable(explainer) or isinstance(explainer, Sequence):
+        games = [explainer] if callable(explainer) else list(explainer)
+        if X is not None or len(games) != len(values):
+            raise ValueError(
+                f"masking_curve needs one game an instance, and X only with an explainer; got"
+                f" {len(games)} games, values of {len(values)} instances and"
+                f" X={'None' if X is None else 'given'}."
+            )
+        deleted, inserted = zip(
+            *(_of_game(g, v, fractions) for g, v in zip(games, values, strict=True)), strict=True
+        )
+        return MaskingCurve(fractions, np.stack(deleted), np.stack(inserted))
+    game = _log_odds_game(explainer, X)
+    if {len(v) for v in values} != {game.n_players} or len(values) != game.n_rows:
+        raise ValueError(
+            f"masking_curve needs values of shape ({game.n_rows}, {game.n_players}), one for each"
+            f" instance of X and player; got {len(values)} of lengths {sorted(map(len, values))}."
+        )
+    with Evaluator(game, n_jobs) as evaluator:
+        rows = np.arange(game.n_rows)
+        coalitions = np.stack([_coalitions(v, fractions) for v in values])
+        repeated = np.repeat(rows, coalitions.shape[1])
+        requests = Requests(repeated, coalitions.reshape(-1, game.n_players), None)
+        changes = evaluator(requests).reshape(game.n_rows, 2, -1) - game.full(rows)[:, None]
+    return MaskingCurve(fractions, changes[:, 0], changes[:, 1])
+
+
+def _checked_fractions(fractions):
+    fractions = np.asarray(fractions, dtype=np.float64)
+    if fractions.ndim != 1 or not ((fractions >= 0) & (fractions <= 1)).all():
+        raise ValueError(
+            f"masking_curve takes fractions as numbers in [0, 1]; got {fractions.tolist()}."
+        )
+    return fractions
+
+
+def _by_instance(values):
+    """Return one array ``(p,)`` for each instance."""
+    if isinstance(values, Explanation):
+        values = values.values
+    if np.ndim(values[0]) == 0:
+        values = [values]
+    values = [np.asarray(row, dtype=np.float64) for row in values]
+    if any(row.ndim != 1 for row in values):
+        raise ValueError(
+            f"masking_curve needs one value for each player, shape (r, p); got rows of shape"
+            f" {values[0].shape}: choose one output, with .output(name)."
+        )
+    return values
+
+
+def _log_odds_game(explainer, X):
+    """Return the game of the instances with the response to follow, one output."""
+    check_is_fitted(explainer, "reward_")
+    if X is None:
+        raise ValueError("masking_curve needs the instances X with an explainer; got X=None.")
+    if hasattr(explainer.estimator, "predict_proba"):
+        # a copy that shares the model: clone would unfit it
+        wanted = {"response_method": "log_odds", "output": "predicted"}
+        copy = type(explainer)(**{**explainer.get_params(deep=False), **wanted})
+        background, weights = explainer.background_, explainer.background_weights_
+        explainer = copy.fit(background, sample_weight=weights)
+    game = explainer.reward_.game(X)
+    _check_one_output(game)
+    return game
+
+
+def _check_one_output(game):
+    if game.n_outputs > 1:
+        raise ValueError(
+            f"masking_curve follows one output, and the response has {game.n_outputs}; choose one,"
+            f' such as output="predicted".'
+        )
+
+
+def _coalitions(values, fractions):
+    """Return the coalitions of deletion, then of insertion, ``(2 q, p)``."""
+    p = len(values)
+    rank = np.empty(p, dtype=np.intp)
+    rank[np.argsort(-values, kind="stable")] = np.arange(p)
+    first = rank < np.round(fractions * p)[:, None]
+    return np.concatenate([~first, first])
+
+
+def _of_game(game: Callable, values, fractions):
+    """Return the changes of a game of one instance."""
+    worth = FunctionGame(game, len(values))
+    _check_one_output(worth)
+    coalitions = _coalitions(values, fractions)
+    changes = worth(coalitions[None], np.zeros(1, dtype=int))[0, :, 0] - worth.full(None)[0, 0]
+    return np.split(changes, 2)
