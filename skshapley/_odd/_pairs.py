@@ -53,7 +53,7 @@ class Pairs:
 
     @cached_property
     def roughness(self) -> np.ndarray:
-        """How much noise a point may hold, 0 for the full coalition: s (p - s)/(p^2/6), ``(n,)``."""
+        """How much noise a point may hold, ``(n,)``: s (p - s)/(p^2/6)."""
         return size_roughness(self.signs)
 
     @cached_property

@@ -46,8 +46,7 @@ class Posterior:
         return np.maximum(prior - np.einsum("np,np->p", seen, seen), 0.0)
 
     def left_out(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the errors of each value predicted from the others, ``(n, k)``, and variances
-        ``(n,)``.
+        """Return the errors of values predicted from the others ``(n, k)``, variances ``(n,)``.
 
         Rasmussen & Williams (2006), Gaussian Processes for Machine Learning, Eqs 5.10 to 5.12.
         """

@@ -1,16 +1,23 @@
 """Solvers: what to make of what was seen."""
 
+from skshapley._odd import OddDesign
 from skshapley.designs import CoalitionDesign, LinearDesign, MarginalDesign, PermutationDesign
 from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._gp import GaussianProcess
 from skshapley.solvers._least_squares import LeastSquares
 from skshapley.solvers._linear import Linear
 from skshapley.solvers._marginal_mean import MarginalMean
 from skshapley.solvers._permutation_mean import PermutationMean
+from skshapley.solvers._regression_adjustment import RegressionAdjustment
+from skshapley.solvers._sample_reuse import SampleReuse
 from skshapley.solvers._sgd import ProjectedSGD
 
 SOLVERS: dict[str, type[Solver]] = {
     "permutation-mean": PermutationMean,
     "least-squares": LeastSquares,
+    "sample-reuse": SampleReuse,
+    "regression-adjustment": RegressionAdjustment,
+    "gp": GaussianProcess,
     "linear": Linear,
     "marginal-mean": MarginalMean,
     "sgd": ProjectedSGD,
@@ -20,6 +27,7 @@ DEFAULT_SOLVERS: dict[type, str] = {
     PermutationDesign: "permutation-mean",
     CoalitionDesign: "least-squares",
     LinearDesign: "linear",
+    OddDesign: "gp",
     MarginalDesign: "marginal-mean",
 }
 
@@ -27,10 +35,13 @@ __all__ = [
     "DEFAULT_SOLVERS",
     "SOLVERS",
     "Estimate",
+    "GaussianProcess",
     "LeastSquares",
     "Linear",
     "MarginalMean",
     "PermutationMean",
     "ProjectedSGD",
+    "RegressionAdjustment",
+    "SampleReuse",
     "Solver",
 ]

@@ -180,7 +180,6 @@ def test_left_out_values_are_predicted_from_the_others():
 
 
 def test_choice_is_greedy_in_the_posterior_variance():
-    rng = np.random.default_rng(4)
     p, hyper = 6, some_hyper(6, np.random.default_rng(4))
     signs = cube(p)[: 2 ** (p - 1)]
     pairs = Pairs(signs[:4], np.zeros((4, 1)))

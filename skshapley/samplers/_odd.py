@@ -1,0 +1,254 @@
+"""Pairs of coalitions that tell most about the odd part of a game, on which Shapley values depend.
+
+Single players and Hadamard rows first (each player against all others, from both ends and in the
+middle), then pairs by leverage score; later asks are chosen in the light of the values seen, one
+pair after the other, so as to lower the variance of the Shapley values under the process of the
+solver "gp".
+"""
+
+import numpy as np
+
+from skshapley._odd import Hyper, OddDesign, Pairs, Posterior, choose_pairs, fit_hyper
+from skshapley.samplers._base import Sampler
+from skshapley.samplers._odd_sets import (
+    WALKS_BELOW,
+    filled,
+    first_pairs,
+    hadamard_pairs,
+    leverage_pairs,
+    n_all_pairs,
+    scattered_pairs,
+)
+
+REFERENCES = ("blocks", "all")
+MOST_PAIRS = 2000  # that a process is made of; further ones are drawn at random
+MOST_BLOCK_PAIRS = 1500  # that all blocks share
+MOST_CHOSEN = 1100  # up to which pairs are chosen one after the other
+FIRST_SHARE, LEAST_FIRST = 0.5, 1.5  # of the pairs, and pairs per player, before any is chosen
+ROUNDS = 2
+POOL = 1500
+
+
+class Odd(Sampler):
+    """Complementary pairs for the solver "gp", chosen as the values come in.
+
+    Parameters
+    ----------
+    references : {"blocks", "all"}, default="blocks"
+        Against which background rows each pair is evaluated. "all": the whole background. "blocks":
+        the background is cut at random into blocks of equal size, each with pairs of its own, so
+        that the same model rows buy many more pairs; with too few rows to gain by it, or with rows
+        of unequal weight, as "all".
+    adaptive : bool, default=True
+        Whether later pairs are chosen in the light of the values of the earlier ones (without
+        blocks).
+
+    References
+    ----------
+    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score sampling,
+    ICLR. Hedayat & Wallis (1978), Hadamard matrices and their applications, Annals of Statistics 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import Odd
+    >>> result = shapley_values(
+    ...     lambda S: S @ np.arange(12.0),
+    ...     n_players=12,
+    ...     sampler=Odd(),
+    ...     solver="gp",
+    ...     max_evals=50,
+    ...     random_state=0,
+    ... )
+    >>> np.abs(result.values - np.arange(12)).max() < 1e-9
+    True
+    """
+
+    produces = OddDesign
+
+    def __init__(self, references="blocks", adaptive=True):
+        self.references = references
+        self.adaptive = adaptive
+
+    def n_draws(self, n_evals, n_players, n_references):
+        """Return how many coalitions `n_evals` evaluations buy, an even number; 0 if too few."""
+        if n_evals < self.least_evals(n_players, n_references):
+            return 0
+        return min(n_evals // 2 * 2, 2 * n_all_pairs(n_players))
+
+    def least_evals(self, n_players, n_references):
+        """Return 2 (p - 1), a walk and its reverse."""
+        if self.references not in REFERENCES:
+            raise ValueError(f"Odd got references={self.references!r}: choose one of {REFERENCES}.")
+        return 2 * (n_players - 1)
+
+    def unit_draws(self, n_players, n_references):
+        """Return 2, a coalition and its complement."""
+        return 2
+
+    def draws_now(self, asked: int, left: int) -> int:
+        """Return how many of the draws that are left to ask for before choosing the next ones."""
+        total = asked + left
+        p = self.n_players_
+        if not self._chooses(total // 2) or total <= 2 * LEAST_FIRST * p:
+            return left
+        first = int(max(LEAST_FIRST * p, FIRST_SHARE * total / 2)) * 2
+        if asked < first:
+            return min(first - asked, left)
+        share = -(-(total - first) // (2 * ROUNDS)) * 2
+        return min(share, left)
+
+    def start(self, n_players, rngs, reference_weights=None):
+        """Prepare a run."""
+        super().start(n_players, rngs, reference_weights)
+        self._states = [None] * len(rngs)
+        weights = self.reference_weights_
+        self._dividable = self.references == "blocks" and np.allclose(weights, weights[0])
+        return self
+
+    def _chooses(self, n_pairs):
+        p = self.n_players_
+        least = LEAST_FIRST * p
+        return self.adaptive and least < n_pairs <= MOST_CHOSEN and n_pairs < n_all_pairs(p) / 2
+
+    def ask(self, rows, n):
+        """Return n/2 pairs for each of `rows`, and the full coalition with the first."""
+        asks = [self._ask(row, n // 2) for row in rows]
+        signs, block, drawn, start = (
+            None if part[0] is None else np.stack(part) for part in zip(*asks, strict=True)
+        )
+        state = self._states[rows[0]]
+        coalitions = np.stack([signs, ~signs], axis=2).reshape(len(rows), -1, self.n_players_)
+        return OddDesign(
+            coalitions,
+            coalition_references=self._references(rows, block),
+            distinct=drawn is None and block is None,
+            exact=state.blocks is None and len(state.pairs) == n_all_pairs(self.n_players_),
+            block=block,
+            n_blocks=1.0 if state.blocks is None else state.n_blocks,
+            drawn=drawn,
+            start=start,
+        )
+
+    def _ask(self, row, n):
+        """Return pairs ``(m, p)``, their blocks, expected numbers, and start of one instance."""
+        state, rng = self._states[row], self.rngs_[row]
+        p, full = self.n_players_, np.ones((1, self.n_players_), dtype=bool)
+        if state is None:
+            state = self._states[row] = self._open(rng, n)
+            if state.blocks is not None:
+                return (*state.deal(rng, n, first=True), None, None)
+            first = first_pairs(rng, p, min(n, MOST_PAIRS))
+            state.pairs = first
+            first = np.concatenate([full, first])
+            rest = n + 1 - len(first)
+            return (*self._with_drawn(state, rng, first, rest), None)
+        if state.blocks is not None:
+            return (*state.deal(rng, n, first=False), None, None)
+        placed = max(0, min(n, MOST_PAIRS - len(state.pairs)))
+        chosen, theta = self._choose(state, rng, placed)
+        state.pairs = np.concatenate([state.pairs, chosen])
+        return (*self._with_drawn(state, rng, chosen, n - placed), theta)
+
+    def _with_drawn(self, state, rng, placed, n):
+        if n == 0:
+            return placed, None, None
+        more, expected = leverage_pairs(rng, self.n_players_, n)
+        drawn = np.concatenate([np.full(len(placed), np.nan), expected])
+        return np.concatenate([placed, more]), None, drawn
+
+    def _choose(self, state, rng, n):
+        """Return n new pairs and the hyper-parameters they were chosen by, if any."""
+        p, held = self.n_players_, len(state.pairs)
+        nothing = np.full(p + 3, np.nan)
+        told = state.told()
+        if n == 0 or not self._chooses(held + n) or told is None:
+            return filled(rng, [np.empty((0, p), dtype=bool)], n, seen=state.pairs), nothing
+        state.theta = fit_hyper(told, state.theta)
+        posterior = Posterior(told, Hyper.from_vector(state.theta, p))
+        half = max(POOL, 3 * n) // 2
+        pool = filled(
+            rng,
+            [leverage_pairs(rng, p, half)[0], hadamard_pairs(rng, p, half)],
+            min(2 * half, n_all_pairs(p) - held),
+            seen=state.pairs,
+        )
+        chosen = pool[choose_pairs(posterior, np.where(pool, 1.0, -1.0), n)]
+        known = np.concatenate([state.pairs, chosen])
+        more = filled(rng, [np.empty((0, p), dtype=bool)], n - len(chosen), seen=known)
+        return np.concatenate([chosen, more]), state.theta
+
+    def tell(self, rows, design, values):
+        """Keep the values for the next choice."""
+        if not self.adaptive or design.block is not None:
+            return
+        for i, row in enumerate(rows):
+            state = self._states[row]
+            if len(state.pairs) < MOST_CHOSEN:
+                state.seen.append(design.pairs(i, values[i]))
+
+    def _open(self, rng, n):
+        b, p = len(self.reference_weights_), self.n_players_
+        if not self._dividable or b == 1 or n >= n_all_pairs(p):
+            return _State()
+        count = _n_blocks(b, n)
+        if count == 1:
+            return _State()
+        return _State(rng.permutation(b)[: count * (b // count)].reshape(count, -1), b, p)
+
+    def _references(self, rows, block):
+        """Return the background rows of each coalition, ``(r, m, q)``."""
+        if block is None:
+            return None
+        blocks = np.stack([self._states[row].blocks for row in rows])
+        each = np.take_along_axis(blocks, block[:, :, None], axis=1)
+        return np.repeat(each, 2, axis=1)
+
+
+def _n_blocks(b, n):
+    """Return into how many blocks to cut b rows, n pairs on each row being paid for."""
+    most = min(b, MOST_BLOCK_PAIRS // (n + 1))
+    if most <= 1:
+        return 1
+    # few rows may be left over, and none where the number of blocks divides b
+    counts = np.arange(most, max(1, most // 2), -1)
+    return int(counts[np.argmin(b % counts)])
+
+
+class _State:
+    """What a sampler remembers of one instance."""
+
+    def __init__(self, blocks=None, n_references=1, n_players=0):
+        self.pairs = np.empty((0, n_players), dtype=bool)
+        self.blocks = blocks
+        self.n_blocks = 1.0 if blocks is None else n_references / blocks.shape[1]
+        self.theta = None
+        self.seen = []
+
+    def told(self):
+        """Return the values seen, of outputs that vary, or None where a choice has no ground."""
+        if not self.seen:
+            return None
+        values = np.concatenate([pairs.values for pairs in self.seen])
+        varies = np.abs(values).max(axis=0) > 0
+        if not varies.any():
+            return None
+        return Pairs(np.concatenate([pairs.signs for pairs in self.seen]), values[:, varies])
+
+    def deal(self, rng, n, first):
+        """Return n pairs for each block, at first with the full coalition, and their blocks."""
+        count, p = len(self.blocks), self.pairs.shape[1]
+        each = np.arange(count)
+        if n < WALKS_BELOW * p:
+            # too few pairs a block for a design of its own: deal out pieces of whole ones
+            sets = [scattered_pairs(rng, p, 2 * p) for _ in range(-(-count * n // (2 * p)))]
+            pool = np.concatenate([pairs[rng.permutation(len(pairs))] for pairs in sets])
+            pairs = pool[: count * n]
+        else:
+            pairs = np.concatenate([first_pairs(rng, p, n) for _ in each])
+        block = np.repeat(each, n)
+        if first:
+            pairs = np.concatenate([np.ones((count, p), dtype=bool), pairs])
+            block = np.concatenate([each, block])
+        return pairs, block

@@ -1,0 +1,106 @@
+"""Least squares on pairs: where the odd part is linear, and on what a process leaves."""
+
+import numpy as np
+from scipy.special import gammaln
+
+NOTHING = 1e-9  # of the largest value: a residual no larger is rounding
+SPARE = 2  # pairs beyond the unknowns, which bear witness that the odd part is linear
+
+
+def straight(pairs, enumerated):
+    """Return the least-squares solution and whether it leaves a residual.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The full coalition is the first of each block.
+    enumerated : bool
+        Whether all pairs are there, without blocks: then the solution is exact for any game.
+
+    Returns
+    -------
+    values : ndarray of shape (p, k)
+        With blocks, the mean over blocks of their solutions.
+    residual : ndarray of shape (k,), bool
+        True where least squares does not explain the values, or too few pairs could tell.
+    """
+    p, k = pairs.n_players, pairs.values.shape[1]
+    if pairs.block is None:
+        parts = [np.arange(len(pairs))]
+    else:
+        order = np.argsort(pairs.block, kind="stable")
+        parts = np.split(order, np.cumsum(np.bincount(pairs.block))[:-1])
+    if not enumerated and min(map(len, parts)) < p + 1 + SPARE:
+        total = np.abs(pairs.values).max(axis=0)
+        return np.zeros((p, k)), total > 0
+    solutions, residual = [], np.zeros(k, dtype=bool)
+    for part in parts:
+        signs, values = pairs.signs[part], pairs.values[part]
+        weights = _kernel_weights(signs) if enumerated else np.ones(len(part))
+        solution = _constrained(signs, values, weights)
+        left = np.abs(values - signs @ solution / 2).max(axis=0)
+        residual |= left > NOTHING * np.abs(values).max(axis=0)
+        if residual.all() and not enumerated:
+            break
+        solutions.append(solution)
+    whole = pairs.block is None or len(parts) == pairs.n_blocks
+    if not solutions or not whole:
+        return np.zeros((p, k)), np.ones(k, dtype=bool)
+    return np.mean(solutions, axis=0), residual
+
+
+def remainder(posterior, values, errors, drawn, expected):
+    """Return values and errors that take in pairs drawn at random beyond those of the process.
+
+    phi(f) = phi(m) + phi(f - m) for the posterior mean m: the second is estimated by weighted least
+    squares on the new pairs, which is all but unbiased, and the two estimates are weighted by their
+    variances, summed over the players.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    values, errors : ndarray of shape (p, k)
+        Of the process.
+    drawn : Pairs
+    expected : ndarray of shape (n,)
+        How many pairs of that size were expected.
+    """
+    p, n = drawn.n_players, len(drawn)
+    left = drawn.values - posterior.mean(drawn.signs)
+    full = np.ones((1, p))
+    end = posterior.pairs.values[:1] - posterior.mean(full)
+    size = (drawn.signs.sum(axis=1) + p) / 2
+    weights = 1 / (size * (p - size) * expected)
+    weights = weights / weights.max()
+    change = _constrained(
+        np.vstack([full, drawn.signs]), np.vstack([end, left]), np.concatenate([[0.0], weights])
+    )
+    centred = (drawn.signs - drawn.signs.mean(axis=1, keepdims=True)) / 2
+    residual = left - drawn.signs @ change / 2
+    inverse = np.linalg.pinv((centred.T * weights) @ centred, hermitian=True)
+    influence = (inverse @ (centred.T * weights)) ** 2
+    variance = influence @ residual**2 * n / max(1, n - p)
+    share = (errors**2).sum(axis=0) / np.maximum((errors**2 + variance).sum(axis=0), 1e-300)
+    return values + share * change, np.sqrt((1 - share) ** 2 * errors**2 + share**2 * variance)
+
+
+def _kernel_weights(signs):
+    """Return Shapley kernel weights of the coalitions, the full one's 0, ``(n,)``."""
+    p = signs.shape[1]
+    size = (signs.sum(axis=1) + p) / 2
+    inner = (size > 0) & (size < p)
+    size = np.where(inner, size, 1)
+    log_weight = gammaln(size) + gammaln(p - size) - gammaln(p + 1)
+    return np.where(inner, np.exp(log_weight - log_weight.max()), 0.0)
+
+
+def _constrained(signs, values, weights):
+    """Return phi of values = signs @ phi/2 by weighted least squares, exact at the first point."""
+    p = signs.shape[1]
+    share = 2 * values[0] / p
+    total = signs.sum(axis=1, keepdims=True)
+    root = np.sqrt(weights)[:, None]
+    design = (signs - total / p) / 2
+    target = values - total / 2 * share
+    solution = np.linalg.lstsq(design * root, target * root, rcond=1e-10)[0]
+    return solution - solution.mean(axis=0) + share

@@ -1,0 +1,161 @@
+"""Maximum sample reuse: every coalition informs every player.
+
+phi_i = sum_S c_i(S) v(S) with c_i(S) = 1(i in S)/(s C(p, s)) - 1(i not in S)/((p - s) C(p, s)), the
+sum over all S but the two ends, which are known: together they give (v(all) - v(empty))/p. A
+coalition expected e_S times enters with c_i(S)/e_S, in which the binomial cancels (Wang & Jia 2023,
+for semivalues; Kolpaczki et al. 2024).
+"""
+
+import numpy as np
+from scipy.special import gammaln
+
+from skshapley.designs import CoalitionDesign
+from skshapley.solvers._base import Estimate, Solver
+
+CENTRES = ("line", "empty")
+
+
+class SampleReuse(Solver):
+    """Unbiased weighted sums of the values of all sampled coalitions.
+
+    Attributions add up exactly. Standard errors come from the spread of units (pairs), within each
+    size where coalitions are drawn without replacement; enumerated sizes carry none.
+
+    Parameters
+    ----------
+    centre : {"line", "empty"}, default="line"
+        What is taken from v(S) before it is weighted; both leave the estimate unbiased. "line": the
+        straight line in the size from v(empty) to v(all), which lowers the variance, and does
+        nothing for pairs. "empty": v(empty). With the sampler ``Kernel(paired=False,
+        replacement=True)`` the latter is unbiased KernelSHAP (Covert & Lee 2021, Eq 14), whose
+        exact matrix A needs no solving.
+
+    References
+    ----------
+    Wang & Jia (2023), Data Banzhaf, AISTATS (maximum sample reuse). Kolpaczki, Bengs, Muschalik &
+    Hüllermeier (2024), Approximating the Shapley value without marginal contributions, AAAI. Covert
+    & Lee (2021), Improving KernelSHAP, AISTATS, section 3.2.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.solvers import SampleReuse
+    >>> result = shapley_values(
+    ...     lambda S: S @ [1.0, 2.0, 4.0],
+    ...     n_players=3,
+    ...     solver=SampleReuse(),
+    ...     max_evals=8,
+    ...     random_state=0,
+    ... )
+    >>> result.values.round(9)
+    array([1., 2., 4.])
+    """
+
+    accepts = (CoalitionDesign,)
+    default_sampler = "square-root"
+
+    def __init__(self, centre="line"):
+        self.centre = centre
+
+    def start(self, n_players, v_empty, v_full):
+        """Prepare a run."""
+        if self.centre not in CENTRES:
+            raise ValueError(
+                f"SampleReuse got centre={self.centre!r}: choose one of {CENTRES}; the line has the"
+                f" lower variance."
+            )
+        super().start(n_players, v_empty, v_full)
+        shape = (len(v_empty), n_players, v_empty.shape[1])
+        self._sum, self._square, self._within = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        self._draws = np.zeros(len(v_empty))
+        self._units = np.zeros(len(v_empty))
+        return self
+
+    def update(self, rows, design, values):
+        """Add the contributions of the units of a design."""
+        m = design.coalitions.shape[1]
+        self._independent = design.replacement
+        for i, row in enumerate(rows):
+            coalitions, expected = design.coalitions[i], design.expected_draws[i]
+            known = self.v_empty_[row]
+            if self.centre == "line":
+                share = coalitions.sum(axis=1, keepdims=True) / self.n_players_
+                known = known + share * (self.v_full_[row] - self.v_empty_[row])
+            parts = unit_sums(coalitions, expected, values[i] - known, design.unit)
+            # a design of m draws is an estimate; several are merged in proportion to their draws
+            self._sum[row] += m * parts.sum(axis=0)
+            self._square[row] += m * m * (parts**2).sum(axis=0)
+            self._draws[row] += m
+            self._units[row] += len(parts)
+            if not design.replacement:
+                self._within[row] = variance_within(coalitions, expected, parts, design.unit)
+
+    def result(self):
+        """Return the sums over all draws, and their standard errors over units."""
+        draws, units = self._draws[:, None, None], self._units[:, None, None]
+        mean = self._sum / draws
+        if self._independent:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                spread = self._square / draws**2 - mean**2 / units
+                variance = np.where(units > 1, np.maximum(spread, 0) * units / (units - 1), np.nan)
+        else:
+            variance = self._within
+        values = mean + (self.v_full_ - self.v_empty_)[:, None] / self.n_players_
+        return Estimate(values, np.sqrt(variance))
+
+
+def unit_sums(coalitions, expected, values, unit):
+    """Return what each unit adds to the estimate, ``(n_units, p, k)``.
+
+    Parameters
+    ----------
+    coalitions : ndarray of shape (m, p), bool
+    expected : ndarray of shape (m,)
+        Expected number of coalitions of that size.
+    values : ndarray of shape (m, k)
+    unit : int
+    """
+    m, p = coalitions.shape
+    size = coalitions.sum(axis=1, keepdims=True)
+    coefficient = np.where(coalitions, 1 / size, -1 / (p - size)) / expected[:, None]
+    each = coefficient[:, :, None] * values[:, None, :]
+    return each.reshape(m // unit, unit, p, -1).sum(axis=1)
+
+
+def strata(coalitions, expected, unit):
+    """Return the sizes that were drawn from (s and p - s are one for pairs).
+
+    Returns
+    -------
+    strata : list of (ndarray of shape (n_units,), bool; float; float)
+        Which units have that size, how many were expected, and how many there are.
+    """
+    p = coalitions.shape[1]
+    first = coalitions[::unit].sum(axis=1)
+    size_of = np.minimum(first, p - first) if unit == 2 else first
+    out = []
+    for size in np.unique(size_of):
+        inside = size_of == size
+        halves = 2 if unit == 2 and 2 * size == p else 1  # both of a pair have this size
+        room = np.exp(gammaln(p + 1) - gammaln(size + 1) - gammaln(p - size + 1))
+        out.append((inside, expected[::unit][inside][0] / halves, room / halves))
+    return out
+
+
+def variance_within(coalitions, expected, parts, unit):
+    """Return the variance of the sum of `parts` for draws without replacement, ``(p, k)``.
+
+    A stratum's number of draws is its expected one rounded at random, and its draws are a simple
+    random sample of it (Cochran 1977, Sampling Techniques, chapter 5).
+    """
+    total = np.zeros(parts.shape[1:])
+    for inside, wanted, room in strata(coalitions, expected, unit):
+        left = 1 - wanted / room
+        if left < 1e-9:
+            continue
+        part, n = parts[inside], int(inside.sum())
+        mean = part.mean(axis=0)
+        fraction = wanted - np.floor(wanted)
+        total += fraction * (1 - fraction) * mean**2
+        total += left * (part**2 if n == 1 else (part - mean) ** 2 * n / (n - 1)).sum(axis=0)
+    return total
