@@ -1,13 +1,20 @@
 """ShapleyExplainer: fit / explain / transform, the public face of the engine."""
 
-from numbers import Integral
-
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skshapley._engine import Interrupted, Plan, run
-from skshapley._inputs import as_pandas, check_columns, column_names, is_frame, take_rows
+from skshapley._inputs import (
+    as_pandas,
+    check_columns,
+    check_container,
+    check_frame,
+    column_changes,
+    column_names,
+    is_frame,
+    take_rows,
+)
 from skshapley._params import resolve
 from skshapley._plan import make_plan
 from skshapley._progress import progress
@@ -149,6 +156,7 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
             For wrong parameters, an empty background or wrong weights, before the model is called.
         """
         name = type(self).__name__
+        self._check_counts()
         reward = resolve(self.reward, registry=REWARDS, base=Reward, owner=name, parameter="reward")
         response = Response(self.estimator, self.response_method, self.output, owner=name)
         X = self._table(X, reset=True)
@@ -184,6 +192,7 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
             their explanation.
         """
         check_is_fitted(self, "reward_")
+        self._check_counts()
         X = self._table(X, reset=False)
         plan = self._plan(self.reward_.n_references_)
         game = self.reward_.game(X)
@@ -235,37 +244,43 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _table(self, X, reset):
         """Return X checked, in its own container."""
+        owner = type(self).__name__
+        if not reset:
+            check_container(X, self.background_, owner)
         if is_frame(X):
-            if not len(X):
-                raise ValueError(
-                    f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is"
-                    f" required"
-                    f" by {type(self).__name__}."
-                )
-            if len(set(X.columns)) < X.shape[1]:
-                raise ValueError(
-                    f"{type(self).__name__} needs columns of different names; got"
-                    f" {list(X.columns)}."
-                )
-            validate_data(self, X, reset=reset, skip_check_array=True)
-        else:
-            X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
-        return X if reset else check_columns(X, self.background_, type(self).__name__)
+            check_frame(X, owner)
+        try:
+            X = _validated(self, X, reset)
+        except ValueError as error:
+            changes = "" if reset or not is_frame(X) else column_changes(X, self.background_)
+            if not changes:
+                raise
+            # scikit-learn's sentence, and the diff that it does not show
+            raise ValueError(f"{str(error).rstrip()}\n{changes}") from None
+        return X if reset else check_columns(X, self.background_, owner)
 
     def _sampled(self, X, weights):
         """Return the background's rows of positive weight, at most max_background, and weights."""
-        limit = self.max_background
-        if limit is not None and (not isinstance(limit, Integral) or limit < 1):
-            raise ValueError(
-                f"{type(self).__name__} takes max_background as None or a positive int; got"
-                f" {limit!r}."
-            )
         rows = np.flatnonzero(weights)
-        if limit is not None and len(rows) > limit:
+        if self.max_background is not None and len(rows) > self.max_background:
             rng = generator(entropy_from(self.random_state), 1)
-            rows = np.sort(rng.choice(rows, size=limit, replace=False))
-        X = X.copy() if len(rows) == len(weights) and hasattr(X, "copy") else take_rows(X, rows)
-        return X, weights[rows] / weights[rows].sum()
+            rows = np.sort(rng.choice(rows, size=self.max_background, replace=False))
+        return take_rows(X, rows), weights[rows] / weights[rows].sum()
+
+    def _check_counts(self):
+        """Refuse counts that are none."""
+        limit, n_jobs, verbose = self.max_background, self.n_jobs, self.verbose
+        rules = {
+            "max_background": (limit is None or (_is_int(limit) and limit > 0), "a positive int"),
+            "n_jobs": (n_jobs is None or (_is_int(n_jobs) and n_jobs != 0), "an int but 0"),
+            "verbose": (isinstance(verbose, (int, np.integer)) and verbose >= 0, "an int >= 0"),
+        }
+        for name, (kept, choices) in rules.items():
+            if not kept:
+                choices = choices if name == "verbose" else f"None or {choices}"
+                raise ValueError(
+                    f"{type(self).__name__} takes {name} as {choices}; got {getattr(self, name)!r}."
+                )
 
     def _plan(self, n_references) -> Plan:
         return make_plan(
@@ -323,19 +338,37 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
+def _validated(explainer, X, reset):
+    """Return X with scikit-learn's checks of its width and names done."""
+    if is_frame(X):
+        validate_data(explainer, X, reset=reset, skip_check_array=True)
+        return X
+    return validate_data(explainer, X, reset=reset, dtype=None, ensure_all_finite=False)
+
+
+def _is_int(value):
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def _weights(sample_weight, n, owner):
     """Return weights with sum 1, or refuse them."""
     if sample_weight is None:
         return np.full(n, 1 / n)
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = np.asarray(sample_weight)
     if weights.shape != (n,):
         raise ValueError(
             f"{owner} needs one sample_weight per background row, shape ({n},); got shape"
             f" {weights.shape}."
         )
-    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+    if weights.dtype.kind not in "biuf":
+        raise ValueError(f"{owner} needs numbers as sample_weight; got dtype {weights.dtype}.")
+    weights = weights.astype(np.float64)
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
         raise ValueError(
-            f"{owner} needs finite sample_weight >= 0 with a positive sum; got"
-            f" {weights[~np.isfinite(weights) | (weights < 0)][:3].tolist() or weights.sum()}."
+            f"{owner} needs finite sample_weight >= 0; got {weights[wrong][0]} for background row"
+            f" {np.flatnonzero(wrong)[0]}."
         )
-    return weights / weights.sum()
+    if not weights.any():
+        raise ValueError(f"{owner} needs a positive sample_weight; got weights that are all zero.")
+    return weights / weights.max() / (weights / weights.max()).sum()

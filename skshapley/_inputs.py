@@ -4,18 +4,20 @@ Anything that is not a frame becomes a numpy array of its own dtype. Frames keep
 dtypes, categories and index; pandas is handled directly, other frames (polars) through narwhals.
 """
 
-import difflib
+from difflib import unified_diff
 
 import numpy as np
 import pandas as pd
 
+MOST_CHANGES = 20
+
 
 def is_frame(X) -> bool:
     """Return whether X is a DataFrame of pandas, or of another library that narwhals knows."""
-    return isinstance(X, pd.DataFrame) or _foreign(X)
+    return isinstance(X, pd.DataFrame) or is_foreign(X)
 
 
-def _foreign(X):
+def is_foreign(X) -> bool:
     """Return whether X is a frame that is not pandas'."""
     if not hasattr(X, "columns") or isinstance(X, pd.DataFrame):
         return False
@@ -24,27 +26,39 @@ def _foreign(X):
     except ImportError as error:
         raise ImportError(
             f"A {type(X).__module__.split('.')[0]} frame needs narwhals; install it or pass a"
-            f" pandas"
-            f" DataFrame."
+            f" pandas DataFrame."
         ) from error
     return nw.dependencies.is_into_dataframe(X)
 
 
+def narwhal(X):
+    """Return a frame that is not pandas' in narwhals' clothes."""
+    import narwhals as nw
+
+    return nw.from_native(X, eager_only=True)
+
+
 def column_names(X) -> list:
     """Return the names of the columns; ``x0, x1, ...`` for an array."""
-    if is_frame(X):
+    if isinstance(X, pd.DataFrame):
         return list(X.columns)
-    return [f"x{i}" for i in range(X.shape[1])]
+    return narwhal(X).columns if is_foreign(X) else [f"x{i}" for i in range(X.shape[1])]
+
+
+def as_array(X) -> np.ndarray:
+    """Return a frame as an array of one dtype."""
+    return X.to_numpy() if isinstance(X, pd.DataFrame) else narwhal(X).to_numpy()
 
 
 def as_pandas(X) -> pd.DataFrame:
     """Return X as a pandas DataFrame, for display."""
     if isinstance(X, pd.DataFrame):
         return X
-    if is_frame(X):
-        import narwhals as nw
-
-        return nw.from_native(X, eager_only=True).to_pandas()
+    if is_foreign(X):
+        # by column, since polars' own conversion needs pyarrow
+        return pd.DataFrame(
+            {column.name: column.to_numpy() for column in narwhal(X).iter_columns()}
+        )
     return pd.DataFrame(X, columns=column_names(X))
 
 
@@ -52,16 +66,46 @@ def take_rows(X, positions):
     """Return the rows of X at `positions`, in X's own container."""
     if isinstance(X, pd.DataFrame):
         return X.iloc[positions]
-    if is_frame(X):
-        import narwhals as nw
-
-        frame = nw.from_native(X, eager_only=True)
-        return frame[np.asarray(positions).tolist()].to_native()
+    if is_foreign(X):
+        return narwhal(X)[positions].to_native()
     return X[positions]
 
 
+def check_frame(X, owner) -> None:
+    """Refuse a frame without rows or columns, or with two columns of one name."""
+    names = column_names(X)
+    for count, unit in ((len(X), "sample"), (len(names), "feature")):
+        if not count:
+            raise ValueError(
+                f"Found array with 0 {unit}(s) (shape={X.shape}) while a minimum of 1 is required"
+                f" by {owner}."
+            )
+    if len(set(names)) < len(names):
+        raise ValueError(f"{owner} needs columns of different names; got {names}.")
+
+
+def check_container(X, background, owner) -> None:
+    """Refuse another container than the background's."""
+    if is_frame(background) != is_frame(X) or is_foreign(background) != is_foreign(X):
+        kind, given = type(background).__name__, type(X).__name__
+        raise TypeError(
+            f"{owner} was fitted on a background of type {kind}, and got instances of type {given}:"
+            f" pass the same kind, with the same columns."
+        )
+
+
+def column_changes(X, background) -> str:
+    """Return the columns that differ, or stand elsewhere, as a diff on one line; "" for none."""
+    expected, given = [[str(name) for name in column_names(part)] for part in (background, X)]
+    diff = unified_diff(expected, given, "", "", n=0, lineterm="")
+    changes = [f"{line[0]} {line[1:]}" for line in list(diff)[2:] if line[0] in "-+"]
+    more = len(changes) - MOST_CHANGES
+    shown = changes[:MOST_CHANGES] + ([f"and {more} more"] if more > 0 else [])
+    return f"(-: background, +: given) {'; '.join(shown)}" if changes else ""
+
+
 def check_columns(X, background, owner):
-    """Refuse columns other than the background's; return X with matching dtypes.
+    """Refuse columns other than the background's; return X with matching categories.
 
     Numbers may differ in kind (int, float, bool): the hybrid rows take the common type. A
     categorical column takes the background's categories if it holds no others.
@@ -73,29 +117,36 @@ def check_columns(X, background, owner):
     TypeError
         For another container.
     """
-    if is_frame(background) != is_frame(X) or _foreign(background) != _foreign(X):
-        kind, given = type(background).__name__, type(X).__name__
-        raise TypeError(
-            f"{owner} was fitted on a background of type {kind}, and got instances of type {given}:"
-            f" pass the same kind, with the same columns."
-        )
+    check_container(X, background, owner)
     if not is_frame(X):
-        return X if X.dtype == background.dtype else _checked_array(X, background, owner)
-    names, others = column_names(background), column_names(X)
-    if names != others:
-        diff = difflib.ndiff([str(c) for c in names], [str(c) for c in others])
-        changes = [line for line in diff if line[0] in "-+"]
+        return _checked_array(X, background, owner)
+    changes = column_changes(X, background)
+    if changes:
         raise ValueError(
-            f"{owner} got other columns, or another order, than the background's (-: background, +:"
-            f" given): {'; '.join(changes)}."
+            f"{owner} got other columns, or another order, than the background's: {changes}."
         )
-    return _checked_frame(X, background, owner) if isinstance(X, pd.DataFrame) else X
+    if isinstance(X, pd.DataFrame):
+        return _checked_frame(X, background, owner)
+    given, expected = narwhal(X).schema, narwhal(background).schema
+    wrong = [
+        f"{name!r} is {given[name]} instead of {expected[name]}"
+        for name in expected
+        if given[name] != expected[name]
+        and not (_is_foreign_number(given[name]) and _is_foreign_number(expected[name]))
+    ]
+    _refuse_dtypes(wrong, owner, "X.cast(background.schema)")
+    return X
 
 
 def _checked_array(X, background, owner):
-    if _is_number(X.dtype) != _is_number(background.dtype):
+    if X.shape[1] != background.shape[1]:
         raise ValueError(
-            f"{owner} was fitted on an array of dtype {background.dtype}, and got {X.dtype}."
+            f"{owner} was fitted on {background.shape[1]} columns, and got {X.shape[1]}."
+        )
+    if X.dtype != background.dtype and _is_number(X.dtype) != _is_number(background.dtype):
+        raise ValueError(
+            f"{owner} was fitted on an array of dtype {background.dtype}, and got {X.dtype};"
+            f" convert it with X.astype."
         )
     return X
 
@@ -107,31 +158,44 @@ def _checked_frame(X, background, owner):
         if given == expected or (_is_number(given) and _is_number(expected)):
             continue
         if isinstance(given, pd.CategoricalDtype) and isinstance(expected, pd.CategoricalDtype):
-            unknown = (
-                X[name]
-                .cat.remove_unused_categories()
-                .cat.categories.difference(expected.categories)
-            )
-            if len(unknown):
-                raise ValueError(
-                    f"{owner} got categories {unknown.tolist()} in column {name!r}, which the"
-                    f" background's dtype does not have: it has {expected.categories.tolist()}."
-                )
-            recoded[name] = X[name].cat.set_categories(
-                expected.categories, ordered=expected.ordered
-            )
+            recoded[name] = _recoded(X[name], expected, owner)
         elif not (_is_text(given) and _is_text(expected)):
             wrong.append(f"{name!r} is {given} instead of {expected}")
+    _refuse_dtypes(wrong, owner, "X.astype(background.dtypes)")
+    X = X.copy(deep=False) if recoded else X
+    for name, column in recoded.items():
+        X[name] = column
+    return X
+
+
+def _recoded(column, dtype, owner):
+    """Return a categorical column with the categories of `dtype`, if they hold all its values."""
+    used = column.cat.remove_unused_categories().cat.categories
+    unknown = used.difference(dtype.categories).tolist()
+    if unknown:
+        raise ValueError(
+            f"{owner} got categories {unknown} in column {column.name!r}, which the background's"
+            f" dtype does not have: it has {dtype.categories.tolist()}."
+        )
+    return column.cat.set_categories(dtype.categories, ordered=dtype.ordered)
+
+
+def _refuse_dtypes(wrong, owner, hint):
     if wrong:
         raise ValueError(
             f"{owner} got other dtypes than the background's: {'; '.join(wrong)}. Convert them with"
-            f" X.astype(background.dtypes)."
+            f" {hint}."
         )
-    return X.assign(**recoded) if recoded else X
 
 
 def _is_number(dtype):
     return pd.api.types.is_numeric_dtype(dtype)
+
+
+def _is_foreign_number(dtype):
+    import narwhals as nw
+
+    return dtype.is_numeric() or dtype == nw.Boolean
 
 
 def _is_text(dtype):

@@ -1,10 +1,11 @@
 """Rewards: what a coalition is worth."""
 
+from skshapley.rewards._baseline import BaselineReward
 from skshapley.rewards._function import FunctionGame
 from skshapley.rewards._game import Game
 from skshapley.rewards._players import Players
 from skshapley.rewards._response import Response
-from skshapley.rewards._reward import BaselineReward, InterventionalReward, Reward
+from skshapley.rewards._reward import InterventionalReward, Reward
 
 REWARDS: dict[str, type[Reward]] = {
     "interventional": InterventionalReward,

@@ -1,25 +1,20 @@
 """The model's response as numbers: which method, which outputs, checked every time."""
 
+from numbers import Real
+
 import numpy as np
 import pandas as pd
-from sklearn.base import is_classifier, is_outlier_detector
-from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from scipy.special import expit
 
-from skshapley._inputs import is_frame
+from skshapley._inputs import as_array, column_names, is_frame
 from skshapley.exceptions import ModelOutputError
-
-METHODS = (
-    "predict",
-    "predict_proba",
-    "predict_log_proba",
-    "decision_function",
-    "score_samples",
-    "log_odds",
+from skshapley.rewards._methods import (
+    BY_CLASS,
+    FUNCTION,
+    checked_method,
+    final_estimator,
+    log_odds,
 )
-BY_CLASS = ("predict_proba", "predict_log_proba", "decision_function", "log_odds")
 
 
 class Response:
@@ -37,7 +32,7 @@ class Response:
     Attributes
     ----------
     n_columns : int
-        Columns of the raw response; set by `probe`.
+        Columns K of the raw response; learnt by `probe`, as the next two.
     names : list or None
         Labels of the columns; None for a response of one column.
     column : int or None
@@ -46,45 +41,86 @@ class Response:
 
     def __init__(self, estimator, method="auto", output=None, owner="ShapleyExplainer"):
         self.estimator, self.output, self.owner = estimator, output, owner
-        self.method = _checked_method(estimator, method, owner)
+        self.method = checked_method(estimator, method, owner)
         self.predicted = isinstance(output, str) and output == "predicted"
-        self.n_columns = 0  # unknown until probe
+        self.n_columns = 0
+        self.names: list | None = None
         self.column: int | None = None
-        self._wants_names = getattr(estimator, "feature_names_in_", None)
-        self._wants_array = self._wants_names is None and hasattr(estimator, "n_features_in_")
+        self._classes = _flat_classes(estimator) if self.method in BY_CLASS else None
+        if self._classes is not None and output is not None and not self.predicted:
+            self._position(self._classes)  # refuses a class that there is not
+        names = getattr(estimator, "feature_names_in_", None)
+        self._column_names = None if names is None else list(names)
+        self._width = getattr(estimator, "n_features_in_", None)
 
-    def probe(self, X) -> np.ndarray:
-        """Call the model for the first time and learn its outputs; return ``(n, K)``."""
-        values, one_output = self._call(X)
-        self.n_columns = values.shape[1]
-        classes = getattr(self.estimator, "classes_", None)
-        self.names = None if one_output else list(range(self.n_columns))
-        if self.method in BY_CLASS and _flat_length(classes) == self.n_columns:
-            self.names = np.asarray(classes).tolist()
-        self.column = self._fixed_column()
+    def probe(self, X, where="") -> np.ndarray:
+        """Call the model for the first time and learn its outputs; return ``(n, K)`` float64.
+
+        Raises
+        ------
+        ModelOutputError
+            For NaN or infinity, or another number of rows.
+        ValueError
+            If the response does not have the output that is asked for.
+        """
+        raw = self._raw(self._in_its_container(X))
+        values = self._numbers(raw, len(X), where)
+        self._learn(raw, values)
+        return values.reshape(len(X), -1)
+
+    def __call__(self, X, where="") -> np.ndarray:
+        """Return the raw response ``(n, K)`` as float64.
+
+        Raises
+        ------
+        ModelOutputError
+            For NaN or infinity, another number of rows, or of outputs than before.
+        """
+        raw = self._raw(self._in_its_container(X))
+        values = self._numbers(raw, len(X), where).reshape(len(X), -1)
+        if values.shape[1] != self.n_columns:
+            raise ModelOutputError(
+                f"The model returned {values.shape[1]} outputs{where}, after {self.n_columns}"
+                f" before; the number of outputs must not change."
+            )
         return values
 
-    def _fixed_column(self):
+    def _learn(self, raw, values):
+        """Learn the outputs from the first response."""
+        self.n_columns = 1 if values.ndim == 1 else values.shape[1]
+        by_class = self._classes is not None and len(self._classes) == self.n_columns
+        if values.ndim == 1:
+            self.names = None
+        elif isinstance(raw, list) and self.method in BY_CLASS:
+            self.names = _names_of_parts(raw, self.estimator)
+        elif hasattr(raw, "columns"):
+            self.names = column_names(raw)
+        else:
+            self.names = self._classes if by_class else list(range(self.n_columns))
+        # of two classes only the positive one says anything; of two labels, both do
+        binary = by_class and self.n_columns == 2 and _are_complements(values, self.method)
+        self.column = self._fixed_column(binary)
+
+    def _fixed_column(self, binary):
         if self.predicted:
-            if self.n_columns < 2:
+            if self.n_columns == 1 or self.method == "predict":
                 raise ValueError(
-                    f'{self.owner} got output="predicted", but the response has one output; it'
-                    f' needs one per class, e.g. response_method="predict_proba".'
+                    f'{self.owner} got output="predicted", which needs one output per class, as of'
+                    f' response_method="predict_proba"; {self._label} returns {self.n_columns}.'
                 )
             return None
         if self.output is None:
-            # of two classes only the positive one says anything
-            binary = (
-                self.method in BY_CLASS and self.n_columns == 2 and is_classifier(self.estimator)
-            )
             return 1 if binary else (0 if self.names is None else None)
-        if self.names is None or self.output not in self.names:
-            choices = [] if self.names is None else [*self.names, "predicted"]
+        return self._position(self.names)
+
+    def _position(self, names):
+        if names is None or self.output not in names:
+            choices = [] if names is None else [*names, "predicted"]
             raise ValueError(
-                f"{self.owner} got output={self.output!r}, which the response does not have: choose"
-                f" None{''.join(f', {choice!r}' for choice in choices)}."
+                f"{self.owner} got output={self.output!r}, which the response does not have:"
+                f" choose None{''.join(f', {choice!r}' for choice in choices)}."
             )
-        return self.names.index(self.output)
+        return names.index(self.output)
 
     @property
     def n_outputs(self) -> int:
@@ -96,7 +132,26 @@ class Response:
         """Labels of the explained outputs, or None where there is one, shown without its axis."""
         return None if self.predicted or self.column is not None else self.names
 
-    def choose(self, values: np.ndarray, winners=None) -> np.ndarray:
+    def winners(self, X, values) -> np.ndarray:
+        """Return the column of the class that the model predicts for each row, ``(n,)`` int.
+
+        That is what `predict` says, be it the most probable class or not; of a function, the
+        largest output. Where nobody asks for it, zeros.
+        """
+        if not self.predicted:
+            return np.zeros(len(values), dtype=np.intp)
+        if self.method not in BY_CLASS or not hasattr(self.estimator, "classes_"):
+            return values.argmax(axis=1)
+        labels = np.asarray(self.estimator.predict(self._in_its_container(X)))
+        classes = self._classes or []
+        if labels.ndim != 1 or not set(labels.tolist()) <= set(classes):
+            raise ValueError(
+                f'{self.owner} got output="predicted", but the outputs of {self._label},'
+                f" {self.names}, are not the classes that predict returns."
+            )
+        return np.array([classes.index(label) for label in labels.tolist()], dtype=np.intp)
+
+    def choose(self, values: np.ndarray, winners) -> np.ndarray:
         """Return the explained outputs of raw responses.
 
         Parameters
@@ -114,155 +169,101 @@ class Response:
             return np.take_along_axis(values, index, axis=-1)
         return values if self.column is None else values[..., self.column : self.column + 1]
 
-    def __call__(self, X, where="") -> np.ndarray:
-        """Return the raw response ``(n, K)`` as float64.
-
-        Raises
-        ------
-        ModelOutputError
-            For NaN or infinity, another number of rows or of outputs than before.
-        """
-        values, _ = self._call(X, where)
-        if values.shape[1] != self.n_columns:
+    def _numbers(self, raw, n, where):
+        """Return the raw response as ``(n,)`` or ``(n, K)`` float64, or refuse it."""
+        if isinstance(raw, list) and self.method in BY_CLASS:
+            raw = np.hstack([_told(np.asarray(part)) for part in raw])
+        values = np.asarray(raw)
+        real = values.dtype.kind in "biuf"
+        if values.dtype.kind == "O":
+            real = all(isinstance(value, (Real, np.bool_)) for value in values.ravel())
+        if values.ndim not in (1, 2) or len(values) != n or not values.size:
             raise ModelOutputError(
-                f"The model returned {values.shape[1]} outputs{where}, after {self.n_columns}"
-                f" before;"
-                f" the number of outputs must not change."
+                f"The model's {self._label} returned shape {values.shape} for {n} rows{where};"
+                f" it must return ({n},) or ({n}, n_outputs)."
+            )
+        if not real:
+            raise ModelOutputError(
+                f"The model's {self._label} returned values that are not numbers{where}, such as"
+                f" {values.ravel()[0]!r}; choose another response_method, such as"
+                f' "predict_proba".'
+            )
+        values = values.astype(np.float64, copy=False)
+        if not np.isfinite(values).all():
+            bad = np.flatnonzero(~np.isfinite(values.reshape(n, -1)).all(axis=1))
+            raise ModelOutputError(
+                f"The model's {self._label} returned NaN or infinity for {len(bad)} of {n}"
+                f" rows{where}, first for row {bad[0]}; no attribution can be made of that."
             )
         return values
 
-    def _call(self, X, where=""):
-        raw = self._raw(self._in_its_container(X))
-        if isinstance(raw, list):  # a multi-output classifier: one array of probabilities an output
-            raw = np.hstack([np.asarray(part)[:, 1:] for part in raw])
-        try:
-            values = np.asarray(raw, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ModelOutputError(
-                f"The model's {self._label} returned values that are not numbers{where}; choose"
-                f" another response_method, such as 'predict_proba'."
-            ) from error
-        if values.ndim not in (1, 2) or len(values) != len(X):
-            raise ModelOutputError(
-                f"The model's {self._label} returned shape {values.shape} for {len(X)} rows{where};"
-                f" it must return ({len(X)},) or ({len(X)}, n_outputs)."
-            )
-        if not np.isfinite(values).all():
-            bad = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
-            raise ModelOutputError(
-                f"The model's {self._label} returned NaN or infinity for {len(bad)} of {len(X)}"
-                f" rows{where}, first for row {bad[0]}; no attribution can be made of that."
-            )
-        return (values[:, None], True) if values.ndim == 1 else (values, False)
-
     def _in_its_container(self, X):
         """Return X as the model knows it: with names if it was fitted with names, and only then."""
-        if self._wants_names is not None and not is_frame(X):
-            return pd.DataFrame(X, columns=self._wants_names)
-        if self._wants_array and isinstance(X, pd.DataFrame):
-            return X.to_numpy()
-        return X
+        if is_frame(X):
+            # without names of its own, a model warns of ours; names that are not text it never sees
+            nameless = self._column_names is None and self._width is not None
+            if nameless and all(isinstance(name, str) for name in column_names(X)):
+                return as_array(X)
+            return X
+        if self._width is not None and X.shape[1] != self._width:
+            raise ValueError(
+                f"{self.owner} got a table of {X.shape[1]} columns for a model that was fitted on"
+                f" {self._width}; pass the columns that the model knows."
+            )
+        return X if self._column_names is None else pd.DataFrame(X, columns=self._column_names)
 
     @property
     def _label(self):
         return self.method if isinstance(self.method, str) else "response_method"
 
     def _raw(self, X):
-        if self.method == "__call__":
+        if self.method == FUNCTION:
             return self.estimator(X)
         if callable(self.method):
             return self.method(self.estimator, X)
         if self.method == "log_odds":
-            values = np.asarray(_log_odds(self.estimator, X))
+            values = log_odds(self.estimator, X)
         else:
             values = getattr(self.estimator, self.method)(X)
-        classes = getattr(self.estimator, "classes_", None)
-        signed = self.method in ("decision_function", "log_odds") and np.ndim(values) == 1
-        if signed and _flat_length(classes) == 2:
+        signed = self.method in ("decision_function", "log_odds") and not isinstance(values, list)
+        if (
+            signed
+            and np.ndim(values) == 1
+            and self._classes is not None
+            and len(self._classes) == 2
+        ):
             return np.column_stack([-values, values])
         return values
 
 
-def _flat_length(classes):
-    """Return the number of classes, or 0 where there are none or one set for each of several y."""
-    return len(classes) if classes is not None and np.ndim(classes) == 1 else 0
+def _flat_classes(estimator) -> list | None:
+    """Return the class labels that the columns of a response stand for; None if it has others."""
+    classes = getattr(estimator, "classes_", None)
+    if classes is None or not len(classes) or np.ndim(classes[0]):
+        return None
+    # one-versus-one decisions are of pairs of classes
+    pairs = getattr(final_estimator(estimator), "decision_function_shape", None) == "ovo"
+    return None if pairs and len(classes) > 2 else np.asarray(classes).tolist()
 
 
-def _checked_method(estimator, method, owner):
-    """Return the method to call, after checking that the model is fitted and has it."""
-    if not hasattr(estimator, "predict") and callable(estimator) and not callable(method):
-        if method != "auto":
-            raise ValueError(
-                f"{owner} got response_method={method!r} for a plain function, which has no"
-                f" methods;"
-                f' leave it at "auto".'
-            )
-        return "__call__"
-    _check_fitted(estimator, owner)
-    if callable(method):
-        return method
-    if method == "auto":
-        return _auto_method(estimator, owner)
-    if method not in METHODS:
-        raise ValueError(
-            f'{owner} got response_method={method!r}: choose "auto", one of {list(METHODS)}, or a'
-            f" function of (estimator, X)."
-        )
-    needed = "predict_proba" if method == "log_odds" else method
-    if not hasattr(estimator, needed):
-        has = [name for name in METHODS if hasattr(estimator, name)]
-        raise ValueError(
-            f"{owner} got response_method={method!r}, but {type(estimator).__name__} has no"
-            f" {needed}: it has {has}."
-        )
-    return method
+def _told(part):
+    """Return what there is to tell of one output of several: of two classes, the positive one."""
+    return part[:, 1:] if part.shape[1] == 2 else part
 
 
-def _check_fitted(estimator, owner):
-    if not hasattr(estimator, "fit"):
-        return
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError as error:
-        raise NotFittedError(
-            f"{owner} explains a fitted model and never fits it, but this"
-            f" {type(estimator).__name__} is not fitted: fit it first, and wrap it in"
-            f" sklearn.frozen.FrozenEstimator where the explainer is cloned (GridSearchCV,"
-            f" Pipeline)."
-        ) from error
-    except TypeError:  # not a scikit-learn estimator: it will speak for itself
-        return
+def _names_of_parts(parts, estimator):
+    """Return names for one array by output: its position, and the class where there are several."""
+    names: list = []
+    for output, part in enumerate(parts):
+        if np.shape(part)[1] <= 2:
+            names.append(output)
+        else:
+            names += [f"{output}_{label}" for label in estimator.classes_[output]]
+    return names
 
 
-def _auto_method(estimator, owner):
-    if is_classifier(estimator):
-        order: tuple[str, ...] = ("predict_proba", "decision_function", "predict")
-    elif is_outlier_detector(estimator):
-        order = ("score_samples", "decision_function")
-    else:
-        order = ("predict", "decision_function", "score_samples")
-    for name in order:
-        if hasattr(estimator, name):
-            return name
-    raise ValueError(
-        f"{owner} found none of {list(order)} on {type(estimator).__name__}; pass"
-        f" response_method as a"
-        f" function of (estimator, X)."
-    )
-
-
-def _log_odds(estimator, X):
-    """Return XGBoost's margin, else the logit of the probabilities, kept off 0 and 1."""
-    final = _unwrapped(estimator)
-    if type(final).__module__.startswith("xgboost"):
-        return estimator.predict(X, output_margin=True)
-    tiny = np.finfo(np.float64).eps
-    probability = np.clip(estimator.predict_proba(X), tiny, 1 - tiny)
-    return np.log(probability) - np.log1p(-probability)
-
-
-def _unwrapped(estimator):
-    while isinstance(estimator, (FrozenEstimator, Pipeline)):
-        frozen = isinstance(estimator, FrozenEstimator)
-        estimator = estimator.estimator if frozen else estimator.steps[-1][1]
-    return estimator
+def _are_complements(values, method):
+    """Return whether two columns speak of a class and its opposite, not of two labels."""
+    if method != "predict_proba":
+        values = np.exp(values) if method == "predict_log_proba" else expit(values)
+    return np.allclose(values.sum(axis=1), 1, rtol=0, atol=1e-4)

@@ -1,12 +1,12 @@
-"""Rewards on a background: the interventional one, and a single plug-in row."""
+"""What every reward is, and the interventional one: the mean response over a background."""
 
 from abc import ABC, abstractmethod
 
 import numpy as np
-import pandas as pd
+import sklearn
 from sklearn.base import BaseEstimator
 
-from skshapley._inputs import as_pandas, check_columns, is_frame, take_rows
+from skshapley._inputs import take_rows
 from skshapley.rewards._game import Game
 from skshapley.rewards._players import Players
 from skshapley.rewards._response import Response
@@ -73,109 +73,39 @@ class InterventionalReward(Reward):
         self.response_, self.background_ = response, background
         self.weights_, self.players_ = weights, players
         self.n_references_ = len(weights)
-        parts = [response.probe(take_rows(background, slice(0, CHUNK_ROWS)))]
-        for start in range(CHUNK_ROWS, len(background), CHUNK_ROWS):
-            chunk = take_rows(background, slice(start, start + CHUNK_ROWS))
-            parts.append(response(chunk, where=f" on background rows from {start}"))
+        (first, where), *rest = _chunks(background, "background rows")
+        parts = [response.probe(first, where), *(response(*chunk) for chunk in rest)]
         self.empty_ = np.concatenate(parts)
         return self
 
     def game(self, X):
         """Return the game of the instances X; the model is called on them once."""
-        full = np.concatenate(
-            [
-                self.response_(
-                    take_rows(X, slice(i, i + CHUNK_ROWS)), where=f" on instances from {i}"
-                )
-                for i in range(0, len(X), CHUNK_ROWS)
-            ]
-        )
+        full, winners = [], []
+        for chunk, where in _chunks(X, "instances"):
+            full.append(self.response_(chunk, where))
+            winners.append(self.response_.winners(chunk, full[-1]))
         pool = row_pool(X, self.background_, self.players_.column_player)
-        return InterventionalGame(self, pool, full, np.arange(len(X)))
+        labels = np.arange(len(X))
+        return InterventionalGame(self, pool, np.concatenate(full), np.concatenate(winners), labels)
 
 
-class BaselineReward(InterventionalReward):
-    """Response when absent players take the values of one plug-in row.
+def _chunks(table, what):
+    """Yield a table's rows in pieces of bounded size, each with where it is, for errors.
 
-    Parameters
-    ----------
-    baseline : None, or a table or sequence of one row, default=None
-        None: the weighted mean of each numeric column of the background, the mode of the others.
-
-    References
-    ----------
-    Sundararajan & Najmi (2020), The many Shapley values for model explanation, ICML.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skshapley import ShapleyExplainer
-    >>> explainer = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1], reward="baseline")
-    >>> explainer.fit(np.array([[0.0, 0.0], [0.0, 2.0]])).explain(np.array([[1.0, 1.0]])).values
-    array([[1., 0.]])
+    The pieces are copies, since there are models that write into what they are given.
     """
-
-    def __init__(self, baseline=None):
-        self.baseline = baseline
-
-    def fit(self, response, background, weights, players):
-        """Make the baseline of the background, or take the given one."""
-        row = (
-            _typical_row(background, weights) if self.baseline is None else self._given(background)
-        )
-        return super().fit(response, row, np.ones(1), players)
-
-    def _given(self, background):
-        row = self.baseline
-        if not is_frame(row):
-            row = np.atleast_2d(np.asarray(row))
-            if isinstance(background, pd.DataFrame) and row.shape[1] == background.shape[1]:
-                row = pd.DataFrame(row, columns=background.columns).infer_objects()
-        if len(row) != 1 or row.shape[1] != background.shape[1]:
-            raise ValueError(
-                f"BaselineReward needs a baseline of one row with {background.shape[1]} columns;"
-                f" got"
-                f" shape {row.shape}."
-            )
-        return check_columns(row, background, "BaselineReward")
-
-
-def _typical_row(background, weights):
-    """Return the weighted mean of numeric columns and the weighted mode of the others, one row."""
-    frame = as_pandas(background)
-    row = {}
-    for name in frame.columns:
-        column = frame[name]
-        if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-            known = column.notna().to_numpy()
-            value = np.nan
-            if known.any():
-                value = np.average(column[known].to_numpy(np.float64), weights=weights[known])
-            row[name] = pd.Series([value])
-        else:
-            totals = pd.Series(weights).groupby(column.array, observed=True).sum()
-            chosen = column.iloc[:1] if totals.empty else column[column == totals.idxmax()].iloc[:1]
-            row[name] = chosen.reset_index(drop=True)
-    typical = pd.DataFrame(row)
-    if isinstance(background, pd.DataFrame):
-        return typical
-    if is_frame(background):
-        import narwhals as nw
-
-        native = nw.from_native(background, eager_only=True)
-        plain = {name: typical[name].tolist() for name in typical}
-        return nw.from_dict(plain, backend=native.implementation).to_native()
-    return typical.to_numpy()
+    for start in range(0, len(table), CHUNK_ROWS):
+        stop = min(start + CHUNK_ROWS, len(table))
+        yield take_rows(table, np.arange(start, stop)), f" on {what} {start} to {stop - 1}"
 
 
 class InterventionalGame(Game):
     """The interventional reward at given instances."""
 
-    def __init__(self, reward: InterventionalReward, pool: RowPool, full, labels):
-        self._response, self._pool = reward.response_, pool
-        self._empty, self._full, self._labels = reward.empty_, full, labels
-        self._reward = reward
-        self._winners = full.argmax(axis=1)
+    def __init__(self, reward: InterventionalReward, pool: RowPool, full, winners, labels):
+        self._reward, self._response, self._pool = reward, reward.response_, pool
+        self._empty, self._full, self._winners = reward.empty_, full, winners
+        self._labels = labels
         self.n_players, self.n_rows = reward.players_.n_players, len(full)
         self.n_outputs = reward.response_.n_outputs
         self.n_references = self.rows_per_value = len(reward.weights_)
@@ -202,7 +132,8 @@ class InterventionalGame(Game):
     def _outputs(self, coalitions, rows, references):
         """Return the response of each hybrid row, ``(n, q, k)``, in calls of bounded size."""
         n, q = references.shape
-        step = max(1, CHUNK_ROWS // n)
+        memory = sklearn.get_config()["working_memory"] * 2**20 / 8
+        step = max(1, int(min(CHUNK_ROWS, memory // self.bytes_per_row)) // n)
         parts = []
         for start in range(0, q, step):
             chunk = references[:, start : start + step]
@@ -234,5 +165,9 @@ class InterventionalGame(Game):
     def take(self, rows):
         """Return the game of some instances."""
         return InterventionalGame(
-            self._reward, self._pool.take(rows), self._full[rows], self._labels[rows]
+            self._reward,
+            self._pool.take(rows),
+            self._full[rows],
+            self._winners[rows],
+            self._labels[rows],
         )

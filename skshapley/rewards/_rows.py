@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 import pandas as pd
 
-from skshapley._inputs import is_frame
+from skshapley._inputs import is_frame, narwhal, take_rows
 
 CHUNK_ROWS = 8192
 BLEND_BYTES = 2**17
@@ -118,23 +118,17 @@ class UniformFramePool(ArrayPool):
 
 
 class FramePool(RowPool):
-    """Pandas frames of any dtypes, column by column."""
+    """Pandas frames of any dtypes, column by column: the instances' rows, then the background's."""
 
     def __init__(self, X, background, column_player):
         super().__init__(X, background, column_player)
-        self._pools = [
-            pd.concat([X[name], background[name]], ignore_index=True).array
-            for name in background.columns
-        ]
+        self._names = list(background.columns)
+        self._pools = [_joined(X[name], background[name]) for name in self._names]
 
     def _gather(self, present, rows, references):
-        q = references.shape[1]
-        instance, reference = np.repeat(rows, q), references.ravel() + len(self.X)
-        columns = {
-            name: self._pools[j].take(np.where(np.repeat(present[:, j], q), instance, reference))
-            for j, name in enumerate(self.background.columns)
-        }
-        return pd.DataFrame(columns)
+        index = _pool_index(present, rows, references + len(self.X))
+        columns = zip(self._names, self._pools, index, strict=True)
+        return pd.DataFrame({name: pool.take(positions) for name, pool, positions in columns})
 
     def differs(self):
         """Return where an instance differs from some background row, ``(r, d)`` bool."""
@@ -149,34 +143,62 @@ class NarwhalsPool(RowPool):
     """Frames of other libraries (polars), column by column through narwhals."""
 
     def __init__(self, X, background, column_player):
-        import narwhals as nw
-
         super().__init__(X, background, column_player)
-        frames = [nw.from_native(part, eager_only=True) for part in (X, background)]
-        self._pool = nw.concat(frames, how="vertical")
+        pairs = zip(narwhal(X).iter_columns(), narwhal(background).iter_columns(), strict=True)
+        self._pools = [_joined_foreign(*pair) for pair in pairs]
 
     def _gather(self, present, rows, references):
-        q = references.shape[1]
-        instance, reference = np.repeat(rows, q), references.ravel() + len(self.X)
-        columns = [
-            self._pool[name][
-                np.where(np.repeat(present[:, j], q), instance, reference).tolist()
-            ].alias(name)
-            for j, name in enumerate(self._pool.columns)
-        ]
+        index = _pool_index(present, rows, references + len(self.X))
+        pairs = zip(self._pools, index, strict=True)
+        columns = [pool[pool.columns[0]][positions] for pool, positions in pairs]
         return columns[0].to_frame().with_columns(*columns[1:]).to_native()
 
     def differs(self):
         """Return where an instance differs from some background row, ``(r, d)`` bool."""
-        pools = [self._pool[name].to_pandas().array for name in self._pool.columns]
-        return np.column_stack([_column_differs(pool, len(self.X)) for pool in pools])
+        arrays = [pool[pool.columns[0]].to_numpy() for pool in self._pools]
+        return np.column_stack([_column_differs(array, len(self.X)) for array in arrays])
 
     def take(self, rows):
         """Return the pool of some instances."""
-        import narwhals as nw
+        return type(self)(take_rows(self.X, rows), self.background, self.column_player)
 
-        X = nw.from_native(self.X, eager_only=True)[np.asarray(rows).tolist()].to_native()
-        return type(self)(X, self.background, self.column_player)
+
+def _pool_index(present, rows, references):
+    """Return for each column the position in its pool of each hybrid row, ``(d, n q)``."""
+    reference = references.ravel()
+    rows, present = np.repeat(rows, references.shape[1]), present.T
+    if references.shape[1] > 1:
+        present = np.repeat(present, references.shape[1], axis=1)
+    # arithmetic, since a choice by bool mispredicts a branch for every other row
+    index = present * (rows - reference)
+    index += reference
+    return index
+
+
+def _joined(column, background):
+    """Return a column of the instances and of the background as one array of their common dtype."""
+    parts = [column, background]
+    if column.dtype != background.dtype and pd.api.types.is_numeric_dtype(column.dtype):
+        # pandas would make objects of a bool and a float
+        parts = [
+            part.astype("Int8" if pd.api.types.is_extension_array_dtype(part) else "int8")
+            if pd.api.types.is_bool_dtype(part)
+            else part
+            for part in parts
+        ]
+    pool = pd.concat(parts, ignore_index=True).array
+    return pool.to_numpy() if isinstance(pool.dtype, pd.core.dtypes.dtypes.NumpyEADtype) else pool
+
+
+def _joined_foreign(column, background):
+    """Return two columns as a frame of one column of their common type."""
+    import narwhals as nw
+
+    if column.dtype != background.dtype:
+        is_float = column.dtype.is_float() or background.dtype.is_float()
+        common = nw.Float64 if is_float else nw.Int64
+        column, background = column.cast(common), background.cast(common)
+    return nw.concat([column.to_frame(), background.to_frame()], how="vertical")
 
 
 def _blend(hybrid, instance, present):
@@ -189,14 +211,13 @@ def _blend(hybrid, instance, present):
     if hybrid.dtype.kind not in "biuf" or hybrid.dtype.itemsize > 8:
         np.copyto(hybrid, instance, where=present)
         return
-    word = np.dtype(f"u{hybrid.dtype.itemsize}")
+    word = np.dtype(f"i{hybrid.dtype.itemsize}")
     bits, fill = hybrid.view(word), instance.view(word)
     step = max(1, BLEND_BYTES // (q * d * word.itemsize))
     for start in range(0, n, step):
         index = slice(start, start + step)
         piece = bits[index]
-        mask = present[index].astype(word)
-        np.negative(mask, out=mask)
+        mask = np.negative(present[index].view(np.int8)).astype(word)  # all bits set, or none
         change = piece ^ (fill if len(fill) == 1 else fill[index])
         change &= mask
         piece ^= change

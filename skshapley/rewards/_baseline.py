@@ -1,0 +1,108 @@
+"""The response against a single plug-in row."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from skshapley._inputs import as_pandas, check_columns, is_frame, narwhal
+from skshapley.rewards._reward import InterventionalReward
+
+
+class BaselineReward(InterventionalReward):
+    """Response when absent players take the values of one plug-in row.
+
+    Parameters
+    ----------
+    baseline : None, or a table, mapping or sequence of one row, default=None
+        None: the weighted mean of each numeric column of the background, the mode of the others.
+
+    References
+    ----------
+    Sundararajan & Najmi (2020), The many Shapley values for model explanation, ICML.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> explainer = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1], reward="baseline")
+    >>> explainer.fit(np.array([[0.0, 0.0], [0.0, 2.0]])).explain(np.array([[1.0, 1.0]])).values
+    array([[1., 0.]])
+    """
+
+    def __init__(self, baseline=None):
+        self.baseline = baseline
+
+    def fit(self, response, background, weights, players):
+        """Make the baseline of the background, or take the given one."""
+        given = self.baseline is not None
+        row = self._given(background) if given else _typical_row(background, weights)
+        return super().fit(response, row, np.ones(1), players)
+
+    def _given(self, background):
+        row = self.baseline
+        if isinstance(row, (pd.Series, Mapping)):
+            row = pd.DataFrame([dict(row)])
+        elif not is_frame(row):
+            framed = isinstance(background, pd.DataFrame)
+            row = np.atleast_2d(np.asarray(row, dtype=object if framed else None))
+            row = _as_frame(row, background) if framed else row
+        if len(row) != 1 or row.shape[1] != background.shape[1]:
+            raise ValueError(
+                f"BaselineReward needs a baseline of one row with {background.shape[1]} columns;"
+                f" got shape {row.shape}."
+            )
+        return check_columns(row, background, "BaselineReward")
+
+
+def _as_frame(row, background):
+    """Return values in the order of the background's columns as a frame, categories included."""
+    if row.shape[1] != background.shape[1]:
+        return row
+    frame = pd.DataFrame(row, columns=background.columns).infer_objects()
+    for name, dtype in background.dtypes.items():
+        if isinstance(dtype, pd.CategoricalDtype):
+            frame[name] = frame[name].astype("category")
+    return frame
+
+
+def _typical_row(background, weights):
+    """Return the weighted mean of numeric columns and the weighted mode of the others, one row."""
+    frame = as_pandas(background)
+    typical = [_typical(frame.iloc[:, j], weights) for j in range(frame.shape[1])]
+    if not is_frame(background):
+        row = [background[at, j] if at >= 0 else mean for j, (mean, at) in enumerate(typical)]
+        return np.array([row], dtype=object if background.dtype == object else None)
+    if isinstance(background, pd.DataFrame):
+        columns = {
+            name: background[name].iloc[[at]].array if at >= 0 else [mean]
+            for name, (mean, at) in zip(background.columns, typical, strict=True)
+        }
+        return pd.DataFrame(columns)
+    return _native_row(narwhal(background), typical)
+
+
+def _native_row(frame, typical):
+    """Return the typical row in the container that narwhals wraps."""
+    import narwhals as nw
+
+    columns = [
+        column[[at]]
+        if at >= 0
+        else nw.new_series(column.name, [mean], nw.Float64, backend=frame.implementation)
+        for column, (mean, at) in zip(frame.iter_columns(), typical, strict=True)
+    ]
+    return columns[0].to_frame().with_columns(*columns[1:]).to_native()
+
+
+def _typical(column, weights):
+    """Return the mean of a numeric column and -1, or NaN and the position of another's mode."""
+    known = column.notna().to_numpy()
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        values = column[known].to_numpy(np.float64)
+        return (np.average(values, weights=weights[known]) if known.any() else np.nan), -1
+    if not known.any():
+        return np.nan, 0
+    codes = pd.factorize(column)[0]
+    totals = np.bincount(codes[known], weights=weights[known])
+    return np.nan, int(np.argmax(codes == totals.argmax()))

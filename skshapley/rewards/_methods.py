@@ -1,0 +1,138 @@
+"""Which method of a model to call, and the log-odds of any classifier."""
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+METHODS = (
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "decision_function",
+    "score_samples",
+    "log_odds",
+)
+BY_CLASS = ("predict_proba", "predict_log_proba", "decision_function", "log_odds")
+FUNCTION = "function"
+
+
+def checked_method(estimator, method, owner):
+    """Return the name of the method to call, a function of (estimator, X), or `FUNCTION`.
+
+    `FUNCTION` stands for an estimator that is itself a function of X.
+
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    TypeError
+        If it is neither a model nor a function.
+    ValueError
+        If there is no such method, or the model does not have it.
+    """
+    has = [name for name in METHODS if hasattr(estimator, name)]
+    if isinstance(estimator, type) or not (has or callable(estimator) or hasattr(estimator, "fit")):
+        hint = f"; fit {estimator.__name__}() first" if isinstance(estimator, type) else ""
+        raise TypeError(
+            f"{owner} explains a fitted estimator, or a function of a table; got"
+            f" {estimator!r}{hint}."
+        )
+    if callable(estimator) and not hasattr(estimator, "predict") and not callable(method):
+        if method != "auto":
+            raise ValueError(
+                f"{owner} got response_method={method!r} for a plain function, which has no"
+                f' methods; leave it at "auto".'
+            )
+        return FUNCTION
+    _check_fitted(estimator, owner)
+    if callable(method):
+        return method
+    if method == "auto":
+        return _auto_method(estimator, owner)
+    if method not in METHODS:
+        raise ValueError(
+            f'{owner} got response_method={method!r}: choose "auto", one of {list(METHODS)}, or a'
+            f" function of (estimator, X)."
+        )
+    needed = "predict_proba" if method == "log_odds" else method
+    if needed not in has:
+        raise ValueError(
+            f"{owner} got response_method={method!r}, but {type(estimator).__name__} has no"
+            f" {needed}: it has {has}."
+        )
+    return method
+
+
+def _check_fitted(estimator, owner):
+    if not hasattr(estimator, "fit"):
+        return
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError as error:
+        raise NotFittedError(
+            f"{owner} explains a fitted model and never fits it, but this"
+            f" {type(estimator).__name__} is not fitted: fit it first, and wrap it in"
+            f" sklearn.frozen.FrozenEstimator where the explainer is cloned (GridSearchCV,"
+            f" Pipeline)."
+        ) from error
+    except (AttributeError, TypeError):  # not a scikit-learn estimator: it will speak for itself
+        return
+
+
+def _auto_method(estimator, owner):
+    try:
+        kind = get_tags(estimator).estimator_type
+    except AttributeError:  # not a scikit-learn estimator, but one that predicts
+        kind = None
+    order: tuple[str, ...]
+    if kind == "classifier":
+        order = ("predict_proba", "decision_function", "predict")
+    elif kind == "outlier_detector":
+        order = ("score_samples", "decision_function")
+    else:
+        order = ("predict", "decision_function", "score_samples")
+    for name in order:
+        if hasattr(estimator, name):
+            return name
+    raise ValueError(
+        f"{owner} found none of {list(order)} on {type(estimator).__name__}; pass response_method"
+        f" as a function of (estimator, X)."
+    )
+
+
+def final_estimator(estimator):
+    """Return what predicts within frozen estimators, searches and pipelines."""
+    if isinstance(estimator, FrozenEstimator):
+        return final_estimator(estimator.estimator)
+    if hasattr(estimator, "best_estimator_"):
+        return final_estimator(estimator.best_estimator_)
+    return final_estimator(estimator[-1]) if isinstance(estimator, Pipeline) else estimator
+
+
+def log_odds(estimator, X):
+    """Return an XGBoost classifier's margin, else the logit of the probabilities.
+
+    The margin is read through frozen estimators, searches and pipelines. Probabilities are clipped
+    at the resolution of float64, so that 0 and 1 give about -36 and 36.
+    """
+    if isinstance(estimator, FrozenEstimator):
+        return log_odds(estimator.estimator, X)
+    if hasattr(estimator, "best_estimator_"):
+        return log_odds(estimator.best_estimator_, X)
+    if isinstance(estimator, Pipeline) and len(estimator) > 1:
+        return log_odds(estimator[-1], estimator[:-1].transform(X))
+    if type(estimator).__module__.startswith("xgboost"):
+        return estimator.predict(X, output_margin=True)
+    probabilities = estimator.predict_proba(X)
+    if isinstance(probabilities, list):
+        return [_logit(part) for part in probabilities]
+    return _logit(probabilities)
+
+
+def _logit(probabilities):
+    tiny = np.finfo(np.float64).eps
+    clipped = np.clip(np.asarray(probabilities, dtype=np.float64), tiny, 1 - tiny)
+    return np.log(clipped) - np.log1p(-clipped)
