@@ -1,0 +1,28 @@
+"""`make demo` writes what it says, without a warning."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+DEMO = Path(__file__).parents[1] / "examples" / "demo.py"
+
+
+@pytest.mark.slow
+def test_demo(tmp_path):
+    command = [sys.executable, "-W", "error", str(DEMO)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert not done.stderr
+    assert "standard error" in done.stdout
+    files = {path.name: path for path in (tmp_path / "demo_output").iterdir()}
+    for name in ("xgboost", "mlp"):
+        assert {f"{name}_{kind}.png" for kind in ("beeswarm", "importance", "waterfall")} <= {
+            *files
+        }
+        frame = pd.read_parquet(files[f"{name}_attributions.parquet"])
+        assert (frame["standard_error"] > 0).any()
+        assert np.isfinite(frame["value"]).all()
+        assert f"demo_output/{name}_waterfall.png" in done.stdout

@@ -1,0 +1,75 @@
+"""The README tells the truth: its code runs, and what it names is there."""
+
+import inspect
+import re
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+
+import skshapley
+import skshapley.plots
+import skshapley.rewards
+import skshapley.samplers
+import skshapley.solvers
+import skshapley.stopping
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+REGISTERED = {
+    *skshapley.samplers.SAMPLERS,
+    *skshapley.solvers.SOLVERS,
+    *skshapley.rewards.REWARDS,
+}
+PLACES = [
+    skshapley,
+    skshapley.Explanation,
+    skshapley.ShapleyExplainer,
+    skshapley.plots,
+    skshapley.rewards,
+    skshapley.samplers,
+    skshapley.solvers,
+    skshapley.stopping,
+]
+
+
+def table_names():
+    """The names in code type in the table of what is there."""
+    table = README.partition("## What is there")[2].partition("\n## ")[0]
+    return sorted(set(re.findall(r"`([^`]+)`", table)))
+
+
+def test_code_runs():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    rows = y < 2
+    model = LogisticRegression().fit(X[rows], y[rows])
+    names = {"model": model, "X_train": X[rows], "X_test": X[rows][:3]}
+    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(block, names)
+    columns = names["explanation"].to_frame("long").columns.tolist()
+    plt.close("all")
+    assert ", ".join(columns) in README
+
+
+@pytest.mark.parametrize("name", table_names())
+def test_what_the_table_names_is_there(name):
+    last = name.split(".")[-1]
+    parameters = inspect.signature(skshapley.ShapleyExplainer).parameters
+    assert last in {*REGISTERED, *parameters} or any(hasattr(place, last) for place in PLACES)
+
+
+def test_commands_are_targets_of_the_makefile():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    commands = set(re.findall(r"\bmake ([a-z-]+)\b(?= +#|`)", README))
+    assert {"demo", "test", "bench"} <= commands <= targets
+
+
+def test_links_lead_somewhere():
+    targets = re.findall(r"\]\(([^)#]+)\)", README)
+    local = [target for target in targets if "://" not in target]
+    assert local
+    assert all((ROOT / target).exists() for target in local)
