@@ -1,6 +1,7 @@
 """Samplers: which coalitions to look at."""
 
 from skshapley.samplers._base import Sampler
+from skshapley.samplers._classical import Classical
 from skshapley.samplers._coalitions import CoalitionSampler, Kernel, Leverage
 from skshapley.samplers._connected import ConnectedShapley
 from skshapley.samplers._connected_regression import ConnectedRegression
@@ -14,18 +15,24 @@ from skshapley.samplers._local_permutations import LocalPermutations
 from skshapley.samplers._myerson import Myerson
 from skshapley.samplers._odd import Odd
 from skshapley.samplers._outer_sizes import OuterSizes
+from skshapley.samplers._owen import Owen, OwenHalved
 from skshapley.samplers._permutations import Antithetic, MonteCarlo, Orthogonal, PermutationSampler
 from skshapley.samplers._sobol import Sobol
 from skshapley.samplers._square_root import SquareRoot
+from skshapley.samplers._stratified import Stratified
 
 SAMPLERS: dict[str, type[Sampler]] = {
     "exact": Exact,
     "monte-carlo": MonteCarlo,
+    "classical": Classical,
     "antithetic": Antithetic,
     "orthogonal": Orthogonal,
     "sobol": Sobol,
     "herding": Herding,
     "sbq": SequentialBayesianQuadrature,
+    "owen": Owen,
+    "owen-halved": OwenHalved,
+    "stratified": Stratified,
     "kernel": Kernel,
     "importance": Importance,
     "uniform": Uniform,
@@ -43,6 +50,7 @@ SAMPLERS: dict[str, type[Sampler]] = {
 __all__ = [
     "SAMPLERS",
     "Antithetic",
+    "Classical",
     "CoalitionSampler",
     "ConnectedRegression",
     "ConnectedShapley",
@@ -60,12 +68,15 @@ __all__ = [
     "Odd",
     "Orthogonal",
     "OuterSizes",
+    "Owen",
+    "OwenHalved",
     "PermutationSampler",
     "Sampler",
     "SequentialBayesianQuadrature",
     "Sobol",
     "SpearmanKernel",
     "SquareRoot",
+    "Stratified",
     "Uniform",
     "draw_permutations",
 ]
