@@ -224,3 +224,30 @@ class MarginalDesign(Design):
     unit: int = 1
     references = None
     stratum_weights = None
+
+
+@dataclass(frozen=True, eq=False)
+class PairDesign(Design):
+    """Marginal contributions of single players, in strata.
+
+    The attribution of a player is the weighted sum over strata of its mean contribution in each.
+
+    Attributes
+    ----------
+    coalitions : ndarray of shape (r, 2 n, p), bool
+        For each of n draws: a coalition without its player, and the same with it.
+    players, strata : ndarray of shape (r, n), int
+        Whose contribution each draw is, and in which stratum; the same for the draws of a unit.
+    stratum_weights : ndarray of shape (h,)
+        Weights of the strata, the same for all players.
+    certain : ndarray of shape (h,), bool
+        Strata that hold one contribution only, which carries no sampling error.
+    unit : int
+        Number of consecutive draws that form one independent replicate; divides n.
+    """
+
+    players: NDArray[np.intp]
+    strata: NDArray[np.intp]
+    stratum_weights: NDArray[np.float64]
+    certain: NDArray[np.bool_]
+    unit: int = 1

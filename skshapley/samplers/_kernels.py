@@ -114,6 +114,12 @@ class MallowsKernel(PermutationKernel):
     lam: float = 4.0
     gives_weights = True
 
+    def __post_init__(self):
+        if not self.lam > 0:
+            raise ValueError(
+                f"MallowsKernel needs lam > 0; got lam={self.lam!r}. Mitchell et al. use 4."
+            )
+
     def features(self, permutations):
         """Return packed comparisons of ranks."""
         return comparison_bits(permutations)
@@ -123,10 +129,6 @@ class MallowsKernel(PermutationKernel):
         return self._table(n_players)[count_discordant(first, second)]
 
     def _table(self, n_players):
-        if not self.lam > 0:
-            raise ValueError(
-                f"MallowsKernel needs lam > 0; got lam={self.lam!r}. Mitchell et al. use 4."
-            )
         pairs = comb(n_players, 2)
         return np.exp(-self.lam * np.arange(pairs + 1) / max(pairs, 1))
 

@@ -78,15 +78,15 @@ class PermutationSampler(Sampler):
         return np.concatenate([bayesian_weights(one, self._kernel()) for one in units])
 
     def _single(self, n_references: int) -> bool:
+        return self.references != "all" and n_references > 1
+
+    def _check(self):
+        """Refuse wrong parameters, before anything is evaluated."""
         if self.references not in REFERENCES:
             raise ValueError(
                 f"{type(self).__name__} got references={self.references!r}: choose one of"
                 f' "all", "stratified" or "random".'
             )
-        return self.references != "all" and n_references > 1
-
-    def _check(self):
-        """Refuse wrong parameters, before anything is evaluated."""
         if self.weights not in WEIGHTS:
             raise ValueError(
                 f"{type(self).__name__} got weights={self.weights!r}: choose one of"
@@ -109,7 +109,6 @@ class PermutationSampler(Sampler):
     def least_evals(self, n_players, n_references):
         """Return the cost of one unit, or of one on each background row of its own."""
         self._check()
-        self._single(n_references)  # refuses a wrong value before anything is evaluated
         return self._least_unit(n_players) * (n_players - 1)
 
     def unit_draws(self, n_players, n_references):
@@ -148,10 +147,9 @@ class PermutationSampler(Sampler):
         permutations = self._draw(self.rngs_[0], -(-n // unit), unit)[:n]
         if self.weights == "equal":
             return permutations, np.full(n, 1 / n)
-        starts = range(0, n, unit)  # the last unit may be cut short
-        weights = [self._weigh(permutations[i : i + unit], min(unit, n - i)) for i in starts]
-        sizes = [len(part) / n for part in weights]
-        return permutations, np.concatenate([w * s for w, s in zip(weights, sizes, strict=True)])
+        units = [permutations[i : i + unit] for i in range(0, n, unit)]  # the last may be cut
+        weights = [len(one) / n * bayesian_weights(one, self._kernel()) for one in units]
+        return permutations, np.concatenate(weights)
 
     def ask(self, rows, n):
         """Return `n` permutations for each of `rows`, or fewer, in equal units."""

@@ -1,7 +1,13 @@
 """Solvers: what to make of what was seen."""
 
 from skshapley._odd import OddDesign
-from skshapley.designs import CoalitionDesign, LinearDesign, MarginalDesign, PermutationDesign
+from skshapley.designs import (
+    CoalitionDesign,
+    LinearDesign,
+    MarginalDesign,
+    PairDesign,
+    PermutationDesign,
+)
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._gp import GaussianProcess
 from skshapley.solvers._least_squares import LeastSquares
@@ -11,9 +17,11 @@ from skshapley.solvers._permutation_mean import PermutationMean
 from skshapley.solvers._regression_adjustment import RegressionAdjustment
 from skshapley.solvers._sample_reuse import SampleReuse
 from skshapley.solvers._sgd import ProjectedSGD
+from skshapley.solvers._stratified_mean import StratifiedMean
 
 SOLVERS: dict[str, type[Solver]] = {
     "permutation-mean": PermutationMean,
+    "stratified-mean": StratifiedMean,
     "least-squares": LeastSquares,
     "sample-reuse": SampleReuse,
     "regression-adjustment": RegressionAdjustment,
@@ -29,6 +37,7 @@ DEFAULT_SOLVERS: dict[type, str] = {
     LinearDesign: "linear",
     OddDesign: "gp",
     MarginalDesign: "marginal-mean",
+    PairDesign: "stratified-mean",
 }
 
 __all__ = [
@@ -44,4 +53,5 @@ __all__ = [
     "RegressionAdjustment",
     "SampleReuse",
     "Solver",
+    "StratifiedMean",
 ]

@@ -1,0 +1,35 @@
+"""What the samplers of single marginal contributions share."""
+
+import numpy as np
+
+from skshapley.designs import PairDesign
+
+
+def pair_design(sets, players, strata, weights, certain, unit=1) -> PairDesign:
+    """Return the design of contributions of `players` to `sets`, in `strata`.
+
+    Parameters
+    ----------
+    sets : ndarray of shape (r, n, p), bool
+        The coalitions that are joined; whether the player itself is in them is of no matter.
+    players, strata : ndarray of shape (r, n), int
+    weights : ndarray of shape (h,)
+    certain : ndarray of shape (h,), bool
+    unit : int
+
+    Returns
+    -------
+    design : PairDesign
+    """
+    coalitions = np.repeat(sets, 2, axis=1)
+    instances, draws = np.arange(len(sets))[:, None], np.arange(sets.shape[1])
+    coalitions[instances, 2 * draws, players] = False
+    coalitions[instances, 2 * draws + 1, players] = True
+    return PairDesign(
+        coalitions,
+        players=players,
+        strata=strata,
+        stratum_weights=weights,
+        certain=certain,
+        unit=unit,
+    )

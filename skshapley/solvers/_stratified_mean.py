@@ -1,0 +1,86 @@
+"""Weighted sums over strata of mean marginal contributions.
+
+Castro, Gomez, Molina & Tejada (2017), "Improving polynomial estimation of the Shapley value by
+stratified random sampling with optimum allocation", Computers & Operations Research 82: strata are
+the sizes. Owen (1972), "Multilinear extensions of games", Management Science 18: strata are the
+nodes of a quadrature rule.
+"""
+
+import numpy as np
+
+from skshapley.designs import PairDesign
+from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._permutation_mean import _Moments
+from skshapley.solvers._student import effective_degrees, widening
+
+
+class StratifiedMean(Solver):
+    """Weighted sum over strata of a player's mean marginal contribution in each.
+
+    Standard errors come from the spread within strata, over units; they are NaN as long as any
+    stratum with an error has a single unit. Those of few units are widened as Student's t is
+    against the normal. Attributions need not add up to v(all) - v(empty).
+
+    References
+    ----------
+    Castro, Gomez, Molina & Tejada (2017), Computers & Operations Research 82; Owen (1972),
+    Management Science 18; Mitchell, Cooper, Frank & Holmes (2022), JMLR 23, sections 2.5 and 2.6.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.solvers import StratifiedMean
+    >>> result = shapley_values(
+    ...     lambda S: S @ [1.0, 2.0, 4.0],
+    ...     n_players=3,
+    ...     sampler="owen",
+    ...     solver=StratifiedMean(),
+    ...     max_evals=30,
+    ...     random_state=0,
+    ... )
+    >>> result.values.round(9)
+    array([1., 2., 4.])
+    """
+
+    accepts = (PairDesign,)
+    default_sampler = "stratified"
+
+    def start(self, n_players, v_empty, v_full):
+        """Prepare a run."""
+        super().start(n_players, v_empty, v_full)
+        self._moments: _Moments | None = None
+        return self
+
+    def update(self, rows, design, values):
+        """Add the contributions of a design."""
+        r, _, k = values.shape
+        pairs = values.reshape(r, -1, design.unit, 2, k)
+        units = (pairs[:, :, :, 1] - pairs[:, :, :, 0]).mean(axis=2)
+        n_strata = len(design.stratum_weights)
+        if self._moments is None:
+            self._weights, self._certain = design.stratum_weights, design.certain
+            groups = (len(self.v_empty_), self.n_players_ * n_strata)
+            self._moments = _Moments(groups, (1, k), False)
+        cells = (design.players * n_strata + design.strata)[:, :: design.unit]
+        self._moments.add(rows, cells, units[:, :, None], design.unit)
+
+    def result(self):
+        """Return the weighted sums of means, and standard errors over units."""
+        if self._moments is None:
+            raise RuntimeError("StratifiedMean.result() needs at least one update() first.")
+        r, k = self.v_full_.shape
+        by_stratum = (r, self.n_players_, len(self._weights), k)
+        weights = self._weights[:, None]
+        values = (weights * self._moments.mean.reshape(by_stratum)).sum(axis=2)
+        size = self._moments.size.reshape(*by_stratum[:3], 1)
+        degrees = self._moments.units.reshape(*by_stratum[:3], 1) - 1
+        degrees = np.where(self._certain[:, None], 0, degrees)
+        spread = self._moments.squares.reshape(by_stratum) / np.maximum(degrees, 1)
+        share = np.where(degrees > 0, weights**2 * spread / np.maximum(size, 1), 0.0)
+        known = ((degrees > 0) | self._certain[:, None]).all(axis=2)
+        return Estimate(values, np.where(known, self._errors(share, degrees), np.nan))
+
+    def _errors(self, share, degrees):
+        # strata lie on the second axis for `effective_degrees`
+        share, degrees = np.moveaxis(share, 2, 1), np.moveaxis(degrees, 2, 1)
+        return np.sqrt(share.sum(axis=1)) * widening(effective_degrees(share, degrees))
