@@ -61,7 +61,7 @@ class Odd(Sampler):
     ...     max_evals=50,
     ...     random_state=0,
     ... )
-    >>> np.abs(result.values - np.arange(12)).max() < 1e-9
+    >>> bool(np.abs(result.values - np.arange(12)).max() < 1e-9)
     True
     """
 

@@ -38,7 +38,7 @@ class OuterSizes(Kernel):
     ...     max_evals=60,
     ...     random_state=0,
     ... )
-    >>> np.abs(result.values - np.arange(8)).max() < 1e-9
+    >>> bool(np.abs(result.values - np.arange(8)).max() < 1e-9)
     True
     """
 

@@ -46,7 +46,7 @@ class RegressionAdjustment(Solver):
     ...     max_evals=80,
     ...     random_state=0,
     ... )
-    >>> np.abs(result.values - np.arange(8)).max() < 1e-9
+    >>> bool(np.abs(result.values - np.arange(8)).max() < 1e-9)
     True
     """
 
