@@ -33,7 +33,7 @@ LAYERS = (
     {"rewards", "samplers", "solvers", "stopping"},
     {"_evaluate", "_engine", "_plan"},
     {"_explainer", "_functional", "_valuation", "trees"},
-    {"plots", "testing", "diagnostics", "datasets", "bounds"},
+    {"plots", "testing", "diagnostics", "datasets", "bounds", "responses"},
     {"__init__"},
 )
 # The roles of one layer that know nothing of each other, so that any of them can be replaced.

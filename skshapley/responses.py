@@ -1,0 +1,125 @@
+"""Responses that are no method of a model: what Grah & Thouvenot (2020) explain, section 2.2.
+
+Each is a function of ``(estimator, X)`` for `ShapleyExplainer`'s ``response_method``. The rest of
+what they name needs none:
+
+- one reference, the contrastive game: ``fit`` on a table of one row; a reference population:
+  ``fit`` on all of it, the attributions being the mean of those against each row;
+- the probability of the predicted class: ``response_method="predict_proba", output="predicted"``;
+- an anomaly score: an outlier detector's ``score_samples``, which "auto" takes.
+"""
+
+import numpy as np
+
+
+def same_class(estimator, X):
+    """Indicator of each class: 1 for the class that is predicted, else 0.
+
+    With ``output="predicted"`` v(S) is 1 where the model predicts the instance's own class, else 0:
+    the reward of Grah & Thouvenot (2020), section 5.1, for any classifier that can predict.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+    X : table of shape (n, d)
+
+    Returns
+    -------
+    indicator : ndarray of shape (n, n_classes)
+
+    References
+    ----------
+    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating Shapley value
+    applied in attribute importance, CD-MAKE, sections 2.2 and 5.1.
+
+    Examples
+    --------
+    Which measurements make an iris a virginica, and not the setosa that it is contrasted with?
+    Those of its petal, both of which it takes:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.responses import same_class
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KNeighborsClassifier().fit(X, y)
+    >>> explainer = ShapleyExplainer(model, response_method=same_class, output="predicted")
+    >>> explanation = explainer.fit(X[:1]).explain(X[120:121])
+    >>> explanation.values.round(3)
+    array([[0. , 0. , 0.5, 0.5]])
+    """
+    predicted = np.asarray(estimator.predict(X))
+    return (predicted[:, None] == np.asarray(estimator.classes_)).astype(np.float64)
+
+
+def highest_probability(estimator, X):
+    """Probability of the most probable class, whichever it is: how sure the model is.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        With ``predict_proba``.
+    X : table of shape (n, d)
+
+    Returns
+    -------
+    probability : ndarray of shape (n,)
+
+    References
+    ----------
+    Grah & Thouvenot (2020), CD-MAKE, section 2.2 ("the maximum probability estimated").
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.responses import highest_probability
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression(max_iter=1000).fit(X, y)
+    >>> explainer = ShapleyExplainer(model, response_method=highest_probability)
+    >>> explanation = explainer.fit(X[::10]).explain(X[:1])
+    >>> round(float(explanation.values.sum() + explanation.base_values[0]), 3)
+    0.982
+    >>> round(float(model.predict_proba(X[:1]).max()), 3)
+    0.982
+    """
+    return np.asarray(estimator.predict_proba(X)).max(axis=1)
+
+
+def rank(estimator, X, *, competitors):
+    """Rank of each row among competitors by the model's prediction: 1 for the highest.
+
+    Parameters
+    ----------
+    estimator : fitted regressor
+    X : table of shape (n, d)
+    competitors : array-like of shape (m,)
+        Predictions for the rows that it is ranked among.
+
+    Returns
+    -------
+    rank : ndarray of shape (n,)
+        1 + the number of competitors with a higher prediction.
+
+    References
+    ----------
+    Grah & Thouvenot (2020), CD-MAKE, section 2.2 ("the predicted rank in a ranking problem").
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.responses import rank
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 1.0], [0.0, 3.0]])
+    >>> model = LinearRegression().fit(X, X.sum(axis=1))
+    >>> among_three = partial(rank, competitors=[0.5, 1.5, 3.5])
+    >>> explainer = ShapleyExplainer(model, response_method=among_three)
+    >>> explainer.fit(X[:1]).explain(np.array([[2.0, 2.0]])).values
+    array([[-1.5, -1.5]])
+    """
+    ordered = np.sort(np.asarray(competitors, dtype=np.float64))
+    above = len(ordered) - np.searchsorted(ordered, estimator.predict(X), side="right")
+    return 1.0 + above
