@@ -6,6 +6,7 @@ from skshapley.rewards._game import Game
 from skshapley.rewards._players import Players
 from skshapley.rewards._response import Response
 from skshapley.rewards._reward import InterventionalReward, Reward
+from skshapley.rewards._tokens import TokenReward
 
 REWARDS: dict[str, type[Reward]] = {
     "interventional": InterventionalReward,
@@ -21,4 +22,5 @@ __all__ = [
     "Players",
     "Response",
     "Reward",
+    "TokenReward",
 ]
