@@ -1,0 +1,175 @@
+"""Attributions over an image, or along a signal."""
+
+from numbers import Integral
+
+import numpy as np
+import pandas as pd
+
+from ._common import errors_of, one_output, one_row, response_name
+from ._display import Display
+from ._style import ink, one_axes, signed_colours
+
+
+class HeatMapDisplay(Display):
+    """Attributions of pixels or tiles over their image, or of the stretches of a signal.
+
+    Use `from_explanation` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``feature``, ``row``, ``column``, ``value``, ``standard_error``; ``row`` is 0 along
+        a signal.
+    image : ndarray of shape (height, width), (height, width, 3) or (n,), or None
+        What to draw under the attributions.
+    response : str
+        What the attributions are measured in.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import HeatMapDisplay
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, 0.0, 0.0, 2.0]).fit(np.zeros((1, 4)))
+    >>> display = HeatMapDisplay.from_estimator(explainer, np.ones((1, 4)), shape=(2, 2))
+    >>> display.frame()[["feature", "row", "column", "value"]]
+      feature  row  column  value
+    0      x0    0       0    1.0
+    1      x1    0       1    0.0
+    2      x2    1       0    0.0
+    3      x3    1       1    2.0
+    """
+
+    def __init__(self, table, image=None, response="response"):
+        self.table = table
+        self.image = image
+        self.response = response
+
+    @classmethod
+    def from_explanation(cls, explanation, *, shape, row=0, output=None, image=None, ax=None):
+        """Draw the attributions of one instance.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        shape : tuple (height, width), or int
+            How the players lie: a grid in C order, or so many along a signal.
+        row : int, default=0
+            Position of the instance.
+        output : label, default=None
+            One of `explanation.output_names`; needed where there are several.
+        image : array of shape (height, width), (height, width, 3) or (n,), default=None
+            What to draw under the attributions: an image of any size that the grid of players
+            covers, a signal along which they lie evenly. None: the players' own values where they
+            are numbers, else nothing.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : HeatMapDisplay
+
+        Raises
+        ------
+        ValueError
+            If the shape does not hold all players.
+        """
+        owner = cls.__name__
+        shown = one_row(one_output(explanation, output, owner), row, owner)
+        shape = _checked_shape(shape, len(shown.feature_names), owner)
+        rows, columns = np.indices(shape)
+        table = pd.DataFrame(
+            {
+                "feature": shown.feature_names,
+                "row": rows.ravel(),
+                "column": columns.ravel(),
+                "value": shown.values[0],
+                "standard_error": errors_of(shown)[0],
+            }
+        )
+        if image is None:
+            image = _own_values(shown, shape)
+        return cls(table, image, response_name(explanation)).plot(ax)
+
+    def frame(self):
+        """Return the attributions and where they lie.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``feature``, ``row``, ``column``, ``value``, ``standard_error``.
+        """
+        return self.table.copy()
+
+    def plot(self, ax=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : HeatMapDisplay
+        """
+        shape = self.table["row"].max() + 1, self.table["column"].max() + 1
+        values = self.table["value"].to_numpy().reshape(shape)
+        signal = shape[0] == 1
+        wide = dict(height=2.6) if signal else dict(width=5.2, height=4.4)
+        ax = one_axes(ax, type(self).__name__, **wide)
+        height, width = shape if self.image is None else _size(self.image)
+        extent = (-0.5, width - 0.5, height - 0.5, -0.5)
+        top = max(np.abs(values).max(), np.finfo(float).tiny)
+        if self.image is not None and not signal:
+            ax.imshow(self.image, cmap="gray", extent=extent, interpolation="nearest")
+        strength = np.ones(shape) if self.image is None else np.sqrt(np.abs(values) / top)
+        painted = ax.imshow(
+            values,
+            cmap=signed_colours(),
+            vmin=-top,
+            vmax=top,
+            alpha=0.9 * strength,
+            extent=extent,
+            interpolation="nearest",
+            aspect="auto" if signal else "equal",
+            zorder=1,
+        )
+        if signal and self.image is not None:
+            twin = ax.twinx()
+            twin.plot(np.arange(width), np.ravel(self.image), color=ink(ax), linewidth=1.2)
+        ax.set_yticks([])
+        if not signal:
+            ax.set_xticks([])
+        ax.figure.colorbar(painted, ax=ax, label=f"attribution\n({self.response})")
+        return self._drawn_on(ax)
+
+
+def _checked_shape(shape, p, owner):
+    """Return the shape as (height, width), a signal as one row."""
+    sides = (1, shape) if isinstance(shape, Integral) else tuple(shape)
+    whole = all(isinstance(side, Integral) and side > 0 for side in sides)
+    if len(sides) != 2 or not whole or sides[0] * sides[1] != p:
+        raise ValueError(
+            f"{owner} takes shape as (height, width) of the grid, or the length of the signal, that"
+            f" the {p} players make; got {shape!r}."
+        )
+    return int(sides[0]), int(sides[1])
+
+
+def _own_values(shown, shape):
+    """Return the players' values as an image, or None where they are no numbers."""
+    if not all(pd.api.types.is_numeric_dtype(kind) for kind in shown.data.dtypes):
+        return None
+    return shown.data.to_numpy(dtype=float).reshape(shape)
+
+
+def _size(image):
+    """Return height and width of an image, or of a signal as one row."""
+    image = np.asarray(image)
+    return (1, image.size) if image.ndim == 1 or image.shape[0] == 1 else image.shape[:2]

@@ -1,0 +1,120 @@
+"""Masking curves of several methods, side by side."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from ._style import COLOURS, ink, pyplot
+
+XLABELS = {
+    "deletion": "masked, of the features that rank first (%)",
+    "insertion": "kept alone, of the features that rank first (%)",
+}
+STYLES = ("-", "--", ":", "-.")
+
+
+class MaskingCurveDisplay:
+    """Mean change of the response against the share of features masked or kept, with 95 % bands.
+
+    Use `from_curves` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``method``, ``kind``, ``fraction``, ``mean``, ``low``, ``high``.
+    kind : {"deletion", "insertion"}
+    response : str
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from skshapley.diagnostics import masking_curve
+    >>> from skshapley.plots import MaskingCurveDisplay
+    >>> curve = masking_curve(lambda S: S @ [3.0, 1.0], [3.0, 1.0], fractions=(0, 0.5, 1))
+    >>> MaskingCurveDisplay.from_curves({"exact": curve}).frame()[["fraction", "mean"]]
+       fraction  mean
+    0       0.0   0.0
+    1       0.5  -3.0
+    2       1.0  -4.0
+    """
+
+    def __init__(self, table, kind="deletion", response="log-odds"):
+        self.table = table
+        self.kind = kind
+        self.response = response
+
+    @classmethod
+    def from_curves(cls, curves, *, kind="deletion", response="log-odds", ax=None):
+        """Draw the curves of some methods.
+
+        Parameters
+        ----------
+        curves : MaskingCurve, or mapping of name to MaskingCurve
+        kind : {"deletion", "insertion"}, default="deletion"
+        response : str, default="log-odds"
+            What the curves follow, for the axis.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : MaskingCurveDisplay
+
+        Raises
+        ------
+        ValueError
+            For another kind.
+        """
+        if kind not in XLABELS:
+            raise ValueError(
+                f'{cls.__name__} takes kind as "deletion" or "insertion"; got {kind!r}.'
+            )
+        curves = curves if isinstance(curves, Mapping) else {"": curves}
+        frames = [curve.frame().assign(method=name) for name, curve in curves.items()]
+        table = pd.concat(frames, ignore_index=True)
+        table = table[table["kind"] == kind].reset_index(drop=True)
+        return cls(table, kind, response).plot(ax)
+
+    def frame(self):
+        """Return what is drawn.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``method``, ``kind``, ``fraction``, ``mean``, ``low``, ``high``.
+        """
+        return self.table.copy()
+
+    def plot(self, ax=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : MaskingCurveDisplay
+        """
+        plt = pyplot(type(self).__name__)
+        ax = ax or plt.subplots(figsize=(5.6, 4.2), layout="constrained")[1]
+        methods = self.table["method"].unique()
+        for number, method in enumerate(methods):
+            part = self.table[self.table["method"] == method]
+            colour = COLOURS[number % len(COLOURS)]
+            style = STYLES[number // len(COLOURS) % len(STYLES)]
+            percent = 100 * part["fraction"]
+            ax.plot(percent, part["mean"], color=colour, linestyle=style, label=method or None)
+            ax.fill_between(percent, part["low"], part["high"], color=colour, alpha=0.15, lw=0)
+        ax.axhline(0, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
+        ax.set_xlabel(XLABELS[self.kind])
+        ax.set_ylabel(f"change in {self.response}")
+        if any(methods):
+            ax.legend(frameon=False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

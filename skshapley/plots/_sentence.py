@@ -1,0 +1,184 @@
+"""A document with each token on the colour of its attribution."""
+
+from html import escape
+
+import numpy as np
+import pandas as pd
+
+from ._common import errors_of, one_output, one_row, response_name
+from ._display import Display
+from ._style import ink, one_axes, signed_colours
+from ._text import number
+
+LETTER = 0.602  # width of a monospaced letter, in font sizes
+LINE = 1.7  # height of a line, in font sizes
+FONT_SIZE = 11.0
+# Black letters stay readable on the outer colours of the map from here on
+LOWEST, HIGHEST = 0.2, 0.8
+
+
+class SentenceDisplay(Display):
+    """A text whose tokens stand on the colour of their attribution, in HTML or matplotlib.
+
+    White is no attribution; the tokens of the largest one, of either sign, have the full colour.
+
+    Use `from_explanation` or `from_estimator` to make one. In a notebook the display shows itself
+    as HTML.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``token`` (with what stands after it), ``value``, ``standard_error``; in the order
+        of the text.
+    response : str
+        What the attributions are measured in.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.plots import SentenceDisplay
+    >>> from skshapley.rewards import TokenReward
+    >>> reward = TokenReward(lambda texts: [text.count("o") for text in texts], "No good.")
+    >>> display = SentenceDisplay.from_explanation(reward.explanation(shapley_values(reward)))
+    >>> display.frame()[["token", "value"]]
+       token  value
+    0    No     1.0
+    1  good.    2.0
+    """
+
+    def __init__(self, table, response="response"):
+        self.table = table
+        self.response = response
+
+    @classmethod
+    def from_explanation(cls, explanation, *, row=0, output=None, ax=None):
+        """Draw the tokens of one instance.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            Its data are the pieces of the text, as those of `TokenReward.explanation` are.
+        row : int, default=0
+            Position of the instance.
+        output : label, default=None
+            One of `explanation.output_names`; needed where there are several.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : SentenceDisplay
+        """
+        shown = one_row(one_output(explanation, output, cls.__name__), row, cls.__name__)
+        table = pd.DataFrame(
+            {
+                "token": [str(piece) for piece in shown.data.iloc[0]],
+                "value": shown.values[0],
+                "standard_error": errors_of(shown)[0],
+            }
+        )
+        return cls(table, response_name(explanation)).plot(ax)
+
+    def frame(self):
+        """Return the tokens.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``token``, ``value``, ``standard_error``.
+        """
+        return self.table.copy()
+
+    def html(self) -> str:
+        """Return the text as HTML, a span for each token, its attribution as the tooltip."""
+        spans = []
+        for token, value, colour in zip(
+            self.table["token"], self.table["value"], self._colours(), strict=True
+        ):
+            word, gap = _parted(token)
+            spans.append(
+                f'<span title="{escape(number(value, signed=True))}" style="background:{colour};'
+                f'color:black;border-radius:2px">{escape(word)}</span>{escape(gap)}'
+            )
+        return f'<p style="white-space:pre-wrap;line-height:{LINE}">{"".join(spans)}</p>'
+
+    def _repr_html_(self):
+        return self.html()
+
+    def _colours(self):
+        """Return the colour of each token, as "#rrggbb"."""
+        from matplotlib.colors import to_hex
+
+        value = self.table["value"].to_numpy()
+        share = value / max(np.abs(value).max(), np.finfo(float).tiny)
+        place = 0.5 + share * (HIGHEST - LOWEST) / 2
+        return [to_hex(colour) for colour in signed_colours()(place)]
+
+    def plot(self, ax=None):
+        """Draw the text, broken into lines that fit the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : SentenceDisplay
+        """
+        new = ax is None
+        ax = one_axes(ax, type(self).__name__)
+        low, high = self.table["value"].min(), self.table["value"].max()
+        ends = f"{number(low, signed=True)} to {number(high, signed=True)}"
+        ax.set_title(f"attribution ({self.response}): {ends}", loc="left", color=ink(ax))
+        ax.axis("off")
+        ax.figure.draw_without_rendering()  # settles how wide the axes are
+        room = ax.get_window_extent().width * 72 / ax.figure.dpi
+        width = max(10, int(room / (LETTER * FONT_SIZE)))
+        places, n_lines = _flowed(self.table["token"], width)
+        if new:
+            ax.figure.set_figheight((n_lines + 2) * LINE * FONT_SIZE / 72)
+        for token, colour, place in zip(self.table["token"], self._colours(), places, strict=True):
+            _write(ax, _parted(token)[0], colour, *place)
+        ax.set_xlim(0, width)
+        ax.set_ylim(n_lines - 0.4, -0.6)
+        return self._drawn_on(ax)
+
+
+def _write(ax, word, colour, line, column):
+    ax.text(
+        column,
+        line,
+        word,
+        family="monospace",
+        fontsize=FONT_SIZE,
+        color="black",
+        verticalalignment="center",
+        bbox=dict(facecolor=colour, edgecolor="none", pad=1.0),
+        parse_math=False,
+    )
+
+
+def _parted(token):
+    """Return a piece of text and the white space after it."""
+    word = token.rstrip()
+    return word, token[len(word) :]
+
+
+def _flowed(tokens, width):
+    """Return line and column of each token in lines of `width` letters, and the number of lines."""
+    places, line, column = [], 0, 0
+    for token in tokens:
+        word, gap = _parted(token)
+        if column and column + len(word) > width:
+            line, column = line + 1, 0
+        places.append((line, column))
+        column += len(word) + len(gap)
+        if "\n" in gap:
+            line, column = line + 1, 0
+    return places, places[-1][0] + 1

@@ -1,0 +1,134 @@
+"""Displays of texts, images, signals and masking curves."""
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgb
+
+from skshapley import ShapleyExplainer, shapley_values
+from skshapley.diagnostics import masking_curve
+from skshapley.plots import HeatMapDisplay, MaskingCurveDisplay, SentenceDisplay
+from skshapley.rewards import TokenReward
+
+DOCUMENT = "It is $not$ <b>heartwarming</b>.\nIt just sucks & bores."
+WORTH = {"not": -2.0, "heartwarming": 1.0, "sucks": -1.0}
+
+
+def judge(texts):
+    return np.array([sum(WORTH[w] * text.count(w) for w in WORTH) for text in texts])
+
+
+@pytest.fixture
+def text_explanation():
+    reward = TokenReward(judge, DOCUMENT)
+    return reward.explanation(shapley_values(reward, sampler="local", max_evals=99))
+
+
+def test_sentence_is_the_document_on_its_colours(text_explanation):
+    display = SentenceDisplay.from_explanation(text_explanation)
+    frame = display.frame()
+    assert "".join(frame["token"]) == DOCUMENT
+    written = {text.get_text(): text for text in display.ax_.texts}
+    assert list(written)[:3] == ["It", "is $", "not$ <"]
+    face = {
+        re.findall(r"\w+", w)[0]: t.get_bbox_patch().get_facecolor() for w, t in written.items()
+    }
+    red, _, blue, _ = face["heartwarming"]
+    assert red > blue  # orange: positive
+    red, _, blue, _ = face["sucks"]
+    assert red < blue  # blue: negative
+    assert face["is"] == pytest.approx((*to_rgb("#F2F2F2"), 1.0), abs=0.01)
+
+
+def test_words_of_a_sentence_do_not_overlap_nor_leave_the_axes(text_explanation):
+    display = SentenceDisplay.from_explanation(text_explanation)
+    display.figure_.draw_without_rendering()
+    inside = display.ax_.get_window_extent()
+    boxes = [text.get_window_extent() for text in display.ax_.texts]
+    assert all(box.x0 >= inside.x0 - 3 and box.x1 <= inside.x1 + 3 for box in boxes)
+    lines = {}
+    for box in boxes:
+        lines.setdefault(round(box.y0), []).append((box.x0, box.x1))
+    assert len(lines) >= 2  # the line break of the document is one of the picture
+    for line in lines.values():
+        assert all(one[1] < next_one[0] + 1 for one, next_one in pairwise(line))
+
+
+def test_html_is_escaped_and_complete(text_explanation):
+    html = SentenceDisplay.from_explanation(text_explanation)._repr_html_()
+    assert "&lt;b&gt;" not in html.split(">heartwarming")[0][-8:]
+    assert "<b>" not in html
+    assert "sucks &amp;" in html
+    assert html.count("<span") == len(text_explanation.feature_names)
+    assert 'title="−2.00"' in html
+
+
+def test_a_text_without_attributions_is_drawn():
+    reward = TokenReward(lambda texts: np.zeros(len(texts)), "no matter")
+    display = SentenceDisplay.from_explanation(reward.explanation(shapley_values(reward)))
+    assert len(set(display._colours())) == 1
+
+
+@pytest.fixture
+def pixels():
+    worth = np.arange(12) - 4.0
+    explainer = ShapleyExplainer(lambda X: X @ worth).fit(np.zeros((1, 12)))
+    return explainer.explain(np.ones((2, 12)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "image", "size"),
+    [
+        ((3, 4), None, (3, 4)),
+        ((3, 4), np.zeros((9, 12)), (9, 12)),
+        ((3, 4), np.zeros((6, 8, 3)), (6, 8)),
+        (12, None, (1, 12)),
+        (12, np.sin(np.arange(48)), (1, 48)),
+    ],
+)
+def test_heat_map_lies_over_its_image(pixels, shape, image, size):
+    display = HeatMapDisplay.from_explanation(pixels, shape=shape, image=image, row=1)
+    painted = display.ax_.images[-1]
+    grid = (1, shape) if isinstance(shape, int) else shape
+    np.testing.assert_allclose(painted.get_array(), (np.arange(12) - 4.0).reshape(grid))
+    assert painted.get_extent() == [-0.5, size[1] - 0.5, size[0] - 0.5, -0.5]
+    assert painted.get_clim() == (-7, 7)
+    frame = display.frame()
+    assert (frame["row"] * grid[1] + frame["column"]).tolist() == list(range(12))
+
+
+def test_heat_map_of_players_without_numbers_has_no_image():
+    data = pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]})
+    explainer = ShapleyExplainer(lambda X: (X["a"] == "x") * 1.0).fit(data[1:])
+    display = HeatMapDisplay.from_estimator(explainer, data[:1], shape=(1, 2))
+    assert display.image is None
+
+
+@pytest.mark.parametrize("shape", [(3, 3), 11, (12,), (0, 12), (3.0, 4), "12"])
+def test_heat_map_refuses_a_shape_that_is_not_the_players(pixels, shape):
+    with pytest.raises(ValueError, match="the 12 players make"):
+        HeatMapDisplay.from_explanation(pixels, shape=shape)
+
+
+@pytest.mark.parametrize("kind", ["deletion", "insertion"])
+def test_masking_curves_are_drawn_with_their_bands(kind):
+    rng = np.random.default_rng(0)
+    worth = list(rng.normal(size=(20, 4)))
+    games = [lambda S, w=w: S @ w for w in worth]
+    curves = {
+        "values": masking_curve(games, worth),
+        "noise": masking_curve(games, list(rng.normal(size=(20, 4)))),
+    }
+    display = MaskingCurveDisplay.from_curves(curves, kind=kind)
+    lines = display.ax_.get_lines()
+    for line, (name, curve) in zip(lines, curves.items(), strict=False):
+        assert line.get_label() == name
+        np.testing.assert_allclose(line.get_ydata(), getattr(curve, kind).mean(axis=0))
+    assert len(display.ax_.collections) == 2
+    assert set(display.frame()["method"]) == set(curves)
+    MaskingCurveDisplay.from_curves(curves["values"])
+    with pytest.raises(ValueError, match='"deletion" or "insertion"'):
+        MaskingCurveDisplay.from_curves(curves, kind="both")
