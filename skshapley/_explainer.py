@@ -99,8 +99,8 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
     >>> explanation = ShapleyExplainer(model).fit(X[::10]).explain(X[:2])
     >>> explanation.output(0).to_frame().round(2)
        sepal length (cm)  sepal width (cm)  petal length (cm)  petal width (cm)
-    0               0.05              0.05               0.44              0.15
-    1               0.06             -0.00               0.46              0.16
+    0               0.02              0.03                0.6              0.00
+    1               0.03              0.00                0.6              0.01
     """
 
     def __init__(

@@ -68,10 +68,16 @@ class Explanation:
     settings: dict = field(default_factory=dict)
 
     def __post_init__(self):
-        for name in _BY_ROW:
+        for name in (*_BY_ROW, "feature_names", "output_names"):
             value = getattr(self, name)
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
+            if value is not None:
+                view = np.asarray(value).view()  # the caller's own array stays writeable
+                view.flags.writeable = False
+                object.__setattr__(self, name, view)
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.__post_init__()  # pickled arrays come back writeable
 
     @property
     def index(self) -> pd.Index:
@@ -88,15 +94,15 @@ class Explanation:
                 raise IndexError(f"Explanation has {len(self)} instances; got row {rows}.")
             rows = [rows]
         elif not isinstance(rows, slice):
-            rows = np.asarray(rows)
-            if rows.dtype.kind not in "biu" and rows.size:
+            given, rows = rows, np.atleast_1d(np.asarray(rows))
+            if isinstance(given, tuple) or (rows.dtype.kind not in "biu" and rows.size):
                 raise TypeError(
                     f"Explanation takes rows as an int, slice, positions or a boolean mask; got"
-                    f" {rows!r}. Outputs are chosen with .output(name)."
+                    f" {given!r}. Outputs are chosen with .output(name)."
                 )
             rows = rows.astype(bool if rows.dtype == bool else np.intp)
         parts = {name: getattr(self, name) for name in _BY_ROW}
-        chosen = {name: None if part is None else part[rows] for name, part in parts.items()}
+        chosen: dict = {name: None if part is None else part[rows] for name, part in parts.items()}
         return replace(self, data=self.data.iloc[rows], **chosen)
 
     def output(self, name) -> "Explanation":
@@ -120,7 +126,9 @@ class Explanation:
                 f"Explanation has no output {name!r}: choose one of {self.output_names.tolist()}."
             )
         parts = {part: getattr(self, part) for part in _BY_OUTPUT}
-        chosen = {key: None if part is None else part[..., found[0]] for key, part in parts.items()}
+        chosen: dict = {
+            key: None if part is None else part[..., found[0]] for key, part in parts.items()
+        }
         settings = {**self.settings, "output": name}
         return replace(self, output_names=None, settings=settings, **chosen)
 
@@ -172,11 +180,11 @@ class Explanation:
         importance : DataFrame
             Index: player (and output, where there are several); columns ``importance`` and
             ``standard_error``, which tells how much another sample of instances would change the
-            mean (NaN for a single instance).
+            mean (NaN for fewer than two instances).
         """
         size = np.abs(self.values)
         n = len(size)
-        mean = size.mean(axis=0)
+        mean = size.mean(axis=0) if n else np.full(size.shape[1:], np.nan)
         error = size.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(mean.shape, np.nan)
         if self.output_names is None:
             index = pd.Index(self.feature_names, name="feature")
@@ -190,18 +198,22 @@ class Explanation:
         return frame.sort_values("importance", ascending=False, kind="stable")
 
     def to_shap(self):
-        """Return a `shap.Explanation` with the same numbers, for shap's own plots."""
+        """Return a `shap.Explanation` with the same numbers, for shap's own plots.
+
+        Its ``data`` are numbers, for the colours of shap's plots: values that are none are replaced
+        by their rank. ``display_data`` are the values themselves.
+        """
         import shap
 
+        names = self.output_names
+        numbers = [_as_numbers(self.data.iloc[:, j]) for j in range(self.data.shape[1])]
         return shap.Explanation(
             values=np.array(self.values),
             base_values=np.array(self.base_values),
-            data=self.data.to_numpy(),
-            display_data=self.data.to_numpy(),
+            data=np.column_stack(numbers),
+            display_data=self.data.to_numpy(dtype=object),
             feature_names=[str(name) for name in self.feature_names],
-            output_names=None
-            if self.output_names is None
-            else [str(name) for name in self.output_names],
+            output_names=None if names is None else [str(name) for name in names],
         )
 
     @staticmethod
@@ -217,12 +229,12 @@ class Explanation:
         if not explanations:
             raise ValueError("Explanation.merge needs at least one explanation; got none.")
         first = explanations[0]
+        ours = first._subject()
         for other in explanations[1:]:
-            for name in ("feature_names", "output_names"):
-                ours, theirs = getattr(first, name), getattr(other, name)
-                if not np.array_equal(ours, theirs):
+            for name, theirs in other._subject().items():
+                if ours[name] != theirs:
                     raise ValueError(
-                        f"Explanation.merge needs the same {name}: got {ours} and {theirs}."
+                        f"Explanation.merge needs the same {name}: got {ours[name]} and {theirs}."
                     )
         parts = {n: [getattr(e, n) for e in explanations] for n in _BY_ROW}
         if any(part is None for part in parts["standard_errors"]):
@@ -230,30 +242,48 @@ class Explanation:
                 np.full(e.values.shape, np.nan) if e.standard_errors is None else e.standard_errors
                 for e in explanations
             ]
-        merged = {name: np.concatenate(part) for name, part in parts.items()}
+        merged: dict = {name: np.concatenate(part) for name, part in parts.items()}
         if np.isnan(merged["standard_errors"]).all():
             merged["standard_errors"] = None
         return replace(first, data=pd.concat([e.data for e in explanations]), **merged)
 
-    def __repr__(self):
-        shape = f"{len(self)} instances, {len(self.feature_names)} features"
+    def _subject(self):
+        """Return what explanations that are merged must agree on."""
+        names = self.output_names
+        return {
+            "feature_names": self.feature_names.tolist(),
+            "output_names": None if names is None else names.tolist(),
+            "output": self.settings.get("output"),
+        }
+
+    def _title(self):
         outputs = "" if self.output_names is None else f", {len(self.output_names)} outputs"
+        return f"Explanation: {len(self)} instances, {len(self.feature_names)} features{outputs}"
+
+    def __repr__(self):
         how = ", ".join(
             f"{key}={self.settings[key]}" for key in ("sampler", "solver") if key in self.settings
         )
-        return f"<Explanation: {shape}{outputs}; {how or 'method unknown'}>"
+        return f"<{self._title()}; {how or 'method unknown'}>"
 
     def _repr_html_(self):
-        """Return a table of the most important players, names escaped."""
-        head = escape(repr(self)[1:-1])
-        frame = self.importance().head(10).reset_index()
-        body = "".join(
-            "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in line) + "</tr>"
-            for line in frame.itertuples(index=False)
-        )
-        titles = "".join(f"<th>{escape(title)}</th>" for title in frame.columns)
-        return f"<p>{head}</p><table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
+        """Return what was done and a table of the most important players, names escaped."""
+        frame = self.importance().head(MOST_SHOWN).reset_index()
+        titles = "".join(f"<th>{escape(title)}</th>" for title in (*frame.columns, ""))
+        longest = frame["importance"].max() or 1.0
+        lines = "".join(_line(line, line.importance / longest) for line in frame.itertuples())
+        facts = {
+            **{key: self.settings[key] for key in ("sampler", "solver") if key in self.settings},
+            "evaluations per instance": f"{self.n_evaluations.mean():.4g}" if len(self) else "0",
+            "converged": f"{self.converged.sum()} of {len(self)}",
+        }
+        told = ", ".join(f"{key}: {escape(str(value))}" for key, value in facts.items())
+        head, table = f"<b>{escape(self._title())}</b><br>{told}", "<table><thead><tr>"
+        return f"<div>{head}{table}{titles}</tr></thead><tbody>{lines}</tbody></table></div>"
 
+
+MOST_SHOWN = 10
+BAR = '<div style="width:{:.1f}em;height:.8em;background:#3b78b4"></div>'
 
 _BY_OUTPUT = ("values", "standard_errors", "base_values", "predictions")
 _BY_ROW = (*_BY_OUTPUT, "n_evaluations", "n_model_rows", "converged")
@@ -264,5 +294,20 @@ def _by_output(array):
     return (array if array.ndim == 2 else np.swapaxes(array, 1, 2)).ravel()
 
 
+def _line(line, length):
+    """Return a line of the HTML table, with a bar of a length in [0, 1]."""
+    cells = "".join(f"<td>{_cell(value)}</td>" for value in line[1:])
+    return f"<tr>{cells}<td>{BAR.format(10 * np.nan_to_num(length))}</td></tr>"
+
+
 def _cell(value):
     return f"{value:.4g}" if isinstance(value, float) else escape(str(value))
+
+
+def _as_numbers(column):
+    """Return a column as floats; values that are no numbers become their rank."""
+    if pd.api.types.is_numeric_dtype(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    plain = column.astype(str).where(column.notna()) if column.dtype == object else column
+    codes = pd.factorize(plain, sort=True)[0]
+    return np.where(codes < 0, np.nan, codes)
