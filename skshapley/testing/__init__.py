@@ -1,6 +1,14 @@
 """Games with known Shapley values and the contracts of samplers and solvers, for anyone's tests."""
 
 from skshapley.testing._instances import HybridGame, as_instances, explain_game
+from skshapley.testing.contracts import (
+    check_consistent,
+    check_pair,
+    check_sampler,
+    check_solver,
+    check_standard_errors,
+    check_unbiased,
+)
 from skshapley.testing.games import (
     AdditiveGame,
     AirportGame,
@@ -33,5 +41,11 @@ __all__ = [
     "WeightedVotingGame",
     "as_instances",
     "brute_force",
+    "check_consistent",
+    "check_pair",
+    "check_sampler",
+    "check_solver",
+    "check_standard_errors",
+    "check_unbiased",
     "explain_game",
 ]

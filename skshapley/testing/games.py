@@ -79,6 +79,9 @@ class CooperativeGame(ABC):
     def shapley_values(self) -> np.ndarray:
         """The Shapley values, ``(p,)`` or ``(p, k)``."""
 
+    def __repr__(self):
+        return f"<{type(self).__name__} of {self.n_players} players>"
+
 
 class AdditiveGame(CooperativeGame):
     """Each player brings a fixed amount: v(S) = constant + sum of the weights in S.

@@ -1,0 +1,192 @@
+"""What every solver must hold by itself, given designs: merging, rows on their own, relabelling."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+from sklearn.base import clone
+
+from skshapley.designs import LinearDesign, MarginalDesign
+from skshapley.samplers import Sampler
+from skshapley.testing.games import RandomGame
+
+N_PLAYERS = 5
+N_ROWS = 3
+
+
+def check_solver_parameters(solver, sampler):
+    """A solver is a parameter object, and a second start forgets the first run."""
+    before = solver.get_params()
+    design, values = _designs(sampler, 1)[0]
+    copy = clone(solver)
+    first = _solved(copy, [(design, values)])
+    for name, value in copy.get_params().items():
+        assert value is before[name] or value == before[name], f"a run changed {name}"
+    assert repr(clone(copy)) == repr(solver)
+    _assert_same(_solved(copy, [(design, values)]), first, 0, "a second run of one object")
+
+
+def check_solver_result(solver, sampler):
+    """`result` only looks: asked twice it is the same, of the right shape, errors not negative."""
+    running = _started(clone(solver))
+    for design, values in _designs(sampler, 2):
+        running.update(np.arange(N_ROWS), design, values)
+        once, again = running.result(), running.result()
+        _assert_same(again, once, 0, "asked again, result")
+        assert once.values.shape == (N_ROWS, N_PLAYERS, 2)
+        assert np.isfinite(once.values).all(), "values are not finite"
+        if once.standard_errors is not None:
+            assert once.standard_errors.shape == once.values.shape
+            assert not (once.standard_errors < 0).any(), "a standard error is negative"
+
+
+def check_solver_rows(solver, sampler):
+    """An instance's result does not depend on the others, to the last bit."""
+    designs = _designs(sampler, 2)
+    together = _solved(clone(solver), designs)
+    for row in range(N_ROWS):
+        alone = clone(solver).start(N_PLAYERS, *(end[[row]] for end in _ends()))
+        for design, values in designs:
+            alone.update(np.array([0]), _of_row(design, row), values[[row]])
+        _assert_same(alone.result(), together, 0, f"instance {row} alone", row)
+
+
+def check_solver_some_rows(solver, sampler):
+    """Instances that are left out of an update keep what they had: others go on without them."""
+    if sampler.one_shot or type(sampler).tell is not Sampler.tell:
+        return
+    (first, values), (second, more) = _designs(sampler, 2)
+    running = _started(clone(solver))
+    running.update(np.arange(N_ROWS), first, values)
+    before = running.result().values.copy()
+    going = np.array([0, 2])
+    running.update(going, _of_rows(second, going), more[going])
+    after = running.result().values
+    assert np.array_equal(after[1], before[1]), "an instance changed without an update"
+    both = _solved(clone(solver), [(first, values), (second, more)]).values
+    assert np.array_equal(after[going], both[going]), "an instance depends on who else goes on"
+
+
+def check_solver_merging(solver, sampler, atol=1e-9):
+    """Two designs, one after the other, are worth what their sum is worth."""
+    if sampler.one_shot or type(sampler).tell is not Sampler.tell:
+        return
+    parts, whole = _designs(sampler, 2), _designs(sampler, 1, joined=2)
+    merged, at_once = _solved(clone(solver), parts), _solved(clone(solver), whole)
+    _assert_same(merged, at_once, atol, "two designs")
+
+
+def check_solver_symmetry(solver, sampler, atol=1e-9):
+    """Relabelled players have relabelled results, exactly."""
+    order = np.array([3, 0, 4, 2, 1])
+    designs = _designs(sampler, 1)
+    plain = _solved(clone(solver), designs)
+    relabelled = [_relabelled(design, values, order) for design, values in designs]
+    swapped = _solved(clone(solver), relabelled)
+    expected = [None if part is None else part[:, order] for part in plain]
+    for found, wanted in zip(swapped, expected, strict=True):
+        assert (found is None) == (wanted is None)
+        if found is not None and wanted is not None:
+            np.testing.assert_allclose(found, wanted, rtol=0, atol=atol)
+
+
+def _relabelled(design, values, order):
+    """Return a design in which player ``order[i]`` is called i, and its values."""
+    changed = {}
+    if isinstance(design, MarginalDesign):
+        # a coalition's place says whose marginal contribution it serves
+        by_player = values.shape[0], -1, len(order), 2, values.shape[2]
+        values = values.reshape(by_player)[:, :, order].reshape(values.shape)
+        blocks = design.coalitions.reshape(*by_player[:4], len(order))[:, :, order]
+        design = replace(design, coalitions=blocks.reshape(design.coalitions.shape))
+    for name in [item.name for item in fields(design)]:
+        value = getattr(design, name)
+        if name == "permutations":
+            changed[name] = np.argsort(order)[value]
+        elif name == "coalitions":
+            changed[name] = value[:, :, order]
+        elif name == "weights" and isinstance(design, LinearDesign):
+            # the rows of what may be an array, sparse, or an operator
+            changed[name] = np.asarray(value @ np.eye(value.shape[1]))[order]
+    return replace(design, **changed), values
+
+
+def _games():
+    return [[RandomGame(N_PLAYERS, seed=2 * row + k) for k in range(2)] for row in range(N_ROWS)]
+
+
+def _ends():
+    """Return v(empty) and v(all), ``(r, k)`` each."""
+    ends = np.array([[False] * N_PLAYERS, [True] * N_PLAYERS])
+    values = np.array([[game(ends) for game in games] for games in _games()])
+    return values[:, :, 0], values[:, :, 1]
+
+
+def _started(solver):
+    return solver.start(N_PLAYERS, *_ends())
+
+
+def _solved(solver, designs):
+    _started(solver)
+    for design, values in designs:
+        solver.update(np.arange(N_ROWS), design, values)
+    return solver.result()
+
+
+def _designs(sampler, n_asks, joined=1):
+    """Return designs with the values ``(r, m, k)`` of their coalitions."""
+    sampler = clone(sampler)
+    rngs = [np.random.default_rng([7, row]) for row in range(N_ROWS)]
+    sampler.start(N_PLAYERS, rngs)
+    unit = sampler.unit_draws(N_PLAYERS, 1)
+    n = sampler.n_draws(5 * sampler.least_evals(N_PLAYERS, 1), N_PLAYERS, 1)
+    found = []
+    for _ in range(1 if sampler.one_shot else n_asks):
+        design = sampler.ask(
+            np.arange(N_ROWS), joined * (n if sampler.one_shot else n // unit * unit)
+        )
+        coalitions = np.broadcast_to(design.coalitions, (N_ROWS, *design.coalitions.shape[1:]))
+        values = np.array(
+            [
+                np.stack([game(one) for game in games], axis=1)
+                for games, one in zip(_games(), coalitions, strict=True)
+            ]
+        )
+        sampler.tell(np.arange(N_ROWS), design, values)
+        found.append((design, values))
+    return found
+
+
+def _of_row(design, row):
+    return _of_rows(design, np.array([row]))
+
+
+def _of_rows(design, rows):
+    """Return the design of some of the instances: what has a leading axis of instances is cut."""
+    changed = {}
+    for name in [item.name for item in fields(design)]:
+        value = getattr(design, name)
+        shared = name in ("stratum_weights",) or isinstance(design, LinearDesign)
+        if isinstance(value, np.ndarray) and not shared and len(value) == N_ROWS:
+            changed[name] = value[rows]
+    return replace(design, **changed)
+
+
+def _assert_same(found, expected, atol, who, row=None):
+    for one, other in zip(found, expected, strict=True):
+        assert (one is None) == (other is None), f"{who} has standard errors at times"
+        if one is not None:
+            other = other if row is None else other[[row]]
+            if atol:
+                np.testing.assert_allclose(one, other, rtol=0, atol=atol, err_msg=f"{who} differs")
+            else:
+                assert np.array_equal(one, other, equal_nan=True), f"{who} differs"
+
+
+SOLVER_CHECKS = {
+    "parameters": check_solver_parameters,
+    "result": check_solver_result,
+    "rows": check_solver_rows,
+    "some rows": check_solver_some_rows,
+    "merging": check_solver_merging,
+    "symmetry": check_solver_symmetry,
+}
