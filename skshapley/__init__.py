@@ -2,8 +2,9 @@
 
 from skshapley._explainer import ShapleyExplainer
 from skshapley._functional import shapley_values
+from skshapley._valuation import DataShapley
 from skshapley.explanation import Explanation
 
 __version__ = "0.1.0"
 
-__all__ = ["Explanation", "ShapleyExplainer", "shapley_values"]
+__all__ = ["DataShapley", "Explanation", "ShapleyExplainer", "shapley_values"]

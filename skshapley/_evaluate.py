@@ -97,7 +97,7 @@ class Evaluator:
         model_rows = self.game.rows_per_value if q is None else q
         budget = sklearn.get_config()["working_memory"] * 2**20 / 8
         rows = min(BATCH_ROWS, budget // max(self.game.bytes_per_row, 1))
-        return max(1, int(rows // model_rows))
+        return max(1, min(int(rows // model_rows), self.game.most_values))
 
     def _shipped(self, requests):
         """Return the game of these instances alone, and their requests: what a worker needs."""

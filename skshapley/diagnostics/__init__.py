@@ -2,5 +2,6 @@
 
 from skshapley.diagnostics._discrepancy import permutation_discrepancy
 from skshapley.diagnostics._masking import MaskingCurve, masking_curve
+from skshapley.diagnostics._removal import removal_curve
 
-__all__ = ["MaskingCurve", "masking_curve", "permutation_discrepancy"]
+__all__ = ["MaskingCurve", "masking_curve", "permutation_discrepancy", "removal_curve"]

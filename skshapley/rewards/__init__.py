@@ -1,6 +1,7 @@
 """Rewards: what a coalition is worth."""
 
 from skshapley.rewards._baseline import BaselineReward
+from skshapley.rewards._data import DataGame
 from skshapley.rewards._function import FunctionGame
 from skshapley.rewards._game import Game
 from skshapley.rewards._players import Players
@@ -16,6 +17,7 @@ REWARDS: dict[str, type[Reward]] = {
 __all__ = [
     "REWARDS",
     "BaselineReward",
+    "DataGame",
     "FunctionGame",
     "Game",
     "InterventionalReward",

@@ -22,6 +22,8 @@ class Game(ABC):
         Model rows that one evaluation costs.
     bytes_per_row : int
         Memory of one model row.
+    most_values : int
+        Most coalitions in one call; a costly reward says 1, and each of its calls is work to share.
     """
 
     n_players: int
@@ -31,6 +33,7 @@ class Game(ABC):
     reference_weights: np.ndarray = np.ones(1)
     rows_per_value: int = 1
     bytes_per_row: int = 8
+    most_values: int = 8192
 
     @abstractmethod
     def __call__(self, coalitions, rows, references=None) -> np.ndarray:

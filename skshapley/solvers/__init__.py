@@ -16,6 +16,7 @@ from skshapley.solvers._marginal_mean import MarginalMean
 from skshapley.solvers._permutation_mean import PermutationMean
 from skshapley.solvers._regression_adjustment import RegressionAdjustment
 from skshapley.solvers._sample_reuse import SampleReuse
+from skshapley.solvers._semivalue import Semivalue
 from skshapley.solvers._sgd import ProjectedSGD
 from skshapley.solvers._stratified_mean import StratifiedMean
 
@@ -52,6 +53,7 @@ __all__ = [
     "ProjectedSGD",
     "RegressionAdjustment",
     "SampleReuse",
+    "Semivalue",
     "Solver",
     "StratifiedMean",
 ]

@@ -74,6 +74,7 @@ class PermutationMean(Solver):
     def _unit_means(self, design, values):
         r, n, p = design.permutations.shape
         steps = np.diff(values.reshape(r, n, p + 1, -1), axis=2)
+        steps *= self._step_weights(p)[:, None]
         contributions = np.empty_like(steps)
         np.put_along_axis(contributions, design.permutations[..., None], steps, axis=2)
         units = contributions.reshape(r, n // design.unit, design.unit, p, -1)
@@ -81,6 +82,10 @@ class PermutationMean(Solver):
             return units.mean(axis=2)
         weights = design.weights.reshape(r, -1, design.unit, 1, 1)
         return (units * weights).sum(axis=2) / weights.sum(axis=2)
+
+    def _step_weights(self, p):
+        """Return how much the step of each position counts, ``(p,)``; semivalues differ here."""
+        return np.ones(p)
 
     def result(self):
         """Return the mean over references of the means within, and standard errors over units."""

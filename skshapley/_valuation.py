@@ -1,0 +1,175 @@
+"""DataShapley: what each training point is worth, on the engine that explains predictions."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.metrics import check_scoring
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.validation import check_consistent_length
+
+from skshapley._engine import run
+from skshapley._knn_valuation import knn_shapley
+from skshapley._plan import make_plan
+from skshapley._progress import progress
+from skshapley._result import ShapleyResult
+from skshapley.rewards import DataGame
+
+
+class DataShapley(MetaEstimatorMixin, BaseEstimator):
+    """Shapley values of training points, or of groups of them, for the score of a model.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned and fitted to many coalitions of training points; give it a `random_state`.
+    scoring : str, callable or None, default=None
+        The reward, as in scikit-learn; None is the estimator's own score.
+    sampler, solver : str or object, default="auto"
+        As in `ShapleyExplainer`. With everything at its default, a `KNeighborsClassifier` with
+        uniform weights is valued exactly, for the utility of Jia et al. (2019): the share of right
+        labels among the K nearest points.
+    groups : array of shape (n,), default=None
+        Points with the same label are one player.
+    max_evals : int or "auto", default="auto"
+        Most coalitions to fit the model to, none and all of the points included.
+    stopping : StoppingRule, default=None
+    truncation : float, default=None
+        Along a walk, once the score is this close to that of all points, the rest of the walk adds
+        nothing and is not fitted (Ghorbani & Zou 2019). Saves fits, for a bias of that order.
+    n_jobs : int, default=None
+        Workers, through joblib; each fit is one task.
+    random_state : None, int, Generator or RandomState, default=None
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    values_ : ndarray of shape (n_players,)
+        In the units of the score; they add up to ``full_value_ - base_value_``.
+    standard_errors_ : ndarray of shape (n_players,), or None
+    players_ : ndarray of shape (n_players,)
+        Labels of the groups, or positions of the points.
+    base_value_, full_value_ : float
+        Scores without any point (a constant prediction) and with all of them.
+    n_evaluations_ : int
+    converged_ : bool
+
+    References
+    ----------
+    Ghorbani & Zou (2019), Data Shapley: equitable valuation of data for machine learning, ICML,
+    Algorithm 1. Jia et al. (2019), Efficient task-specific data valuation for nearest neighbor
+    algorithms, VLDB 12, Theorem 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skshapley import DataShapley
+    >>> X, y = load_iris(return_X_y=True)
+    >>> valued = DataShapley(LogisticRegression(), groups=y[::2], max_evals=8)
+    >>> valued.fit(X[::2], y[::2], X[1::2], y[1::2]).values_.round(2)
+    array([0.21, 0.21, 0.21])
+    """
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        scoring=None,
+        sampler="auto",
+        solver="auto",
+        groups=None,
+        max_evals="auto",
+        stopping=None,
+        truncation=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.scoring = scoring
+        self.sampler = sampler
+        self.solver = solver
+        self.groups = groups
+        self.max_evals = max_evals
+        self.stopping = stopping
+        self.truncation = truncation
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, X_val, y_val):
+        """Value the training points.
+
+        Parameters
+        ----------
+        X, y : array or frame of shape (n, d), and array of shape (n,)
+        X_val, y_val : array or frame of shape (v, d), and array of shape (v,)
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For data that do not fit together, unknown names, or a budget that is too small.
+        """
+        check_consistent_length(X, y)
+        check_consistent_length(X_val, y_val)
+        self.players_, members = self._members(len(y))
+        if self._is_nearest_neighbours():
+            return self._fit_exactly(X, y, X_val, y_val)
+        scorer = check_scoring(self.estimator, scoring=self.scoring)
+        plan = make_plan(
+            sampler=self.sampler,
+            solver=self.solver,
+            max_evals=self.max_evals,
+            stopping=self.stopping,
+            random_state=self.random_state,
+            n_players=len(self.players_),
+            n_references=1,
+            owner=type(self).__name__,
+        )
+        game = DataGame(
+            self.estimator,
+            X,
+            y,
+            X_val,
+            y_val,
+            scorer=scorer,
+            members=members,
+            truncation=self.truncation,
+        )
+        with progress(1, self.verbose, "valuing") as report:
+            outcome = run(game, plan, n_jobs=self.n_jobs, progress=report)
+        return self._keep(ShapleyResult.from_outcome(outcome, one_output=True))
+
+    def _members(self, n):
+        """Return the players' labels and the player of each point."""
+        if self.groups is None:
+            return np.arange(n), np.arange(n)
+        groups = np.asarray(self.groups)
+        if groups.shape != (n,):
+            raise ValueError(
+                f"DataShapley needs groups as one label per training point, shape ({n},); got shape"
+                f" {groups.shape}."
+            )
+        return np.unique(groups, return_inverse=True)
+
+    def _is_nearest_neighbours(self):
+        return (
+            type(self.estimator) is KNeighborsClassifier
+            and self.estimator.weights == "uniform"
+            and self.scoring is None
+            and self.groups is None
+            and (self.sampler, self.solver) == ("auto", "auto")
+        )
+
+    def _fit_exactly(self, X, y, X_val, y_val):
+        values, full = knn_shapley(self.estimator, X, y, X_val, y_val)
+        return self._keep(ShapleyResult(values, np.zeros_like(values), 0.0, full, 1, True))
+
+    def _keep(self, result):
+        self.values_, self.standard_errors_ = result.values, result.standard_errors
+        self.base_value_, self.full_value_ = result.base_value, result.full_value
+        self.n_evaluations_, self.converged_ = result.n_evaluations, result.converged
+        return self

@@ -1,0 +1,82 @@
+"""The game of data valuation: a coalition of training points is worth the score of its model."""
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.utils import _safe_indexing
+
+from skshapley.exceptions import ModelOutputError
+from skshapley.rewards._game import Game
+
+
+class DataGame(Game):
+    """v(S): the score, on validation data, of a clone of the estimator fitted to the points of S.
+
+    One instance, one output; one evaluation is one fit. The empty coalition is worth the score of a
+    constant prediction made of all labels; a coalition with a single class, that of its class.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Never fitted itself; give it a `random_state`, so that a value is a value.
+    X, y : training data, ``(n, d)`` and ``(n,)``
+    X_val, y_val : validation data
+    scorer : callable(estimator, X, y) -> float
+    members : ndarray of shape (n,), int
+        The player of each training point.
+    truncation : float or None
+        Along a chain of growing coalitions, as walks are, once a score is this close to that of all
+        points, the larger coalitions of the chain take that score without a fit (Ghorbani & Zou
+        2019, Algorithm 1).
+    """
+
+    n_rows = n_outputs = 1
+
+    def __init__(self, estimator, X, y, X_val, y_val, *, scorer, members, truncation=None):
+        self.estimator, self.scorer = estimator, scorer
+        self.X, self.y, self.X_val, self.y_val = X, y, X_val, y_val
+        self.members, self.truncation = members, truncation
+        self.n_players = int(members.max()) + 1
+        self.most_values = self.n_players - 1 if truncation is not None else 1
+        self._classifier = is_classifier(estimator)
+        constant = DummyClassifier() if self._classifier else DummyRegressor()
+        self._v_empty = self._scored(constant.fit(X, y))
+        self._v_full = self._fitted(np.ones(self.n_players, dtype=bool))
+
+    def __call__(self, coalitions, rows, references=None):
+        """Return the scores of coalitions, ``(r, m, 1)``."""
+        r, m, p = coalitions.shape
+        values, done, last = np.empty(r * m), False, None
+        for i, coalition in enumerate(coalitions.reshape(-1, p)):
+            grows = last is not None and not (last & ~coalition).any()
+            done = done and grows
+            values[i] = self._v_full if done else self._fitted(coalition)
+            if self.truncation is not None:
+                done = abs(values[i] - self._v_full) <= self.truncation
+            last = coalition
+        return values.reshape(r, m, 1)
+
+    def _fitted(self, coalition):
+        rows = np.flatnonzero(coalition[self.members])
+        y = _safe_indexing(self.y, rows)
+        model = clone(self.estimator)
+        if self._classifier and len(np.unique(y)) == 1:
+            model = DummyClassifier()
+        return self._scored(model.fit(_safe_indexing(self.X, rows), y))
+
+    def _scored(self, model):
+        score = float(self.scorer(model, self.X_val, self.y_val))
+        if not np.isfinite(score):
+            raise ModelOutputError(
+                f"The score of {model!r} on the validation data is {score}; every coalition of"
+                f" training points needs a finite score: choose another scoring."
+            )
+        return score
+
+    def empty(self, rows):
+        """Return v(empty), ``(1, 1, 1)``."""
+        return np.full((1, 1, 1), self._v_empty)
+
+    def full(self, rows):
+        """Return v(all), ``(1, 1)``."""
+        return np.full((1, 1), self._v_full)

@@ -1,0 +1,192 @@
+"""DataShapley against enumeration and the closed form of nearest neighbours."""
+
+from itertools import permutations
+from math import factorial
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+
+from skshapley import DataShapley, shapley_values
+from skshapley.diagnostics import removal_curve
+from skshapley.solvers import Semivalue
+from skshapley.stopping import StandardError
+
+
+@pytest.fixture
+def data():
+    X, y = make_classification(60, 4, flip_y=0.2, random_state=0)
+    return X[:6], y[:6], X[6:], y[6:]
+
+
+def by_permutations(score, n):
+    """Return Shapley values of n points by walking all n! permutations."""
+    values = np.zeros(n)
+    for order in permutations(range(n)):
+        before = score(())
+        for i, point in enumerate(order):
+            now = score(order[: i + 1])
+            values[point] += now - before
+            before = now
+    return values / factorial(n)
+
+
+def test_equals_enumeration_of_all_permutations(data):
+    X, y, X_val, y_val = data
+    known = {}
+
+    def score(points):
+        points = tuple(sorted(points))
+        if points not in known:
+            labels = y[list(points)]
+            if len(points) == 0:
+                guess = np.full(len(y_val), np.bincount(y).argmax())
+            elif len(set(labels)) == 1:
+                guess = np.full(len(y_val), labels[0])
+            else:
+                guess = LogisticRegression().fit(X[list(points)], labels).predict(X_val)
+            known[points] = np.mean(guess == y_val)
+        return known[points]
+
+    valued = DataShapley(LogisticRegression(), max_evals=2**6).fit(X, y, X_val, y_val)
+    np.testing.assert_allclose(valued.values_, by_permutations(score, 6), atol=1e-12)
+    np.testing.assert_allclose(valued.values_.sum(), valued.full_value_ - valued.base_value_)
+    assert valued.converged_
+    assert valued.n_evaluations_ == 2**6
+
+
+@pytest.mark.parametrize("k", [1, 3, 5, 9])
+def test_nearest_neighbours_are_valued_exactly(data, k):
+    X, y, X_val, y_val = data
+    distance = ((X_val[:, None] - X) ** 2).sum(axis=2)
+
+    def utility(points):
+        points = np.array(points, dtype=int)
+        if not len(points):
+            return 0.0
+        nearest = points[np.argsort(distance[:, points], axis=1)[:, :k]]
+        return (y[nearest] == y_val[:, None]).sum(axis=1).mean() / k
+
+    # fewer points than k are fine: the utility never asks scikit-learn to predict
+    valued = DataShapley(KNeighborsClassifier(k)).fit(X, y, X_val, y_val)
+    np.testing.assert_allclose(valued.values_, by_permutations(utility, 6), atol=1e-12)
+    np.testing.assert_allclose(valued.full_value_, utility(range(6)))
+    assert (valued.standard_errors_ == 0).all()
+
+
+def test_groups_are_players(data):
+    X, _, X_val, _ = data
+    groups = np.array(["a", "a", "b", "b", "c", "c"])
+    valued = DataShapley(Ridge(), groups=groups, scoring="neg_mean_squared_error")
+    valued.fit(X, X[:, 0], X_val, X_val[:, 0])
+    assert valued.players_.tolist() == ["a", "b", "c"]
+    np.testing.assert_allclose(valued.values_.sum(), valued.full_value_ - valued.base_value_)
+
+
+def test_same_for_any_number_of_workers_truncated_or_not(data):
+    for truncation in (None, 0.1):
+        valued = [
+            DataShapley(
+                LogisticRegression(),
+                sampler="antithetic",
+                max_evals=40,
+                truncation=truncation,
+                random_state=0,
+                n_jobs=n_jobs,
+            ).fit(*data)
+            for n_jobs in (None, 2)
+        ]
+        np.testing.assert_array_equal(valued[0].values_, valued[1].values_)
+
+
+def test_truncation_saves_fits_at_a_small_price(data):
+    class Counting(Ridge):
+        fits = 0
+
+        def fit(self, X, y):
+            Counting.fits += 1
+            return super().fit(X, y)
+
+    X, _, X_val, _ = data
+    spent, values = [], []
+    for truncation in (None, 0.05):
+        Counting.fits = 0
+        valued = DataShapley(
+            Counting(), sampler="monte-carlo", max_evals=62, truncation=truncation, random_state=0
+        ).fit(X, X[:, 0], X_val, X_val[:, 0])
+        spent.append(Counting.fits)
+        values.append(valued.values_)
+    assert spent[1] < spent[0]
+    np.testing.assert_allclose(values[1], values[0], atol=0.05)  # at most 0.05 is left to the rest
+
+
+def test_stopping_and_standard_errors(data):
+    valued = DataShapley(
+        LogisticRegression(),
+        sampler="antithetic",
+        stopping=StandardError(atol=0.05),
+        random_state=0,
+    ).fit(*data)
+    assert valued.converged_
+    assert valued.standard_errors_.max() <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("solver", "law"),
+    [
+        (Semivalue("banzhaf"), lambda s: 1 / 2**4),
+        (Semivalue("beta", alpha=4, beta=1), lambda s: beta_law(s, 4, 1)),
+        (Semivalue("beta"), lambda s: beta_law(s, 1, 1)),
+    ],
+)
+def test_semivalues_equal_their_definition(solver, law):
+    p, bits = 5, np.arange(2**5)[:, None] >> np.arange(5) & 1 == 1
+    worth = np.random.default_rng(0).normal(size=2**p)
+    expected = np.zeros(p)
+    for i in range(p):
+        for code, coalition in enumerate(bits):
+            if not coalition[i]:
+                gain = worth[code | 1 << i] - worth[code]
+                expected[i] += law(coalition.sum()) * gain
+    result = shapley_values(
+        lambda S: worth[S @ (1 << np.arange(p))],
+        n_players=p,
+        sampler="monte-carlo",
+        solver=solver,
+        max_evals=200_000,
+        random_state=0,
+    )
+    # 5 players, |z| < 4.5: false alarm below 1e-4
+    assert (np.abs(result.values - expected) < 4.5 * result.standard_errors).all()
+
+
+def beta_law(size, alpha, beta, p=5):
+    """Return the weight of one coalition of that size, by integrating over its beta law."""
+    t = (np.arange(100_000) + 0.5) / 100_000
+    density = t ** (beta - 1) * (1 - t) ** (alpha - 1)
+    return np.average(t**size * (1 - t) ** (p - 1 - size), weights=density)
+
+
+def test_removing_what_is_worth_most_hurts_more(data):
+    X, y = make_classification(200, 5, flip_y=0.3, random_state=1)
+    split = X[:100], y[:100], X[100:], y[100:]
+    model = KNeighborsClassifier()
+    values = DataShapley(model).fit(*split).values_
+    best = removal_curve(model, values, *split)
+    worst = removal_curve(model, values, *split, highest_first=False)
+    assert best.score.iloc[0] == worst.score.iloc[0]
+    assert best.score.mean() < worst.score.mean()
+
+
+def test_bad_input_is_refused_in_a_sentence(data):
+    X, y, X_val, y_val = data
+    with pytest.raises(ValueError, match=r"groups as one label per training point, shape \(6,\)"):
+        DataShapley(LogisticRegression(), groups=[0, 1]).fit(X, y, X_val, y_val)
+    with pytest.raises(ValueError, match="needs at least 12 evaluations"):
+        DataShapley(LogisticRegression(), max_evals=3, sampler="antithetic").fit(X, y, X_val, y_val)
+    with pytest.raises(ValueError, match='law as "beta" or "banzhaf"'):
+        shapley_values(lambda S: S[:, 0], n_players=3, sampler="antithetic", solver=Semivalue("x"))
+    with pytest.raises(ValueError, match="one value per training point"):
+        removal_curve(LogisticRegression(), [1.0], X, y, X_val, y_val)
