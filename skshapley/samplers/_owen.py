@@ -1,9 +1,10 @@
 """Owen's multilinear extension: a contribution to a random coalition, integrated over its density.
 
 Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
-(2022), section 2.5, Eq 5: phi_i is the integral over q in [0, 1] of e_i(q), the expected contribution
-of i to a coalition that holds each other player with probability q. Okhrati & Lipani (2020), "A
-multilinear sampling algorithm to estimate Shapley values", pair a coalition with its complement.
+(2022), section 2.5, Eq 5: phi_i is the integral over q in [0, 1] of e_i(q), the expected
+contribution of i to a coalition that holds each other player with probability q. Okhrati & Lipani
+(2020), "A multilinear sampling algorithm to estimate Shapley values", pair a coalition with its
+complement.
 
 One coalition E serves all players: each i compares v(E with i) and v(E without i), one of which is
 v(E), so that it costs p + 1 evaluations and not 2 p.
@@ -21,16 +22,16 @@ RULES = ("gauss-legendre", "uniform")
 class Owen(Sampler):
     """Coalitions of density q at the nodes of a quadrature rule (Mitchell et al. 2022, Eq 5).
 
-    Standard errors know nothing of the rule's own error, which Gauss-Legendre nodes do not have once
-    they are ceil(p/2). Attributions need not add up to v(all) - v(empty).
+    Standard errors know nothing of the rule's own error, which Gauss-Legendre nodes do not have
+    once they are ceil(p/2). Attributions need not add up to v(all) - v(empty).
 
     Parameters
     ----------
     rule : {"gauss-legendre", "uniform"}, default="gauss-legendre"
         "gauss-legendre": e_i is a polynomial of degree p - 1, which ceil(p/2) nodes integrate
-        exactly; fewer are used while the budget does not give each of them two coalitions. "uniform":
-        the published rule, two coalitions at each of equally spaced nodes from 0 to 1, all nodes
-        equal in weight; its bias falls with the inverse of their number.
+        exactly; fewer are used while the budget does not give each of them two coalitions.
+        "uniform": the published rule, two coalitions at each of equally spaced nodes from 0 to 1,
+        all nodes equal in weight; its bias falls with the inverse of their number.
 
     References
     ----------

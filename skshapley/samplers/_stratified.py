@@ -98,12 +98,8 @@ class Stratified(Sampler):
         p = self.n_players_
         cells = np.stack([self._allocate(row, n) for row in rows])
         players, sizes = cells // p, cells % p
-        sets = np.stack(
-            [
-                _others(self.rngs_[r], p, *line)
-                for r, *line in zip(rows, players, sizes, strict=True)
-            ]
-        )
+        drawn = zip(rows, players, sizes, strict=True)
+        sets = np.stack([_others(self.rngs_[row], p, *line) for row, *line in drawn])
         certain = np.isin(np.arange(p), (0, p - 1))
         return pair_design(sets, players, sizes, np.full(p, 1 / p), certain)
 
