@@ -93,6 +93,9 @@ class ArrayPool(RowPool):
 
     def differs(self):
         """Return where an instance differs from some background row, ``(r, d)`` bool."""
+        if self.X.dtype == object or self.background.dtype == object:
+            pools = np.concatenate([self.X, self.background]).T  # may hold pd.NA
+            return np.column_stack([_column_differs(pool, len(self.X)) for pool in pools])
         first = self.background[:1]
         constant = _same(self.background, first).all(axis=0)
         return ~(constant & _same(self.X, first))

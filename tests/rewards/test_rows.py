@@ -1,0 +1,223 @@
+"""Hybrid rows against a loop over single cells: values, dtypes, order, for every container."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skshapley.rewards._rows import (
+    ArrayPool,
+    FramePool,
+    NarwhalsPool,
+    UniformFramePool,
+    row_pool,
+)
+
+R, B, D = 4, 6, 5
+
+
+def numbers(n, seed):
+    return np.random.default_rng(seed).normal(size=(n, D))
+
+
+def words(n, seed):
+    return np.random.default_rng(seed).choice(list("abc"), size=(n, D))
+
+
+def mixed(n, seed):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "number": np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n)),
+            "category": pd.Categorical(rng.choice(["x", "y"], n), categories=["z", "y", "x"]),
+            "text": rng.choice(["u", "v"], n),
+            "nullable": pd.array(rng.choice([1, 2, None], n), dtype="Int64"),
+            "when": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 9, n), "D"),
+        }
+    )
+
+
+TABLES = {
+    "float": (ArrayPool, numbers),
+    "float32": (ArrayPool, lambda n, s: numbers(n, s).astype(np.float32)),
+    "int8": (ArrayPool, lambda n, s: (9 * numbers(n, s)).astype(np.int8)),
+    "bool": (ArrayPool, lambda n, s: numbers(n, s) > 0),
+    "complex": (ArrayPool, lambda n, s: numbers(n, s) * 1j),
+    "longdouble": (ArrayPool, lambda n, s: numbers(n, s).astype(np.longdouble)),
+    "words": (ArrayPool, words),
+    "objects": (ArrayPool, lambda n, s: mixed(n, s).to_numpy(dtype=object)),
+    "dates": (ArrayPool, lambda n, s: (99 * numbers(n, s)).astype("M8[D]")),
+    "transposed": (ArrayPool, lambda n, s: np.asfortranarray(numbers(n, s))),
+    "frame": (UniformFramePool, lambda n, s: pd.DataFrame(numbers(n, s), columns=list("edcba"))),
+    "mixed": (FramePool, mixed),
+    "nullable": (FramePool, lambda n, s: pd.DataFrame(numbers(n, s) > 0).astype("boolean")),
+}
+
+
+def polars(n, seed):
+    pl = pytest.importorskip("polars")
+    return pl.from_pandas(mixed(n, seed).drop(columns="category")).with_columns(
+        kind=pl.Series(["p", "q"] * n).head(n).cast(pl.Categorical)
+    )
+
+
+TABLES["polars"] = (NarwhalsPool, polars)
+
+
+def cells(table):
+    """The cells of a table as a list of lists, missing ones as None."""
+    rows = table.rows() if hasattr(table, "rows") else np.asarray(table, dtype=object).tolist()
+    return [[None if cell is pd.NA or cell != cell else cell for cell in row] for row in rows]
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("q", [1, 3])
+@pytest.mark.parametrize("name", TABLES)
+def test_hybrid_rows_are_cells_of_instance_or_background(name, q, grouped):
+    kind, make = TABLES[name]
+    X, background = make(R, 0), make(B, 1)
+    column_player = np.array([0, 1, 0, 2, 1]) if grouped else np.arange(D)
+    pool = row_pool(X, background, column_player)
+    assert type(pool) is kind
+
+    rng = np.random.default_rng(2)
+    n = 40
+    coalitions = rng.random((n, column_player.max() + 1)) < 0.5
+    rows, references = rng.integers(0, R, n), rng.integers(0, B, (n, q))
+    hybrid = pool.hybrid(coalitions, rows, references)
+
+    ours, theirs = cells(X), cells(background)
+    expected = [
+        [
+            ours[rows[i]][j] if coalitions[i, column_player[j]] else theirs[references[i, t]][j]
+            for j in range(D)
+        ]
+        for i in range(n)
+        for t in range(q)
+    ]
+    assert cells(hybrid) == expected
+    assert type(hybrid) is type(background)
+    if hasattr(background, "columns"):
+        assert list(hybrid.columns) == list(background.columns)
+        assert list(hybrid.dtypes) == list(background.dtypes)
+    else:
+        assert hybrid.dtype == background.dtype
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_of_one_instance(name):
+    """The quick path for blocks in which all rows are of one instance."""
+    _, make = TABLES[name]
+    pool = row_pool(make(R, 0), make(B, 1), np.arange(D))
+    everything = np.ones((B, D), dtype=bool)
+    rows, references = np.full(B, 2), np.arange(B)[:, None]
+    assert cells(pool.hybrid(everything, rows, references)) == [cells(make(R, 0))[2]] * B
+    assert cells(pool.hybrid(~everything, rows, references)) == cells(make(B, 1))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_gathering_leaves_the_tables_alone(name):
+    _, make = TABLES[name]
+    X, background = make(R, 0), make(B, 1)
+    pool = row_pool(X, background, np.arange(D))
+    coalitions = np.random.default_rng(0).random((30, D)) < 0.5
+    pool.hybrid(coalitions, np.arange(30) % R, (np.arange(30) % B)[:, None])
+    assert cells(X) == cells(make(R, 0))
+    assert cells(background) == cells(make(B, 1))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_take_is_the_pool_of_some_instances(name):
+    _, make = TABLES[name]
+    pool = row_pool(make(R, 0), make(B, 1), np.arange(D))
+    chosen = np.array([3, 1])
+    coalitions = np.random.default_rng(0).random((12, D)) < 0.5
+    local, references = np.arange(12) % 2, (np.arange(12) % B)[:, None]
+    assert cells(pool.take(chosen).hybrid(coalitions, local, references)) == cells(
+        pool.hybrid(coalitions, chosen[local], references)
+    )
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_differs(name):
+    """A column differs unless the instance equals every background row; missing is a value."""
+    _, make = TABLES[name]
+    X, background = make(R, 0), make(B, 1)
+    for instance in (0, 3):
+        for reference in (0, 5):
+            ours, theirs = cells(X)[instance], cells(background)[reference]
+            one_x, one_b = rows_of(X, [instance]), rows_of(background, [reference] * 2)
+            differs = row_pool(one_x, one_b, np.arange(D)).differs()
+            assert differs.tolist() == [[a != b for a, b in zip(ours, theirs, strict=True)]]
+    theirs = np.array(cells(background), dtype=object)
+    varying = [len(set(theirs[:, j].tolist())) > 1 for j in range(D)]
+    assert (row_pool(X, background, np.arange(D)).differs() | ~np.array(varying)).all()
+
+
+def rows_of(table, rows):
+    return table.iloc[rows] if isinstance(table, pd.DataFrame) else table[rows]
+
+
+# --- numbers of different kinds ------------------------------------------------------------------
+
+BOTH = np.array([[True, False]])
+
+
+@pytest.mark.parametrize(
+    ("given", "background", "common"),
+    [
+        (np.float64, np.int64, np.float64),
+        (np.int8, np.int64, np.int64),
+        (np.float64, bool, np.float64),
+        (np.float64, np.float32, np.float64),
+    ],
+)
+def test_arrays_of_different_numbers_take_the_common_type(given, background, common):
+    X, row = np.array([[1.5, 1.5]]).astype(given), np.array([[1, 1]]).astype(background)
+    hybrid = row_pool(X, row, np.arange(2)).hybrid(BOTH, np.zeros(1, int), np.zeros((1, 1), int))
+    assert hybrid.dtype == common
+    assert hybrid.tolist() == [[X[0, 0], row[0, 1]]]
+
+
+@pytest.mark.parametrize(
+    ("given", "background"),
+    [
+        ("float64", "int64"),
+        ("float64", "bool"),
+        ("bool", "float64"),
+        ("Int64", "float64"),
+        ("float64", "Int64"),
+        ("float64", "boolean"),
+        ("boolean", "bool"),
+        ("boolean", "Float64"),
+        ("uint8", "int64"),
+        ("int64", "float32"),
+    ],
+)
+def test_columns_of_different_numbers_take_a_common_type(given, background):
+    X = pd.DataFrame({"a": [1.0, 1.0], "c": list("uv")}).astype({"a": given})
+    row = pd.DataFrame({"a": [0], "c": ["w"]}).astype({"a": background})
+    pool = row_pool(X, row, np.arange(2))
+    hybrid = pool.hybrid(np.eye(2, dtype=bool), np.array([0, 1]), np.zeros((2, 1), int))
+    assert pd.api.types.is_numeric_dtype(hybrid["a"])
+    assert hybrid["a"].astype(float).tolist() == [1.0, 0.0]
+    assert hybrid["c"].tolist() == ["w", "v"]
+
+
+def test_fractions_survive_a_background_of_whole_numbers():
+    X, row = pd.DataFrame({"a": [0.25], "c": ["u"]}), pd.DataFrame({"a": [3], "c": ["w"]})
+    hybrid = row_pool(X, row, np.arange(2)).hybrid(BOTH, np.zeros(1, int), np.zeros((1, 1), int))
+    assert hybrid["a"].tolist() == [0.25]
+
+
+@pytest.mark.parametrize("given", ["Float64", "Int8", "Boolean"])
+def test_polars_columns_of_different_numbers(given):
+    pl = pytest.importorskip("polars")
+    X = pl.DataFrame({"a": [1, 1], "c": ["u", "v"]}).with_columns(
+        a=pl.col("a").cast(getattr(pl, given))
+    )
+    row = pl.DataFrame({"a": [0], "c": ["w"]})
+    hybrid = row_pool(X, row, np.arange(2)).hybrid(
+        np.eye(2, dtype=bool), np.array([0, 1]), np.zeros((2, 1), int)
+    )
+    assert hybrid["a"].dtype == (pl.Float64 if given == "Float64" else pl.Int64)
+    assert hybrid["a"].to_list() == [1, 0]

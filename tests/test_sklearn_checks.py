@@ -1,0 +1,34 @@
+"""scikit-learn's own checks, all of them, on the explainer around a model that any data fit."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skshapley import ShapleyExplainer
+
+
+class RowSum(RegressorMixin, BaseEstimator):
+    """A model without a state: the sum of whatever numbers a row has."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def predict(self, X):
+        return np.nansum(np.asarray(X, dtype=np.float64), axis=1)
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
+@parametrize_with_checks(
+    [
+        ShapleyExplainer(RowSum(), max_evals=64, random_state=0),
+        ShapleyExplainer(FrozenEstimator(RowSum()), sampler="kernel"),
+        ShapleyExplainer(RowSum(), reward="baseline", random_state=0),
+    ]
+)
+@pytest.mark.filterwarnings("default")  # the checks' own warnings are not ours
+def test_scikit_learn_compatible(estimator, check):
+    check(estimator)
