@@ -109,7 +109,8 @@ class GraphSampler(Sampler):
         raise ValueError(self._refusal(graph, order, n_evals))
 
     def _remembered(self, graph, order, limit):
-        key = type(self), order, graph
+        options = {name: value for name, value in self.get_params().items() if name != "graph"}
+        key = type(self), graph, *options.values()
         plan = _plans.get(key) or self._plan(graph, order, limit)
         _plans[key] = plan
         _plans.move_to_end(key)

@@ -208,6 +208,17 @@ def test_regression_is_weighted_least_squares_with_the_sum_exact(network, order,
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-11)
 
 
+def test_plans_are_remembered_by_all_their_options():
+    game = random_game(6, seed=11)
+    values = [explain(game, ConnectedRegression("ring", 3, b), 6) for b in (True, False, True)]
+    np.testing.assert_array_equal(values[0], values[2])
+    assert np.abs(values[0] - values[1]).max() > 1e-3
+    orders = [explain(game, LocalShapley("ring", order), 6) for order in (1, 2, 1)]
+    np.testing.assert_array_equal(orders[0], orders[2])
+    assert np.abs(orders[0] - orders[1]).max() > 1e-3
+    assert np.abs(explain(game, LocalShapley("chain", 1), 6) - orders[0]).max() > 1e-3
+
+
 @pytest.mark.parametrize("balanced", [True, False])
 def test_regression_over_all_coalitions_is_shapley(balanced):
     game = random_game(6, seed=8)
