@@ -63,6 +63,10 @@ class PermutationSampler(Sampler):
     def _usual_unit(self, n_draws: int, n_references: int) -> int:
         return self.unit_draws(self.n_players_, n_references)
 
+    def _set_unit(self, n: int) -> int:
+        """Return the unit of a set of `n` permutations of which the last unit may be cut short."""
+        return self._unit(n, 1)
+
     def _unit_of_parts(self, n_draws: int, n_parts: int) -> int:
         """Return the size of a unit when the draws are cut into (at least) `n_parts` of them."""
         least = self._least_unit(self.n_players_)
@@ -143,7 +147,7 @@ class PermutationSampler(Sampler):
         """
         self._check()
         self.start(n_players, [rng])
-        unit = self._unit(n + -n % self._least_unit(n_players), 1)
+        unit = self._set_unit(n + -n % self._least_unit(n_players))
         permutations = self._draw(self.rngs_[0], -(-n // unit), unit)[:n]
         if self.weights == "equal":
             return permutations, np.full(n, 1 / n)
@@ -323,6 +327,11 @@ class Orthogonal(PermutationSampler):
         pairs_per_row = pairs // n_references
         blocks_per_row = max(2, -(-pairs_per_row // dimension))
         return 2 * max(1, pairs_per_row // blocks_per_row)
+
+    def _set_unit(self, n):
+        # full blocks, as published: nobody needs standard errors of a set
+        block = 2 * max(1, self.n_players_ - 1)
+        return min(n, block) if self.weights == "equal" else n
 
     def _draw(self, rng, n_units, unit):
         p, pairs = self.n_players_, unit // 2

@@ -1,0 +1,209 @@
+"""Every sampler of permutations: uniform by itself, unbiased as a whole, honest about its errors.
+
+False alarms: a chi-square test fails a right sampler with probability 1e-6, a z-test at |z| > 5 with
+6e-7 a player. The seeds are fixed, so that a test that passes will pass again.
+"""
+
+from itertools import permutations as all_orders
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from skshapley import shapley_values
+from skshapley.samplers import (
+    SAMPLERS,
+    Antithetic,
+    Herding,
+    MallowsKernel,
+    MonteCarlo,
+    Orthogonal,
+    PermutationSampler,
+    SequentialBayesianQuadrature,
+    Sobol,
+    draw_permutations,
+)
+from skshapley.samplers._sobol import hyperplane_basis
+from skshapley.testing import RandomGame, brute_force
+
+BY_NAME = [name for name, cls in SAMPLERS.items() if issubclass(cls, PermutationSampler)]
+CODES = [
+    Herding(paired=False),
+    Herding("kendall", paired=False),
+    Herding("spearman", paired=False, candidates=5),
+    SequentialBayesianQuadrature(paired=False),
+    Sobol(paired=False),
+    Sobol("sphere"),
+    Sobol("sphere", paired=False),
+]
+WEIGHED = [MonteCarlo(weights="bayesian"), Orthogonal(weights="bayesian")]
+ALL = [*BY_NAME, *CODES, *WEIGHED]
+
+
+def test_the_paper_s_samplers_are_there():
+    assert {"monte-carlo", "antithetic", "orthogonal", "sobol", "herding", "sbq"} <= set(BY_NAME)
+
+
+@pytest.mark.parametrize("sampler", ALL, ids=str)
+@pytest.mark.parametrize("p", [1, 2, 3, 8])
+@pytest.mark.parametrize("n", [1, 2, 5, 24])
+def test_sets_are_permutations_with_weights_of_sum_one(sampler, p, n):
+    orders, weights = draw_permutations(sampler, n, p, random_state=0)
+    assert orders.shape == (n, p)
+    assert weights.shape == (n,)
+    np.testing.assert_array_equal(np.sort(orders, axis=1), np.tile(np.arange(p), (n, 1)))
+    assert weights.sum() == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("sampler", ALL, ids=str)
+def test_sets_depend_on_the_seed_alone(sampler):
+    first, again, other = (draw_permutations(sampler, 12, 6, seed)[0] for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+@pytest.mark.parametrize("sampler", ALL, ids=str)
+@pytest.mark.parametrize("p", [4, pytest.param(6, marks=pytest.mark.slow)])
+def test_each_permutation_is_uniform(sampler, p):
+    """The first, fourth and last of a set of eight, over sets 20 (p = 4) or 5 times p! in number."""
+    orders = {order: i for i, order in enumerate(all_orders(range(p)))}
+    runs = (20 if p == 4 else 5) * len(orders)
+    sets = np.stack([draw_permutations(sampler, 8, p, seed)[0] for seed in range(runs)])
+    for k in (0, 3, 7):
+        found = np.bincount([orders[tuple(row)] for row in sets[:, k]], minlength=len(orders))
+        expected = runs / len(orders)
+        statistic = ((found - expected) ** 2 / expected).sum()
+        assert statistic < chi2.isf(1e-6, len(orders) - 1)
+
+
+@pytest.mark.parametrize("sampler", ALL, ids=str)
+def test_attributions_are_unbiased_and_add_up(sampler):
+    game = RandomGame(5, seed=3)
+    truth = brute_force(game, 5)
+    results = [
+        shapley_values(game, n_players=5, sampler=sampler, max_evals=30, random_state=seed)
+        for seed in range(200)
+    ]
+    values = np.array([result.values for result in results])
+    np.testing.assert_allclose(values.sum(axis=1), truth.sum(), atol=1e-9)
+    z = (values.mean(axis=0) - truth) / (values.std(axis=0, ddof=1) / np.sqrt(200) + 1e-12)
+    assert np.abs(z).max() < 5
+
+
+@pytest.mark.parametrize("sampler", ["sobol", "herding", "sbq"])
+def test_pairs_make_games_of_two_exact(sampler):
+    """v(S) = sum a_i + sum b_ij: each order and its reverse average to the Shapley value."""
+    rng = np.random.default_rng(0)
+    single, double = rng.standard_normal(7), np.triu(rng.standard_normal((7, 7)), 1)
+    result = shapley_values(
+        lambda S: S @ single + np.einsum("mi,ij,mj->m", S, double, S),
+        n_players=7,
+        sampler=sampler,
+        max_evals=40,
+        random_state=0,
+    )
+    expected = single + (double.sum(axis=0) + double.sum(axis=1)) / 2
+    np.testing.assert_allclose(result.values, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("cls", [Sobol, Herding, SequentialBayesianQuadrature])
+def test_replicates_give_standard_errors(cls):
+    """One replicate has none; four cover the truth 95 times in 100 (over 200 runs)."""
+    game = RandomGame(6, seed=1)
+    truth = brute_force(game, 6)
+
+    def run(replicates, seed):
+        return shapley_values(
+            game, n_players=6, sampler=cls(replicates=replicates), max_evals=50, random_state=seed
+        )
+
+    one = run(1, 0)
+    assert one.standard_errors is None or np.isnan(one.standard_errors).all()
+    results = [run(4, seed) for seed in range(200)]
+    errors = np.array([result.standard_errors for result in results])
+    values = np.array([result.values for result in results])
+    covered = np.abs(values - truth) <= 1.96 * errors
+    assert 0.90 < covered.mean() < 0.99
+
+
+@pytest.mark.parametrize("p", [2, 3])
+@pytest.mark.parametrize("sampler", ["sbq", MonteCarlo(weights="bayesian")], ids=str)
+def test_weights_are_exact_once_all_permutations_are_there(p, sampler):
+    """Repeated permutations share the weight of one: whatever was drawn, the mean is uniform."""
+    orders, weights = draw_permutations(sampler, 60, p, random_state=0)
+    distinct, place = np.unique(orders, axis=0, return_inverse=True)
+    shares = np.bincount(place.ravel(), weights=weights)
+    np.testing.assert_allclose(shares, 1 / len(distinct), atol=1e-12)
+
+
+@pytest.mark.parametrize("p", [2, 3, 5, 20])
+def test_hyperplane_basis_is_orthonormal_and_of_sum_zero(p):
+    basis = hyperplane_basis(p)
+    np.testing.assert_allclose(basis @ basis.T, np.eye(p - 1), atol=1e-14)
+    np.testing.assert_allclose(basis.sum(axis=1), 0, atol=1e-14)
+
+
+def test_sphere_points_lie_on_the_sphere_and_are_uniform():
+    """The printed loop bound gives norms up to 1.41; every coordinate has variance 1/(p - 1)."""
+    from skshapley.samplers._sobol import _sphere
+
+    for p in (2, 3, 4, 9):
+        points = _sphere(np.random.default_rng(0), 4096, p)
+        np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-12)
+        np.testing.assert_allclose((points**2).mean(axis=0), 1 / (p - 1), atol=0.02)
+        np.testing.assert_allclose(points.mean(axis=0), 0, atol=0.02)
+
+
+WRONG = {
+    "kernel": (Herding("spearmen"), "no kernel named 'spearmen': choose one of 'kendall'"),
+    "kendall pairs": (Herding("kendall"), "cannot tell pairs"),
+    "sbq": (SequentialBayesianQuadrature("spearman", paired=False), "no Bayesian weights"),
+    "candidates": (Herding(candidates=0), "candidates as a positive int; got 0"),
+    "replicates": (Sobol(replicates=0), "replicates as a positive int; got 0"),
+    "mapping": (Sobol("cube"), "no mapping 'cube': choose one of gaussian, sphere"),
+    "weights": (Antithetic(weights="optimal"), "weights='optimal': choose one of"),
+    "references": (Herding(references="some"), "references='some': choose one of"),
+}
+
+
+@pytest.mark.parametrize(("sampler", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_parameters_are_refused_before_any_evaluation(sampler, message):
+    def never(coalitions):
+        raise AssertionError("the game was evaluated")
+
+    with pytest.raises(ValueError, match=message):
+        shapley_values(never, n_players=5, sampler=sampler, max_evals=100)
+    with pytest.raises(ValueError, match=message):
+        draw_permutations(sampler, 10, 5)
+
+
+@pytest.mark.parametrize(("n", "p"), [(0, 3), (2.5, 3), (3, 0), (True, 3)])
+def test_draw_permutations_refuses_numbers_that_are_none(n, p):
+    with pytest.raises(ValueError, match="as a positive int; got"):
+        draw_permutations("sobol", n, p)
+
+
+def test_draw_permutations_refuses_other_samplers():
+    with pytest.raises(ValueError, match="no sampler named 'leverage'"):
+        draw_permutations("leverage", 5, 3)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "least"), [("herding", 10), (Sobol(paired=False), 6), (Herding(replicates=3), 26)]
+)
+def test_too_small_a_budget_names_the_least(sampler, least):
+    def game(coalitions):
+        return coalitions.sum(axis=1)
+
+    with pytest.raises(ValueError, match=f"needs at least {least} evaluations"):
+        shapley_values(game, n_players=5, sampler=sampler, max_evals=least - 1)
+    result = shapley_values(game, n_players=5, sampler=sampler, max_evals=least, random_state=0)
+    np.testing.assert_allclose(result.values, 1)
+    assert result.n_evaluations <= least
+
+
+def test_kernels_are_parameters_like_any_other():
+    sets = [Herding(MallowsKernel(lam), paired=False) for lam in (0.1, 4.0, 4.0)]
+    first, second, again = (draw_permutations(sampler, 60, 5, 0)[0] for sampler in sets)
+    assert (first != second).any()
+    np.testing.assert_array_equal(second, again)
