@@ -41,12 +41,9 @@ class BaselineReward(InterventionalReward):
 
     def _given(self, background):
         row = self.baseline
-        if isinstance(row, (pd.Series, Mapping)):
-            row = pd.DataFrame([dict(row)])
-        elif not is_frame(row):
+        if not is_frame(row):
             framed = isinstance(background, pd.DataFrame)
-            row = np.atleast_2d(np.asarray(row, dtype=object if framed else None))
-            row = _as_frame(row, background) if framed else row
+            row = _as_frame(row, background) if framed else np.atleast_2d(np.asarray(row))
         if len(row) != 1 or row.shape[1] != background.shape[1]:
             raise ValueError(
                 f"BaselineReward needs a baseline of one row with {background.shape[1]} columns;"
@@ -56,14 +53,17 @@ class BaselineReward(InterventionalReward):
 
 
 def _as_frame(row, background):
-    """Return values in the order of the background's columns as a frame, categories included."""
-    if row.shape[1] != background.shape[1]:
-        return row
-    frame = pd.DataFrame(row, columns=background.columns).infer_objects()
-    for name, dtype in background.dtypes.items():
-        if isinstance(dtype, pd.CategoricalDtype):
+    """Return a mapping, or values in the order of the background's columns, as a frame."""
+    if isinstance(row, (pd.Series, Mapping)):
+        frame = pd.DataFrame([dict(row)])
+    else:
+        frame = pd.DataFrame(np.atleast_2d(np.asarray(row, dtype=object)))
+        if frame.shape[1] == background.shape[1]:
+            frame.columns = background.columns
+    for name in frame.columns.intersection(background.columns):
+        if isinstance(background[name].dtype, pd.CategoricalDtype):
             frame[name] = frame[name].astype("category")
-    return frame
+    return frame.infer_objects()
 
 
 def _typical_row(background, weights):
