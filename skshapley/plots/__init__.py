@@ -1,19 +1,33 @@
 """Displays: an Explanation as a picture, and the numbers of the picture as a frame."""
 
+from skshapley.plots._accessor import PlotAccessor
 from skshapley.plots._bar import BarDisplay
 from skshapley.plots._beeswarm import BeeswarmDisplay
+from skshapley.plots._comparison import ComparisonDisplay
+from skshapley.plots._convergence import ConvergenceDisplay
+from skshapley.plots._decision import DecisionDisplay
+from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._display import Display
+from skshapley.plots._force import ForceDisplay
 from skshapley.plots._heat_map import HeatMapDisplay
 from skshapley.plots._masking_curve import MaskingCurveDisplay
+from skshapley.plots._matrix import MatrixDisplay
 from skshapley.plots._sentence import SentenceDisplay
 from skshapley.plots._waterfall import WaterfallDisplay
 
 __all__ = [
     "BarDisplay",
     "BeeswarmDisplay",
+    "ComparisonDisplay",
+    "ConvergenceDisplay",
+    "DecisionDisplay",
+    "DependenceDisplay",
     "Display",
+    "ForceDisplay",
     "HeatMapDisplay",
     "MaskingCurveDisplay",
+    "MatrixDisplay",
+    "PlotAccessor",
     "SentenceDisplay",
     "WaterfallDisplay",
 ]

@@ -56,7 +56,7 @@ def fold(explanation, max_features, owner):
     folded : Explanation
         The sum of the others has no standard error: their covariances are not on record.
     """
-    _check_count(max_features, "max_features", owner)
+    check_count(max_features, "max_features", owner)
     order = np.argsort(-np.abs(explanation.values).mean(axis=0), kind="stable")
     n_others = 0 if max_features is None else len(order) - max_features
     if n_others <= 1:
@@ -74,7 +74,8 @@ def fold(explanation, max_features, owner):
     )
 
 
-def _check_count(count, parameter, owner):
+def check_count(count, parameter, owner):
+    """Refuse what is neither a positive int nor None."""
     whole = isinstance(count, Integral) and not isinstance(count, bool)
     if count is not None and not (whole and count >= 1):
         raise ValueError(

@@ -6,8 +6,32 @@ from typing import Any
 import pandas as pd
 
 
-class Display(ABC):
-    """Base class of the displays: made from an Explanation, drawn by `plot`, read back by `frame`.
+class Drawn(ABC):
+    """Something that is drawn by `plot` and read back by `frame`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        What was drawn on.
+    figure_ : matplotlib Figure
+    """
+
+    @abstractmethod
+    def plot(self, ax=None):
+        """Draw."""
+
+    @abstractmethod
+    def frame(self) -> pd.DataFrame:
+        """Return what is drawn, as numbers."""
+
+    def _drawn_on(self, ax):
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        return self
+
+
+class Display(Drawn):
+    """Base class of the displays of one Explanation.
 
     Attributes
     ----------
@@ -38,16 +62,3 @@ class Display(ABC):
         display : the drawn display
         """
         return cls.from_explanation(explainer.explain(X), **kwargs)
-
-    @abstractmethod
-    def plot(self, ax=None):
-        """Draw."""
-
-    @abstractmethod
-    def frame(self) -> pd.DataFrame:
-        """Return what is drawn, as numbers."""
-
-    def _drawn_on(self, ax):
-        self.ax_ = ax
-        self.figure_ = ax.figure
-        return self

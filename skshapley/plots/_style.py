@@ -14,6 +14,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 ROW_HEIGHT, LEAST_ROW_HEIGHT = 0.32, 0.15  # inches
 WIDTH = 7.0
+PANEL = (3.6, 2.7)
 # Room for a number beside a bar, in points
 NUMBER_ROOM = 48
 
@@ -62,6 +63,24 @@ def row_axes(ax, n_rows, owner):
     shrink = np.clip((n_rows - 25) / 75, 0, 1)
     height = ROW_HEIGHT + shrink * (LEAST_ROW_HEIGHT - ROW_HEIGHT)
     return one_axes(ax, owner, height=1.1 + n_rows * height)
+
+
+def panels(axes, n, owner):
+    """Return the n axes given, or new ones in rows of at most three."""
+    if axes is None:
+        plt = pyplot(owner)
+        n_columns = min(n, 3) if n != 4 else 2
+        n_rows = -(-n // n_columns)
+        size = PANEL[0] * n_columns, PANEL[1] * n_rows
+        grid = plt.subplots(n_rows, n_columns, figsize=size, layout="constrained", squeeze=False)[1]
+        axes = grid.ravel()
+        for ax in axes[n:]:
+            ax.remove()
+        axes = axes[:n]
+    axes = list(np.ravel(axes))
+    if len(axes) != n:
+        raise ValueError(f"{owner} draws {n} panels and needs as many axes; got {len(axes)}.")
+    return axes
 
 
 def name_rows(ax, names):

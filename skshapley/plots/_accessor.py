@@ -1,0 +1,62 @@
+"""`explanation.plot.waterfall()` and its like."""
+
+from ._bar import BarDisplay
+from ._beeswarm import BeeswarmDisplay
+from ._decision import DecisionDisplay
+from ._dependence import DependenceDisplay
+from ._force import ForceDisplay
+from ._matrix import MatrixDisplay
+from ._waterfall import WaterfallDisplay
+
+
+class PlotAccessor:
+    """The displays of one Explanation, as methods.
+
+    Each takes the keyword arguments of the `from_explanation` of its display, and returns the drawn
+    display.
+
+    Parameters
+    ----------
+    explanation : Explanation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import PlotAccessor
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, -3.0]).fit(np.zeros((1, 2)))
+    >>> plot = PlotAccessor(explainer.explain(np.eye(2)))
+    >>> plot.bar().frame()["value"].tolist()
+    [1.5, 0.5]
+    """
+
+    def __init__(self, explanation):
+        self._explanation = explanation
+
+    def waterfall(self, **kwargs):
+        """Draw a `WaterfallDisplay`."""
+        return WaterfallDisplay.from_explanation(self._explanation, **kwargs)
+
+    def bar(self, **kwargs):
+        """Draw a `BarDisplay`."""
+        return BarDisplay.from_explanation(self._explanation, **kwargs)
+
+    def beeswarm(self, **kwargs):
+        """Draw a `BeeswarmDisplay`."""
+        return BeeswarmDisplay.from_explanation(self._explanation, **kwargs)
+
+    def dependence(self, **kwargs):
+        """Draw a `DependenceDisplay`."""
+        return DependenceDisplay.from_explanation(self._explanation, **kwargs)
+
+    def matrix(self, **kwargs):
+        """Draw a `MatrixDisplay`."""
+        return MatrixDisplay.from_explanation(self._explanation, **kwargs)
+
+    def force(self, **kwargs):
+        """Draw a `ForceDisplay`."""
+        return ForceDisplay.from_explanation(self._explanation, **kwargs)
+
+    def decision(self, **kwargs):
+        """Draw a `DecisionDisplay`."""
+        return DecisionDisplay.from_explanation(self._explanation, **kwargs)

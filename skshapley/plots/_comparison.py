@@ -1,0 +1,171 @@
+"""Several explanations side by side: two models, two methods, two backgrounds."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from ._common import HALF_WIDTH, check_count, errors_of, one_output, one_row, response_name
+from ._display import Drawn
+from ._style import COLOURS, interval_note, name_rows, row_axes, zero_line
+from ._text import shorten
+
+MARKERS = "oDs^vP"
+
+
+class ComparisonDisplay(Drawn):
+    """Attributions of one instance, or importances, under several explanations.
+
+    Each feature is a row with a point for every explanation, and the 95 % interval through it.
+
+    Use `from_explanations` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``explanation``, ``feature``, ``value``, ``standard_error``; the features from top
+        to bottom.
+    local : bool
+        Whether it is of one instance.
+    response : str
+        What the values are measured in.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import ComparisonDisplay
+    >>> X = np.array([[1.0, 1.0], [3.0, 0.0]])
+    >>> one = ShapleyExplainer(lambda X: X @ [1.0, 3.0]).fit(X[:1]).explain(X)
+    >>> two = ShapleyExplainer(lambda X: X @ [1.0, 3.0]).fit(X[1:]).explain(X)
+    >>> display = ComparisonDisplay.from_explanations({"first": one, "second": two}, row=0)
+    >>> display.frame()[["explanation", "feature", "value"]]
+      explanation feature  value
+    0       first      x1    0.0
+    1       first      x0    0.0
+    2      second      x1    3.0
+    3      second      x0   -2.0
+    """
+
+    def __init__(self, table, local=False, response="response"):
+        self.table = table
+        self.local = local
+        self.response = response
+
+    @classmethod
+    def from_explanations(cls, explanations, *, row=None, output=None, max_features=10, ax=None):
+        """Draw several explanations.
+
+        Parameters
+        ----------
+        explanations : dict of str to Explanation
+            Two to six, of the same players and, for one `row`, the same instances.
+        row : int, default=None
+            Position of the one instance to compare; None: mean absolute attributions.
+        output : label, default=None
+            One of `output_names`; needed where there are several.
+        max_features : int or None, default=10
+            Features shown, the most important on average first. None: all.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : ComparisonDisplay
+
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For other players, or an output, a row or a max_features that is none.
+        """
+        owner = cls.__name__
+        _check(explanations, owner)
+        chosen = {n: one_output(e, output, owner) for n, e in explanations.items()}
+        if row is not None:
+            chosen = {name: one_row(e, row, owner) for name, e in chosen.items()}
+        names = _order(list(chosen.values()), max_features, owner)
+        tables = []
+        for name, explanation in chosen.items():
+            if row is None:
+                frame = explanation.importance().rename(columns={"importance": "value"})
+            else:
+                columns = {
+                    "value": explanation.values[0],
+                    "standard_error": errors_of(explanation)[0],
+                }
+                frame = pd.DataFrame(columns, index=explanation.feature_names)
+            frame = frame.loc[names, ["value", "standard_error"]].reset_index(drop=True)
+            tables.append(frame.assign(explanation=str(name), feature=names))
+        order = ["explanation", "feature", "value", "standard_error"]
+        table = pd.concat(tables, ignore_index=True)[order]
+        response = response_name(next(iter(chosen.values())))
+        return cls(table, row is not None, response).plot(ax)
+
+    def frame(self):
+        """Return the points.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``explanation``, ``feature``, ``value``, ``standard_error``.
+        """
+        return self.table.copy()
+
+    def plot(self, ax=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : ComparisonDisplay
+        """
+        parts = list(self.table.groupby("explanation", sort=False))
+        names = parts[0][1]["feature"].tolist()
+        ax = row_axes(ax, 1.2 * len(names), type(self).__name__)
+        zero_line(ax)
+        step = 0.5 / len(parts)
+        for place, (name, part) in enumerate(parts):
+            half = HALF_WIDTH * part["standard_error"].fillna(0.0).to_numpy()
+            values = part["value"].to_numpy()
+            rows = np.arange(len(part)) + (place - (len(parts) - 1) / 2) * step
+            ax.errorbar(values, rows, xerr=half, fmt=MARKERS[place], color=COLOURS[place],
+                        markersize=5, elinewidth=1.1, capsize=2, label=shorten(name))  # fmt: skip
+        name_rows(ax, [shorten(name) for name in names])
+        what = "attribution" if self.local else "mean |attribution|"
+        ax.set_xlabel(f"{what} ({self.response}){interval_note(self.table)}")
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
+        return self._drawn_on(ax)
+
+
+def _check(explanations, owner):
+    if not isinstance(explanations, Mapping) or not 2 <= len(explanations) <= len(COLOURS):
+        raise ValueError(
+            f"{owner} takes a dict of 2 to {len(COLOURS)} explanations by name; got"
+            f" {list(explanations) if isinstance(explanations, Mapping) else explanations!r}."
+        )
+    (first, one), *others = explanations.items()
+    for name, other in others:
+        ours, theirs = set(one.feature_names), set(other.feature_names)
+        if ours != theirs:
+            raise ValueError(
+                f"{owner} compares the same players; only one of {first!r} and {name!r} has"
+                f" {sorted(ours ^ theirs)[:5]}."
+            )
+
+
+def _order(explanations, max_features, owner):
+    """Return the names to show: largest on average over the explanations first."""
+    check_count(max_features, "max_features", owner)
+    names = explanations[0].feature_names
+    sizes = [pd.Series(np.abs(e.values).mean(axis=0), index=e.feature_names) for e in explanations]
+    order = np.argsort(-sum(size.loc[names].to_numpy() for size in sizes), kind="stable")
+    return names[order][:max_features]

@@ -1,0 +1,180 @@
+"""How the estimates settle as the budget grows."""
+
+import copy
+from collections.abc import Mapping
+
+import pandas as pd
+
+from ._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
+from ._display import Drawn
+from ._style import COLOURS, ink, panels
+from ._text import shorten
+
+
+class ConvergenceDisplay(Drawn):
+    """Attributions of one instance against the evaluations spent, with their 95 % bands.
+
+    A panel for each feature, a line for each method.
+
+    Use `from_explanations` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``method``, ``feature``, ``n_evaluations``, ``value``, ``standard_error``.
+    response : str
+        What the attributions are measured in.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        One for each feature.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import ConvergenceDisplay
+    >>> X = np.random.default_rng(0).normal(size=(20, 8))
+    >>> explainer = ShapleyExplainer(lambda X: X.prod(axis=1), sampler="antithetic", random_state=0)
+    >>> display = ConvergenceDisplay.from_estimator(explainer.fit(X), X[:1], budgets=[100, 200])
+    >>> display.frame()["feature"].nunique()
+    4
+    """
+
+    def __init__(self, table, response="response"):
+        self.table = table
+        self.response = response
+
+    @classmethod
+    def from_estimator(cls, explainer, X, *, budgets, **kwargs):
+        """Explain rows again and again with growing budgets, and draw what one of them gets.
+
+        Parameters
+        ----------
+        explainer : fitted ShapleyExplainer, or dict of them by name
+            They stay as they are; each budget takes the place of `max_evals` in a copy.
+        X : array or frame of shape (r, d)
+            The rows to explain.
+        budgets : sequence of int
+            Evaluations per instance.
+        **kwargs
+            As in `from_explanations`.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+        """
+        explainers = explainer if isinstance(explainer, Mapping) else {"": explainer}
+        explanations = {
+            name: [copy.copy(one).set_params(max_evals=n).explain(X) for n in sorted(budgets)]
+            for name, one in explainers.items()
+        }
+        return cls.from_explanations(explanations, **kwargs)
+
+    @classmethod
+    def from_explanations(
+        cls, explanations, *, row=0, output=None, features=None, max_features=4, axes=None
+    ):
+        """Draw explanations of growing budgets.
+
+        Parameters
+        ----------
+        explanations : sequence of Explanation, or dict of such sequences by method
+            Of the same model and instances; at most six methods.
+        row : int, default=0
+            Position of the instance.
+        output : label, default=None
+            One of `output_names`; needed where there are several.
+        features : list of str, default=None
+            Names of the features to show; the `max_features` largest ones by default.
+        max_features : int, default=4
+        axes : sequence of matplotlib Axes, default=None
+            One for each feature; a new figure by default.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For a feature, an output, a row or a max_features that is none.
+        """
+        owner = cls.__name__
+        methods = explanations if isinstance(explanations, Mapping) else {"": list(explanations)}
+        if not 1 <= len(methods) <= len(COLOURS) or not all(len(e) for e in methods.values()):
+            raise ValueError(
+                f"{owner} needs one to {len(COLOURS)} methods with an explanation or more each; got"
+                f" { {name: len(list(e)) for name, e in methods.items()} }."
+            )
+        chosen = {
+            name: [one_row(one_output(e, output, owner), row, owner) for e in series]
+            for name, series in methods.items()
+        }
+        last = next(iter(chosen.values()))[-1]
+        if features is None:
+            features = fold(last, max_features, owner).feature_names[:max_features]
+        unknown = [name for name in features if name not in last.feature_names]
+        if unknown:
+            raise ValueError(
+                f"{owner} got features {unknown}: choose among {last.feature_names.tolist()}."
+            )
+        table = pd.concat([_lines(n, s, features) for n, s in chosen.items()], ignore_index=True)
+        return cls(table, response_name(last)).plot(axes)
+
+    def frame(self):
+        """Return the points of the lines.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``method``, ``feature``, ``n_evaluations``, ``value``, ``standard_error``.
+        """
+        return self.table.copy()
+
+    def plot(self, axes=None):
+        """Draw.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib Axes, default=None
+            One for each feature; a new figure by default.
+
+        Returns
+        -------
+        self : ConvergenceDisplay
+        """
+        features = pd.unique(self.table["feature"])
+        axes = panels(axes, len(features), type(self).__name__)
+        for ax, feature in zip(axes, features, strict=True):
+            part = self.table[self.table["feature"] == feature]
+            for place, (method, line) in enumerate(part.groupby("method", sort=False)):
+                half = HALF_WIDTH * line["standard_error"]
+                x, y, colour = line["n_evaluations"], line["value"], COLOURS[place]
+                ax.fill_between(x, y - half, y + half, color=colour, alpha=0.22, linewidth=0)
+                ax.plot(x, y, "o-", color=colour, markersize=3.5, linewidth=1.3, label=method)
+            ax.set_title(shorten(feature), fontsize="medium", parse_math=False)
+            ax.axhline(0, color=ink(ax), linewidth=0.6, alpha=0.5)
+            ax.spines[["top", "right"]].set_visible(False)
+            ax.set_xlabel("evaluations")
+        banded = self.table["standard_error"].notna().any()
+        axes[0].set_ylabel(f"attribution ({self.response})" + ("\nand 95 % band" if banded else ""))
+        if len(pd.unique(self.table["method"])) > 1:
+            axes[0].legend(frameon=False, fontsize="small")
+        self.axes_ = axes
+        return self._drawn_on(axes[0])
+
+
+def _lines(method, series, features):
+    frames = []
+    for explanation in series:
+        columns = {"value": explanation.values[0], "standard_error": errors_of(explanation)[0]}
+        frame = pd.DataFrame(columns, index=explanation.feature_names).loc[list(features)]
+        spent = explanation.n_evaluations[0]
+        frames.append(
+            frame.rename_axis("feature").reset_index().assign(method=method, n_evaluations=spent)
+        )
+    order = ["method", "feature", "n_evaluations", "value", "standard_error"]
+    return pd.concat(frames, ignore_index=True)[order]

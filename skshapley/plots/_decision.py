@@ -1,0 +1,144 @@
+"""The way of each instance from the base value to its prediction."""
+
+import numpy as np
+import pandas as pd
+
+from ._common import fold, levels, one_output, response_name
+from ._display import Display
+from ._style import ink, level_colours, name_rows, row_axes
+from ._text import shorten
+
+
+class DecisionDisplay(Display):
+    """Paths of many instances from the base value, at the bottom, to their predictions on top.
+
+    Each path moves by an instance's attributions, the least important feature first, and is
+    coloured by the prediction that it ends in. Paths that part late differ in what matters most.
+    There are no intervals: those of sums would need covariances, which are not on record.
+
+    Use `from_explanation` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``row``, ``feature``, ``value``, ``base_value``; for each instance the features from
+        top to bottom.
+    response : str
+        What the attributions are measured in.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import DecisionDisplay
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, -3.0]).fit(np.zeros((1, 2)))
+    >>> display = DecisionDisplay.from_estimator(explainer, np.ones((1, 2)))
+    >>> display.frame()[["feature", "value", "end"]]
+      feature  value  end
+    0      x1   -3.0 -2.0
+    1      x0    1.0  1.0
+    """
+
+    def __init__(self, table, response="response"):
+        self.table = table
+        self.response = response
+
+    @classmethod
+    def from_explanation(cls, explanation, *, output=None, max_features=20, ax=None):
+        """Draw the paths of all instances.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        output : label, default=None
+            One of `explanation.output_names`; needed where there are several.
+        max_features : int or None, default=20
+            Features that are steps of their own, the most important ones; the others are the first
+            step together. None: all.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : DecisionDisplay
+
+        Raises
+        ------
+        ValueError
+            For an output or a max_features that is none.
+        """
+        explanation = one_output(explanation, output, cls.__name__)
+        shown = fold(explanation, max_features, cls.__name__)
+        r, p = shown.values.shape
+        table = pd.DataFrame(
+            {
+                "row": np.repeat(shown.index.to_numpy(), p),
+                "feature": np.tile(shown.feature_names, r),
+                "value": shown.values.ravel(),
+                "base_value": np.repeat(shown.base_values, p),
+            }
+        )
+        return cls(table, response_name(explanation)).plot(ax)
+
+    def frame(self):
+        """Return the steps, for each instance from top to bottom.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``row``, ``feature``, ``value``, ``base_value`` and ``end``, where the path is
+            after the step.
+        """
+        return self.table.assign(end=self._paths()[:, :-1].ravel())
+
+    def _paths(self):
+        """Return where each path is after each step and, last, before the first; ``(r, p + 1)``."""
+        p = self.table["feature"].nunique()
+        values = self.table["value"].to_numpy().reshape(-1, p)
+        base = self.table["base_value"].to_numpy().reshape(-1, p)[:, :1]
+        upwards = np.cumsum(np.hstack([base, values[:, ::-1]]), axis=1)
+        return upwards[:, ::-1]
+
+    def plot(self, ax=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : DecisionDisplay
+        """
+        from matplotlib.collections import LineCollection
+
+        paths = self._paths()
+        names = pd.unique(self.table["feature"])
+        p = len(names)
+        ax = row_axes(ax, p + 1, type(self).__name__)
+        heights = np.arange(p + 1) - 0.5
+        lines = LineCollection(
+            [np.column_stack([path, heights]) for path in paths],
+            array=levels(pd.Series(paths[:, 0])),
+            cmap=level_colours(),
+            clim=(0, 1),
+            linewidths=1.2,
+            alpha=float(np.clip(30 / len(paths), 0.15, 0.9)),
+        )
+        ax.add_collection(lines)
+        ax.hlines(
+            heights, 0, 1, transform=ax.get_yaxis_transform(), color=ink(ax), alpha=0.12, lw=0.6
+        )
+        ax.axvline(self.table["base_value"].mean(), color=ink(ax), lw=0.8, alpha=0.6, zorder=1)
+        name_rows(ax, [shorten(name) for name in names])
+        ax.set_ylim(p - 0.4, -0.7)
+        room = 0.04 * (np.ptp(paths) or 1.0)
+        ax.set_xlim(paths.min() - room, paths.max() + room)
+        ax.set_xlabel(f"{self.response}, from base value (bottom) to prediction (top)")
+        return self._drawn_on(ax)

@@ -1,0 +1,235 @@
+"""The value of a feature against its attribution."""
+
+import numpy as np
+import pandas as pd
+
+from ._beeswarm import swarm
+from ._common import (
+    HALF_WIDTH,
+    check_count,
+    errors_of,
+    levels,
+    one_output,
+    ordered_numbers,
+    response_name,
+)
+from ._display import Display
+from ._partner import MAX_CATEGORIES, categories, strongest_partner
+from ._style import COLOURS, NEUTRAL, ink, level_colours, panels
+from ._text import shorten, value_text
+
+
+class DependenceDisplay(Display):
+    """The value of a feature against its attribution, a panel for each feature.
+
+    A point is an instance, the line through it the 95 % interval of its attribution. Its colour is
+    the value of a partner: the feature that goes best with what the feature's own value leaves
+    unexplained. Categories stand side by side; missing values have a place of their own.
+
+    Use `from_explanation` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``feature``, ``row``, ``data``, ``x`` (place on the axis), ``value``,
+        ``standard_error``, ``partner`` (name, or None), ``partner_data`` and ``level`` (the
+        partner's value in [0, 1], or the number of its category; NaN where it is missing).
+    ticks : dict
+        For each feature the places and texts of its categories; empty for numbers.
+    legends : dict
+        For each feature the texts of its partner's categories; empty for numbers.
+    response : str
+        What the attributions are measured in.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        One for each feature.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import DependenceDisplay
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, -3.0]).fit(np.zeros((1, 2)))
+    >>> display = DependenceDisplay.from_estimator(explainer, np.eye(2), features="x1")
+    >>> display.frame()[["feature", "data", "value"]]
+      feature data  value
+    0      x1  0.0   -0.0
+    1      x1  1.0   -3.0
+    """
+
+    def __init__(self, table, ticks, legends, response="response"):
+        self.table = table
+        self.ticks = ticks
+        self.legends = legends
+        self.response = response
+
+    @classmethod
+    def from_explanation(
+        cls, explanation, *, features=None, partner="auto", output=None, max_features=4, ax=None
+    ):
+        """Draw features against their attributions.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        features : str or list of str, default=None
+            Names; the `max_features` most important ones by default.
+        partner : str or None, default="auto"
+            Name of the feature that colours the points; "auto" looks for one, None does without.
+        output : label, default=None
+            One of `explanation.output_names`; needed where there are several.
+        max_features : int, default=4
+        ax : matplotlib Axes, or a sequence of them for several features, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : DependenceDisplay
+
+        Raises
+        ------
+        ValueError
+            For a feature, a partner or an output that is none.
+        """
+        owner = cls.__name__
+        explanation = one_output(explanation, output, owner)
+        check_count(max_features, "max_features", owner)
+        if features is None:
+            features = explanation.importance().index[:max_features].tolist()
+        features = [features] if isinstance(features, str) else list(features)
+        names = explanation.feature_names.tolist()
+        wanted = [*features, *([] if partner in ("auto", None) else [partner])]
+        unknown = [name for name in wanted if name not in names]
+        if unknown:
+            raise ValueError(f"{owner} got unknown features {unknown}: choose among {names}.")
+        tables, ticks, legends = [], {}, {}
+        for feature in features:
+            column = names.index(feature)
+            other = strongest_partner(explanation, column) if partner == "auto" else partner
+            table, ticks[feature], legends[feature] = _points(explanation, column, other)
+            tables.append(table)
+        table = pd.concat(tables, ignore_index=True)
+        return cls(table, ticks, legends, response_name(explanation)).plot(ax)
+
+    def frame(self):
+        """Return the points.
+
+        Returns
+        -------
+        frame : DataFrame
+            As the parameter `table`.
+        """
+        return self.table.copy()
+
+    def plot(self, ax=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, or a sequence of them for several features, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : DependenceDisplay
+        """
+        parts = list(self.table.groupby("feature", sort=False))
+        self.axes_ = panels(ax, len(parts), type(self).__name__)
+        for panel, (feature, part) in zip(self.axes_, parts, strict=True):
+            self._panel(panel, feature, part)
+        self.axes_[0].set_ylabel(f"attribution ({self.response})")
+        return self._drawn_on(self.axes_[0])
+
+    def _panel(self, ax, feature, part):
+        x, value = part["x"].to_numpy(), part["value"].to_numpy()
+        half = HALF_WIDTH * part["standard_error"].to_numpy()
+        ax.axhline(0, color=ink(ax), linewidth=0.6, alpha=0.5)
+        ax.vlines(x, value - half, value + half, color=NEUTRAL, linewidth=0.7, alpha=0.45)
+        size = float(np.clip(2400 / len(part), 4, 16))
+        partner, level = part["partner"].iloc[0], part["level"].to_numpy()
+        groups = self.legends[feature]
+        if groups:
+            ax.scatter(x, value, s=size, c=NEUTRAL, linewidth=0, zorder=3)
+            for place, name in enumerate(groups):
+                here = level == place
+                ax.scatter(x[here], value[here], s=size, c=COLOURS[place], linewidth=0, zorder=4,
+                           label=name)  # fmt: skip
+            ax.legend(
+                title=shorten(partner), frameon=False, fontsize="x-small", title_fontsize="x-small"
+            )
+        elif partner is None:
+            ax.scatter(x, value, s=size, c=COLOURS[0], linewidth=0, zorder=3)
+        else:
+            points = ax.scatter(x, value, s=size, c=level, cmap=level_colours(), vmin=0, vmax=1,
+                                linewidth=0, zorder=3, plotnonfinite=True)  # fmt: skip
+            bar = ax.figure.colorbar(points, ax=ax, aspect=30, pad=0.02, ticks=[0, 1])
+            bar.ax.set_yticklabels(["low", "high"], fontsize="small")
+            bar.set_label(shorten(partner), labelpad=-10, fontsize="small", parse_math=False)
+            bar.outline.set_visible(False)
+            bar.ax.tick_params(length=0)
+        ax.set_xlabel(shorten(feature), parse_math=False)
+        ax.spines[["top", "right"]].set_visible(False)
+        if self.ticks[feature]:
+            places, texts = zip(*self.ticks[feature].items(), strict=True)
+            ax.set_xticks(places, texts, parse_math=False)
+            if sum(map(len, texts)) > 24:
+                ax.tick_params(axis="x", labelrotation=30)
+
+
+def _points(explanation, column, partner):
+    """Return the points of one feature, the ticks of its axis, and the legend of its partner."""
+    data = explanation.data.iloc[:, column]
+    value = explanation.values[:, column]
+    x, ticks = _places(data, value)
+    level, legend, other = np.full(len(data), np.nan), [], None
+    if partner is not None:
+        other = explanation.data[partner]
+        groups = categories(other)
+        level = levels(other)
+        if groups is not None and len(groups) <= MAX_CATEGORIES:
+            codes = pd.Categorical(other, groups).codes.astype(float)
+            level, legend = np.where(codes < 0, np.nan, codes), list(map(value_text, groups))
+    table = pd.DataFrame(
+        {
+            "feature": explanation.feature_names[column],
+            "row": explanation.index.to_numpy(),
+            "data": data.to_numpy(dtype=object),
+            "x": x,
+            "value": value,
+            "standard_error": errors_of(explanation)[:, column],
+            "partner": partner,
+            "partner_data": None if other is None else other.to_numpy(dtype=object),
+            "level": level,
+        }
+    )
+    return table, ticks, legend
+
+
+def _places(data, value):
+    """Return where instances stand along the axis, ``(r,)``, and the ticks that name places."""
+    groups = categories(data)
+    numbers = ordered_numbers(data)
+    missing = data.isna().to_numpy()
+    if groups is None and not isinstance(data.dtype, pd.CategoricalDtype):
+        known = numbers[~missing]
+        low, high = (known.min(), known.max()) if len(known) else (0.0, 0.0)
+        aside = low - 0.1 * ((high - low) or 1.0)
+        return np.where(missing, aside, numbers), _ticks(data, low, high, aside)
+    groups = list(data.cat.categories) if groups is None else groups
+    codes = pd.Categorical(data, groups).codes.astype(int)
+    codes = np.where(codes < 0, len(groups), codes)
+    names = [*map(value_text, groups), *(["missing"] if missing.any() else [])]
+    return codes + swarm(value, codes), dict(enumerate(names))
+
+
+def _ticks(data, low, high, aside):
+    """Return the ticks of dates and of numbers with gaps; none where matplotlib's own will do."""
+    places = np.linspace(low, high, 4)[1:]
+    ticks = {aside: "missing"} if data.isna().any() else {}
+    if pd.api.types.is_datetime64_any_dtype(data):
+        unit = data.dt.unit
+        return ticks | {float(x): str(pd.Timestamp(int(x), unit=unit).date()) for x in places}
+    return ticks | {float(x): f"{x:.3g}" for x in places} if ticks and high > low else ticks

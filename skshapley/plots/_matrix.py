@@ -1,0 +1,152 @@
+"""All attributions as a matrix of colours, like instances next to each other."""
+
+import numpy as np
+import pandas as pd
+
+from ._common import HALF_WIDTH, errors_of, fold, one_output, response_name
+from ._display import Display
+from ._style import ink, name_rows, row_axes, signed_colours
+from ._text import shorten
+
+# From so many instances on, they are ordered by their first principal component
+MANY = 1000
+FADED = 0.35
+
+
+class MatrixDisplay(Display):
+    """Features by instances, coloured by attribution; like instances stand next to each other.
+
+    Cells whose 95 % interval holds 0 are faded. The line above shows the predictions.
+
+    Use `from_explanation` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    values : DataFrame of shape (p, r)
+        Attributions, features from top to bottom and instances from left to right.
+    standard_errors : DataFrame of shape (p, r)
+        NaN where there are none.
+    predictions : Series of shape (r,)
+    response : str
+        What the attributions are measured in.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import MatrixDisplay
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, 3.0]).fit(np.zeros((1, 2)))
+    >>> display = MatrixDisplay.from_estimator(explainer, np.array([[0.0, 1], [5, 0], [1, 1]]))
+    >>> display.frame()
+          1    2    0
+    x0  5.0  1.0  0.0
+    x1  0.0  3.0  3.0
+    """
+
+    def __init__(self, values, standard_errors, predictions, response="response"):
+        self.values = values
+        self.standard_errors = standard_errors
+        self.predictions = predictions
+        self.response = response
+
+    @classmethod
+    def from_explanation(cls, explanation, *, output=None, max_features=10, ax=None):
+        """Draw all attributions.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        output : label, default=None
+            One of `explanation.output_names`; needed where there are several.
+        max_features : int or None, default=10
+            Features shown one by one, the most important first; the others are summed for each
+            instance. None: all.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : MatrixDisplay
+
+        Raises
+        ------
+        ValueError
+            For an output or a max_features that is none.
+        """
+        explanation = one_output(explanation, output, cls.__name__)
+        shown = fold(explanation, max_features, cls.__name__)
+        order = _order(explanation.values)
+        columns = shown.index[order]
+        values = pd.DataFrame(shown.values[order].T, shown.feature_names, columns)
+        errors = pd.DataFrame(errors_of(shown)[order].T, shown.feature_names, columns)
+        predictions = pd.Series(shown.predictions[order], columns)
+        return cls(values, errors, predictions, response_name(explanation)).plot(ax)
+
+    def frame(self):
+        """Return the attributions.
+
+        Returns
+        -------
+        frame : DataFrame of shape (p, r)
+            Features from top to bottom, instances from left to right.
+        """
+        return self.values.copy()
+
+    def plot(self, ax=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : MatrixDisplay
+        """
+        values = self.values.to_numpy()
+        p, r = values.shape
+        ax = row_axes(ax, p + 2, type(self).__name__)
+        # A few extreme cells, or the sum of many features, should not wash out all others.
+        limit = np.quantile(np.abs(values), 0.99) or np.abs(values).max() or 1.0
+        unsure = np.abs(values) <= HALF_WIDTH * self.standard_errors.to_numpy()
+        image = ax.imshow(values, cmap=signed_colours(), vmin=-limit, vmax=limit, aspect="auto",
+                          interpolation="nearest", alpha=np.where(unsure, FADED, 1.0))  # fmt: skip
+        name_rows(ax, [shorten(name) for name in self.values.index])
+        ax.set_ylim(p - 0.5, -0.5)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        faded = "; faded: 95 % interval holds 0" if unsure.any() else ""
+        ax.set_xlabel(f"instances, like ones together{faded}")
+        bar = ax.figure.colorbar(
+            image, ax=ax, aspect=30, pad=0.02, label=f"attribution ({self.response})"
+        )
+        bar.outline.set_visible(False)
+
+        top = ax.inset_axes([0, 1.02, 1, min(0.3, 1.6 / p)], sharex=ax)
+        top.plot(np.arange(r), self.predictions.to_numpy(), color=ink(ax), linewidth=0.9)
+        top.tick_params(bottom=False, labelbottom=False, labelsize="small")
+        top.set_yticks([self.predictions.min(), self.predictions.max()])
+        top.yaxis.set_major_formatter("{x:.3g}")
+        top.set_ylabel("prediction", rotation=0, ha="right", va="center", fontsize="small")
+        for name in ("top", "right", "bottom"):
+            top.spines[name].set_visible(False)
+        ax.set_xlim(-0.5, r - 0.5)
+        return self._drawn_on(ax)
+
+
+def _order(values):
+    """Return the instances in an order that puts like attributions next to each other, ``(r,)``."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+
+    if len(values) < 3:
+        return np.arange(len(values))
+    if len(values) < MANY:
+        return leaves_list(linkage(values, "average", optimal_ordering=len(values) <= 300))
+    centred = values - values.mean(axis=0)
+    axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    return np.argsort(centred @ axis, kind="stable")

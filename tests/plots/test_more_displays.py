@@ -1,0 +1,286 @@
+"""The displays of paths, pairs, matrices and comparisons: what is on the axes, not its pixels."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.container import ErrorbarContainer
+
+from skshapley import ShapleyExplainer
+from skshapley.plots import (
+    ComparisonDisplay,
+    ConvergenceDisplay,
+    DecisionDisplay,
+    DependenceDisplay,
+    ForceDisplay,
+    MatrixDisplay,
+    PlotAccessor,
+)
+from skshapley.plots._common import _players
+from skshapley.plots._partner import strongest_partner
+
+SINGLE = [DecisionDisplay, ForceDisplay, MatrixDisplay]
+
+
+@pytest.mark.parametrize("display", [*SINGLE, DependenceDisplay])
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize("n_features", [1, 5, 500])
+def test_draws_in_any_style(display, style, n_features, explanation_maker):
+    with plt.style.context(style):
+        drawn = display.from_explanation(explanation_maker(n_features=n_features))
+        drawn.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("display", [*SINGLE, DependenceDisplay])
+def test_common_manners(display, explanation, explanation_maker):
+    _, ax = plt.subplots()
+    only = {"features": "x2"} if display is DependenceDisplay else {}
+    drawn = display.from_explanation(explanation, ax=ax, **only)
+    assert drawn.ax_ is ax
+    assert drawn.plot(plt.figure().add_subplot()) is drawn
+    several = explanation_maker(outputs=["cat", "dog"])
+    with pytest.raises(ValueError, match=f"{display.__name__} shows one output"):
+        display.from_explanation(several)
+    chosen = display.from_explanation(several, output="dog").frame()
+    pd.testing.assert_frame_equal(chosen, display.from_explanation(several.output("dog")).frame())
+    display.from_explanation(explanation_maker(errors=False, n_rows=2))
+
+
+# --- force ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", [0, 5])
+def test_force_sides_meet_at_the_prediction(wide_explanation, row):
+    frame = ForceDisplay.from_explanation(wide_explanation, row=row).frame()
+    prediction, base = wide_explanation.predictions[row], wide_explanation.base_values[row]
+    for side, rows in frame.groupby(frame["value"] < 0):
+        # Segments join, the largest of them ends at the prediction.
+        assert rows["end"].iloc[0] == pytest.approx(prediction)
+        np.testing.assert_allclose(rows["end"].iloc[1:], rows["start"].iloc[:-1])
+        far = rows["start"].iloc[-1]
+        assert far == pytest.approx(prediction - rows["value"].sum())
+        assert (far > prediction) == side
+    np.testing.assert_allclose(frame["end"] - frame["start"], frame["value"])
+    assert prediction - frame["value"].sum() == pytest.approx(base)
+
+
+def test_force_draws_segments_and_intervals(explanation):
+    drawn = ForceDisplay.from_explanation(explanation, row=1)
+    frame = drawn.frame()
+    boxes = [(patch.get_x(), patch.get_width()) for patch in drawn.ax_.patches]
+    np.testing.assert_allclose(boxes, frame[["start", "value"]])
+    errors = next(c for c in drawn.ax_.containers if isinstance(c, ErrorbarContainer))
+    lengths = [np.ptp(segment[:, 0]) for segment in errors.lines[2][0].get_segments()]
+    np.testing.assert_allclose(lengths, 2 * 1.96 * frame["standard_error"])
+
+
+# --- decision ------------------------------------------------------------------------------------
+
+
+def test_decision_paths_run_from_base_value_to_prediction(wide_explanation):
+    drawn = DecisionDisplay.from_explanation(wide_explanation, max_features=7)
+    (lines,) = [c for c in drawn.ax_.collections if c.get_array() is not None]
+    assert isinstance(lines, LineCollection)
+    paths = np.stack(lines.get_segments())
+    assert paths.shape == (12, 9, 2)
+    np.testing.assert_allclose(paths[:, 0, 0], wide_explanation.predictions)
+    np.testing.assert_allclose(paths[:, -1, 0], wide_explanation.base_values)
+    np.testing.assert_array_equal(paths[0, :, 1], np.arange(9) - 0.5)
+    frame = drawn.frame()
+    np.testing.assert_allclose(frame["end"], paths[:, :-1, 0].ravel())
+    first = frame.groupby("row", sort=False)["end"].first()
+    np.testing.assert_allclose(first, wide_explanation.predictions)
+
+
+# --- matrix --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 12, 1200])
+def test_matrix_holds_every_instance_once(explanation_maker, n_rows):
+    explanation = explanation_maker(n_rows=n_rows)
+    drawn = MatrixDisplay.from_explanation(explanation)
+    frame = drawn.frame()
+    assert sorted(frame.columns) == sorted(explanation.index)
+    expected = explanation.to_frame().T.loc[frame.index, frame.columns]
+    np.testing.assert_array_equal(frame, expected)
+    np.testing.assert_array_equal(drawn.ax_.images[0].get_array(), frame)
+    shown = drawn.ax_.child_axes[0].lines[0].get_ydata()
+    position = explanation.index.get_indexer(frame.columns)
+    np.testing.assert_array_equal(shown, explanation.predictions[position])
+
+
+@pytest.mark.parametrize("n_rows", [40, 1200])
+def test_matrix_puts_like_instances_together(explanation_maker, n_rows):
+    explanation = explanation_maker(n_rows=n_rows)
+    clusters = np.arange(n_rows) % 2
+    explanation.values.flags.writeable = True
+    explanation.values[:] = np.where(clusters, 1.0, -1.0)[:, None] + 1e-3 * explanation.values
+    frame = MatrixDisplay.from_explanation(explanation).frame()
+    signs = np.sign(frame.iloc[0].to_numpy())
+    assert (np.diff(signs) != 0).sum() == 1
+
+
+def test_matrix_fades_what_may_be_zero(explanation):
+    drawn = MatrixDisplay.from_explanation(explanation)
+    faded = drawn.ax_.images[0].get_alpha() < 1
+    assert 0 < faded.sum() < faded.size
+    expected = np.abs(explanation.values) <= 1.96 * explanation.standard_errors
+    assert faded.sum() == expected.sum()
+    assert "faded" in drawn.ax_.get_xlabel()
+
+
+# --- dependence ----------------------------------------------------------------------------------
+
+
+def test_dependence_shows_the_most_important_features(wide_explanation):
+    drawn = DependenceDisplay.from_explanation(wide_explanation)
+    assert len(drawn.axes_) == 4
+    important = wide_explanation.importance().index[:4].tolist()
+    assert pd.unique(drawn.frame()["feature"]).tolist() == important
+    assert [ax.get_xlabel() for ax in drawn.axes_] == important
+
+
+def test_dependence_draws_value_against_attribution(explanation):
+    drawn = DependenceDisplay.from_explanation(explanation, features=["x2", "x0"], partner=None)
+    numbers = drawn.axes_[0].collections[-1].get_offsets()
+    expected = np.column_stack([explanation.data["x2"], explanation.values[:, 2]])
+    np.testing.assert_allclose(numbers, expected)
+    # Categories stand at whole numbers, give or take the room that points need.
+    frame = drawn.frame().query("feature == 'x0'")
+    assert [t.get_text() for t in drawn.axes_[1].get_xticklabels()] == ["high", "low"]
+    places = frame["data"].map({"high": 0, "low": 1})
+    assert (np.abs(frame["x"].astype(float) - places.astype(float)) <= 0.4).all()
+
+
+def test_dependence_gives_missing_values_a_place(explanation):
+    drawn = DependenceDisplay.from_explanation(explanation, features="x1", partner=None)
+    frame = drawn.frame()
+    missing = frame["data"].isna()
+    assert missing.sum() == 1
+    assert frame.loc[missing, "x"].item() < frame.loc[~missing, "x"].min()
+    assert "missing" in [t.get_text() for t in drawn.ax_.get_xticklabels()]
+
+
+def test_dependence_of_dates(explanation):
+    explanation.data["x3"] = pd.date_range("2024-01-01", periods=12, freq="D")
+    drawn = DependenceDisplay.from_explanation(explanation, features="x3", partner=None)
+    texts = [label.get_text() for label in drawn.ax_.get_xticklabels()]
+    assert texts[-1] == "2024-01-12"
+
+
+def test_dependence_colours_by_the_partner(explanation):
+    drawn = DependenceDisplay.from_explanation(explanation, features="x2", partner="x0")
+    texts = [text.get_text() for text in drawn.ax_.get_legend().get_texts()]
+    assert texts == ["high", "low"]
+    frame = drawn.frame()
+    assert frame["level"].map({0: "high", 1: "low"}).tolist() == explanation.data["x0"].tolist()
+
+
+def test_dependence_refuses_unknown_names(explanation):
+    with pytest.raises(ValueError, match=r"unknown features \['x9', 'y'\]: choose among"):
+        DependenceDisplay.from_explanation(explanation, features=["x1", "x9"], partner="y")
+    axes = plt.subplots(1, 3)[1]
+    with pytest.raises(ValueError, match="draws 2 panels and needs as many axes; got 3"):
+        DependenceDisplay.from_explanation(explanation, features=["x1", "x2"], ax=axes)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "categories"])
+def test_partner_is_found(explanation_maker, kind):
+    explanation = explanation_maker(n_rows=300, n_features=6)
+    explanation.values.flags.writeable = True
+    x, z = explanation.data["x2"].to_numpy(), explanation.data["x4"].to_numpy()
+    if kind == "categories":
+        z = np.where(explanation.data["x0"] == "low", -1.0, 1.0)
+    explanation.values[:, 2] = x + 0.5 * x * z
+    assert strongest_partner(explanation, 2) == ("x4" if kind == "numbers" else "x0")
+    # No other feature matters to one whose attribution follows from its own value.
+    explanation.values[:, 2] = x
+    assert strongest_partner(explanation, 2) is None
+
+
+# --- comparison ----------------------------------------------------------------------------------
+
+
+def test_comparison_of_importances(explanation, explanation_maker):
+    other = explanation_maker(seed=1)
+    drawn = ComparisonDisplay.from_explanations({"one": explanation, "two": other}, max_features=3)
+    frame = drawn.frame()
+    assert len(frame) == 6
+    for name, source in (("one", explanation), ("two", other)):
+        part = frame[frame["explanation"] == name].set_index("feature")
+        expected = source.importance().loc[part.index]
+        np.testing.assert_allclose(part["value"], expected["importance"])
+        np.testing.assert_allclose(part["standard_error"], expected["standard_error"])
+    points = [c.lines[0].get_xdata() for c in drawn.ax_.containers]
+    np.testing.assert_allclose(np.concatenate(points), frame["value"])
+
+
+def test_comparison_of_one_instance_matches_features_by_name(explanation):
+    order = [4, 3, 2, 1, 0]
+    mirrored = _players(explanation, order)
+    drawn = ComparisonDisplay.from_explanations({"a": explanation, "b": mirrored}, row=2)
+    wide = drawn.frame().pivot_table(index="feature", columns="explanation", values="value")
+    np.testing.assert_array_equal(wide["a"], wide["b"])
+
+
+def test_comparison_refuses(explanation, explanation_maker):
+    with pytest.raises(ValueError, match="dict of 2 to 6 explanations"):
+        ComparisonDisplay.from_explanations({"a": explanation})
+    with pytest.raises(ValueError, match=r"same players; only one of 'a' and 'b' has \['x5'\]"):
+        ComparisonDisplay.from_explanations(
+            {"a": explanation, "b": explanation_maker(n_features=6)}
+        )
+
+
+# --- convergence ---------------------------------------------------------------------------------
+
+
+def test_convergence_from_estimator():
+    X = np.random.default_rng(0).normal(size=(10, 6))
+    explainers = {
+        name: ShapleyExplainer(lambda X: X.prod(axis=1), sampler=name, random_state=0).fit(X)
+        for name in ("antithetic", "monte-carlo")
+    }
+    drawn = ConvergenceDisplay.from_estimator(explainers, X[:2], budgets=[60, 30], row=1)
+    assert explainers["antithetic"].max_evals == "auto"
+    frame = drawn.frame()
+    assert len(drawn.axes_) == 4
+    assert frame["method"].nunique() == 2
+    expected = explainers["monte-carlo"].set_params(max_evals=60).explain(X[:2])[1]
+    last = frame.query("method == 'monte-carlo'").groupby("feature").last()
+    names = expected.feature_names.tolist()
+    for feature, point in last.iterrows():
+        assert point["value"] == expected.values[0, names.index(feature)]
+        assert point["n_evaluations"] == expected.n_evaluations[0]
+    line = drawn.axes_[0].lines[0]
+    assert (np.diff(line.get_xdata()) > 0).all()
+
+
+def test_convergence_refuses(explanation):
+    with pytest.raises(ValueError, match=r"got features \['x9'\]: choose among"):
+        ConvergenceDisplay.from_explanations([explanation], features=["x9"])
+    with pytest.raises(ValueError, match="needs one to 6 methods"):
+        ConvergenceDisplay.from_explanations({})
+
+
+def test_convergence_band_is_the_95_percent_interval(explanation):
+    drawn = ConvergenceDisplay.from_explanations(
+        [explanation[:1], explanation[:1]], features=["x1"]
+    )
+    low, high = np.sort(np.unique(drawn.ax_.collections[0].get_paths()[0].vertices[:, 1]))[[0, -1]]
+    error = explanation.standard_errors[0, 1]
+    assert (high - low) == pytest.approx(2 * 1.96 * error)
+
+
+# --- accessor ------------------------------------------------------------------------------------
+
+
+def test_accessor_has_a_method_for_each_display_of_one_explanation(explanation):
+    plot = PlotAccessor(explanation)
+    kinds = [name for name in dir(plot) if not name.startswith("_")]
+    assert kinds == ["bar", "beeswarm", "decision", "dependence", "force", "matrix", "waterfall"]
+    for kind in kinds:
+        drawn = getattr(plot, kind)(max_features=2)
+        assert type(drawn).__name__ == f"{kind.capitalize()}Display"
+        plt.close("all")
