@@ -16,14 +16,16 @@ class _Prior(NamedTuple):
     high: float
 
 
-# Each is wide: four standard deviations are a factor of 3000 or more.
+# Wide, but for the size: a part that depends on it alone takes over where few points tell it from
+# the rest, and must earn its place.
 SCALARS = {
     "linear": _Prior(np.log(100.0), 16.0, np.log(0.1), np.log(1e5)),
     "noise": _Prior(-3.0, 16.0, np.log(1e-6), np.log(30.0)),
-    "size": _Prior(-3.0, 16.0, np.log(1e-6), np.log(1e4)),
+    "size": _Prior(-6.0, 4.0, np.log(1e-6), np.log(1e4)),
     "linear_spread": _Prior(-1.0, 4.0, -20.0, 4.0),
     "higher_spread": _Prior(0.0, 4.0, -20.0, 4.0),
 }
+SIZE_START = -2.0  # from the prior's mean a strong effect of the size is seldom found
 REACH_LEVEL_VARIANCE = 4.0
 SHORTEST, LONGEST = 0.01, 1.2  # the least reach is SHORTEST/p
 
@@ -88,8 +90,11 @@ class Hyper:
 
     @classmethod
     def start(cls, p: int, blocked: bool) -> np.ndarray:
-        """Return the vector that a fit begins with: the means of the priors."""
-        return np.concatenate([np.full(p, -np.log(p)), [s.mean for s in cls.scalars(blocked)]])
+        """Return the vector that a fit begins with: the means of the priors, the size apart."""
+        start = np.concatenate([np.full(p, -np.log(p)), [s.mean for s in cls.scalars(blocked)]])
+        if not blocked:
+            start[p + list(SCALARS).index("size")] = SIZE_START
+        return start
 
     @classmethod
     def bounds(cls, p: int, blocked: bool) -> list[tuple[float, float]]:

@@ -26,6 +26,10 @@ MOST_BLOCK_PAIRS = 1500  # that all blocks share
 MOST_CHOSEN = 1100  # up to which pairs are chosen one after the other
 FIRST_SHARE, LEAST_FIRST = 0.5, 1.5  # of the pairs, and pairs per player, before any is chosen
 ROUNDS = 2
+LEAST_ROWS, LEAST_SHARE = (
+    8,
+    4,
+)  # with that many rows, a quarter of a pair per player on each will do
 POOL = 1500
 
 
@@ -78,10 +82,13 @@ class Odd(Sampler):
         return min(n_evals // 2 * 2, 2 * n_all_pairs(n_players))
 
     def least_evals(self, n_players, n_references):
-        """Return 2 (p - 1), a walk and its reverse."""
+        """Return 2 (p - 1), a walk and its reverse; fewer where blocks share the pairs."""
         if self.references not in REFERENCES:
             raise ValueError(f"Odd got references={self.references!r}: choose one of {REFERENCES}.")
-        return 2 * (n_players - 1)
+        walk = 2 * (n_players - 1)
+        if self.references == "all" or n_references < LEAST_ROWS:
+            return walk
+        return min(walk, 2 * -(-n_players // LEAST_SHARE))
 
     def unit_draws(self, n_players, n_references):
         """Return 2, a coalition and its complement."""

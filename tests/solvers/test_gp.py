@@ -1,0 +1,276 @@
+"""Solver "gp" and sampler "odd": exactness, enumeration, calibration, growth, blocks."""
+
+import numpy as np
+import pytest
+
+from skshapley import shapley_values
+from skshapley.samplers import Odd
+from skshapley.samplers._odd_sets import first_pairs, hadamard_pairs, leverage_pairs, n_all_pairs
+from skshapley.solvers import GaussianProcess
+from skshapley.stopping import StandardError
+
+
+def smooth_game(p, seed=0, order=4):
+    """A sum of products of few players and a saturating sum; its truth comes from enumeration."""
+    rng = np.random.default_rng(seed)
+    terms = [rng.choice(p, rng.integers(1, order + 1), replace=False) for _ in range(3 * p)]
+    weights, slopes = rng.normal(size=3 * p), rng.uniform(0, 2 / p, p)
+
+    def reward(coalitions):
+        products = sum(
+            w * coalitions[:, t].all(axis=1) for t, w in zip(terms, weights, strict=True)
+        )
+        return products + 5 * np.tanh(coalitions @ slopes)
+
+    return reward
+
+
+def run(reward, p, evals, **kwargs):
+    kwargs = {"sampler": Odd(), "solver": GaussianProcess(), "random_state": 0} | kwargs
+    return shapley_values(reward, n_players=p, max_evals=evals, **kwargs)
+
+
+def exact(reward, p):
+    return shapley_values(reward, n_players=p, sampler="exact", max_evals=2**p).values
+
+
+@pytest.mark.parametrize("p", [3, 4, 5, 7])
+def test_all_pairs_are_exact(p):
+    values = np.random.default_rng(p).normal(size=(2**p, 2))
+    result = run(lambda S: values[S @ (1 << np.arange(p))], p, 2**p)
+    np.testing.assert_allclose(result.values, exact(lambda S: values[S @ (1 << np.arange(p))], p))
+    np.testing.assert_array_equal(result.standard_errors, 0)
+
+
+def test_additive_and_pairwise_games_are_exact():
+    p, rng = 12, np.random.default_rng(0)
+    square, linear = rng.normal(size=(p, p)), rng.normal(size=p)
+
+    def reward(S):
+        return np.einsum("mi,ij,mj->m", S * 1.0, square, S * 1.0) + S @ linear
+
+    result = run(reward, p, 4 * p)
+    truth = linear + np.diag(square) + ((square + square.T).sum(1) - 2 * np.diag(square)) / 2
+    np.testing.assert_allclose(result.values, truth, atol=1e-9)
+    np.testing.assert_allclose(result.standard_errors, 0, atol=1e-9)
+
+
+def test_constant_outputs_are_zero_and_others_do_not_notice():
+    p, reward = 10, smooth_game(10)
+    both = run(lambda S: np.stack([reward(S), np.full(len(S), 3.0)], axis=1), p, 60)
+    np.testing.assert_array_equal(both.values[:, 1], 0)
+    np.testing.assert_array_equal(both.standard_errors[:, 1], 0)
+    np.testing.assert_allclose(both.values[:, 0], run(reward, p, 60).values)
+
+
+def test_outputs_scale():
+    p, reward = 10, smooth_game(10)
+    small = run(lambda S: 1e-6 * reward(S), p, 60)
+    once = run(reward, p, 60)
+    np.testing.assert_allclose(small.values * 1e6, once.values, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(small.standard_errors * 1e6, once.standard_errors, rtol=1e-4)
+
+
+@pytest.mark.parametrize("evals", [40, 100, 200])
+def test_far_more_accurate_than_least_squares(evals):
+    """Geometric mean over ten games of the ratio of squared errors (it is 1/3 to 1/100)."""
+    p, ratios = 10, []
+    for seed in range(10):
+        reward = smooth_game(p, seed)
+        truth = exact(reward, p)
+        errors = [
+            ((run(reward, p, evals, sampler=sampler, solver=solver).values - truth) ** 2).sum()
+            for sampler, solver in (("odd", "gp"), ("leverage", "least-squares"))
+        ]
+        ratios.append(np.log(errors[0] / errors[1]))
+    assert np.mean(ratios) < np.log(0.5)
+
+
+def test_intervals_cover():
+    """Nominal 95 % over 20 games x 10 players; correlated within a game, hence the wide band."""
+    p, inside = 10, []
+    for seed in range(20):
+        reward = smooth_game(p, seed, order=5)
+        result = run(reward, p, 80, random_state=seed)
+        inside.append(abs(result.values - exact(reward, p)) <= 1.96 * result.standard_errors)
+    assert 0.85 < np.mean(inside) <= 1
+
+
+def test_few_pairs_have_no_standard_error():
+    result = run(smooth_game(10), 10, 22)
+    assert result.standard_errors is None
+    assert np.isfinite(result.values).all()
+
+
+@pytest.mark.parametrize("evals", [20, 22, 26, 30, 40, 60, 200, 600, 1023])
+def test_attributions_add_up_at_every_budget(evals):
+    p, reward = 10, smooth_game(10)
+    ends = np.repeat([[False], [True]], p, axis=1)
+    result = run(reward, p, evals)
+    assert result.values.sum() == pytest.approx(np.diff(reward(ends))[0], abs=1e-9)
+    assert result.n_evaluations <= evals
+
+
+def test_more_pairs_than_a_process_holds(monkeypatch):
+    """The rest is drawn at random and regressed on: the error falls below the process's own."""
+    p = 14
+    reward = smooth_game(p, 3, order=6)
+    truth = exact(reward, p)
+    monkeypatch.setattr("skshapley.samplers._odd.MOST_PAIRS", 60)
+    errors = {}
+    for evals in (122, 1600):
+        runs = [run(reward, p, evals, random_state=seed) for seed in range(5)]
+        errors[evals] = np.mean([((one.values - truth) ** 2).sum() for one in runs])
+        spread = np.mean([(one.standard_errors**2).sum() for one in runs])
+        assert 0.2 < spread / errors[evals] < 10
+    assert errors[1600] < 0.5 * errors[122]
+
+
+def test_grows_until_the_standard_errors_are_small():
+    p, reward = 12, smooth_game(12)
+    stopped = run(reward, p, 2000, stopping=StandardError(rtol=0.02))
+    assert stopped.converged
+    assert 50 < stopped.n_evaluations < 2000
+    truth = exact(reward, p)
+    assert abs(stopped.values - truth).max() < 3 * 0.02 * np.ptp(truth)
+
+
+def ask_and_tell(sampler, reward, p, draws, rng):
+    """Drive a sampler by hand; returns its designs and their values."""
+    sampler.start(p, [rng])
+    row, out = np.array([0]), []
+    for n in draws:
+        design = sampler.ask(row, n)
+        values = reward(design.coalitions[0])[None, :, None]
+        sampler.tell(row, design, values)
+        out.append((design, values))
+    return out
+
+
+def test_chosen_pairs_beat_unchosen_ones():
+    """Same budget, asked in three: the sum of log squared errors over 12 games is lower."""
+    p, gains = 10, []
+    for seed in range(12):
+        reward = smooth_game(p, seed)
+        truth, ends = exact(reward, p), reward(np.repeat([[False], [True]], p, axis=1))
+        errors = []
+        for adaptive in (True, False):
+            sampler = Odd(adaptive=adaptive)
+            parts = ask_and_tell(sampler, reward, p, (60, 20, 20), np.random.default_rng(seed))
+            solver = GaussianProcess().start(p, ends[:1, None], ends[1:, None])
+            for design, values in parts:
+                solver.update(np.array([0]), design, values)
+            errors.append(((solver.result().values[0, :, 0] - truth) ** 2).sum())
+        gains.append(np.log(errors[0] / errors[1]))
+    assert np.mean(gains) < -0.2
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_no_pair_comes_twice(adaptive):
+    p = 9
+    parts = ask_and_tell(
+        Odd(adaptive=adaptive), smooth_game(p), p, (60, 30, 64, 200), np.random.default_rng(0)
+    )
+    coalitions = np.concatenate([design.coalitions[0] for design, _ in parts])
+    inner = coalitions[(coalitions.sum(axis=1) % p) > 0]
+    assert len(np.unique(inner, axis=0)) == len(inner) == 354
+
+
+@pytest.mark.parametrize("p", [3, 5, 12, 40, 130])
+@pytest.mark.parametrize("share", [1.0, 1.2, 1.5, 2, 5, 12])
+def test_first_pairs_are_different_and_as_many_as_asked(p, share):
+    n = min(int(share * p), n_all_pairs(p))
+    pairs = first_pairs(np.random.default_rng(0), p, n)
+    assert pairs.shape == (n, p)
+    oriented = pairs ^ pairs[:, :1]
+    assert len(np.unique(oriented, axis=0)) == n
+    assert (pairs.any(axis=1) & ~pairs.all(axis=1)).all()
+
+
+def test_hadamard_rows_are_orthogonal():
+    rows = np.where(hadamard_pairs(np.random.default_rng(0), 8, 8), 1, -1)
+    np.testing.assert_array_equal(rows @ rows.T, 8 * np.eye(8))
+
+
+def test_leverage_pairs_have_the_expected_sizes():
+    rng, p = np.random.default_rng(0), 9
+    sizes, n = np.zeros(p + 1), 40
+    for _ in range(300):
+        pairs, expected = leverage_pairs(rng, p, n)
+        small = np.minimum(pairs.sum(axis=1), p - pairs.sum(axis=1))
+        sizes += np.bincount(small, minlength=p + 1)
+        assert len(pairs) == n
+        assert sum(expected[small == s][0] for s in np.unique(small)) == pytest.approx(n)
+    for s in np.unique(small):
+        assert sizes[s] / 300 == pytest.approx(expected[small == s][0], abs=0.15)
+
+
+class Rows:
+    """The game of a model on background rows, evaluated by hand against blocks of them."""
+
+    def __init__(self, p, b, seed=0):
+        rng = np.random.default_rng(seed)
+        self.x, self.rows = rng.normal(size=p), rng.normal(size=(b, p))
+        self.pairs, self.slopes = rng.integers(0, p, (8, 3)), rng.normal(size=p)
+
+    def model(self, z):
+        return z @ self.slopes + z[..., self.pairs].prod(axis=-1).sum(axis=-1)
+
+    def __call__(self, coalitions, references=None):
+        rows = self.rows if references is None else self.rows[references]
+        return self.model(np.where(coalitions[:, None], self.x, rows)).mean(axis=1)
+
+
+def solve_blocks(game, p, b, evals, seed, weights=None):
+    sampler = Odd().start(p, [np.random.default_rng(seed)], weights or np.full(b, 1 / b))
+    row = np.array([0])
+    design = sampler.ask(row, sampler.n_draws(evals, p, b))
+    references = design.coalition_references
+    values = game(design.coalitions[0], None if references is None else references[0])
+    ends = game(np.repeat([[False], [True]], p, axis=1))
+    solver = GaussianProcess().start(p, ends[:1, None], ends[1:, None])
+    solver.update(row, design, values[None, :, None])
+    return design, solver.result()
+
+
+def test_blocks_of_rows_buy_accuracy():
+    """At equal model rows, four seeds: blocks against the whole background for every pair."""
+    p, b = 10, 24
+    game = Rows(p, b)
+    truth = exact(game, p)
+    gains = []
+    for seed in range(4):
+        design, estimate = solve_blocks(game, p, b, 40, seed)
+        assert design.block.max() + 1 == 24
+        whole = run(game, p, 42, random_state=seed).values
+        error = ((estimate.values[0, :, 0] - truth) ** 2).sum()
+        gains.append(np.log(error / ((whole - truth) ** 2).sum()))
+    assert np.mean(gains) < np.log(0.5)
+
+
+def test_every_row_is_used_equally_often():
+    p, b = 10, 30
+    design, _ = solve_blocks(Rows(p, b), p, b, 200, 0)
+    used = np.bincount(design.coalition_references[0].ravel(), minlength=b)
+    assert used.min() == used.max() > 0
+    assert design.n_blocks == design.block.max() + 1
+
+
+def test_blocks_of_an_additive_model_are_exact():
+    p, b = 8, 20
+    game = Rows(p, b)
+    game.pairs = game.pairs[:0]
+    design, estimate = solve_blocks(game, p, b, 40, 0)
+    assert design.block is not None
+    truth = game.slopes * (game.x - game.rows.mean(axis=0))
+    np.testing.assert_allclose(estimate.values[0, :, 0], truth, atol=1e-9)
+
+
+def test_rows_of_unequal_weight_are_averaged_over_as_a_whole():
+    sampler = Odd().start(8, [np.random.default_rng(0)], np.array([0.5, 0.3, 0.2]))
+    assert sampler.ask(np.array([0]), 30).coalition_references is None
+
+
+def test_unknown_references_are_refused():
+    with pytest.raises(ValueError, match="Odd got references='rows'"):
+        run(smooth_game(10), 10, 60, sampler=Odd(references="rows"))
