@@ -12,10 +12,10 @@ INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow lint type bench doc changelog constraints clean
+.PHONY: help setup demo test test-slow lint type bench bench-structured doc changelog constraints clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP)-setup ## make .venv with all that the tests and linters need
 	@echo "$(VENV) is ready."
@@ -58,6 +58,9 @@ type: $(STAMP)-setup ## check the types
 
 bench: $(STAMP)-bench ## run the benchmarks, one after the other; takes long
 	set -e; for script in benchmarks/bench_*.py; do $(SINGLE) $(BIN)/python $$script; done
+
+bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data in SKSHAPLEY_DATA
+	$(SINGLE) $(BIN)/python benchmarks/bench_structured.py
 
 doc: $(STAMP)-doc ## build the documentation into doc/_build/html
 	$(BIN)/python -m sphinx -W --keep-going doc doc/_build/html

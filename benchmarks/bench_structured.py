@@ -1,0 +1,282 @@
+"""L-Shapley and C-Shapley against samplers that know no graph: Chen et al. (2018), section 5.
+
+    python benchmarks/bench_structured.py [scaling digits imdb agnews mnist cifar]
+
+Every method spends at most 4 d evaluations an instance on the log-probability of the predicted
+class, an absent word left out, an absent pixel at the mean of the training images. Then the
+features that rank first are masked, and the log-odds of the class follow (Figures 2 and 3 of the
+paper). L-Shapley of pixels needs 21 d and is shown beside them.
+
+Data come from the folder SKSHAPLEY_DATA, all but the digits; results go to doc/results/structured.
+LIME takes part if it is installed (pip install lime).
+"""
+
+import os
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+
+from skshapley import ShapleyExplainer, shapley_values
+from skshapley.diagnostics import masking_curve
+from skshapley.plots import MaskingCurveDisplay
+from skshapley.rewards import TokenReward
+from skshapley.samplers import (
+    Antithetic,
+    ConnectedRegression,
+    ConnectedShapley,
+    Kernel,
+    Leverage,
+    LocalShapley,
+)
+
+RESULTS = Path(__file__).parents[1] / "doc" / "results" / "structured"
+DATA = os.environ.get("SKSHAPLEY_DATA")
+PER_FEATURE = 4
+MOST_WORDS = 200
+LINES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+
+
+def scaling():
+    """What a line of d players costs: evaluations, and CPU time without the model's."""
+    records = []
+    for d in LINES:
+        for name, sampler in {
+            "L-Shapley, k = 1": LocalShapley("chain", 1),
+            "L-Shapley, k = 2": LocalShapley("chain", 2),
+            "C-Shapley, k = 2": ConnectedShapley("chain", 2),
+            "C-Shapley, k = 4": ConnectedShapley("chain", 4),
+            "regression C-Shapley, length 4": ConnectedRegression("chain", 4),
+        }.items():
+            start = time.process_time()
+            cost = sampler.n_evaluations(d)
+            planned = time.process_time() - start
+            start = time.process_time()
+            worth = np.arange(d) % 7
+            result = shapley_values(
+                lambda S, w=worth: S @ w, n_players=d, sampler=sampler, max_evals=cost
+            )
+            seconds = time.process_time() - start
+            error = np.abs(result.values - worth).max()
+            records.append((name, d, cost, cost / d, planned, seconds, error))
+    columns = ["method", "d", "evaluations", "per_player", "plan_s", "total_s", "error"]
+    table = pd.DataFrame(records, columns=columns)
+    table.to_csv(RESULTS / "scaling.csv", index=False, float_format="%.4g")
+    print(table.to_string())
+
+
+def on_a_line():
+    """The samplers of the text experiments, by name."""
+    return {
+        "L-Shapley, k = 1": LocalShapley("chain", 1),
+        "C-Shapley, regression": ConnectedRegression("chain", 4),
+        "C-Shapley, regression as printed": ConnectedRegression("chain", 4, balanced=False),
+        "kernel least squares": Kernel(),
+        "leverage least squares": Leverage(),
+        "antithetic permutations": Antithetic(),
+    }
+
+
+def on_a_grid(shape):
+    """The samplers of the image experiments, by name."""
+    grid = ("grid", shape)
+    return {
+        "L-Shapley, k = 1 (21 d)": LocalShapley(grid, 1),
+        "C-Shapley, regression": ConnectedRegression(grid, 4),
+        "C-Shapley, regression as printed": ConnectedRegression(grid, 4, balanced=False),
+        "kernel least squares": Kernel(),
+        "leverage least squares": Leverage(),
+        "antithetic permutations": Antithetic(),
+    }
+
+
+def lime_values(game, p, n_evals, rng):
+    """LIME with the perturbations of its text explainer and the package's own regression."""
+    from lime.lime_base import LimeBase
+
+    coalitions = np.ones((n_evals, p), dtype=bool)
+    for row in coalitions[1:]:
+        row[rng.choice(p, rng.integers(1, p + 1), replace=False)] = False
+    distances = 100 * (1 - np.sqrt(coalitions.mean(axis=1)))  # cosine to the whole document
+    base = LimeBase(lambda d: np.sqrt(np.exp(-(d**2) / 25**2)), random_state=0)
+    values = np.asarray(game(coalitions), dtype=float)
+    found = base.explain_instance_with_data(
+        coalitions.astype(float),
+        np.stack([values, values], axis=1),
+        distances,
+        1,
+        num_features=p,
+        feature_selection="none",
+    )[1]
+    weights = np.zeros(p)
+    for feature, weight in found:
+        weights[feature] = weight
+    return weights
+
+
+def text(name, model, documents, seed=0):
+    """Explain documents by all methods and follow the log-odds."""
+    rewards, followed = [], []
+    for document in documents:
+        common = dict(output="predicted")
+        rewards.append(TokenReward(model, document, response_method="predict_log_proba", **common))
+        followed.append(TokenReward(model, document, response_method="log_odds", **common))
+    values, cost = {}, {}
+    for method, sampler in on_a_line().items():
+        results = [
+            shapley_values(
+                reward,
+                sampler=sampler,
+                max_evals=PER_FEATURE * reward.n_players,
+                random_state=seed + i,
+            )
+            for i, reward in enumerate(rewards)
+        ]
+        values[method] = [result.values for result in results]
+        cost[method] = np.mean(
+            [r.n_evaluations / g.n_players for r, g in zip(results, rewards, strict=True)]
+        )
+    rng = np.random.default_rng(seed)
+    if find_spec("lime"):
+        budgets = [PER_FEATURE * r.n_players for r in rewards]
+        values["LIME"] = [
+            lime_values(r, r.n_players, n, rng) for r, n in zip(rewards, budgets, strict=True)
+        ]
+        cost["LIME"] = PER_FEATURE
+    values["random"] = [rng.random(r.n_players) for r in rewards]
+    curves = {method: masking_curve(followed, v) for method, v in values.items()}
+    report(name, curves, cost)
+
+
+def images(name, model, train, X, shape, groups=None, seed=0):
+    """Explain images by all methods and follow the log-odds."""
+    values, cost = {}, {}
+    p = int(np.prod(shape))
+    for method, sampler in on_a_grid(shape).items():
+        budget = 40 * p if "21 d" in method else PER_FEATURE * p
+        explainer = ShapleyExplainer(
+            model,
+            reward="baseline",
+            response_method="predict_log_proba",
+            output="predicted",
+            sampler=sampler,
+            max_evals=budget,
+            groups=groups,
+            random_state=seed,
+        ).fit(train)
+        explanation = explainer.explain(X)
+        values[method] = explanation.values
+        cost[method] = explanation.n_evaluations.mean() / p
+    game, rng = explainer.reward_.game(X), np.random.default_rng(seed)
+    if find_spec("lime"):
+        rows = np.arange(len(X))[:, None]
+        games = [lambda S, row=row: game(S[None], row)[0, :, 0] for row in rows]
+        values["LIME"] = [lime_values(one, p, PER_FEATURE * p, rng) for one in games]
+        cost["LIME"] = PER_FEATURE
+    values["random"] = rng.random((len(X), p))
+    curves = {method: masking_curve(explainer, v, X) for method, v in values.items()}
+    report(name, curves, cost)
+
+
+def report(name, curves, cost):
+    """Write the curves of an experiment, their areas and figures."""
+    import matplotlib.pyplot as plt
+
+    frames, areas = [], []
+    for method, curve in curves.items():
+        frames.append(curve.frame().assign(method=method))
+        areas.append({"method": method, "evaluations_per_feature": cost.get(method, 0)})
+        mean, n = curve.deletion.mean(axis=1), len(curve.deletion)
+        areas[-1] |= curve.area().to_dict() | {"deletion_se": mean.std(ddof=1) / np.sqrt(n)}
+    columns = ["method", "kind", "fraction", "mean", "low", "high"]
+    pd.concat(frames)[columns].to_csv(RESULTS / f"{name}.csv", index=False, float_format="%.4g")
+    table = pd.DataFrame(areas)
+    table.to_csv(RESULTS / f"{name}_area.csv", index=False, float_format="%.4g")
+    print(name, n, "instances")
+    print(table.round(3).to_string())
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    for kind, ax in zip(("deletion", "insertion"), axes, strict=True):
+        MaskingCurveDisplay.from_curves(curves, kind=kind, ax=ax)
+    axes[1].get_legend().remove()
+    figure.savefig(RESULTS / f"{name}.png", dpi=70)
+
+
+def imdb():
+    """Movie reviews, a linear model of words and pairs of words."""
+    data = pd.read_csv(Path(DATA) / "imdb_movie_review_5000.csv.gz")
+    data["review"] = data["review"].str.replace("<br />", " ")
+    model = make_pipeline(
+        TfidfVectorizer(ngram_range=(1, 2), min_df=3, sublinear_tf=True),
+        LogisticRegression(C=10, max_iter=500),
+    )
+    train, test = data[:4000], data[4000:]
+    model.fit(train["review"], train["sentiment"])
+    print("accuracy", model.score(test["review"], test["sentiment"]))
+    words = test["review"].str.split().str.len()
+    text("imdb", model, test["review"][words <= MOST_WORDS][:60])
+
+
+def agnews():
+    """News, a linear model of characters."""
+    data = pd.read_csv(Path(DATA) / "ag_news_test_7600.csv.gz").sample(frac=1, random_state=0)
+    model = make_pipeline(
+        TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), max_features=20000),
+        LogisticRegression(C=10, max_iter=300),
+    )
+    train, test = data[:6000], data[6000:]
+    model.fit(train["text"], train["label_name"])
+    print("accuracy", model.score(test["text"], test["label_name"]))
+    text("agnews", model, test["text"][:100])
+
+
+def digits():
+    """The bundled 8 x 8 digits, pixels as players."""
+    X, y = load_digits(return_X_y=True)
+    train, test, y_train, y_test = train_test_split(X / 16, y, random_state=0)
+    model = MLPClassifier((50,), max_iter=600, random_state=0).fit(train, y_train)
+    print("accuracy", model.score(test, y_test))
+    images("digits", model, train, test[:100], (8, 8))
+
+
+def mnist():
+    """Handwritten 3 and 8, pixels as players."""
+    data = np.load(Path(DATA) / "mnist_3v8.npz")
+    train, test = (data[f"X_{part}"].reshape(-1, 784) / 255.0 for part in ("train", "test"))
+    model = MLPClassifier((64,), max_iter=30, early_stopping=True, random_state=0)
+    model.fit(train, data["y_train"])
+    print("accuracy", model.score(test, data["y_test"]))
+    images("mnist", model, train, test[:: len(test) // 30][:30], (28, 28))
+
+
+def cifar():
+    """Deer and horses, pixels of three colours as players."""
+    data = np.load(Path(DATA) / "cifar10_deer_horse.npz")
+    order = np.random.default_rng(0).permutation(len(data["y_train"]))
+    train = data["X_train"].reshape(-1, 3072)[order] / 255.0
+    test = data["X_test"].reshape(-1, 3072) / 255.0
+    network = MLPClassifier((64,), alpha=1.0, max_iter=60, early_stopping=True, random_state=0)
+    model = make_pipeline(PCA(60, whiten=True, random_state=0), network)
+    model.fit(train, data["y_train"][order])
+    print("accuracy", model.score(test, data["y_test"]))
+    groups = {f"pixel {i}": [3 * i, 3 * i + 1, 3 * i + 2] for i in range(1024)}
+    images("cifar", model, train, test[:: len(test) // 12][:12], (32, 32), groups)
+
+
+BUNDLED = {"scaling": scaling, "digits": digits}
+FROM_FILES = {"imdb": imdb, "agnews": agnews, "mnist": mnist, "cifar": cifar}
+
+if __name__ == "__main__":
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    experiments = BUNDLED | (FROM_FILES if DATA else {})
+    for chosen in sys.argv[1:] or experiments:
+        experiments[chosen]()
