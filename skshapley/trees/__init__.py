@@ -1,6 +1,8 @@
 """Exact values for tree ensembles."""
 
 from ._ensemble import TreeEnsemble, UnreadableModelError
+from ._exact import ExactTrees
+from ._explainer import TreeExplainer
 from ._read import read_trees
 
-__all__ = ["TreeEnsemble", "UnreadableModelError", "read_trees"]
+__all__ = ["ExactTrees", "TreeEnsemble", "TreeExplainer", "UnreadableModelError", "read_trees"]

@@ -149,21 +149,23 @@ class TreeEnsemble:
             },
         )
 
-    def take_output(self, output):
+    def take_output(self, output, sign=1):
         """The ensemble of one output only, without the trees that say nothing about it.
 
         Parameters
         ----------
         output : int
+        sign : {1, -1}, default=1
+            -1 for the negative of the output.
         """
         touched = np.logical_or.reduceat(self.value[:, output] != 0, self.roots)
         keep = np.flatnonzero(touched) if touched.any() else np.arange(1)
         response = self.raw_response
         one = replace(
             self,
-            value=self.value[:, [output]],
-            base=self.base[[output]],
-            raw_response=None if response is None else _OneOutput(response, output),
+            value=sign * self.value[:, [output]],
+            base=sign * self.base[[output]],
+            raw_response=None if response is None else _OneOutput(response, output, sign),
         )
         if len(keep) == self.n_trees:
             return one
@@ -177,9 +179,10 @@ class _OneOutput:
 
     response: Callable
     output: int
+    sign: int
 
     def __call__(self, X):
-        return self.response(X)[:, [self.output]]
+        return self.sign * self.response(X)[:, [self.output]]
 
 
 def concatenate(ensembles):

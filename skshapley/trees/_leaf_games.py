@@ -90,17 +90,17 @@ def leaf_values(h, index, out):
     """
     n_leaves, k, size = out.shape
     t, weights = presence_law(index, k - 1)
-    combine = np.stack([weights / t, weights / (1 - t), weights / (t * (1 - t))])
+    combine = np.stack([weights / t, -weights / (1 - t), -weights / (t * (1 - t))])
     step = max(LEAST_LEAVES, BATCH // (len(t) * size))
     for first in range(0, n_leaves, step):
         part = slice(first, min(first + step, n_leaves))
         F = reach_probabilities(np.ascontiguousarray(h[part].T), t)
         averages = (combine @ F.reshape(len(t), -1)).reshape(3, size, -1)
-        per_t, per_rest, per_both = averages.transpose(0, 2, 1)
+        present, absent, both = np.ascontiguousarray(averages.transpose(0, 2, 1))
         for j in range(k):
             shape = (-1, size >> (j + 1), 2, 1 << j)
             target = out[part, j].reshape(shape)
-            np.negative(per_rest.reshape(shape)[:, :, 1], out=target[:, :, 1])
-            np.subtract(
-                per_t.reshape(shape)[:, :, 0], per_both.reshape(shape)[:, :, 1], out=target[:, :, 0]
+            target[:, :, 1] = absent.reshape(shape)[:, :, 1]
+            np.add(
+                present.reshape(shape)[:, :, 0], both.reshape(shape)[:, :, 1], out=target[:, :, 0]
             )

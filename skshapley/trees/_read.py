@@ -1,5 +1,8 @@
 """Which reader reads which model."""
 
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
+
 from ._ensemble import UnreadableModelError
 from ._read_hist_gradient_boosting import read_hist_gradient_boosting
 from ._read_lightgbm import read_lightgbm
@@ -49,6 +52,8 @@ def read_trees(model, response_method="raw", output=None):
     ------
     UnreadableModelError
         When there is no reader, or the response is not a sum over the trees.
+    NotFittedError
+        When the model is not fitted.
 
     Examples
     --------
@@ -64,9 +69,12 @@ def read_trees(model, response_method="raw", output=None):
         raise ValueError(
             f"read_trees got response_method={response_method!r}; choose one of {RESPONSES}."
         )
+    while isinstance(model, FrozenEstimator):
+        model = model.estimator
     read = _find_reader(model)
-    trees = read(model)
-    name = type(model).__name__
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    trees, name = read(model), type(model).__name__
     if response_method != "raw" and response_method not in trees.methods:
         exact = " or ".join(repr(method) for method in ("raw", *trees.methods))
         raise UnreadableModelError(

@@ -18,6 +18,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.tree import DecisionTreeRegressor
+from threadpoolctl import threadpool_limits
 
 D = 6
 
@@ -107,6 +108,13 @@ RECIPES = {
     "extra trees, binary": (ExtraTreesClassifier(8, max_depth=5, random_state=0), False, False, 2),
     "decision tree": (DecisionTreeRegressor(max_depth=7, random_state=0), True, False, 0),
 }  # fmt: skip
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """Small models are fitted a hundred times faster when threads do not wait for each other."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture(scope="session")

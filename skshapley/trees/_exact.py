@@ -1,0 +1,158 @@
+"""Trees in place of sampling: a table of instances in, an outcome of the engine out."""
+
+import numpy as np
+import pandas as pd
+
+from skshapley._engine import Outcome
+from skshapley._inputs import as_pandas, is_frame
+
+from ._ensemble import UnreadableModelError
+from ._read import RESPONSES, read_trees
+from ._values import TreeValues
+
+# Rows of the background on which the reading of a model is compared with the model itself
+CHECKED_ROWS = 32
+
+
+class ExactTrees:
+    """Exact values of instances in the container that the model was fitted on.
+
+    Parameters
+    ----------
+    trees : TreeEnsemble
+    column_player : ndarray of shape (d,), int
+        The player of each column.
+    index : {"shapley", "banzhaf"}, default="shapley"
+    n_jobs : int or None, default=None
+    column_names : sequence of str or None, default=None
+        The names that the model was fitted with, for tables that come without.
+    """
+
+    def __init__(self, trees, column_player, index="shapley", n_jobs=None, column_names=None):
+        self.trees, self.column_names = trees, column_names
+        self.solver = TreeValues(trees, column_player, index=index, n_jobs=n_jobs)
+
+    @classmethod
+    def from_response(cls, response, column_player, n_jobs=None):
+        """The trees of a model's response, if they can be read.
+
+        Parameters
+        ----------
+        response : Response
+            That has seen the model's outputs.
+        column_player : ndarray of shape (d,), int
+        n_jobs : int or None, default=None
+
+        Returns
+        -------
+        ExactTrees
+            With the outputs that the response explains, in its order.
+
+        Raises
+        ------
+        UnreadableModelError
+            When the response is not a sum over trees that can be read.
+        """
+        estimator, method = response.estimator, response.method
+        if response.predicted:
+            raise UnreadableModelError(
+                "Each instance's own predicted class is not one sum over the trees; choose a class "
+                "as output."
+            )
+        if method == "log_odds" and hasattr(estimator, "get_booster"):
+            method = "raw"
+        if method not in RESPONSES:
+            raise UnreadableModelError(f"The response {method!r} is not the sum of any trees.")
+        trees = read_trees(estimator, method)
+        if trees.n_outputs == 1 and response.n_columns == 2:
+            # The score of the second of two classes; that of the first is its negative.
+            trees = trees.take_output(0, sign=-1 if response.column == 0 else 1)
+        elif response.column is not None and trees.n_outputs > 1:
+            trees = trees.take_output(response.column)
+        names = getattr(estimator, "feature_names_in_", None)
+        return cls(trees, column_player, n_jobs=n_jobs, column_names=names)
+
+    def fit(self, background, weights=None):
+        """Let background rows stand in for absent players, after a check of the reading.
+
+        Parameters
+        ----------
+        background : array or frame of shape (b, d)
+        weights : ndarray of shape (b,) or None, default=None
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        UnreadableModelError
+            When the trees do not add up to what the model predicts.
+        """
+        matrix = self._matrix(background)
+        self._compare(background[:CHECKED_ROWS], matrix[:CHECKED_ROWS])
+        self.solver.fit(matrix, weights)
+        return self
+
+    def fit_path_dependent(self):
+        """Let absent players follow the training data down the trees.
+
+        Returns
+        -------
+        self
+        """
+        self.solver.fit_path_dependent()
+        return self
+
+    def explain(self, X):
+        """Explain a table of instances.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+
+        Returns
+        -------
+        Outcome
+            With standard errors of zero; the model is not called.
+        """
+        matrix = self._matrix(X)
+        values = self.solver.values(matrix)
+        v_empty = np.tile(self.solver.base_values, (len(values), 1))
+        shapley = self.solver.index == "shapley"
+        v_full = v_empty + values.sum(axis=1) if shapley else self.solver.predict(matrix)
+        return Outcome(
+            values=values,
+            standard_errors=np.zeros_like(values),
+            v_empty=v_empty,
+            v_full=v_full,
+            n_evaluations=np.zeros(len(values)),
+            n_model_rows=np.zeros(len(values), dtype=np.int64),
+            converged=np.ones(len(values), dtype=bool),
+        )
+
+    def _matrix(self, X):
+        return self.trees.to_matrix(self._in_its_container(X))
+
+    def _in_its_container(self, X):
+        """X as the model knows it: a pandas DataFrame with names if it was fitted with names."""
+        if is_frame(X):
+            return as_pandas(X)
+        return X if self.column_names is None else pd.DataFrame(X, columns=self.column_names)
+
+    def _compare(self, rows, matrix):
+        """Refuse a reading that does not predict what the model predicts."""
+        trees = self.trees
+        if trees.raw_response is None:
+            return
+        theirs = trees.raw_response(self._in_its_container(rows))
+        ours = self.solver.predict(matrix)
+        largest = np.maximum.reduceat(np.abs(trees.value), trees.roots, axis=0).sum(axis=0)
+        off = np.abs(ours - theirs) > 1e-5 * (largest + np.abs(trees.base))
+        if off.any():
+            row, output = np.argwhere(off)[0]
+            raise UnreadableModelError(
+                f"The trees add up to {ours[row, output]:.6g} where the model predicts "
+                f"{theirs[row, output]:.6g} (background row {row}), so they are not read exactly; "
+                "use sampling, and please report the model."
+            )

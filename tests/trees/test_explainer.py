@@ -1,0 +1,244 @@
+"""TreeExplainer: parameters, containers, outputs, and what ShapleyExplainer can take from it."""
+
+import pickle
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+
+from skshapley import ShapleyExplainer
+from skshapley.rewards import Response
+from skshapley.trees import ExactTrees, TreeExplainer, UnreadableModelError
+
+from .conftest import make_data, xgb
+from .test_read import make_frame
+
+
+@pytest.fixture(scope="module")
+def frame_model():
+    frame, y = make_frame()
+    return xgb(max_depth=4, enable_categorical=True).fit(frame, y), frame
+
+
+def test_frame_in_frame_out(frame_model):
+    model, frame = frame_model
+    rows = frame.set_index(np.arange(1000, 1000 + len(frame))).iloc[:20]
+    explanation = TreeExplainer(model).fit(frame[:100]).explain(rows)
+    assert explanation.values.shape == (20, 6)
+    assert explanation.feature_names.tolist() == list("abcdef")
+    pd.testing.assert_index_equal(explanation.index, rows.index)
+    np.testing.assert_allclose(explanation.predictions, model.predict(rows), rtol=1e-5)
+    total = explanation.base_values + explanation.values.sum(axis=1)
+    np.testing.assert_allclose(total, explanation.predictions, atol=1e-12)
+    assert not explanation.standard_errors.any()
+    assert explanation.converged.all()
+    assert not explanation.n_model_rows.any()
+    assert explanation.settings["n_background"] == 100
+
+
+def test_equal_to_sampling_with_all_coalitions(frame_model):
+    """The model-agnostic path enumerates 2^6 coalitions through predict: an independent answer."""
+    model, frame = frame_model
+    weights = np.random.default_rng(0).random(30)
+    ours = TreeExplainer(model).fit(frame[:30], sample_weight=weights).explain(frame[50:54])
+    sampled = ShapleyExplainer(model, sampler="exact").fit(frame[:30], sample_weight=weights)
+    theirs = sampled.explain(frame[50:54])
+    np.testing.assert_allclose(ours.values, theirs.values, atol=1e-5)
+    np.testing.assert_allclose(ours.base_values, theirs.base_values, atol=1e-5)
+
+
+def test_groups(frame_model):
+    model, frame = frame_model
+    groups = {"both": ["a", "d"], "three": ["b", "c", "f"]}
+    explanation = TreeExplainer(model, groups=groups).fit(frame[:50]).explain(frame[:5])
+    assert explanation.feature_names.tolist() == ["both", "three", "e"]
+    sampled = ShapleyExplainer(model, groups=groups, sampler="exact").fit(frame[:50])
+    np.testing.assert_allclose(explanation.values, sampled.explain(frame[:5]).values, atol=1e-5)
+
+
+CLASSIFIERS = {
+    "xgboost": (xgb(xgboost.XGBClassifier, max_depth=3), "margin"),
+    "lightgbm": (lightgbm.LGBMClassifier(n_estimators=5, verbose=-1), "margin"),
+    "hist": (HistGradientBoostingClassifier(max_iter=5), "margin"),
+    "forest": (RandomForestClassifier(5, max_depth=4, random_state=0), "probability"),
+}
+
+
+def margin(model, X):
+    """Raw response by the library's own word."""
+    if isinstance(model, xgboost.XGBModel):
+        return model.predict(X, output_margin=True)
+    if isinstance(model, lightgbm.LGBMModel):
+        return model.predict(X, raw_score=True)
+    probability = isinstance(model, RandomForestClassifier)
+    return model.predict_proba(X) if probability else model.decision_function(X)
+
+
+def classes_of(y, model, n):
+    codes = np.digitize(y, np.quantile(y, np.arange(1, n) / n))
+    return codes if isinstance(model, xgboost.XGBModel) else np.array(["no", "so", "yes"])[codes]
+
+
+@pytest.mark.parametrize(("model", "scale"), CLASSIFIERS.values(), ids=CLASSIFIERS)
+def test_binary_classifiers_explain_the_positive_class(model, scale):
+    X, y = make_data(missing=True, categorical=False)
+    y = classes_of(y, model, 2)
+    model = clone(model).fit(X, y)
+    expected = margin(model, X)
+    if scale == "probability":
+        expected = expected[:, 1]
+    first, second = model.classes_
+    for output, sign in ((None, 1), (second, 1), (first, -1)):
+        explanation = TreeExplainer(model, output=output).fit(X).explain(X)
+        assert explanation.output_names is None
+        target = sign * expected
+        if scale == "probability" and sign < 0:
+            target = 1 - expected
+        np.testing.assert_allclose(explanation.predictions, target, atol=1e-5)
+
+
+@pytest.mark.parametrize(("model", "scale"), CLASSIFIERS.values(), ids=CLASSIFIERS)
+def test_several_classes(model, scale):
+    X, y = make_data(missing=True, categorical=False)
+    model = clone(model).fit(X, classes_of(y, model, 3))
+    every = TreeExplainer(model).fit(X[:50]).explain(X[:9])
+    assert every.output_names.tolist() == model.classes_.tolist()
+    np.testing.assert_allclose(every.predictions, margin(model, X[:9]), atol=1e-5)
+    label = model.classes_[1]
+    one = TreeExplainer(model, output=label).fit(X[:50]).explain(X[:9])
+    np.testing.assert_allclose(one.values, every.output(label).values, atol=1e-12)
+
+
+def test_several_targets_are_numbered():
+    X, y = make_data(missing=False, categorical=False)
+    model = xgb(max_depth=3).fit(X, np.stack([y, y**2], axis=1))
+    explanation = TreeExplainer(model).fit(X[:40]).explain(X[:5])
+    assert explanation.output_names.tolist() == [0, 1]
+    np.testing.assert_allclose(explanation.predictions, model.predict(X[:5]), rtol=1e-5, atol=1e-5)
+
+
+def test_boosters_without_their_estimators():
+    X, y = make_data(missing=True, categorical=False)
+    model = xgb(max_depth=3).fit(X, y)
+    light = lightgbm.LGBMRegressor(n_estimators=5, verbose=-1).fit(X, y)
+    for estimator, booster in ((model, model.get_booster()), (light, light.booster_)):
+        one = TreeExplainer(estimator).fit(X[:30]).explain(X[:9])
+        other = TreeExplainer(booster).fit(X[:30]).explain(X[:9])
+        np.testing.assert_array_equal(one.values, other.values)
+
+
+def test_path_dependent_needs_no_background(frame_model):
+    model, frame = frame_model
+    explainer = TreeExplainer(model, feature_perturbation="path_dependent").fit()
+    explanation = explainer.explain(frame[:9])
+    assert explainer.get_feature_names_out().tolist() == list("abcdef")
+    assert explanation.settings["n_background"] is None
+    np.testing.assert_allclose(explanation.predictions, model.predict(frame[:9]), rtol=1e-5)
+    with pytest.raises(ValueError, match="feature names"):
+        explainer.explain(frame[:9][list("bacdef")])
+
+
+def test_banzhaf_predicts_but_does_not_sum(frame_model):
+    model, frame = frame_model
+    explanation = TreeExplainer(model, index="banzhaf").fit(frame[:30]).explain(frame[:9])
+    np.testing.assert_allclose(explanation.predictions, model.predict(frame[:9]), rtol=1e-5)
+    total = explanation.base_values + explanation.values.sum(axis=1)
+    assert np.abs(total - explanation.predictions).max() > 1e-3
+
+
+def test_transform_clone_pickle(frame_model):
+    model, frame = frame_model
+    explainer = clone(TreeExplainer(FrozenEstimator(model))).fit(frame[:30])
+    expected = explainer.explain(frame[:9]).values
+    np.testing.assert_array_equal(explainer.transform(frame[:9]), expected)
+    again = pickle.loads(pickle.dumps(explainer))
+    np.testing.assert_array_equal(again.explain(frame[:9]).values, expected)
+    names = make_pipeline(explainer).get_feature_names_out()
+    assert names.tolist() == list("abcdef")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"response_method": "margin"}, "response_method='margin'; choose one of"),
+        ({"feature_perturbation": "none"}, "feature_perturbation='none'; choose one of"),
+        ({"index": "owen"}, "index='owen'; choose one of"),
+        ({"output": 3}, r"output=3, .* choose None or one of \[0\]"),
+        ({"groups": {"g": ["z"]}}, "'z'"),
+    ],
+)
+def test_wrong_parameters_are_refused(frame_model, parameters, message):
+    model, frame = frame_model
+    with pytest.raises(ValueError, match=message):
+        TreeExplainer(model, **parameters).fit(frame[:30])
+
+
+def test_wrong_models_are_refused(frame_model):
+    model, frame = frame_model
+    X, y = make_data(missing=False, categorical=False)
+    with pytest.raises(UnreadableModelError, match="LinearRegression"):
+        TreeExplainer(LinearRegression().fit(X, y)).fit(X)
+    with pytest.raises(NotFittedError):
+        TreeExplainer(xgb()).fit(X)
+    with pytest.raises(ValueError, match="needs background rows"):
+        TreeExplainer(model).fit()
+    explainer = TreeExplainer(model).fit(frame[:30])
+    with pytest.raises(ValueError, match="feature names"):
+        explainer.explain(frame[:9][list("bacdef")])
+
+
+def test_reading_is_compared_with_the_model(fitted, monkeypatch):
+    """A model whose link is not known is refused, not misread."""
+    from skshapley.trees import _read_xgboost
+
+    monkeypatch.setattr(_read_xgboost, "_LOG", set())
+    model, X = fitted("xgboost, poisson")
+    with pytest.raises(UnreadableModelError, match=r"add up to .* where the model predicts"):
+        TreeExplainer(model).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "output"),
+    [
+        ("xgboost", "auto", None),
+        ("xgboost, binary", "log_odds", None),
+        ("xgboost, binary", "log_odds", 0),
+        ("hist gradient boosting, classes", "decision_function", None),
+        ("hist gradient boosting, classes", "decision_function", 1),
+        ("gradient boosting, binary", "decision_function", 0),
+        ("random forest, classes", "auto", None),
+        ("extra trees, binary", "auto", None),
+        ("lightgbm", "auto", None),
+    ],
+)
+def test_trees_behind_a_response(fitted, name, method, output):
+    """What the response explains, in the same order."""
+    model, X = fitted(name)
+    response = Response(model, method, output)
+    seen = response.choose(response.probe(X), None)
+    outcome = ExactTrees.from_response(response, np.arange(X.shape[1])).fit(X[:30]).explain(X)
+    np.testing.assert_allclose(outcome.v_full, seen, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "output", "reason"),
+    [
+        ("xgboost, binary", "auto", None, "predict_proba is not the sum"),
+        ("lightgbm, classes", "log_odds", None, "'log_odds' is not the sum"),
+        ("random forest, classes", "auto", "predicted", "predicted class"),
+    ],
+)
+def test_responses_that_are_no_sum_of_trees(fitted, name, method, output, reason):
+    model, X = fitted(name)
+    response = Response(model, method, output)
+    response.probe(X)
+    with pytest.raises(UnreadableModelError, match=reason):
+        ExactTrees.from_response(response, np.arange(X.shape[1]))
