@@ -20,12 +20,13 @@ def progress(total: int, verbose: int, label: str = "explaining"):
         yield None
         return
     try:
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
     except ImportError:
         yield _lines(total, label)
         return
     columns = label, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns) as bar:
+    with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)
 
