@@ -14,9 +14,13 @@ def strongest_partner(explanation, feature):
     """Return the name of the feature that a feature seems to interact with most, or None.
 
     Within bins of like values of the feature, its attribution would be a straight line if no other
-    feature mattered to it. For each candidate, the part of the remaining sum of squares that it
-    explains within the bins is added up, less what a candidate of pure noise would explain; the
-    largest positive sum wins. A hint where to look, no estimate of an interaction.
+    feature mattered to it. A candidate's score is the sum of squares that it explains of what is
+    left, less what the best of as many candidates of pure noise would explain; the largest positive
+    score wins. A hint where to look, no estimate of an interaction.
+
+    Noise of variance s^2 explains s^2 chi^2(q), where q counts the parameters. With probability
+    1 - exp(-t), chi^2(q) stays below q + 2 sqrt(q t) + 2 t. With t = log(20 p), the chance that any
+    of p candidates exceeds it is one in twenty at most.
 
     Parameters
     ----------
@@ -24,20 +28,22 @@ def strongest_partner(explanation, feature):
         Of one output.
     feature : int
         Column of the feature.
+
+    References
+    ----------
+    Laurent & Massart (2000), Adaptive estimation of a quadratic functional by model selection,
+    Annals of Statistics 28, Lemma 1.
     """
-    bins = _bins(explanation.data.iloc[:, feature])
-    values = pd.Series(explanation.values[:, feature])
-    own = ordered_numbers(explanation.data.iloc[:, feature])
-    rest = pd.Series(_without_slope(values.to_numpy(), np.nan_to_num(own), bins))
-    best, name = 0.0, None
-    for column in range(explanation.data.shape[1]):
-        if column == feature:
-            continue
-        explained = _explained(rest, explanation.data.iloc[:, column], bins)
-        # A share of 5 % keeps the winner among pure noise from being shown.
-        if explained > max(best, 0.05 * (rest**2).sum()):
-            best, name = explained, explanation.feature_names[column]
-    return name
+    data = explanation.data
+    bins = _bins(data.iloc[:, feature])
+    own = np.nan_to_num(ordered_numbers(data.iloc[:, feature]))
+    rest = _without_slope(explanation.values[:, feature], own, bins)
+    explained, q = _explained(rest, data, bins)
+    t = np.log(20 * data.shape[1])
+    scores = explained - rest.var() * (q + 2 * np.sqrt(q * t) + 2 * t)
+    scores[feature] = -np.inf
+    best = int(np.argmax(scores))
+    return explanation.feature_names[best] if scores[best] > 0 else None
 
 
 def categories(column):
@@ -65,17 +71,24 @@ def _without_slope(y, x, bins):
     return y - x * np.divide(joint, own, out=np.zeros(len(y)), where=own > 0)
 
 
-def _explained(rest, column, bins):
-    """Return the sum of squares that a column explains within bins, less that of pure noise."""
-    noise = rest.var(ddof=0)
-    n_bins = len(np.unique(bins))
-    groups = categories(column)
-    if groups is not None:
-        if len(groups) > MAX_CATEGORIES:
-            return 0.0
-        means = rest.groupby([bins, pd.factorize(column)[0]]).transform("mean")
-        return float((means**2).sum() - noise * n_bins * (len(groups) - 1))
-    ranks = pd.Series(ordered_numbers(column)).rank()
-    ranks = ranks.fillna(ranks.mean()).fillna(0.0).to_numpy()
-    left = _without_slope(rest.to_numpy(), ranks, bins)
-    return float((rest**2).sum() - (left**2).sum() - noise * n_bins)
+def _explained(rest, data, bins):
+    """Return the sum of squares that each column explains within bins, and its parameters; (p,)."""
+    p, labels = data.shape[1], np.unique(bins)
+    explained, n_parameters = np.zeros(p), np.full(p, float(len(labels)))
+    ranks = np.zeros(data.shape)
+    for column in range(p):
+        groups = categories(data.iloc[:, column])
+        if groups is None:
+            column_ranks = pd.Series(ordered_numbers(data.iloc[:, column])).rank()
+            ranks[:, column] = column_ranks.fillna(column_ranks.mean()).fillna(0.0)
+        elif len(groups) <= MAX_CATEGORIES:
+            codes = pd.factorize(data.iloc[:, column])[0]
+            means = pd.Series(rest).groupby([bins, codes]).transform("mean")
+            explained[column] = (means**2).sum()
+            n_parameters[column] *= max(len(groups) - 1, 1)
+    for label in labels:
+        here = bins == label
+        centred = ranks[here] - ranks[here].mean(axis=0)
+        joint, own = centred.T @ rest[here], (centred**2).sum(axis=0)
+        explained += np.divide(joint**2, own, out=np.zeros(p), where=own > 0)
+    return explained, n_parameters

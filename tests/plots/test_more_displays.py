@@ -199,6 +199,13 @@ def test_partner_is_found(explanation_maker, kind):
     assert strongest_partner(explanation, 2) is None
 
 
+def test_partner_is_seldom_found_in_noise(explanation_maker):
+    """One of 20 features at most finds a partner in noise; P(B(40, 1/20) > 6) < 1 %."""
+    explanation = explanation_maker(n_rows=120, n_features=200)
+    found = [strongest_partner(explanation, feature) for feature in range(2, 42)]
+    assert sum(name is not None for name in found) <= 6
+
+
 # --- comparison ----------------------------------------------------------------------------------
 
 
