@@ -14,6 +14,7 @@ from skshapley.samplers._pairs import pair_design
 
 ALLOCATIONS = ("neyman", "castro")
 LEAST_IN_STRATUM = 2
+PRIOR = 4
 
 
 class Stratified(Sampler):
@@ -27,8 +28,10 @@ class Stratified(Sampler):
     ----------
     allocation : {"neyman", "castro"}, default="neyman"
         Of all contributions drawn, a stratum is to get a share in proportion to its standard
-        deviation ("neyman", which makes the summed variance least) or to its variance ("castro",
-        the published rule). Where it has more already, the others share the rest.
+        deviation ("neyman", which makes the summed variance least; measured variances are drawn
+        towards their mean) or to its variance as it was measured ("castro", the published rule,
+        which trusts strata that happened not to vary, so that standard errors come out too small).
+        Where a stratum has more already, the others share the rest.
 
     References
     ----------
@@ -117,8 +120,9 @@ class Stratified(Sampler):
             return known
         spread = np.ones(len(open_cells))
         if count.min() >= LEAST_IN_STRATUM:
-            variance = cells.variance()[open_cells]
-            varied = variance if self.allocation == "castro" else np.sqrt(variance)
+            neyman = self.allocation == "neyman"
+            variance = cells.variance(open_cells, PRIOR if neyman else 0)
+            varied = np.sqrt(variance) if neyman else variance
             spread = varied if varied.any() else spread
         more = _level(spread, count, n)
         rounded = _rounded(self.rngs_[row], more)
@@ -156,9 +160,15 @@ class _Cells:
         self.squares = self.squares + squares + shift**2 * old * new / total
         self.count = self.count + new[:, 0]
 
-    def variance(self):
-        """Return the variance in each cell, summed over outputs."""
-        return np.sum(self.squares, axis=1) / np.maximum(self.count - 1, 1)
+    def variance(self, cells, prior):
+        """Return the variance in some cells, summed over outputs.
+
+        The mean variance of all of them counts as much as `prior` contributions more: few
+        contributions that happen to agree do not close a stratum.
+        """
+        squares, degrees = np.sum(self.squares, axis=1)[cells], self.count[cells] - 1
+        mean = squares.sum() / max(degrees.sum(), 1)
+        return (squares + prior * mean) / np.maximum(degrees + prior, 1)
 
 
 def _others(rng, p, players, sizes):

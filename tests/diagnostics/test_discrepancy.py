@@ -1,4 +1,4 @@
-"""Discrepancies of permutation sets: by definition, and those of Mitchell et al. (2022), Table 4."""
+"""Discrepancies of permutation sets: by definition, and Table 4 of Mitchell et al. (2022)."""
 
 from itertools import permutations as all_orders
 
@@ -157,7 +157,7 @@ def test_kendall_and_spearman_weights_are_refused():
     "orders", [[[0, 0, 1]], [[1, 2, 3]], [0, 1, 2], [[0.0, 1.0]], np.empty((0, 3), int)]
 )
 def test_refuses_what_is_no_set_of_permutations(orders):
-    with pytest.raises(ValueError, match="takes permutations of 0..p-1 as rows"):
+    with pytest.raises(ValueError, match=r"takes permutations of 0\.\.p-1 as rows"):
         permutation_discrepancy(orders)
 
 

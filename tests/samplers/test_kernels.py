@@ -1,4 +1,4 @@
-"""Kernels on permutations against their definitions, pair by pair, and their means by enumeration."""
+"""Kernels on permutations against their definitions, and their means by enumeration."""
 
 from itertools import permutations as all_orders
 from math import comb

@@ -1,7 +1,7 @@
-"""Every sampler of permutations: uniform by itself, unbiased as a whole, honest about its errors.
+"""Every sampler of permutations: uniform by itself, unbiased as a whole, honest about errors.
 
-False alarms: a chi-square test fails a right sampler with probability 1e-6, a z-test at |z| > 5 with
-6e-7 a player. The seeds are fixed, so that a test that passes will pass again.
+False alarms: a chi-square test fails a right sampler with probability 1e-6, a z-test at |z| > 5
+with 6e-7 a player. The seeds are fixed, so that a test that passes will pass again.
 """
 
 from itertools import permutations as all_orders
@@ -24,7 +24,7 @@ from skshapley.samplers import (
     draw_permutations,
 )
 from skshapley.samplers._sobol import hyperplane_basis
-from skshapley.testing import RandomGame, brute_force
+from skshapley.testing import HybridGame, RandomGame, brute_force, explain_game
 
 BY_NAME = [name for name, cls in SAMPLERS.items() if issubclass(cls, PermutationSampler)]
 CODES = [
@@ -65,7 +65,7 @@ def test_sets_depend_on_the_seed_alone(sampler):
 @pytest.mark.parametrize("sampler", ALL, ids=str)
 @pytest.mark.parametrize("p", [4, pytest.param(6, marks=pytest.mark.slow)])
 def test_each_permutation_is_uniform(sampler, p):
-    """The first, fourth and last of a set of eight, over sets 20 (p = 4) or 5 times p! in number."""
+    """First, fourth and last of a set of eight; over 20 p! (p = 4) or 5 p! sets."""
     orders = {order: i for i, order in enumerate(all_orders(range(p)))}
     runs = (20 if p == 4 else 5) * len(orders)
     sets = np.stack([draw_permutations(sampler, 8, p, seed)[0] for seed in range(runs)])
@@ -104,6 +104,46 @@ def test_pairs_make_games_of_two_exact(sampler):
     )
     expected = single + (double.sum(axis=0) + double.sum(axis=1)) / 2
     np.testing.assert_allclose(result.values, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("sampler", ALL, ids=str)
+@pytest.mark.parametrize(("draws", "sets"), [(40, 10), (84, 10), (430, 10), (37, 9)])
+def test_each_unit_keeps_to_one_of_equally_used_references(sampler, draws, sets):
+    """Ten references; what is left over goes to some of them, one unit each."""
+    cls = SAMPLERS[sampler] if isinstance(sampler, str) else type(sampler)
+    sampler = cls(**({} if isinstance(sampler, str) else sampler.get_params()))
+    sampler.start(6, [np.random.default_rng(0)], np.full(10, 0.1))
+    design = sampler.ask(np.array([0]), draws // 2 * 2)
+    units = design.references[0].reshape(-1, design.unit)
+    assert (units == units[:, :1]).all()
+    used = np.bincount(units[:, 0], minlength=10)
+    assert np.ptp(used) <= 1
+    assert (used > 0).sum() >= sets
+    assert design.references.shape[1] > 0.5 * draws
+
+
+@pytest.mark.parametrize("references", ["all", "stratified", "random"])
+@pytest.mark.parametrize("name", ["sobol", "herding", "sbq"])
+def test_references_of_their_own_leave_the_mean_as_it_is(name, references):
+    """The Shapley values of the weighted average game, |z| < 5 over 200 instances alike."""
+    rng = np.random.default_rng(0)
+    background, weights = rng.standard_normal((4, 5)), np.array([0.1, 0.2, 0.3, 0.4])
+    X = np.tile(rng.standard_normal((1, 5)), (200, 1))
+    game = HybridGame(
+        lambda Z: np.stack([Z.prod(axis=1), Z[:, 0] * Z[:, 1] * Z[:, 2]], axis=1),
+        X,
+        background,
+        weights,
+    )
+    truth = game.take(np.array([0])).shapley_values[0]
+    sampler = SAMPLERS[name](references=references, replicates=3)
+    outcome = explain_game(game, sampler=sampler, max_evals=40)
+    z = outcome.values.mean(axis=0) - truth
+    z /= outcome.values.std(axis=0, ddof=1) / np.sqrt(200) + 1e-12
+    assert np.abs(z).max() < 5
+    assert np.isfinite(outcome.standard_errors).all()
+    total = outcome.v_full - outcome.v_empty
+    np.testing.assert_allclose(outcome.values.sum(axis=1), total, atol=1e-9)
 
 
 @pytest.mark.parametrize("cls", [Sobol, Herding, SequentialBayesianQuadrature])

@@ -1,0 +1,166 @@
+"""Owen's sampling: the rule is exact where it claims to be, costs are what they are said to be."""
+
+import numpy as np
+import pytest
+
+from skshapley import shapley_values
+from skshapley.samplers import Owen, OwenHalved
+from skshapley.samplers._owen import _shares
+from skshapley.testing import RandomGame, brute_force
+
+EVERY = [Owen(), OwenHalved(), Owen("uniform"), OwenHalved("uniform")]
+
+
+def started(sampler, p, rows=1):
+    return sampler.start(p, [np.random.default_rng([7, row]) for row in range(rows)])
+
+
+def expected_contributions(game, p, q):
+    """e_i(q), by enumeration."""
+    masks = np.arange(2**p)
+    coalitions = (masks[:, None] >> np.arange(p)) & 1 == 1
+    worth = game(coalitions)
+    chance = np.where(coalitions, q, 1 - q).prod(axis=1)
+    out = []
+    for i in range(p):
+        without = masks[~coalitions[:, i]]
+        gain = worth[without + 2**i] - worth[without]
+        out.append((chance[without] / (1 - q)) @ gain)
+    return np.array(out)
+
+
+@pytest.mark.parametrize("p", [2, 3, 6, 7])
+def test_ceil_half_p_nodes_integrate_exactly(p):
+    game = RandomGame(p, seed=p)
+    nodes, weights, _ = started(Owen(), p)._nodes(1000)
+    assert len(nodes) == -(-p // 2)
+    integral = sum(
+        w * expected_contributions(game, p, q) for q, w in zip(nodes, weights, strict=True)
+    )
+    np.testing.assert_allclose(integral, brute_force(game, p), atol=1e-12)
+
+
+@pytest.mark.parametrize("p", [2, 3, 6, 7, 12])
+@pytest.mark.parametrize("n_units", [1, 2, 5, 1000])
+def test_halved_nodes_are_half_of_a_symmetric_rule(p, n_units):
+    nodes, weights, counts = started(OwenHalved(), p)._nodes(n_units)
+    assert (nodes <= 0.5 + 1e-12).all()
+    assert weights.sum() == pytest.approx(1)
+    assert counts.sum() == n_units
+    powers = np.arange(2 * len(nodes) - 1)  # of x = q - 1/2, odd ones vanish by symmetry
+    moments = [w * ((q - 0.5) ** (2 * (powers // 2))) for q, w in zip(nodes, weights, strict=True)]
+    degree = 2 * (powers // 2)
+    np.testing.assert_allclose(np.sum(moments, axis=0), 0.5**degree / (degree + 1), atol=1e-12)
+
+
+def test_published_nodes_are_equally_spaced_with_two_coalitions_each():
+    nodes, weights, counts = started(Owen("uniform"), 5)._nodes(22)
+    np.testing.assert_allclose(nodes, np.linspace(0, 1, 11))
+    np.testing.assert_allclose(weights, 1 / 11)
+    np.testing.assert_array_equal(counts, 2)
+    nodes = started(OwenHalved("uniform"), 5)._nodes(22)[0]
+    np.testing.assert_allclose(nodes, np.linspace(0, 0.5, 11))
+
+
+def test_a_coalition_serves_all_players_for_p_plus_one_evaluations():
+    seen = []
+
+    def game(coalitions):
+        seen.append(coalitions.copy())
+        return coalitions.sum(axis=1)
+
+    p, n = 12, 9
+    result = shapley_values(
+        game, n_players=p, sampler="owen", max_evals=n * (p + 1) + 2, random_state=0
+    )
+    asked = np.concatenate(seen)
+    assert len(np.unique(asked, axis=0)) == len(asked)
+    assert result.n_evaluations <= n * (p + 1) + 2
+    design = started(Owen(), p).ask(np.array([0]), n)
+    pairs = design.coalitions[0].reshape(n, p, 2, p)
+    np.testing.assert_array_equal(design.players[0].reshape(n, p), np.tile(np.arange(p), (n, 1)))
+    for i in range(p):
+        assert not pairs[:, i, 0, i].any()
+        assert pairs[:, i, 1, i].all()
+
+
+@pytest.mark.parametrize("sampler", EVERY, ids=str)
+def test_linear_games_are_exact(sampler):
+    single = np.arange(1.0, 7.0)
+    result = shapley_values(
+        lambda S: S @ np.stack([single, -single], axis=1),
+        n_players=6,
+        sampler=sampler,
+        max_evals=60,
+        random_state=0,
+    )
+    np.testing.assert_allclose(result.values, np.stack([single, -single], axis=1), atol=1e-12)
+    np.testing.assert_allclose(result.standard_errors, 0, atol=1e-9)
+
+
+def test_complements_make_games_of_two_exact():
+    double = np.triu(np.random.default_rng(0).standard_normal((6, 6)), 1)
+    result = shapley_values(
+        lambda S: np.einsum("mi,ij,mj->m", S, double, S),
+        n_players=6,
+        sampler="owen-halved",
+        max_evals=60,
+        random_state=0,
+    )
+    expected = (double.sum(axis=0) + double.sum(axis=1)) / 2
+    np.testing.assert_allclose(result.values, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["owen", "owen-halved"])
+def test_unbiased_with_honest_errors(name):
+    """|z| < 5 for each player (false alarm 6e-7); 95 % intervals hold 88 to 99 % of 300 runs."""
+    game = RandomGame(6, seed=2)
+    truth = brute_force(game, 6)
+    results = [
+        shapley_values(game, n_players=6, sampler=name, max_evals=80, random_state=seed)
+        for seed in range(300)
+    ]
+    values = np.array([result.values for result in results])
+    errors = np.array([result.standard_errors for result in results])
+    z = (values.mean(axis=0) - truth) / (values.std(axis=0, ddof=1) / np.sqrt(300))
+    assert np.abs(z).max() < 5
+    assert 0.88 < (np.abs(values - truth) <= 1.96 * errors).mean() < 0.99
+
+
+def test_published_rule_is_biased_as_it_says():
+    """Equal weights at nodes 0, 1/Q, ..., 1: the mean of e_i over nodes, not its integral."""
+    p, game = 6, RandomGame(6, seed=2)
+    nodes = np.linspace(0, 1, 4)
+    biased = np.mean([expected_contributions(game, p, min(q, 1 - 1e-12)) for q in nodes], axis=0)
+    values = np.array(
+        [
+            shapley_values(
+                game, n_players=p, sampler=Owen("uniform"), max_evals=58, random_state=seed
+            ).values
+            for seed in range(300)
+        ]
+    )
+    error = values.std(axis=0, ddof=1) / np.sqrt(300)
+    assert np.abs((values.mean(axis=0) - biased) / error).max() < 5
+    assert np.abs((values.mean(axis=0) - brute_force(game, p)) / error).max() > 5
+
+
+def test_unknown_rule_is_refused():
+    with pytest.raises(ValueError, match="OwenHalved has no rule 'trapezoid': choose one of"):
+        shapley_values(len, n_players=4, sampler=OwenHalved("trapezoid"))
+
+
+@pytest.mark.parametrize(("name", "least"), [("owen", 12), ("owen-halved", 22)])
+def test_too_small_a_budget_names_the_least(name, least):
+    with pytest.raises(ValueError, match=f"needs at least {least} evaluations"):
+        shapley_values(len, n_players=4, sampler=name, max_evals=least - 1)
+
+
+@pytest.mark.parametrize("weights", [np.ones(3), np.array([0.1, 0.5, 0.4])])
+@pytest.mark.parametrize("total", [1, 3, 6, 7, 100])
+def test_shares_add_up_and_leave_nobody_out(weights, total):
+    if total < len(weights):
+        weights = weights[:total]
+    counts = _shares(weights, total)
+    assert counts.sum() == total
+    assert (counts >= min(2, total // len(weights))).all()

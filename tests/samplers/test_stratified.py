@@ -1,0 +1,179 @@
+"""Stratified sampling: every stratum is seen, the second stage goes where the first one varied."""
+
+import numpy as np
+import pytest
+
+from skshapley import shapley_values
+from skshapley.samplers import Stratified
+from skshapley.samplers._stratified import PRIOR, _Cells, _level, _rounded
+from skshapley.solvers import StratifiedMean
+from skshapley.stopping import StandardError
+from skshapley.testing import RandomGame, brute_force
+
+P = 5
+
+
+def play(game, sampler, budget, seed, p=P):
+    """Ask and tell until the budget is spent, as an engine would; the designs and the estimate."""
+    sampler.start(p, [np.random.default_rng(seed)])
+    full, none = game(np.ones((1, p), dtype=bool)), game(np.zeros((1, p), dtype=bool))
+    solver = StratifiedMean().start(p, none.reshape(1, -1), full.reshape(1, -1))
+    left, asked, designs = sampler.n_draws(budget, p, 1), 0, []
+    while left:
+        n = sampler.draws_now(asked, left)
+        design = sampler.ask(np.array([0]), n)
+        values = game(design.coalitions[0]).reshape(1, len(design.coalitions[0]), -1)
+        sampler.tell(np.array([0]), design, values)
+        solver.update(np.array([0]), design, values)
+        asked, left = asked + n, left - n
+        designs.append(design)
+    return designs, solver.result()
+
+
+def counts(design, p=P):
+    cells = design.players[0] * p + design.strata[0]
+    return np.bincount(cells, minlength=p * p).reshape(p, p)
+
+
+def test_coalitions_have_the_size_and_lack_the_player_that_they_say():
+    design = Stratified().start(P, [np.random.default_rng(0)]).ask(np.array([0]), 300)
+    pairs = design.coalitions[0].reshape(-1, 2, P)
+    np.testing.assert_array_equal(pairs[:, 0].sum(axis=1), design.strata[0])
+    own = np.arange(P) == design.players[0][:, None]
+    np.testing.assert_array_equal(pairs[:, 1], pairs[:, 0] | own)
+    assert not (pairs[:, 0] & own).any()
+
+
+def test_coalitions_are_uniform_among_those_of_their_size():
+    """Each of the C(4, 2) coalitions of player 0 and size 2; z of 5 over some thousand draws."""
+    design = Stratified().start(P, [np.random.default_rng(1)]).ask(np.array([0]), 60_000)
+    mine = (design.players[0] == 0) & (design.strata[0] == 2)
+    sets = design.coalitions[0, ::2][mine]
+    found = np.unique(sets @ 2 ** np.arange(P), return_counts=True)[1]
+    assert len(found) == 6
+    assert (np.abs(found - len(sets) / 6) < 5 * np.sqrt(len(sets) * 5 / 36)).all()
+
+
+def test_first_stage_is_even_and_single_contributions_come_once():
+    designs, _ = play(RandomGame(P, seed=0), Stratified(), 400, seed=0)
+    assert len(designs) == 2
+    first, both = counts(designs[0]), sum(counts(design) for design in designs)
+    np.testing.assert_array_equal(both[:, [0, -1]], 1)
+    assert np.ptp(first[:, 1:-1]) <= 1
+    assert first.sum() - 2 * P == (both.sum() - 2 * P) // 2
+
+
+@pytest.mark.parametrize(("allocation", "prior"), [("neyman", PRIOR), ("castro", 0)])
+def test_second_stage_evens_out_what_the_first_one_measured(allocation, prior):
+    """Counts end in proportion to the first stage's deviation or variance, where not above."""
+    game = RandomGame(P, seed=4)
+    designs, _ = play(game, Stratified(allocation), 3000, seed=1)
+    cells = _Cells(P)
+    first = designs[0]
+    worth = game(first.coalitions[0]).reshape(-1, 2)
+    cells.add(first.players[0] * P + first.strata[0], (worth[:, 1] - worth[:, 0])[:, None])
+    inner = np.arange(P * P).reshape(P, P)[:, 1:-1]
+    spread = cells.variance(inner.ravel(), prior).reshape(inner.shape)
+    spread = np.sqrt(spread) if allocation == "neyman" else spread
+    before = counts(designs[0])[:, 1:-1]
+    total = before + counts(designs[1])[:, 1:-1]
+    grown = total > before
+    assert grown.any()
+    ratio = total[grown] / spread[grown]
+    np.testing.assert_allclose(ratio, ratio.mean(), rtol=0.05)
+    assert (total[~grown] / spread[~grown] >= 0.95 * ratio.mean()).all()
+
+
+def test_variance_is_summed_over_outputs_and_merged_over_asks():
+    rng = np.random.default_rng(0)
+    cells, values = np.repeat([3, 7], 20), rng.standard_normal((40, 2)) + 100
+    state = _Cells(P)
+    order = rng.permutation(40)
+    for part in (order[:13], order[13:]):
+        state.add(cells[part], values[part])
+    expected = [values[cells == c].var(axis=0, ddof=1).sum() for c in (3, 7)]
+    np.testing.assert_allclose(state.variance([3, 7], 0), expected)
+    shrunk = (19 * np.array(expected) + 4 * np.mean(expected)) / 23
+    np.testing.assert_allclose(state.variance([3, 7], 4), shrunk)
+    np.testing.assert_array_equal(state.count[[3, 7]], 20)
+
+
+def test_unbiased_with_honest_errors():
+    """The second stage's bias is far below the error: |z| < 5 over 300 runs, and coverage."""
+    game = RandomGame(P, seed=2)
+    truth = brute_force(game, P)
+    runs = [play(game, Stratified(), 150, seed)[1] for seed in range(300)]
+    values = np.array([run.values[0, :, 0] for run in runs])
+    errors = np.array([run.standard_errors[0, :, 0] for run in runs])
+    z = (values.mean(axis=0) - truth) / (values.std(axis=0, ddof=1) / np.sqrt(300))
+    assert np.abs(z).max() < 5
+    assert 0.88 < (np.abs(values - truth) <= 1.96 * errors).mean() < 0.99
+
+
+def test_a_second_stage_pays_where_strata_differ():
+    """On a game of seven that varies from size 3 to its neighbours only: two of five strata."""
+    p = 7
+    spiky = np.random.default_rng(0).standard_normal(2**p)
+
+    def game(coalitions):
+        size = coalitions.sum(axis=1)
+        return np.where(size == 3, spiky[coalitions @ 2 ** np.arange(p)], 0.0)
+
+    truth = brute_force(game, p)
+
+    def error(sampler):
+        runs = [play(game, sampler, 600, seed, p)[1].values[0, :, 0] for seed in range(100)]
+        return np.mean((np.array(runs) - truth) ** 2)
+
+    even = Stratified()
+    even.draws_now = lambda asked, left: left
+    assert error(Stratified()) < 0.8 * error(even)
+
+
+@pytest.mark.parametrize("p", [2, 3])
+def test_few_players(p):
+    """Two players leave nothing to chance."""
+    game = RandomGame(p, seed=1)
+    result = shapley_values(game, n_players=p, sampler="stratified", max_evals=40, random_state=0)
+    if p == 2:
+        np.testing.assert_allclose(result.values, brute_force(game, p), atol=1e-12)
+        np.testing.assert_array_equal(result.standard_errors, 0)
+    else:
+        assert (np.abs(result.values - brute_force(game, p)) < 5 * result.standard_errors).all()
+
+
+def test_one_contribution_a_stratum_has_no_standard_error():
+    game = RandomGame(P, seed=1)
+    result = shapley_values(game, n_players=P, sampler="stratified", max_evals=42, random_state=0)
+    assert np.isfinite(result.values).all()
+    assert result.standard_errors is None or np.isnan(result.standard_errors).all()
+    with pytest.raises(ValueError, match="needs at least 42 evaluations"):
+        shapley_values(game, n_players=P, sampler="stratified", max_evals=41)
+
+
+def test_stops_when_accurate_enough():
+    game = RandomGame(P, seed=1)
+    result = shapley_values(
+        game,
+        n_players=P,
+        sampler="stratified",
+        max_evals=100_000,
+        stopping=StandardError(atol=0.02),
+        random_state=0,
+    )
+    assert result.converged
+    assert result.standard_errors.max() <= 0.02
+
+
+def test_unknown_allocation_is_refused():
+    with pytest.raises(ValueError, match="no allocation 'even': choose one of neyman, castro"):
+        shapley_values(len, n_players=4, sampler=Stratified("even"))
+
+
+def test_levels_fill_what_is_lowest_and_rounding_keeps_the_sum():
+    more = _level(np.array([1.0, 1.0, 2.0, 0.0]), np.array([9, 1, 0, 4]), 8)
+    np.testing.assert_allclose(more, [0, 2, 6, 0])
+    rng = np.random.default_rng(0)
+    rounded = np.array([_rounded(rng, np.array([0.25, 1.5, 2.25])) for _ in range(4000)])
+    assert (rounded.sum(axis=1) == 4).all()
+    np.testing.assert_allclose(rounded.mean(axis=0), [0.25, 1.5, 2.25], atol=0.05)
