@@ -4,6 +4,7 @@ import numpy as np
 
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._game import Game
+from skshapley.rewards._numbers import as_floats
 
 
 class FunctionGame(Game):
@@ -29,29 +30,35 @@ class FunctionGame(Game):
         self.bytes_per_row = n_players
         ends = np.zeros((2, n_players), dtype=bool)
         ends[1] = True
-        values = np.asarray(function(ends), dtype=np.float64)
-        self.one_output = values.ndim == 1
-        self.n_outputs = 1 if values.ndim < 2 else values.shape[1]
-        self._ends = self._checked(values, 2)
+        raw = function(ends)
+        self.one_output = np.ndim(raw) < 2
+        self.n_outputs = 1 if self.one_output else np.shape(raw)[1]
+        self._ends = self._checked(raw, 2)
 
     def __call__(self, coalitions, rows, references=None):
         """Return the values of coalitions, ``(r, m, k)``."""
         r, m, p = coalitions.shape
-        values = np.asarray(self.function(coalitions.reshape(-1, p)), dtype=np.float64)
-        return self._checked(values, r * m).reshape(r, m, self.n_outputs)
+        # a copy, since the function may write into it
+        raw = self.function(np.array(coalitions).reshape(-1, p))
+        return self._checked(raw, r * m).reshape(r, m, self.n_outputs)
 
-    def _checked(self, values, n):
+    def _checked(self, raw, n):
         shape = (n,) if self.one_output else (n, self.n_outputs)
-        if values.shape != shape:
+        if np.shape(raw) != shape:
             raise ModelOutputError(
-                f"The reward returned values of shape {values.shape} for {n} coalitions, instead of"
-                f" {shape}; it must return one value (or one row of values) per coalition."
+                f"The reward returned values of shape {np.shape(raw)} for {n} coalitions, instead"
+                f" of {shape}; it must return one value (or one row of values) per coalition."
+            )
+        values = as_floats(raw)
+        if values is None:
+            raise ModelOutputError(
+                f"The reward returned values that are not numbers, such as {np.ravel(raw)[0]!r}; it"
+                f" must return one number (or one row of numbers) per coalition."
             )
         if not np.isfinite(values).all():
             raise ModelOutputError(
                 f"The reward returned {(~np.isfinite(values)).sum()} values that are NaN or"
-                f" infinite"
-                f" for {n} coalitions; every coalition needs a finite value."
+                f" infinite for {n} coalitions; every coalition needs a finite value."
             )
         return values.reshape(n, -1)
 

@@ -1,7 +1,5 @@
 """The model's response as numbers: which method, which outputs, checked every time."""
 
-from numbers import Real
-
 import numpy as np
 import pandas as pd
 from scipy.special import expit
@@ -15,6 +13,7 @@ from skshapley.rewards._methods import (
     final_estimator,
     log_odds,
 )
+from skshapley.rewards._numbers import as_floats
 
 
 class Response:
@@ -173,22 +172,19 @@ class Response:
         """Return the raw response as ``(n,)`` or ``(n, K)`` float64, or refuse it."""
         if isinstance(raw, list) and self.method in BY_CLASS:
             raw = np.hstack([_told(np.asarray(part)) for part in raw])
-        values = np.asarray(raw)
-        real = values.dtype.kind in "biuf"
-        if values.dtype.kind == "O":
-            real = all(isinstance(value, (Real, np.bool_)) for value in values.ravel())
-        if values.ndim not in (1, 2) or len(values) != n or not values.size:
+        shape = np.shape(raw)
+        if len(shape) not in (1, 2) or shape[0] != n or 0 in shape:
             raise ModelOutputError(
-                f"The model's {self._label} returned shape {values.shape} for {n} rows{where};"
+                f"The model's {self._label} returned shape {shape} for {n} rows{where};"
                 f" it must return ({n},) or ({n}, n_outputs)."
             )
-        if not real:
+        values = as_floats(raw)
+        if values is None:
             raise ModelOutputError(
                 f"The model's {self._label} returned values that are not numbers{where}, such as"
-                f" {values.ravel()[0]!r}; choose another response_method, such as"
+                f" {np.ravel(raw)[0]!r}; choose another response_method, such as"
                 f' "predict_proba".'
             )
-        values = values.astype(np.float64, copy=False)
         if not np.isfinite(values).all():
             bad = np.flatnonzero(~np.isfinite(values.reshape(n, -1)).all(axis=1))
             raise ModelOutputError(

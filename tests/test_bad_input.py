@@ -1,0 +1,418 @@
+"""What is wrong is refused in one sentence before the model is called; what is done is kept."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from skshapley import ShapleyExplainer, shapley_values
+from skshapley.exceptions import ModelOutputError, PartialExplanationError
+from skshapley.samplers import Antithetic, Exact
+from skshapley.stopping import StandardError
+
+RNG = np.random.default_rng(0)
+BACKGROUND, X = RNG.normal(size=(10, 4)), RNG.normal(size=(6, 4))
+FRAME = pd.DataFrame(
+    {"age": [1, 2, 3], "job": ["a", "b", "a"], "kind": pd.Categorical(["u", "v", "u"])}
+)
+
+
+class Counter:
+    """A function that counts how often it is called."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, X):
+        self.calls += 1
+        return np.arange(len(X), dtype=float)
+
+
+def one_sentence(caught, owner="ShapleyExplainer"):
+    text = str(caught.value)
+    assert owner in text
+    assert "\n" not in text
+    return text
+
+
+# --- parameters ----------------------------------------------------------------------------------
+
+PARAMETERS = {
+    "sampler unknown": (
+        dict(sampler="antithetc"),
+        ValueError,
+        "'antithetc': choose one of 'antith",
+    ),
+    "sampler class": (dict(sampler=Exact), TypeError, r"write Exact\(\)"),
+    "sampler none": (dict(sampler=None), TypeError, "sampler as one of .* got None"),
+    "solver unknown": (
+        dict(solver="lsq"),
+        ValueError,
+        "named 'lsq': choose one of .*'least-squares'",
+    ),
+    "solver object": (dict(solver=3), TypeError, "solver as one of .* got 3"),
+    "reward unknown": (
+        dict(reward="shap"),
+        ValueError,
+        "choose one of 'baseline', 'interventional'",
+    ),
+    "reward object": (dict(reward=0), TypeError, "instance of Reward; got 0"),
+    "pair": (
+        dict(sampler="kernel", solver="permutation-mean"),
+        TypeError,
+        "pair sampler Kernel, .* with solver PermutationMean, .*'antith.* or a solver of .*'least",
+    ),
+    "budget": (
+        dict(sampler="exact", max_evals=15),
+        ValueError,
+        "max_evals=15, .* Exact with 4 players: it needs at least 16 evaluations",
+    ),
+    "budget of walks": (
+        dict(sampler="antithetic", max_evals=7),
+        ValueError,
+        "max_evals=7, .* Antithetic with 4 players: it needs at least 8 evaluations",
+    ),
+    "budget of coalitions": (
+        dict(sampler="leverage", max_evals=5),
+        ValueError,
+        "it needs at least 8 evaluations",
+    ),
+    "budget text": (dict(max_evals="many"), ValueError, 'max_evals as "auto" or a positive int'),
+    "budget none": (dict(max_evals=0), ValueError, "positive int.* got 0"),
+    "budget fraction": (dict(max_evals=2.5), ValueError, "got 2.5"),
+    "budget bool": (dict(max_evals=True), ValueError, "got True"),
+    "references": (
+        dict(sampler=Antithetic(references="every")),
+        ValueError,
+        "references='every': choose one of \"all\"",
+    ),
+    "stopping": (dict(stopping=0.05), TypeError, r"got 0.05. Try .*StandardError\(rtol=0.05\)"),
+    "stopping by nothing": (dict(stopping=StandardError()), ValueError, "not both 0"),
+    "groups unknown": (
+        dict(groups={"g": ["x9"]}),
+        ValueError,
+        r"unknown column 'x9' in group 'g': choose among \['x0', 'x1'",
+    ),
+    "groups text": (dict(groups={"g": "x0"}), ValueError, "takes groups as None or"),
+    "groups overlap": (dict(groups={"g": [0], "h": [0]}), ValueError, "'x0' in group 'h' and"),
+    "background none": (dict(max_background=0), ValueError, "None or a positive int; got 0"),
+    "background bool": (dict(max_background=True), ValueError, "got True"),
+    "background text": (dict(max_background="all"), ValueError, "got 'all'"),
+    "jobs none": (dict(n_jobs=0), ValueError, "n_jobs as None or an int but 0; got 0"),
+    "jobs text": (dict(n_jobs="all"), ValueError, "got 'all'"),
+    "verbose": (dict(verbose="yes"), ValueError, "verbose as an int >= 0; got 'yes'"),
+    "method": (dict(response_method="predict"), ValueError, "plain function"),
+}
+
+
+@pytest.mark.parametrize(("parameters", "error", "message"), PARAMETERS.values(), ids=PARAMETERS)
+def test_wrong_parameters(parameters, error, message):
+    model = Counter()
+    with pytest.raises(error, match=message) as caught:
+        ShapleyExplainer(model, **parameters).fit(BACKGROUND)
+    # a component speaks for itself of its own parameters
+    own = "references=" in message or "not both" in message
+    one_sentence(caught, "" if own else "ShapleyExplainer")
+    assert not model.calls
+
+
+@pytest.mark.parametrize("state", ["seed", -1, 1.5])
+def test_wrong_random_state(state):
+    model = Counter()
+    with pytest.raises(ValueError, match=str(state)):
+        ShapleyExplainer(model, random_state=state).fit(BACKGROUND)
+    assert not model.calls
+
+
+def test_the_least_budget_works():
+    for sampler, least in [("exact", 16), ("antithetic", 8), ("leverage", 8), ("monte-carlo", 5)]:
+        explainer = ShapleyExplainer(Counter(), sampler=sampler, max_evals=least, random_state=0)
+        assert (explainer.fit(BACKGROUND).explain(X).n_evaluations <= least).all()
+        with pytest.raises(ValueError, match=f"at least {least} evaluations"):
+            explainer.set_params(max_evals=least - 1).fit(BACKGROUND)
+
+
+def test_parameters_that_went_wrong_after_fit():
+    model = Counter()
+    explainer = ShapleyExplainer(model).fit(BACKGROUND)
+    model.calls = 0
+    for wrong in (dict(n_jobs="all"), dict(n_jobs=None, sampler="?")):
+        with pytest.raises(ValueError, match=r"all|'\?'"):
+            explainer.set_params(**wrong).explain(X)
+    assert not model.calls
+
+
+def test_too_many_players_to_enumerate():
+    model = Counter()
+    with pytest.raises(ValueError, match=r"at most 20 players; got 30\. Put features into groups"):
+        ShapleyExplainer(model, sampler="exact").fit(np.zeros((2, 30)))
+    assert not model.calls
+
+
+# --- background ----------------------------------------------------------------------------------
+
+BACKGROUNDS = {
+    "empty array": (BACKGROUND[:0], ValueError, "0 sample"),
+    "empty frame": (FRAME[:0], ValueError, "0 sample"),
+    "no columns": (FRAME[[]], ValueError, "0 feature"),
+    "two of one name": (FRAME[["age", "age"]], ValueError, "different names"),
+    "one row": (BACKGROUND[0], ValueError, "Expected 2D array, got 1D array"),
+    "one column": (FRAME["age"], ValueError, "Series"),
+    "names of two kinds": (FRAME.rename(columns={"age": 0}), TypeError, "string names"),
+    "nothing": (None, ValueError, "NoneType|None"),
+}
+
+
+@pytest.mark.parametrize(("background", "error", "message"), BACKGROUNDS.values(), ids=BACKGROUNDS)
+def test_wrong_backgrounds(background, error, message):
+    model = Counter()
+    with pytest.raises(error, match=message):
+        ShapleyExplainer(model).fit(background)
+    assert not model.calls
+
+
+WEIGHTS = {
+    "NaN": (np.where(np.arange(10) == 3, np.nan, 1), "finite .* got nan for background row 3"),
+    "infinite": (np.where(np.arange(10) == 3, np.inf, 1), "finite .* got inf for background row 3"),
+    "negative": (np.arange(10) - 1.0, "got -1.0 for background row 0"),
+    "all zero": (np.zeros(10), "all zero"),
+    "too few": (np.ones(9), r"shape \(10,\); got shape \(9,\)"),
+    "a column": (np.ones((10, 1)), r"got shape \(10, 1\)"),
+    "a number": (1.0, r"got shape \(\)"),
+    "text": (["a"] * 10, "needs numbers as sample_weight; got dtype <U1"),
+}
+
+
+@pytest.mark.parametrize(("weights", "message"), WEIGHTS.values(), ids=WEIGHTS)
+def test_wrong_weights(weights, message):
+    model = Counter()
+    with pytest.raises(ValueError, match=message) as caught:
+        ShapleyExplainer(model).fit(BACKGROUND, sample_weight=weights)
+    one_sentence(caught)
+    assert not model.calls
+
+
+# --- instances -----------------------------------------------------------------------------------
+
+INSTANCES = {
+    "one row": (BACKGROUND, X[0], ValueError, "got 1D array"),
+    "none": (BACKGROUND, X[:0], ValueError, "0 sample"),
+    "width": (BACKGROUND, X[:, :3], ValueError, "3 features, but ShapleyExplainer is expecting 4"),
+    "words": (BACKGROUND, X.astype(str), ValueError, "dtype float64, and got <U"),
+    "a frame for an array": (BACKGROUND, pd.DataFrame(X), TypeError, "type ndarray, .* DataFrame"),
+    "an array for a frame": (FRAME, FRAME.to_numpy(), TypeError, "type DataFrame, .* ndarray"),
+    "no rows": (FRAME, FRAME[:0], ValueError, "0 sample"),
+    "reordered": (
+        FRAME,
+        FRAME[["job", "age", "kind"]],
+        ValueError,
+        r"\(-: background, \+: given\)",
+    ),
+    "missing": (FRAME, FRAME[["age", "kind"]], ValueError, "- job"),
+    "more": (FRAME, FRAME.assign(more=1), ValueError, r"\+ more"),
+    "renamed": (FRAME, FRAME.rename(columns={"job": "jbo"}), ValueError, r"- job; \+ jbo"),
+    "dtype": (FRAME, FRAME.assign(age=list("abc")), ValueError, "'age' is .* instead of int64"),
+    "category": (
+        FRAME,
+        FRAME.assign(kind=pd.Categorical(["w", "u", "v"])),
+        ValueError,
+        r"categories \['w'\] in column 'kind', .*: it has \['u', 'v'\]",
+    ),
+    "numbers as names": (
+        FRAME.set_axis([0, 1, 2], axis=1),
+        FRAME.set_axis([0, 2, 1], axis=1),
+        ValueError,
+        r"another order, .*\+ 2; - 2",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("background", "instances", "error", "message"), INSTANCES.values(), ids=INSTANCES
+)
+def test_wrong_instances(background, instances, error, message):
+    model = Counter()
+    explainer = ShapleyExplainer(model).fit(background)
+    model.calls = 0
+    with pytest.raises(error, match=message):
+        explainer.explain(instances)
+    assert not model.calls
+
+
+def test_the_order_of_columns_is_shown_as_a_diff():
+    explainer = ShapleyExplainer(Counter()).fit(FRAME)
+    with pytest.raises(ValueError, match="same order as they were in fit") as caught:
+        explainer.explain(FRAME[["age", "kind", "job"]])
+    assert str(caught.value).endswith("(-: background, +: given) + kind; - kind")
+
+
+def test_before_fit():
+    with pytest.raises(NotFittedError):
+        ShapleyExplainer(Counter()).explain(X)
+    with pytest.raises(NotFittedError):
+        ShapleyExplainer(Counter()).get_feature_names_out()
+
+
+def test_unfitted_model_names_frozen_estimator():
+    with pytest.raises(NotFittedError, match=r"sklearn\.frozen\.FrozenEstimator") as caught:
+        ShapleyExplainer(LinearRegression()).fit(BACKGROUND)
+    one_sentence(caught)
+
+
+def test_unknown_class_names_the_choices():
+    model = LogisticRegression().fit(BACKGROUND, ["no", "yes"] * 5)
+    with pytest.raises(ValueError, match=r"'ja', .* choose None, 'no', 'yes', 'pred") as caught:
+        ShapleyExplainer(model, output="ja").fit(BACKGROUND)
+    one_sentence(caught)
+
+
+# --- any game ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        (dict(n_players=0), ValueError, "n_players as a positive int; got 0"),
+        (dict(n_players=2.0), ValueError, "got 2.0"),
+        (dict(), ValueError, "got None. Pass n_players="),
+        (dict(n_players=3, sampler="?"), ValueError, "choose one of"),
+        (dict(n_players=3, sampler="kernel", solver="linear"), TypeError, "cannot pair"),
+        (dict(n_players=3, sampler="exact", max_evals=7), ValueError, "at least 8 evaluations"),
+    ],
+)
+def test_wrong_games(parameters, error, message):
+    reward = Counter()
+    with pytest.raises(error, match=message) as caught:
+        shapley_values(reward, **parameters)
+    one_sentence(caught, "shapley_values")
+    assert not reward.calls
+
+
+def test_a_game_that_is_none():
+    with pytest.raises(TypeError, match="takes a callable"):
+        shapley_values([1.0, 2.0], n_players=1)
+
+
+@pytest.mark.parametrize(
+    ("reward", "message"),
+    [
+        (lambda S: np.ones(len(S) + 1), r"shape \(3,\) for 2 coalitions"),
+        (lambda S: np.nan * S[:, 0], "2 values that are NaN or infinite for 2 coalitions"),
+        (lambda S: np.where(S.sum(axis=1) == 1, np.inf, 0.0), "NaN or infinite for 6 coalitions"),
+        (lambda S: ["a"] * len(S), "not numbers"),
+        (lambda S: None, r"shape \(\) for 2 coalitions, instead of \(2,\)"),
+        (lambda S: np.ones((len(S), 2, 2)), r"shape \(2, 2, 2\)"),
+        (lambda S: np.ones((len(S), len(S))), r"shape \(6, 6\) for 6 coalitions"),
+    ],
+)
+def test_games_that_return_nonsense(reward, message):
+    with pytest.raises(ModelOutputError, match=message):
+        shapley_values(reward, n_players=3)
+
+
+def test_a_game_may_write_into_its_coalitions():
+    def vandal(S):
+        worth = (S @ [1.0, 2.0, 4.0]) ** 2
+        S[:] = True
+        return worth
+
+    for sampler in ("exact", "antithetic", "kernel"):
+        made = shapley_values(vandal, n_players=3, sampler=sampler, max_evals=8, random_state=0)
+        np.testing.assert_allclose(made.values, [7.0, 14.0, 28.0])
+
+
+# --- models that misbehave on the way ------------------------------------------------------------
+
+
+class Misbehaves:
+    """Does as it should for some calls, then something else."""
+
+    def __init__(self, after, act):
+        self.left, self.act = after, act
+
+    def __call__(self, X):
+        self.left -= 1
+        good = np.sin(X).prod(axis=1) + X.sum(axis=1)
+        return good if self.left >= 0 else self.act(good)
+
+
+def raises(error):
+    def act(good):
+        raise error
+
+    return act
+
+
+ACTS = {
+    "NaN": (
+        lambda good: np.where(np.arange(len(good)) == 2, np.nan, good),
+        "NaN .* first for row 2",
+    ),
+    "too few": (lambda good: good[1:], r"returned shape \(\d+,\) for \d+ rows"),
+    "two outputs": (lambda good: np.column_stack([good, good]), "2 outputs .* after 1 before"),
+    "text": (lambda good: good.astype(str), "not numbers .*, such as"),
+}
+
+
+@pytest.mark.parametrize(("act", "message"), ACTS.values(), ids=ACTS)
+@pytest.mark.parametrize(
+    ("after", "where"),
+    [(1, "on instances 0 to 5"), (2, "on hybrid rows of instances 0 to 5")],
+)
+def test_what_the_model_did_and_where(act, message, after, where):
+    explainer = ShapleyExplainer(Misbehaves(after, act), max_evals=16).fit(BACKGROUND)
+    with pytest.raises(ModelOutputError, match=message) as caught:
+        explainer.explain(X)
+    assert where in str(caught.value)
+    one_sentence(caught, "The model")
+
+
+@pytest.mark.parametrize(
+    "cause", [KeyboardInterrupt(), ValueError("no more"), MemoryError(), ModelOutputError("bad")]
+)
+def test_finished_instances_are_kept(cause, monkeypatch):
+    monkeypatch.setattr("skshapley._engine.BLOCK_INSTANCES", 2)
+    frame = pd.DataFrame(X, columns=list("abcd"), index=list("pqrstu"))
+    background = pd.DataFrame(BACKGROUND, columns=list("abcd"))
+
+    def explainer(after):
+        model = Misbehaves(after, raises(cause))
+        wrapped = ShapleyExplainer(lambda X: model(X.to_numpy()), max_evals=16, random_state=0)
+        return wrapped.fit(background)
+
+    whole = explainer(99).explain(frame)
+    # v(empty), v(all), and a call for each of the first two blocks of two instances
+    with pytest.raises(PartialExplanationError, match="after 4 of 6 instances") as caught:
+        explainer(4).explain(frame)
+    assert type(cause).__name__ in one_sentence(caught, "Explaining stopped by")
+    assert caught.value.__cause__ is cause
+    kept = caught.value.explanation
+    assert kept.index.tolist() == list("pqrs")
+    np.testing.assert_array_equal(kept.values, whole.values[:4])
+    np.testing.assert_array_equal(kept.n_model_rows, whole.n_model_rows[:4])
+    assert len(pickle.loads(pickle.dumps(caught.value)).explanation) == 4
+
+
+def test_interrupted_before_anything_was_finished():
+    explainer = ShapleyExplainer(Misbehaves(2, raises(KeyboardInterrupt()))).fit(BACKGROUND)
+    with pytest.raises(KeyboardInterrupt):
+        explainer.explain(X)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_failing_worker_keeps_what_was_finished(n_jobs, monkeypatch):
+    monkeypatch.setattr("skshapley._engine.BLOCK_INSTANCES", 2)
+    explainer = ShapleyExplainer(_fails_on_large, max_evals=16, n_jobs=n_jobs).fit(BACKGROUND)
+    instances = np.vstack([X[:4], X[4:] + 100])
+    with pytest.raises(PartialExplanationError, match="stopped by OSError after 4") as caught:
+        explainer.explain(instances)
+    assert len(caught.value.explanation) == 4
+
+
+def _fails_on_large(X):
+    if len(X) > 6 and X.max() > 50:
+        raise OSError("disk full")
+    return X.sum(axis=1)
