@@ -1,5 +1,6 @@
 """Masking curves: known changes of additive games, and the log-odds of a real model."""
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,7 +77,8 @@ def test_the_workers_do_not_matter_and_the_explainer_stays_as_it_is(cancer):
     values = RNG.normal(size=(40, X.shape[1]))
     before = explainer.get_params(deep=False)
     one = masking_curve(explainer, values, X[:40])
-    two = masking_curve(explainer, values, X[:40], n_jobs=2)
+    with joblib.parallel_config("threading"):
+        two = masking_curve(explainer, values, X[:40], n_jobs=2)
     np.testing.assert_array_equal(one.deletion, two.deletion)
     np.testing.assert_array_equal(one.insertion, two.insertion)
     assert explainer.get_params(deep=False) == before
