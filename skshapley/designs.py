@@ -86,7 +86,8 @@ class Design:
         instance, place = np.nonzero(none)
         everything[none] = v_empty[instance]
         if self.coalition_references is not None:
-            references = np.broadcast_to(self.coalition_references, (*inner.shape, -1))
+            q = self.coalition_references.shape[2]
+            references = np.broadcast_to(self.coalition_references, (*inner.shape, q))
             everything[none] = empty[instance[:, None], references[instance, place]].mean(axis=1)
         return everything
 
