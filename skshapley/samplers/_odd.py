@@ -249,7 +249,8 @@ class _State:
         each = np.arange(count)
         if n < WALKS_BELOW * p:
             # too few pairs a block for a design of its own: deal out pieces of whole ones
-            sets = [scattered_pairs(rng, p, 2 * p) for _ in range(-(-count * n // (2 * p)))]
+            whole = min(2 * p, n_all_pairs(p))
+            sets = [scattered_pairs(rng, p, whole) for _ in range(-(-count * n // whole))]
             pool = np.concatenate([pairs[rng.permutation(len(pairs))] for pairs in sets])
             pairs = pool[: count * n]
         else:
