@@ -29,12 +29,12 @@ class ConnectedRegression(GraphSampler):
         Who is next to whom. Nodes are players: groups, where there are groups.
     order : int, default=4
         k, the largest length of intervals, side of squares, or size of connected sets.
-    balanced : bool, default=True
-        Weigh each size s as all coalitions of that size together are weighed by the Shapley kernel,
-        1 / (s (d - s)), shared equally by its sets that are listed. False: the kernel of each set
-        alone, (d - 1) / (C(d, s) s (d - s)), as printed. Then sets larger than one hardly count
-        where players are many, as a pair has 1/(d - 2) of the weight of a single player, and the
-        result is close to v({i}) - v(empty).
+    balanced : bool, default=False
+        False: each set has its weight in the Shapley kernel, (d - 1) / (C(d, s) s (d - s)), as
+        printed. A pair has only 1/(d - 2) of the weight of a single player, so that with many
+        players the result is close to v({i}) - v(empty) with the sum set right. True: each size s
+        has the weight of all coalitions of that size together, in proportion to 1 / (s (d - s)),
+        shared equally by its sets that are listed: closer to the Shapley values, ranking no better.
 
     References
     ----------
@@ -52,7 +52,7 @@ class ConnectedRegression(GraphSampler):
     (4.0, 11)
     """
 
-    def __init__(self, graph="chain", order=4, balanced=True):
+    def __init__(self, graph="chain", order=4, balanced=False):
         self.graph = graph
         self.order = order
         self.balanced = balanced
