@@ -96,7 +96,7 @@ class Interrupted(Exception):  # noqa: N818 - never leaves the package
         self.outcome = outcome
 
 
-def run(game, plan: Plan, *, n_jobs=None, progress: Callable[[int], None] | None = None) -> Outcome:
+def run(game, plan: Plan, *, n_jobs=None, progress=()) -> Outcome:
     """Spend a plan on every instance of a game.
 
     Parameters
@@ -104,8 +104,8 @@ def run(game, plan: Plan, *, n_jobs=None, progress: Callable[[int], None] | None
     game : Game
     plan : Plan
     n_jobs : int or None
-    progress : callable or None
-        Called with the number of finished instances.
+    progress : sequence of callable or None
+        Each is called with the number of finished instances.
 
     Returns
     -------
@@ -127,8 +127,9 @@ def run(game, plan: Plan, *, n_jobs=None, progress: Callable[[int], None] | None
                 if start == 0:
                     raise
                 raise Interrupted(outcome.head(start)) from error
-            if progress is not None:
-                progress(int(rows[-1]) + 1)
+            for report in progress:
+                if report is not None:
+                    report(int(rows[-1]) + 1)
     return outcome
 
 

@@ -17,14 +17,14 @@ from skshapley._inputs import (
 )
 from skshapley._params import resolve
 from skshapley._plan import make_plan
-from skshapley._progress import progress
+from skshapley._progress import CallbackSupportMixin, callbacks, progress, with_callbacks
 from skshapley._random import entropy_from, generator
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
 from skshapley.rewards import REWARDS, Players, Response, Reward
 
 
-class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
+class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
     """Explain the predictions of a fitted model by Shapley values, with standard errors.
 
     Parameters
@@ -64,7 +64,8 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
         Workers, through joblib. The result is the same for any number and any backend.
     random_state : None, int, Generator or RandomState, default=None
     verbose : int, default=0
-        Shows progress where positive.
+        Shows progress where positive. With scikit-learn 1.9 or later, `set_callbacks` takes its
+        callbacks too, such as `sklearn.callback.ProgressBar`.
 
     Attributes
     ----------
@@ -169,6 +170,7 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
         )
         return self
 
+    @with_callbacks
     def explain(self, X) -> Explanation:
         """Explain the predictions for the rows of X.
 
@@ -197,8 +199,8 @@ class ShapleyExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
         plan = self._plan(self.reward_.n_references_)
         game = self.reward_.game(X)
         try:
-            with progress(len(X), self.verbose) as report:
-                outcome = run(game, plan, n_jobs=self.n_jobs, progress=report)
+            with progress(len(X), self.verbose) as bar, callbacks(self, len(X)) as tasks:
+                outcome = run(game, plan, n_jobs=self.n_jobs, progress=(bar, tasks))
         except Interrupted as error:
             done = len(error.outcome.values)
             partial = self._explanation(error.outcome, take_rows(X, slice(0, done)), plan)

@@ -1,8 +1,52 @@
-"""Progress of long work: a rich bar where rich is installed, else a line now and then."""
+"""Progress of long work: scikit-learn's callbacks, a rich bar, or a line now and then."""
 
 import sys
 import time
 from contextlib import contextmanager
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9 has no callbacks
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for scikit-learn's mixin."""
+
+    def with_callbacks(method):
+        """Return the method as it is."""
+        return method
+
+
+CALLBACK_STEPS = 100
+
+
+@contextmanager
+def callbacks(estimator, total: int):
+    """Yield a function of the number of finished instances that tells the estimator's callbacks.
+
+    Parameters
+    ----------
+    estimator : CallbackSupportMixin
+        Its callbacks see one task with at most `CALLBACK_STEPS` subtasks, each a share of the
+        instances.
+    total : int
+    """
+    if not hasattr(estimator, "set_callbacks"):
+        yield None
+        return
+    steps, told = min(total, CALLBACK_STEPS), 0
+    context = estimator._init_callback_context(task_name="explain", max_subtasks=steps)
+    context.call_on_fit_task_begin(estimator=estimator)
+
+    def report(done):
+        nonlocal told
+        while told < done * steps // total:
+            share = context.subcontext(task_name="instances")
+            share.call_on_fit_task_begin(estimator=estimator)
+            share.call_on_fit_task_end(estimator=estimator)
+            told += 1
+
+    yield report
+    context.call_on_fit_task_end(estimator=estimator)
 
 
 @contextmanager

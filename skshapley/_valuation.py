@@ -140,7 +140,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
             truncation=self.truncation,
         )
         with progress(1, self.verbose, "valuing") as report:
-            outcome = run(game, plan, n_jobs=self.n_jobs, progress=report)
+            outcome = run(game, plan, n_jobs=self.n_jobs, progress=(report,))
         return self._keep(ShapleyResult.from_outcome(outcome, one_output=True))
 
     def _members(self, n):
