@@ -85,10 +85,15 @@ class Sobol(PermutationCode):
 @lru_cache(maxsize=32)
 def _sorted_directions(n, p, mapping, paired):
     rng = set_generator(n, p)
-    points = _gaussian if mapping == "gaussian" else _sphere
-    directions = points(rng, n // 2 if paired else n, p) @ hyperplane_basis(p)
-    permutations = np.argsort(directions, axis=1, kind="stable")
-    return with_reverses(permutations) if paired else permutations
+    if paired:
+        return with_reverses(sobol_permutations(rng, n // 2, p, mapping))
+    return sobol_permutations(rng, n, p, mapping)
+
+
+def sobol_permutations(rng: np.random.Generator, n: int, p: int, mapping: str) -> np.ndarray:
+    """Return the permutations of a sequence scrambled by `rng`, ``(n, p)``."""
+    points = _gaussian(rng, n, p) if mapping == "gaussian" else _sphere(rng, n, p)
+    return np.argsort(points @ hyperplane_basis(p), axis=1, kind="stable")
 
 
 def hyperplane_basis(p: int) -> np.ndarray:

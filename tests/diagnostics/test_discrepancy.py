@@ -22,6 +22,7 @@ from skshapley.samplers._quadrature import (
     greedy_permutations,
     least_alike,
 )
+from skshapley.samplers._sobol import sobol_permutations
 
 KERNEL = MallowsKernel()
 
@@ -51,13 +52,10 @@ def mean_discrepancy(method, n, d, draws):
             choose = least_alike if method == "herding" else MostNews(KERNEL, n, d)
             orders = greedy_permutations(KERNEL, n, d, rng, 25, choose)
             weights = bayesian_weights(orders, KERNEL) if method == "sbq" else None
+        elif method == "sobol":
+            orders, weights = sobol_permutations(rng, n, d, "gaussian"), None
         else:
-            sampler = {
-                "antithetic": Antithetic(),
-                "orthogonal": Orthogonal(),
-                "sobol": Sobol(paired=False),
-            }[method]
-            orders, weights = draw_permutations(sampler, n, d, rng)
+            orders, weights = draw_permutations(method, n, d, rng)
         found.append(permutation_discrepancy(orders, weights))
     return np.mean(found)
 
