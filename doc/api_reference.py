@@ -1,0 +1,131 @@
+"""The public names, as data; `tests/test_doc.py` compares them with the package."""
+
+from pathlib import Path
+
+# Title, what it says, module, names in the order of the page
+API = [
+    (
+        "Explaining models, games and data",
+        "",
+        "skshapley",
+        ["ShapleyExplainer", "Explanation", "shapley_values", "DataShapley"],
+    ),
+    (
+        "Trees",
+        "Exact values of tree ensembles from their structure.",
+        "skshapley.trees",
+        ["TreeExplainer", "ExactTrees", "TreeEnsemble", "read_trees", "UnreadableModelError"],
+    ),
+    (
+        "Pictures",
+        "They read an explanation, and give back what they show by ``frame``.",
+        "skshapley.plots",
+        [
+            *("WaterfallDisplay", "BarDisplay", "BeeswarmDisplay", "DependenceDisplay"),
+            *("ForceDisplay", "DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
+            *("ConvergenceDisplay", "HeatMapDisplay", "SentenceDisplay", "MaskingCurveDisplay"),
+            *("PlotAccessor", "Display"),
+        ],
+    ),
+    (
+        "Samplers",
+        "Which coalitions to look at; by name in ``SAMPLERS``.",
+        "skshapley.samplers",
+        [
+            *("Sampler", "Exact", "PermutationSampler", "MonteCarlo", "Antithetic", "Orthogonal"),
+            *("Sobol", "Herding", "SequentialBayesianQuadrature", "MallowsKernel"),
+            *("SpearmanKernel", "KendallKernel", "draw_permutations", "CoalitionSampler"),
+            *("Kernel", "Leverage", "Importance", "Uniform", "SquareRoot", "OuterSizes", "Odd"),
+            *("Classical", "Stratified", "Owen", "OwenHalved"),
+            *("LocalShapley", "LocalPermutations", "ConnectedShapley", "ConnectedRegression"),
+            "Myerson",
+        ],
+    ),
+    (
+        "Solvers",
+        "What to make of what was seen; by name in ``SOLVERS``.",
+        "skshapley.solvers",
+        [
+            *("Solver", "Estimate", "PermutationMean", "LeastSquares", "Linear", "MarginalMean"),
+            *("StratifiedMean", "SampleReuse", "RegressionAdjustment", "GaussianProcess"),
+            *("ProjectedSGD", "Semivalue"),
+        ],
+    ),
+    (
+        "Rewards",
+        "What a coalition is worth; by name in ``REWARDS``.",
+        "skshapley.rewards",
+        [
+            *("Reward", "InterventionalReward", "BaselineReward", "TokenReward", "DataGame"),
+            *("Game", "FunctionGame", "Players", "Response"),
+        ],
+    ),
+    (
+        "Responses",
+        "For ``response_method``.",
+        "skshapley.responses",
+        ["highest_probability", "rank", "same_class"],
+    ),
+    (
+        "Designs",
+        "What samplers hand to solvers.",
+        "skshapley.designs",
+        [
+            *("Design", "PermutationDesign", "CoalitionDesign", "LinearDesign", "MarginalDesign"),
+            "PairDesign",
+        ],
+    ),
+    ("Stopping", "", "skshapley.stopping", ["StoppingRule", "StandardError"]),
+    (
+        "Diagnostics",
+        "",
+        "skshapley.diagnostics",
+        ["MaskingCurve", "masking_curve", "removal_curve", "permutation_discrepancy"],
+    ),
+    (
+        "Bounds",
+        "The published bounds, as functions.",
+        "skshapley.bounds",
+        [
+            *("hoeffding_permutations", "chebyshev_permutations", "least_evals"),
+            *("expected_error", "markov_probability", "deviation_probability", "gradient_norm"),
+            *("strong_convexity", "condition_number"),
+        ],
+    ),
+    (
+        "Simulated games",
+        "",
+        "skshapley.datasets",
+        ["make_couples", "Couples", "ChiSquareCouples", "RadialCouples", "chi_square_median"],
+    ),
+    (
+        "Testing",
+        "Games with closed-form values, and checks that every sampler and solver must pass.",
+        "skshapley.testing",
+        [
+            *("CooperativeGame", "AdditiveGame", "AirportGame", "DividendGame", "FourierGame"),
+            *("GloveGame", "HybridGame", "PairwiseGame", "RandomGame", "SizeGame", "StackedGame"),
+            *("UnanimityGame", "WeightedVotingGame", "as_instances", "explain_game"),
+            *("brute_force", "check_sampler", "check_solver", "check_pair", "check_consistent"),
+            *("check_standard_errors", "check_unbiased"),
+        ],
+    ),
+    (
+        "Errors",
+        "",
+        "skshapley.exceptions",
+        ["ModelOutputError", "PartialExplanationError"],
+    ),
+]
+
+
+def write_api_reference(folder: Path) -> None:
+    """Write the page of the API reference, if it has changed."""
+    lines = ["API reference", "=============", ""]
+    for title, text, module, names in API:
+        lines += [title, "-" * len(title), "", text, "", f".. currentmodule:: {module}", ""]
+        lines += [".. autosummary::", "   :toctree: .", "", *(f"   {name}" for name in names), ""]
+    page, text = folder / "api.rst", "\n".join(lines)
+    folder.mkdir(exist_ok=True)
+    if not page.exists() or page.read_text(encoding="utf-8") != text:
+        page.write_text(text, encoding="utf-8")

@@ -1,0 +1,112 @@
+"""
+All displays of one model
+=========================
+
+Each display is made from an `Explanation`, draws on a new figure or on the axes it is given, and
+gives back what it shows as a DataFrame. Standard errors are drawn as 95 % intervals.
+"""
+
+# %%
+# A model of how diabetes progresses within a year, from ten measurements of 442 people.
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_diabetes
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from xgboost import XGBRegressor
+
+from skshapley import ShapleyExplainer
+from skshapley.plots import (
+    BarDisplay,
+    BeeswarmDisplay,
+    ComparisonDisplay,
+    ConvergenceDisplay,
+    DecisionDisplay,
+    DependenceDisplay,
+    ForceDisplay,
+    MatrixDisplay,
+    WaterfallDisplay,
+)
+
+X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+X["sex"] = X["sex"].map({1: "female", 2: "male"}).astype("category")
+X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+model = XGBRegressor(n_estimators=60, max_depth=3, learning_rate=0.1, enable_categorical=True)
+explainer = ShapleyExplainer(
+    model.fit(X_train, y_train), sampler="antithetic", max_background=50, random_state=0
+).fit(X_train)
+explanation = explainer.explain(X_test)
+
+# %%
+# One person
+# ----------
+# From the base value up and down to the prediction; or as bars; or on one line.
+
+WaterfallDisplay.from_explanation(explanation, row=0, max_features=6)
+
+# %%
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
+BarDisplay.from_explanation(explanation, row=0, ax=axes[0], max_features=6)
+BarDisplay.from_explanation(explanation, row=1, ax=axes[1], max_features=6)
+
+# %%
+
+ForceDisplay.from_explanation(explanation, row=0, max_features=6)
+
+# %%
+# All of them
+# -----------
+# Importances, for everybody and by sex; every attribution as a point; as a matrix; as paths.
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+BarDisplay.from_explanation(explanation, ax=axes[0])
+BarDisplay.from_explanation(explanation, cohorts="sex", max_features=5, ax=axes[1])
+
+# %%
+
+BeeswarmDisplay.from_explanation(explanation)
+
+# %%
+
+MatrixDisplay.from_explanation(explanation)
+
+# %%
+
+DecisionDisplay.from_explanation(explanation)
+
+# %%
+# How a feature acts
+# ------------------
+# The value of a feature against its attribution, coloured by another feature where that explains
+# what the first leaves open.
+
+DependenceDisplay.from_explanation(explanation, features=["bmi", "s5", "bp", "sex"])
+
+# %%
+# Two models
+# ----------
+
+perceptron = MLPRegressor(
+    hidden_layer_sizes=(16,), alpha=3.0, learning_rate_init=0.02, max_iter=3000, random_state=0
+)
+network = make_pipeline(StandardScaler(), perceptron)
+numbers = X.assign(sex=X["sex"].cat.codes)
+network.fit(numbers.loc[X_train.index], y_train)
+other = ShapleyExplainer(network, max_background=50, random_state=0)
+other = other.fit(numbers.loc[X_train.index]).explain(numbers.loc[X_test.index])
+ComparisonDisplay.from_explanations({"XGBoost": explanation, "network": other})
+
+# %%
+# Was the budget large enough?
+# ----------------------------
+
+ConvergenceDisplay.from_estimator(explainer, X_test[:1], budgets=[50, 100, 200, 400, 800])
+
+# %%
+# What a display shows, as numbers
+# --------------------------------
+
+WaterfallDisplay.from_explanation(explanation, row=0, max_features=6).frame().round(2)

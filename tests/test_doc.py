@@ -1,0 +1,80 @@
+"""The documentation runs, and names everything that is public."""
+
+import doctest
+import importlib
+import inspect
+import sys
+from pathlib import Path
+from runpy import run_path
+
+import matplotlib.pyplot as plt
+import pytest
+
+import skshapley
+
+ROOT = Path(__file__).parents[1]
+DOC = ROOT / "doc"
+PAGES = sorted(
+    path
+    for path in DOC.glob("**/*.rst")
+    if not {"_build", "generated", "auto_examples"} & {*path.parts}
+)
+REFERENCE = run_path(str(DOC / "api_reference.py"))["API"]
+
+
+def page_id(path):
+    return str(path.relative_to(DOC))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_page_runs(page):
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=flags)
+    plt.close("all")
+    assert not failed
+
+
+def public_names(module):
+    """The public classes and functions of a module; registries and submodules are not listed."""
+    names = getattr(module, "__all__", None)
+    if names is None:
+        names = [n for n in dir(module) if not n.startswith("_")]
+        names = [
+            n for n in names if getattr(getattr(module, n), "__module__", "") == module.__name__
+        ]
+    members = {name: getattr(module, name) for name in names}
+    return {n for n, m in members.items() if inspect.isclass(m) or inspect.isroutine(m)}
+
+
+@pytest.mark.parametrize("module", sorted({module for _, _, module, _ in REFERENCE}))
+def test_reference_lists_the_public_names(module):
+    listed = [name for _, _, of, names in REFERENCE if of == module for name in names]
+    public = public_names(importlib.import_module(module))
+    assert len(set(listed)) == len(listed)
+    missing, gone = sorted(public - {*listed}), sorted({*listed} - public)
+    assert not missing, f"doc/api_reference.py lacks {missing} of {module}"
+    assert not gone, f"doc/api_reference.py lists {gone}, which {module} does not have"
+
+
+def test_reference_lists_the_public_modules():
+    modules = {"skshapley"}
+    for path in (ROOT / "skshapley").iterdir():
+        if not path.name.startswith("_") and (
+            path.suffix == ".py" or (path / "__init__.py").exists()
+        ):
+            modules.add(f"skshapley.{path.stem}")
+    # explanation.py holds Explanation only, which the root has.
+    assert {module for _, _, module, _ in REFERENCE} == modules - {"skshapley.explanation"}
+
+
+def test_registries_are_not_listed():
+    fake = type(sys)("fake")
+    fake.__all__ = ["Explanation", "RATIO"]
+    fake.Explanation, fake.RATIO = skshapley.Explanation, 2
+    assert public_names(fake) == {"Explanation"}
+
+
+def test_every_folder_of_examples_has_a_header():
+    folders = {path.parent for path in (ROOT / "examples").glob("**/plot_*.py")}
+    lacking = [str(f.relative_to(ROOT)) for f in folders if not (f / "GALLERY_HEADER.rst").exists()]
+    assert not lacking, f"the gallery would pass over {lacking}; add a GALLERY_HEADER.rst"
