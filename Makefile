@@ -12,7 +12,7 @@ INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow lint type bench bench-sgd bench-structured doc changelog constraints clean
+.PHONY: help setup demo test test-slow lint type bench bench-permutations bench-sgd bench-structured doc changelog constraints clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ bench: $(STAMP)-bench ## run the benchmarks, one after the other; takes long
 
 bench-sgd: $(STAMP)-bench ## the figures of Grah & Thouvenot; 20 minutes, into doc/results/sgd/
 	$(SINGLE) $(BIN)/python benchmarks/bench_sgd.py
+
+bench-permutations: $(STAMP)-bench ## tables and figures of Mitchell et al.; data in SKSHAPLEY_DATA
+	$(SINGLE) $(BIN)/python benchmarks/bench_permutations.py --seconds 60
 
 bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data in SKSHAPLEY_DATA
 	$(SINGLE) $(BIN)/python benchmarks/bench_structured.py
