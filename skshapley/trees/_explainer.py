@@ -190,7 +190,7 @@ class TreeExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
             standard_errors=shaped(outcome.standard_errors),
             base_values=shaped(outcome.v_empty),
             predictions=shaped(outcome.v_full),
-            data=self.players_.table(as_pandas(X)),
+            data=self._data(X),
             feature_names=self.players_.names,
             output_names=None if flat else np.array(self.output_names_, dtype=object),
             n_evaluations=outcome.n_evaluations,
@@ -206,6 +206,12 @@ class TreeExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
                 "n_background": None if self.background_ is None else len(self.background_),
             },
         )
+
+    def _data(self, X):
+        frame = as_pandas(X)
+        if self.players_.n_players == frame.shape[1]:
+            return frame.set_axis(self.players_.names, axis=1)
+        return self.players_.table(frame)
 
     def transform(self, X):
         """Return the attributions of X as a table, for pipelines.

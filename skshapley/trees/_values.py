@@ -24,7 +24,7 @@ STREAM_ROWS = 8192
 LEAVES = 8192
 # Subtrees of up to so many bits are looked up as one
 MAX_BITS = 7
-CHUNK_SIZE = 1 << 14
+CHUNK_SIZE = 1 << 15
 # Leaves of more path players have no table that is kept
 MOST_KEPT_BITS = 12
 # Share of the working memory that the tables which are kept may take
@@ -185,10 +185,10 @@ class TreeValues:
         ndarray of shape (r, n_players, n_outputs)
         """
         codes = self._codes(X)
-        values = np.zeros((self.trees.n_outputs, self.n_players, len(X)))
         run, kept = self._parallel(), {table.chunk for table in self._tables}
-        rows = [slice(first, first + ROWS) for first in range(0, len(X), ROWS)]
-        run(delayed(self._look_up)(codes[:, part], values[:, :, part]) for part in rows)
+        starts = range(0, len(X), ROWS)
+        parts = run(delayed(self._look_up)(codes[:, i : i + ROWS]) for i in starts)
+        values = np.concatenate(parts, axis=2)
         rest = [
             (block, [chunk for chunk in block.groups.chunks if chunk not in kept])
             for block in self._blocks
@@ -205,8 +205,9 @@ class TreeValues:
         """Response of the ensemble, ``(r, n_outputs)``, by walking its trees."""
         return predict(self.trees, self._codes, self._codes(X))
 
-    def _look_up(self, codes, values):
-        """Add what the kept tables say about some instances, in place."""
+    def _look_up(self, codes):
+        """Values of some instances from the kept tables, ``(n_outputs, n_players, r)``."""
+        values = np.zeros((self.trees.n_outputs, self.n_players, codes.shape[1]))
         index, of = None, None
         for table in self._tables:
             if table.block is not of:
@@ -214,6 +215,7 @@ class TreeValues:
                 index = of.groups.index(codes)
             found = look_up(table.entries, index[table.chunk.groups], table.chunk.n_bits)
             _add(values, table.chunk.outputs, table.owner, found)
+        return values
 
     def _stream(self, block, chunks, codes):
         """Values of some instances from chunks whose tables are not kept."""
