@@ -25,8 +25,10 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "images", "auto_examples/**.ipynb"]
+exclude_patterns = ["_build", "_templates", "images", "auto_examples/**.ipynb"]
+templates_path = ["_templates"]
 html_theme = "pydata_sphinx_theme"
+html_title = "skshapley"
 html_static_path = ["_static"]
 html_css_files = ["house.css"]
 html_show_sourcelink = False
@@ -36,12 +38,11 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": [], "getting_started": [], "from_shap": []}
+html_sidebars = {page: [] for page in ("index", "getting_started", "from_shap", "extending")}
 # A name in single backticks is code, and a link where Sphinx knows it.
 default_role = "code"
 
 autosummary_generate = True
-autosummary_ignore_module_all = False
 # Each class page lists its methods by itself; numpydoc's own table would ask for a page of each.
 numpydoc_show_class_members = False
 
@@ -56,6 +57,8 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "write_computation_times": False,
     "image_scrapers": ("matplotlib",),
+    # A display shows itself by its picture.
+    "ignore_repr_types": r"Display|matplotlib|Axes|Figure",
 }
 
 write_api_reference(HERE / "generated")
