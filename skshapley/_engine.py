@@ -253,6 +253,7 @@ class _Cohort:
             return self.left
         per_draw = self.count * self.sampler.coalitions_per_draw(self.count)
         most = max(ASK_BYTES // per_draw // self.unit, 1) * self.unit
+        most = min(most, self.sampler.draws_now(self.asked, self.left))
         if self.block.plan.stopping is not None:
             most = min(most, self.goal - self.asked)
         return min(most, self.left)

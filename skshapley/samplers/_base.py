@@ -46,6 +46,16 @@ class Sampler(BaseEstimator, ABC):
         """Return the number of coalitions that one draw adds to a design."""
         return 1
 
+    def draws_now(self, asked: int, left: int) -> int:
+        """Return how many draws to ask for at most before `tell` may change what comes next.
+
+        Parameters
+        ----------
+        asked, left : int
+            Draws so far, and still to come with this budget.
+        """
+        return left
+
     def start(self, n_players: int, rngs: list[np.random.Generator], reference_weights=None):
         """Prepare a run over ``len(rngs)`` instances.
 

@@ -97,8 +97,9 @@ class Odd(Sampler):
     def draws_now(self, asked: int, left: int) -> int:
         """Return how many of the draws that are left to ask for before choosing the next ones."""
         total = asked + left
-        p = self.n_players_
-        if not self._chooses(total // 2) or total <= 2 * LEAST_FIRST * p:
+        p, b = self.n_players_, len(self.reference_weights_)
+        in_blocks = self._dividable and b > 1 and _n_blocks(b, total // 2) > 1
+        if in_blocks or not self._chooses(total // 2) or total <= 2 * LEAST_FIRST * p:
             return left
         first = int(max(LEAST_FIRST * p, FIRST_SHARE * total / 2)) * 2
         if asked < first:
