@@ -28,7 +28,7 @@ def check_solver_parameters(solver, sampler):
 def check_solver_result(solver, sampler):
     """`result` only looks: asked twice it is the same, of the right shape, errors not negative."""
     running = _started(clone(solver))
-    for design, values in _designs(sampler, 2):
+    for design, values in _designs(sampler, 1, 1):
         running.update(np.arange(N_ROWS), design, values)
         once, again = running.result(), running.result()
         _assert_same(again, once, 0, "asked again, result")
@@ -41,7 +41,7 @@ def check_solver_result(solver, sampler):
 
 def check_solver_rows(solver, sampler):
     """An instance's result does not depend on the others, to the last bit."""
-    designs = _designs(sampler, 2)
+    designs = _designs(sampler, 1, 1)
     together = _solved(clone(solver), designs)
     for row in range(N_ROWS):
         alone = clone(solver).start(N_PLAYERS, *(end[[row]] for end in _ends()))
@@ -54,7 +54,7 @@ def check_solver_some_rows(solver, sampler):
     """Instances that are left out of an update keep what they had: others go on without them."""
     if sampler.one_shot or type(sampler).tell is not Sampler.tell:
         return
-    (first, values), (second, more) = _designs(sampler, 2)
+    (first, values), (second, more) = _designs(sampler, 1, 1)
     running = _started(clone(solver))
     running.update(np.arange(N_ROWS), first, values)
     before = running.result().values.copy()
@@ -70,7 +70,7 @@ def check_solver_merging(solver, sampler, atol=1e-9):
     """Two designs, one after the other, are worth what their sum is worth."""
     if sampler.one_shot or type(sampler).tell is not Sampler.tell:
         return
-    parts, whole = _designs(sampler, 2), _designs(sampler, 1, joined=2)
+    parts, whole = _designs(sampler, 1, 1), _designs(sampler, 2)
     merged, at_once = _solved(clone(solver), parts), _solved(clone(solver), whole)
     _assert_same(merged, at_once, atol, "two designs")
 
@@ -100,7 +100,7 @@ def _relabelled(design, values, order):
         design = replace(design, coalitions=blocks.reshape(design.coalitions.shape))
     for name in [item.name for item in fields(design)]:
         value = getattr(design, name)
-        if name == "permutations":
+        if name in ("permutations", "players"):
             changed[name] = np.argsort(order)[value]
         elif name == "coalitions":
             changed[name] = value[:, :, order]
@@ -117,8 +117,8 @@ def _games():
 def _ends():
     """Return v(empty) and v(all), ``(r, k)`` each."""
     ends = np.array([[False] * N_PLAYERS, [True] * N_PLAYERS])
-    values = np.array([[game(ends) for game in games] for games in _games()])
-    return values[:, :, 0], values[:, :, 1]
+    values = np.stack([_values(row, ends) for row in range(N_ROWS)])
+    return values[:, 0], values[:, 1]
 
 
 def _started(solver):
@@ -132,28 +132,25 @@ def _solved(solver, designs):
     return solver.result()
 
 
-def _designs(sampler, n_asks, joined=1):
-    """Return designs with the values ``(r, m, k)`` of their coalitions."""
-    sampler = clone(sampler)
-    rngs = [np.random.default_rng([7, row]) for row in range(N_ROWS)]
-    sampler.start(N_PLAYERS, rngs)
+def _designs(sampler, *halves):
+    """Return designs of so many halves of one budget, each with its values ``(r, m, k)``."""
+    sampler, rows = clone(sampler), np.arange(N_ROWS)
+    sampler.start(N_PLAYERS, [np.random.default_rng([7, row]) for row in rows])
+    draws = sampler.n_draws(10 * sampler.least_evals(N_PLAYERS, 1), N_PLAYERS, 1)
     unit = sampler.unit_draws(N_PLAYERS, 1)
-    n = sampler.n_draws(5 * sampler.least_evals(N_PLAYERS, 1), N_PLAYERS, 1)
+    half = draws // 2 // unit * unit
     found = []
-    for _ in range(1 if sampler.one_shot else n_asks):
-        design = sampler.ask(
-            np.arange(N_ROWS), joined * (n if sampler.one_shot else n // unit * unit)
-        )
+    for n in [draws] if sampler.one_shot else [part * half for part in halves]:
+        design = sampler.ask(rows, n)
         coalitions = np.broadcast_to(design.coalitions, (N_ROWS, *design.coalitions.shape[1:]))
-        values = np.array(
-            [
-                np.stack([game(one) for game in games], axis=1)
-                for games, one in zip(_games(), coalitions, strict=True)
-            ]
-        )
-        sampler.tell(np.arange(N_ROWS), design, values)
+        values = np.stack([_values(row, one) for row, one in enumerate(coalitions)])
+        sampler.tell(rows, design, values)
         found.append((design, values))
     return found
+
+
+def _values(row, coalitions):
+    return np.stack([game(coalitions) for game in _games()[row]], axis=1)
 
 
 def _of_row(design, row):
@@ -165,8 +162,7 @@ def _of_rows(design, rows):
     changed = {}
     for name in [item.name for item in fields(design)]:
         value = getattr(design, name)
-        shared = name in ("stratum_weights",) or isinstance(design, LinearDesign)
-        if isinstance(value, np.ndarray) and not shared and len(value) == N_ROWS:
+        if isinstance(value, np.ndarray) and value.ndim > 1 and len(value) == N_ROWS:
             changed[name] = value[rows]
     return replace(design, **changed)
 
