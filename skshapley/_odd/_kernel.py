@@ -38,7 +38,7 @@ def gram(pairs: Pairs, hyper: Hyper) -> np.ndarray:
     """Return the covariance matrix of the values seen, noise and jitter included, ``(n, n)``."""
     linear = linear_kernel(pairs.signs, pairs.signs, hyper)
     higher = higher_kernel(pairs.signs, pairs.signs, hyper)
-    if pairs.block is not None:
+    if pairs.same_block is not None:
         linear *= 1 + hyper.linear_spread * pairs.same_block
         higher *= 1 + hyper.higher_spread * pairs.same_block
     out = hyper.linear * linear + higher + hyper.size * pairs.size_table

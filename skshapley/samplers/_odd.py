@@ -123,9 +123,9 @@ class Odd(Sampler):
     def ask(self, rows, n):
         """Return n/2 pairs for each of `rows`, and the full coalition with the first."""
         asks = [self._ask(row, n // 2) for row in rows]
-        signs, block, drawn, start = (
-            None if part[0] is None else np.stack(part) for part in zip(*asks, strict=True)
-        )
+        pairs, *others = zip(*asks, strict=True)
+        signs = np.stack(pairs)
+        block, drawn, start = (None if part[0] is None else np.stack(part) for part in others)
         state = self._states[rows[0]]
         coalitions = np.stack([signs, ~signs], axis=2).reshape(len(rows), -1, self.n_players_)
         return OddDesign(

@@ -97,8 +97,8 @@ def _different(coalitions):
     p = coalitions.shape[1]
     packed = np.packbits(coalitions ^ coalitions[:, :1], axis=1)
     if packed.shape[1] <= 8:
-        packed = np.pad(packed, ((0, 0), (0, 8 - packed.shape[1]))).view(np.uint64)[:, 0]
-        first = np.unique(packed, return_index=True)[1]
+        words = np.pad(packed, ((0, 0), (0, 8 - packed.shape[1]))).view(np.uint64)[:, 0]
+        first = np.unique(words, return_index=True)[1]
     else:
         first = np.unique(packed, axis=0, return_index=True)[1]
     kept = coalitions[np.sort(first)]

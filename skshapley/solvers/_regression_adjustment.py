@@ -70,7 +70,7 @@ class RegressionAdjustment(Solver):
                 f" surrogate held against its own sample corrects nothing; try folds=10."
             )
         super().start(n_players, v_empty, v_full)
-        self._seen = [[] for _ in v_empty]
+        self._seen: list[list[tuple]] = [[] for _ in v_empty]
         return self
 
     def update(self, rows, design, values):

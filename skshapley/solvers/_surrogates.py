@@ -82,7 +82,7 @@ def _add_tree(tree, out):
     path absent: a game in which each of the former gets (a - 1)! b!/(a + b)! of its value, and each
     of the latter minus a! (b - 1)!/(a + b)!.
     """
-    stack = [(0, (), ())]
+    stack: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = [(0, (), ())]
     while stack:
         node, present, absent = stack.pop()
         if tree.children_left[node] >= 0:
@@ -100,4 +100,7 @@ def _add_tree(tree, out):
             out[player] -= value / b
 
 
-SURROGATES = {"linear": LinearSurrogate, "tree": TreeSurrogate}
+SURROGATES: dict[str, type[LinearSurrogate] | type[TreeSurrogate]] = {
+    "linear": LinearSurrogate,
+    "tree": TreeSurrogate,
+}
