@@ -61,6 +61,7 @@ PAIRS = [
 GRAPH = "made for games on its graph, here a chain"
 OTHER_SUM = "adds up to something else"
 APART = "players are estimated apart, so that their sum has an error"
+CHOSEN = "what is drawn depends on the values seen"
 UNLUCKY = "coalitions drawn again and again: no budget is sure to tell all players apart"
 ON_AVERAGE = "exact on average only"
 BOUNDARY = "enumerates the smallest sizes first: the least budgets do not tell all players apart"
@@ -73,7 +74,7 @@ EXEMPT_SAMPLERS = {
     "classical": {"efficiency": APART},
     "owen": {"efficiency": APART},
     "owen-halved": {"efficiency": APART},
-    "stratified": {"efficiency": APART},
+    "stratified": dict.fromkeys(["linearity", "outputs"], CHOSEN) | {"efficiency": APART},
     "local": {"symmetry": GRAPH, "efficiency": OTHER_SUM},
     "local-permutations": {"symmetry": GRAPH, "efficiency": OTHER_SUM},
     "connected": {"symmetry": GRAPH, "efficiency": OTHER_SUM},
