@@ -1,0 +1,34 @@
+"""
+What makes an outlier
+=====================
+
+An isolation forest says which tumours are unlike the others, by a score that is low for outliers.
+The attributions of the score say why.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import IsolationForest
+
+from skshapley import ShapleyExplainer
+from skshapley.plots import DecisionDisplay, WaterfallDisplay
+
+X = load_breast_cancer(as_frame=True).data
+forest = IsolationForest(n_estimators=50, random_state=0).fit(X)
+order = np.argsort(forest.score_samples(X))
+
+# %%
+# An outlier detector has no probabilities; ``response_method="auto"`` takes its scores. Two
+# outliers, for different reasons:
+
+explainer = ShapleyExplainer(forest, max_background=30, max_evals=150, random_state=0).fit(X)
+explanation = explainer.explain(X.iloc[order[:2]])
+figure, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
+for row, ax in enumerate(axes):
+    WaterfallDisplay.from_explanation(explanation, row=row, max_features=7, ax=ax)
+
+# %%
+# The ten strangest and the ten most common tumours, on their ways from the mean score:
+
+DecisionDisplay.from_explanation(explainer.explain(X.iloc[np.r_[order[:10], order[-10:]]]))
