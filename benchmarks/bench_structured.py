@@ -191,8 +191,6 @@ def images(name, model, train, X, shape, groups=None, seed=0):
 
 def report(name, curves, cost):
     """Write the curves of an experiment, their areas and figures."""
-    import matplotlib.pyplot as plt
-
     frames, areas = [], []
     for method, curve in curves.items():
         frames.append(curve.frame().assign(method=method))
@@ -205,11 +203,21 @@ def report(name, curves, cost):
     table.to_csv(RESULTS / f"{name}_area.csv", index=False, float_format="%.4g")
     print(name, n, "instances")
     print(table.round(3).to_string())
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    draw(name)
+
+
+def draw(name):
+    """Draw the curves of an experiment as they are in its table."""
+    import matplotlib.pyplot as plt
+
+    table = pd.read_csv(RESULTS / f"{name}.csv")
+    figure, axes = plt.subplots(1, 2, figsize=(13, 4.2), layout="constrained")
     for kind, ax in zip(("deletion", "insertion"), axes, strict=True):
-        MaskingCurveDisplay.from_curves(curves, kind=kind, ax=ax)
-    axes[1].get_legend().remove()
-    figure.savefig(RESULTS / f"{name}.png", dpi=70)
+        MaskingCurveDisplay(table[table["kind"] == kind], kind).plot(ax)
+        ax.get_legend().remove()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", frameon=False)
+    figure.savefig(RESULTS / f"{name}.png", dpi=60)
+    plt.close(figure)
 
 
 def imdb():
@@ -270,7 +278,29 @@ def cifar():
     model.fit(train, data["y_train"][order])
     print("accuracy", model.score(test, data["y_test"]))
     groups = {f"pixel {i}": [3 * i, 3 * i + 1, 3 * i + 2] for i in range(1024)}
-    images("cifar", model, train, test[:: len(test) // 10][:10], (32, 32), groups)
+    images("cifar", model, train, test[:: len(test) // 8][:8], (32, 32), groups)
+
+
+def write_tables():
+    """Gather what is in the results folder into one page."""
+    lines = ["# Structured data at 4 d evaluations", ""]
+    for path in sorted(RESULTS.glob("*_area.csv")):
+        table = pd.read_csv(path).round(2)
+        name = path.stem.removesuffix("_area")
+        lines += [f"## {name}", "", f"![masking curves of {name}]({name}.png)", ""]
+        lines += [" | ".join(["", *table.columns, ""]), "|---" * table.shape[1] + "|"]
+        lines += [" | ".join(["", *map(str, row), ""]) for row in table.itertuples(index=False)]
+        lines.append("")
+    lines += ["## Evaluations on a line", ""]
+    costs = (
+        pd.read_csv(RESULTS / "scaling.csv")
+        .pivot_table(index="d", columns="method", values="evaluations")
+        .astype(int)
+    )
+    lines += [" | ".join(["", "d", *costs.columns, ""]), "|---" * (costs.shape[1] + 1) + "|"]
+    lines += [" | ".join(["", *map(str, row), ""]) for row in costs.itertuples()]
+    text = "\n".join(line.strip() for line in lines) + "\n"
+    (RESULTS / "tables.md").write_text(text, encoding="utf-8")
 
 
 BUNDLED = {"scaling": scaling, "digits": digits}
@@ -281,3 +311,4 @@ if __name__ == "__main__":
     experiments = BUNDLED | (FROM_FILES if DATA else {})
     for chosen in sys.argv[1:] or experiments:
         experiments[chosen]()
+    write_tables()

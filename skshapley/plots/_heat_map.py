@@ -1,7 +1,5 @@
 """Attributions over an image, or along a signal."""
 
-from numbers import Integral
-
 import numpy as np
 import pandas as pd
 
@@ -152,8 +150,8 @@ class HeatMapDisplay(Display):
 
 def _checked_shape(shape, p, owner):
     """Return the shape as (height, width), a signal as one row."""
-    sides = (1, shape) if isinstance(shape, Integral) else tuple(shape)
-    whole = all(isinstance(side, Integral) and side > 0 for side in sides)
+    sides: tuple = (1, shape) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    whole = all(isinstance(side, (int, np.integer)) and side > 0 for side in sides)
     if len(sides) != 2 or not whole or sides[0] * sides[1] != p:
         raise ValueError(
             f"{owner} takes shape as (height, width) of the grid, or the length of the signal, that"

@@ -30,7 +30,7 @@ class MarginalMean(PermutationMean):
     array([1., 2., 4.])
     """
 
-    accepts = (MarginalDesign,)
+    accepts = (MarginalDesign,)  # type: ignore[assignment]
     default_sampler = "local-permutations"
 
     def _unit_means(self, design, values):
