@@ -135,7 +135,7 @@ def _solved(solver, designs):
 def _designs(sampler, *halves):
     """Return designs of so many halves of one budget, each with its values ``(r, m, k)``."""
     sampler, rows = clone(sampler), np.arange(N_ROWS)
-    sampler.start(N_PLAYERS, [np.random.default_rng([7, row]) for row in rows])
+    sampler.start(N_PLAYERS, [np.random.default_rng([7, row]) for row in range(N_ROWS)])
     draws = sampler.n_draws(10 * sampler.least_evals(N_PLAYERS, 1), N_PLAYERS, 1)
     unit = sampler.unit_draws(N_PLAYERS, 1)
     half = draws // 2 // unit * unit
