@@ -28,7 +28,7 @@ PACKAGE = ROOT / "skshapley"
 # What may import what: a module imports from its own layer and from those above it in this list.
 # A name stands for a module or a whole subpackage.
 LAYERS = (
-    {"_random", "_params", "_inputs", "exceptions"},
+    {"_random", "_params", "_progress", "_inputs", "exceptions"},
     {"designs", "explanation", "_result", "_graphs", "_odd"},
     {"rewards", "samplers", "solvers", "stopping"},
     {"_evaluate", "_engine", "_plan"},
@@ -47,7 +47,9 @@ HEAVY = {
 # Never loaded beyond what `DEPENDENCIES` load by themselves (scikit-learn 1.9 brings scipy.stats).
 # Ruff (TID253) sees to it that no file imports them by itself.
 HEAVY_UNLESS_THERE = {"scipy.stats", "rich", "pyarrow"}
-DEPENDENCIES = "joblib, pandas, scipy.linalg, scipy.special, sklearn.base, sklearn.utils.parallel"
+DEPENDENCIES = (
+    "joblib, pandas, scipy.linalg, scipy.special, sklearn.pipeline, sklearn.utils.parallel"
+)
 
 MAX_CODE_LINES = 300
 MAX_FUNCTION_LINES = 60
