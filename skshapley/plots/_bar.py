@@ -99,9 +99,9 @@ class BarDisplay(Display):
                 f"{owner} shows one row or cohorts of rows; got both row={row!r} and cohorts."
             )
         explanation = one_row(explanation, row, owner) if local else explanation
-        labels = None if cohorts is None else _cohort_labels(explanation, cohorts, owner)
+        masks = {None: slice(None)} if cohorts is None else _masks(explanation, cohorts, owner)
         shown = fold(explanation, max_features, owner)
-        table = _local_table(shown) if local else _global_table(shown, labels)
+        table = _local_table(shown) if local else _global_table(shown, masks)
         return cls(table, local, response_name(explanation)).plot(ax)
 
     def frame(self):
@@ -135,7 +135,7 @@ class BarDisplay(Display):
         zero_line(ax)
         first = parts[0]
         name_rows(ax, list(map(named_value, first["feature"], first["data"])))
-        self._widen(ax)
+        self._widen(ax, size)
         for number_of, part in enumerate(parts):
             value = part["value"].to_numpy()
             half = HALF_WIDTH * part["standard_error"].to_numpy()
@@ -153,12 +153,14 @@ class BarDisplay(Display):
             ax.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
         return self._drawn_on(ax)
 
-    def _widen(self, ax):
+    def _widen(self, ax, size):
         half = HALF_WIDTH * self.table["standard_error"].fillna(0.0)
         low, high = (self.table["value"] - half).min(), (self.table["value"] + half).max()
         if not self.local:
             low = 0.0
-        widen(ax, min(low, 0.0), max(high, 0.0), left=low < 0, right=high > 0)
+        texts = [number(value, signed=self.local) for value in self.table["value"]]
+        ends = min(low, 0.0), max(high, 0.0)
+        widen(ax, *ends, texts, size, left=low < 0, right=high > 0)
 
 
 def _local_table(shown):
@@ -173,10 +175,10 @@ def _local_table(shown):
     )
 
 
-def _global_table(shown, labels):
+def _global_table(shown, masks):
     tables = []
-    for label in [None] if labels is None else pd.unique(labels):
-        part = shown if label is None else shown[np.asarray(labels == label)]
+    for label, mask in masks.items():
+        part = shown[mask]
         importance = part.importance().loc[shown.feature_names]
         tables.append(
             pd.DataFrame(
@@ -192,8 +194,8 @@ def _global_table(shown, labels):
     return pd.concat(tables, ignore_index=True)
 
 
-def _cohort_labels(explanation, cohorts, owner):
-    """Return the cohort of each instance as text, in the order of the sorted values."""
+def _masks(explanation, cohorts, owner):
+    """Return the instances of each cohort as a mask by name, in the order of the sorted values."""
     if isinstance(cohorts, str):
         if cohorts not in explanation.data.columns:
             raise ValueError(
@@ -201,15 +203,17 @@ def _cohort_labels(explanation, cohorts, owner):
                 f" {explanation.data.columns.tolist()}, or pass a label for each instance."
             )
         cohorts = explanation.data[cohorts]
-    labels = pd.Series(np.asarray(cohorts, dtype=object))
-    if len(labels) != len(explanation):
+    if len(cohorts) != len(explanation):
         raise ValueError(
-            f"{owner} needs a cohort for each of {len(explanation)} instances; got {len(labels)}."
+            f"{owner} needs a cohort for each of {len(explanation)} instances; got {len(cohorts)}."
         )
-    distinct = labels.nunique(dropna=False)
-    if distinct > len(COLOURS):
+    codes, labels = pd.factorize(pd.Series(cohorts), sort=True)
+    masks = {str(label): codes == code for code, label in enumerate(labels)}
+    if (codes < 0).any():
+        masks["missing"] = codes < 0
+    if len(masks) > len(COLOURS):
         raise ValueError(
-            f"{owner} tells at most {len(COLOURS)} cohorts apart; got {distinct}: form fewer, e.g."
-            f" with pandas.cut."
+            f"{owner} tells at most {len(COLOURS)} cohorts apart; got {len(masks)}: form fewer,"
+            f" e.g. with pandas.cut."
         )
-    return labels.astype(object).where(labels.notna(), "missing").map(str).to_numpy()
+    return masks

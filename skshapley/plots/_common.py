@@ -107,6 +107,8 @@ def response_name(explanation):
     method = explanation.settings.get("response_method")
     name = _RESPONSES.get(method, "response")
     output = explanation.settings.get("output")
+    if output == "predicted":
+        output = "the predicted class"
     return name if output is None else f"{name} of {output}"
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from ._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
 from ._display import Drawn
-from ._style import COLOURS, ink, panels
+from ._style import COLOURS, panels
 from ._text import shorten
 
 
@@ -156,7 +156,6 @@ class ConvergenceDisplay(Drawn):
                 ax.fill_between(x, y - half, y + half, color=colour, alpha=0.22, linewidth=0)
                 ax.plot(x, y, "o-", color=colour, markersize=3.5, linewidth=1.3, label=method)
             ax.set_title(shorten(feature), fontsize="medium", parse_math=False)
-            ax.axhline(0, color=ink(ax), linewidth=0.6, alpha=0.5)
             ax.spines[["top", "right"]].set_visible(False)
             ax.set_xlabel("evaluations")
         banded = self.table["standard_error"].notna().any()

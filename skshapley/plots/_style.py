@@ -15,8 +15,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 ROW_HEIGHT, LEAST_ROW_HEIGHT = 0.32, 0.15  # inches
 WIDTH = 7.0
 PANEL = (3.6, 2.7)
-# Room for a number beside a bar, in points
-NUMBER_ROOM = 48
 
 
 def pyplot(owner):
@@ -138,8 +136,8 @@ def error_bars(ax, x, y, half_widths):
         )
 
 
-def widen(ax, low, high, left=True, right=True):
-    """Let x run from low to high, with room for a number on the sides named.
+def widen(ax, low, high, texts, size, left=True, right=True):
+    """Let x run from low to high, with room for the longest of the texts on the sides named.
 
     To be called once the rows have their names, which may narrow the axes.
     """
@@ -148,7 +146,8 @@ def widen(ax, low, high, left=True, right=True):
     ax.set_xlim(low, high)
     ax.figure.draw_without_rendering()
     points = ax.get_window_extent().width * 72 / ax.figure.dpi
-    room = min(NUMBER_ROOM / max(points, 1.0), 0.3)
+    # A digit is about 0.64 of the font size wide, and `beside` leaves a gap.
+    room = min((0.64 * size * max(map(len, texts)) + 8) / max(points, 1.0), 0.3)
     span = high - low
     unit = span * room / (1 - room * (left + right))
     ax.set_xlim(low - left * unit, high + right * unit)

@@ -143,9 +143,12 @@ class WaterfallDisplay(Display):
         high = max(np.maximum(start, end + reach).max(), self.base_value)
         labels = map(named_value, frame["feature"], frame["data"])
         name_rows(ax, ["prediction", *labels, "base value"])
-        widen(ax, low, high)
-        for y, change, tip in zip(rows, value, end + np.copysign(reach, value), strict=True):
-            beside(ax, tip, y, number(change, signed=True), change, size)
+        texts = [number(change, signed=True) for change in value]
+        widen(ax, low, high, texts, size)
+        for y, text, change, tip in zip(
+            rows, texts, value, end + np.copysign(reach, value), strict=True
+        ):
+            beside(ax, tip, y, text, change, size)
         beside(ax, self.prediction, 0, number(self.prediction), value[0], size)
         beside(ax, self.base_value, n + 1, number(self.base_value), -value[-1], size)
         ax.set_xlabel(f"{self.response}{interval_note(frame)}")

@@ -1,5 +1,7 @@
 """What is on the axes: order, ends of bars, sums, labels. Pixels are not compared."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -77,8 +79,9 @@ def test_all_of_500_features_have_a_row(display, wide_explanation):
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_names_are_no_formulas(display, explanation_maker):
     explanation = explanation_maker(n_features=2)
-    explanation.feature_names[:] = ["$x_1", "\\frac{$}"]
-    explanation.data.columns = explanation.feature_names
+    names = np.array(["$x_1", "\\frac{$}"], dtype=object)
+    data = explanation.data.set_axis(names, axis=1)
+    explanation = replace(explanation, data=data, feature_names=names)
     drawn = display.from_explanation(explanation)
     drawn.figure_.canvas.draw()
     assert any("\\frac{$}" in name for name in row_names(drawn.ax_))
@@ -237,6 +240,28 @@ def test_bar_refuses_cohorts(explanation):
         BarDisplay.from_explanation(explanation, cohorts="x2")
     with pytest.raises(ValueError, match="one row or cohorts"):
         BarDisplay.from_explanation(explanation, row=0, cohorts="x0")
+
+
+def test_bar_orders_cohorts_as_their_categories(explanation):
+    sizes = pd.cut(np.arange(12), [-1, 3, 7, 11], labels=["small", "medium", "large"])
+    frame = BarDisplay.from_explanation(explanation, cohorts=sizes).frame()
+    assert [c.split()[0] for c in pd.unique(frame["cohort"])] == ["small", "medium", "large"]
+    part = frame[frame["cohort"] == "large (n = 4)"].set_index("feature")["value"]
+    expected = np.abs(explanation.values[8:]).mean(axis=0)
+    np.testing.assert_allclose(part[explanation.feature_names], expected)
+
+
+@pytest.mark.parametrize("display", [WaterfallDisplay, BarDisplay])
+def test_numbers_stay_clear_of_the_names(display, explanation_maker):
+    explanation = explanation_maker(n_rows=1, n_features=6)
+    explanation = replace(explanation, values=-1e-4 * explanation.values)
+    drawn = display.from_explanation(explanation, row=0)
+    drawn.figure_.canvas.draw()
+    for text in drawn.ax_.texts:
+        box = text.get_window_extent()
+        names = [label.get_window_extent() for label in drawn.ax_.get_yticklabels()]
+        assert not any(box.overlaps(name) for name in names)
+        assert box.x1 < drawn.figure_.bbox.x1
 
 
 def test_bar_counts_missing_cohorts(explanation):

@@ -1,5 +1,7 @@
 """The displays of paths, pairs, matrices and comparisons: what is on the axes, not its pixels."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -114,8 +116,8 @@ def test_matrix_holds_every_instance_once(explanation_maker, n_rows):
 def test_matrix_puts_like_instances_together(explanation_maker, n_rows):
     explanation = explanation_maker(n_rows=n_rows)
     clusters = np.arange(n_rows) % 2
-    explanation.values.flags.writeable = True
-    explanation.values[:] = np.where(clusters, 1.0, -1.0)[:, None] + 1e-3 * explanation.values
+    values = np.where(clusters, 1.0, -1.0)[:, None] + 1e-3 * explanation.values
+    explanation = replace(explanation, values=values)
     frame = MatrixDisplay.from_explanation(explanation).frame()
     signs = np.sign(frame.iloc[0].to_numpy())
     assert (np.diff(signs) != 0).sum() == 1
@@ -188,15 +190,17 @@ def test_dependence_refuses_unknown_names(explanation):
 @pytest.mark.parametrize("kind", ["numbers", "categories"])
 def test_partner_is_found(explanation_maker, kind):
     explanation = explanation_maker(n_rows=300, n_features=6)
-    explanation.values.flags.writeable = True
     x, z = explanation.data["x2"].to_numpy(), explanation.data["x4"].to_numpy()
     if kind == "categories":
         z = np.where(explanation.data["x0"] == "low", -1.0, 1.0)
-    explanation.values[:, 2] = x + 0.5 * x * z
-    assert strongest_partner(explanation, 2) == ("x4" if kind == "numbers" else "x0")
+    values = np.array(explanation.values)
+    values[:, 2] = x + 0.5 * x * z
+    found = strongest_partner(replace(explanation, values=values), 2)
+    assert found == ("x4" if kind == "numbers" else "x0")
     # No other feature matters to one whose attribution follows from its own value.
-    explanation.values[:, 2] = x
-    assert strongest_partner(explanation, 2) is None
+    values = np.array(values)
+    values[:, 2] = x
+    assert strongest_partner(replace(explanation, values=values), 2) is None
 
 
 def test_partner_is_seldom_found_in_noise(explanation_maker):
