@@ -13,9 +13,6 @@ from ._join import join
 from ._path_dependent import leaf_values_directly, passing_ratios, training_law
 from ._tables import background_law, histogram
 
-# Bytes that the indices of a piece of the background may take
-PIECE_BYTES = 1 << 26
-
 
 @dataclass(frozen=True, eq=False)
 class Background:
@@ -33,11 +30,10 @@ class Background:
 
     def pieces(self, block):
         """Runs of rows whose indices in the block's groups fit in memory."""
-        groups, b = block.groups, len(self.weights)
-        rows = max(1, PIECE_BYTES // (groups.n_groups * groups.dtype.itemsize))
-        for first in range(0, b, rows):
+        rows = block.index_rows
+        for first in range(0, len(self.weights), rows):
             part = slice(first, first + rows)
-            yield _Rows(groups.index(self.codes[:, part]), self.weights[part])
+            yield _Rows(block.groups.index(self.codes[:, part]), self.weights[part])
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,11 @@ from ._tables import chunk_table, look_up
 
 # Instances that are looked up together, so that their indices stay in the cache
 ROWS = 512
-# Instances for which a table that is not kept is made once
+# Most instances for which a table that is not kept is made once
 STREAM_ROWS = 8192
+# Share of the working memory that the indices of instances or of background rows may take
+INDEX_SHARE = 0.2
+LEAST_ROWS = 256
 # Leaves of the trees that are handled together
 LEAVES = 8192
 # Subtrees of up to so many bits are looked up as one
@@ -38,6 +41,12 @@ class _Block:
     trees: TreeEnsemble
     paths: Paths
     groups: Groups
+
+    @property
+    def index_rows(self):
+        """Number of rows whose indices in the groups fit into the working memory."""
+        budget = INDEX_SHARE * sklearn.get_config()["working_memory"] * 2**20
+        return max(LEAST_ROWS, int(budget) // (self.groups.n_groups * self.groups.dtype.itemsize))
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,8 +203,9 @@ class TreeValues:
             for block in self._blocks
         ]
         rest = [(block, chunks) for block, chunks in rest if chunks]
-        for first in range(0, len(X) if rest else 0, STREAM_ROWS):
-            part = slice(first, first + STREAM_ROWS)
+        width = min(STREAM_ROWS, min((block.index_rows for block, _ in rest), default=STREAM_ROWS))
+        for first in range(0, len(X) if rest else 0, width):
+            part = slice(first, first + width)
             some = codes[:, part]
             for block_values in run(delayed(self._stream)(b, c, some) for b, c in rest):
                 values[:, :, part] += block_values

@@ -151,7 +151,7 @@ def test_join_is_taken_for_few_rows(monkeypatch):
 
 
 def test_pieces_of_the_background_add_up(monkeypatch):
-    from skshapley.trees import _references
+    from skshapley.trees import _values
 
     model, X = deep_forest(20, n=200, n_estimators=2)
     trees = read_trees(model)
@@ -159,7 +159,8 @@ def test_pieces_of_the_background_add_up(monkeypatch):
         with sklearn.config_context(working_memory=memory):
             whole = TreeValues(trees).fit(X[:90])
             with monkeypatch.context() as patch:
-                patch.setattr(_references, "PIECE_BYTES", 1 << 13)
+                patch.setattr(_values, "LEAST_ROWS", 40)
+                patch.setattr(_values, "INDEX_SHARE", 0.0)
                 pieces = TreeValues(trees).fit(X[:90])
                 assert len(list(pieces._reference.pieces(pieces._blocks[0]))) > 1
                 np.testing.assert_allclose(pieces.values(X[:9]), whole.values(X[:9]), atol=1e-12)
