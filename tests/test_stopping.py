@@ -51,8 +51,7 @@ def test_a_rule_is_a_parameter_object():
 def test_stopped_estimates_are_as_accurate_as_they_say(sampler):
     """Looking again and again stops on lucky looks; the error is still of the size asked for.
 
-    600 runs: the share within two tolerances is known to 0.02. Without Student's t, intervals from
-    two units would stop a run at once one time in ten.
+    600 runs of 8 players: the share is known to 0.01 (false alarms below 1e-4).
     """
     game = RandomGame(8, seed=4)
     tolerance = 0.12

@@ -65,5 +65,10 @@ class Game(ABC):
         return np.ones((len(rows), self.n_players), dtype=bool)
 
     def take(self, rows) -> "Game":
-        """Return the game of some instances alone, to be sent to a worker."""
+        """Return the game of some instances alone, numbered anew, to be sent to a worker."""
+        if len(rows) < self.n_rows:
+            raise NotImplementedError(
+                f"{type(self).__name__} has {self.n_rows} instances and no take(rows), which"
+                f" workers need; write one, or leave n_jobs=None."
+            )
         return self

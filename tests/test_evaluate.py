@@ -1,0 +1,223 @@
+"""Batches and the ledger, one by one."""
+
+import numpy as np
+import pytest
+import sklearn
+from joblib import parallel_config
+
+from skshapley._evaluate import BATCH_ROWS, Evaluator, Ledger, Requests
+from skshapley.designs import PermutationDesign
+from skshapley.rewards import Game
+
+
+class Numbered(Game):
+    """v(S) = a number that is told by instance, coalition and references; counts its values."""
+
+    n_rows, n_outputs = 50, 2
+
+    def __init__(self, n_players, n_references=1, bytes_per_row=8, numbers=None):
+        self.numbers = np.arange(50) if numbers is None else numbers
+        self.n_players, self.n_references = n_players, n_references
+        self.rows_per_value, self.bytes_per_row = n_references, bytes_per_row
+        self.calls = []
+
+    def __call__(self, coalitions, rows, references=None):
+        self.calls.append(len(rows))
+        digits = np.random.default_rng(1).random(self.n_players)
+        number = np.where(coalitions, digits, 0).sum(axis=2) + 100.0 * self.numbers[rows][:, None]
+        if references is not None:
+            number = number + 1e6 * (1 + references).sum(axis=2)
+        return np.stack([number, -number], axis=2)
+
+    def take(self, rows):
+        part = Numbered(self.n_players, self.n_references, self.bytes_per_row, self.numbers[rows])
+        part.calls = self.calls
+        return part
+
+    def empty(self, rows):
+        raise NotImplementedError
+
+    def full(self, rows):
+        raise NotImplementedError
+
+
+def requests(n, p, n_rows=4, b=None, q=1, seed=0, first_row=0):
+    """Return n random requests, with repetitions among them where there are few coalitions."""
+    rng = np.random.default_rng(seed)
+    rows = first_row + np.sort(rng.integers(n_rows, size=n))
+    references = None if b is None else rng.integers(b, size=(n, q))
+    return Requests(rows, rng.random((n, p)) < 0.5, references)
+
+
+def truth(game, wanted):
+    references = None if wanted.references is None else wanted.references[:, None]
+    values = game(wanted.coalitions[:, None], wanted.rows, references)[:, 0]
+    game.calls.clear()
+    return values
+
+
+def distinct(wanted):
+    parts = [wanted.rows[:, None], wanted.coalitions]
+    parts += [] if wanted.references is None else [wanted.references]
+    return len(np.unique(np.concatenate(parts, axis=1), axis=0))
+
+
+# --- the evaluator -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_references", "bytes_per_row", "memory", "width"),
+    [
+        (1, 8, 1024, BATCH_ROWS),
+        (100, 8, 1024, 81),
+        (10_000, 8, 1024, 1),  # one value at least
+        (1, 1024, 1, 128),  # an eighth of a megabyte
+        (4, 1024, 1, 32),
+    ],
+)
+def test_width_of_a_batch(n_references, bytes_per_row, memory, width):
+    game = Numbered(5, n_references, bytes_per_row)
+    with sklearn.config_context(working_memory=memory):
+        assert Evaluator(game).batch_width(requests(3, 5)) == width
+
+
+def test_width_of_a_batch_of_walks_with_references_of_their_own():
+    game = Numbered(5, n_references=100)
+    assert Evaluator(game).batch_width(requests(3, 5, b=100)) == BATCH_ROWS
+    assert Evaluator(game).batch_width(requests(3, 5, b=100, q=4)) == BATCH_ROWS // 4
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+@pytest.mark.parametrize("n", [0, 1, 8, 9, 100])
+def test_values_come_in_the_order_of_requests(n_jobs, n):
+    game = Numbered(5, bytes_per_row=2**14)  # 8 to a batch
+    wanted = requests(n, 5)
+    expected = truth(game, wanted)
+    index = np.random.default_rng(2).permutation(n)[: n // 2]
+    with (
+        sklearn.config_context(working_memory=1),
+        parallel_config(backend="threading"),
+        Evaluator(game, n_jobs) as evaluator,
+    ):
+        np.testing.assert_array_equal(evaluator(wanted), expected)
+        assert max(game.calls, default=0) <= 8
+        np.testing.assert_array_equal(evaluator(wanted, index), expected[index])
+
+
+def test_a_game_that_cannot_be_cut_is_not_sent_to_workers():
+    """Rows are numbered anew for a worker: the whole game would answer for others."""
+
+    class Whole(Numbered):
+        take = Game.take
+
+    with (
+        parallel_config(backend="threading"),
+        Evaluator(Whole(5), 2) as evaluator,
+        pytest.raises(NotImplementedError, match=r"Whole has 50 instances and no take\(rows\)"),
+    ):
+        evaluator(requests(20, 5))
+
+
+# --- the ledger ----------------------------------------------------------------------------------
+
+KINDS = {
+    "bits": {"p": 4},
+    "bits of 64 players are hashed": {"p": 64},
+    "many words": {"p": 130},
+    "a reference each": {"p": 3, "b": 3},
+    "several references each": {"p": 2, "b": 3, "q": 2},
+    "many words, a reference each": {"p": 90, "b": 2},
+}
+
+
+def repeated(n=400, p=4, **kind):
+    """Return requests of which about half come twice, in any order."""
+    once = requests(n // 2, p, **kind)
+    again = np.sort(np.random.default_rng(3).integers(n // 2, size=n))
+    return once.take(again)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_each_request_is_sent_once(kind, keep):
+    wanted = repeated(**kind)
+    game = Numbered(kind["p"], kind.get("b", 1))
+    expected = truth(game, wanted)
+    ledger = Ledger(kind["p"], kind.get("b", 1), np.arange(4), keep=keep)
+    values, sent = ledger.evaluate(Evaluator(game), wanted)
+    np.testing.assert_array_equal(values, expected)
+    assert sum(game.calls) == sent.sum() == distinct(wanted) < len(sent)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_what_was_sent_before_is_remembered(kind):
+    game = Numbered(kind["p"], kind.get("b", 1))
+    ledger = Ledger(kind["p"], kind.get("b", 1), np.arange(4))
+    everything = requests(300, n_rows=4, **kind)
+    parts = [everything.take(slice(0, 200)), everything.take(slice(100, 300))]
+    for part in parts:
+        expected = truth(game, part)
+        values, sent = ledger.evaluate(Evaluator(game), part)
+        np.testing.assert_array_equal(values, expected)
+    assert not sent[:100].any()
+    _, sent = ledger.evaluate(Evaluator(game), everything)
+    assert not sent.any()
+
+
+@pytest.mark.parametrize("p", [10, 100])
+def test_rows_are_counted_from_the_first_of_the_block(p):
+    game = Numbered(p)
+    wanted = requests(50, p, n_rows=4, first_row=40)
+    expected = truth(game, wanted)
+    values, _ = Ledger(p, 1, np.arange(40, 44)).evaluate(Evaluator(game), wanted)
+    np.testing.assert_array_equal(values, expected)
+
+
+def test_one_coalition_against_all_and_against_single_references_are_three_things():
+    game = Numbered(3, n_references=2)
+    ledger = Ledger(3, 2, np.arange(1))
+    coalition = np.array([[True, False, True]])
+    row = np.zeros(1, dtype=int)
+    for references in (None, np.array([[0]]), np.array([[1]])):
+        wanted = Requests(row, coalition, references)
+        expected = truth(game, wanted)
+        values, sent = ledger.evaluate(Evaluator(game), wanted)
+        np.testing.assert_array_equal(values, expected)
+        assert sent.all()
+
+
+@pytest.mark.parametrize("p", [5, 100])
+def test_capacity_bounds_what_an_instance_may_keep(p, monkeypatch):
+    """Instance 0 asks for too much to be kept; instance 1 does not."""
+    monkeypatch.setattr(Ledger, "capacity", 10)
+    coalitions = np.unique(np.random.default_rng(0).random((23, p)) < 0.5, axis=0)[:15]
+    wanted = Requests(np.r_[np.zeros(11, int), np.ones(4, int)], coalitions, None)
+    game, ledger = Numbered(p), Ledger(p, 1, np.arange(2))
+    expected = truth(game, wanted)
+    for _ in range(2):
+        values, sent = ledger.evaluate(Evaluator(game), wanted)
+        np.testing.assert_array_equal(values, expected)
+    np.testing.assert_array_equal(sent, wanted.rows == 0)
+
+
+def test_what_is_said_to_be_distinct_is_not_looked_at():
+    game, wanted = Numbered(3), repeated(p=3)
+    values, sent = Ledger(3, 1, np.arange(4), keep=False).evaluate(
+        Evaluator(game), wanted, distinct=True
+    )
+    assert sent.all()
+    np.testing.assert_array_equal(values, truth(game, wanted))
+
+
+@pytest.mark.parametrize("p", [2, 9, 60])
+def test_bits_of_a_design_and_of_its_coalitions_are_the_same_key(p):
+    """Part of the requests bring their bits, part do not: one ledger serves both."""
+    rng = np.random.default_rng(0)
+    walks = rng.permuted(np.tile(np.arange(p), (2, 5, 1)), axis=2)
+    design = PermutationDesign(walks)
+    coalitions, rows, _ = design.requested(2)
+    game, ledger = Numbered(p), Ledger(p, 1, np.arange(2))
+    _, sent = ledger.evaluate(Evaluator(game), Requests(rows, coalitions, None, design.bits()))
+    assert sent.any()
+    _, sent = ledger.evaluate(Evaluator(game), Requests(rows, coalitions, None))
+    assert not sent.any()
