@@ -6,6 +6,8 @@ every threshold, so a feature has up to two code rows, one for each side that it
 missing values to.  A split on categories has a row of its own with the codes 0 (left), 1 (right).
 """
 
+from typing import Any
+
 import numpy as np
 
 # LightGBM's kZeroThreshold, a float32 there
@@ -69,7 +71,7 @@ class Codes:
 
         The last two columns are for values outside the table and for missing values.
         """
-        by_feature = {}
+        by_feature: dict[int, list] = {}
         for split in trees.category_splits:
             by_feature.setdefault(int(trees.feature[split.node]), []).append(split)
         self._category_tables = []
@@ -98,7 +100,8 @@ class Codes:
         codes : ndarray of shape (n_rows, r), unsigned
         """
         codes = np.empty((self.n_rows, len(X)), dtype=self._dtype)
-        side, last, last_codes = "right" if self._strict else "left", None, None
+        side: Any = "right" if self._strict else "left"
+        last, last_codes = None, None
         for row, (feature, missing_left, zero_missing) in enumerate(self._numeric_rows):
             thresholds = self._thresholds[feature]
             if feature != last:

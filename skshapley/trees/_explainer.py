@@ -139,16 +139,17 @@ class TreeExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
             )
         trees = self._read_output(name)
         model_names = getattr(self.estimator, "feature_names_in_", None)
-        self.background_ = None if X is None else self._checked(X, reset=True)
         if X is None:
+            self.background_ = None
             self.n_features_in_ = trees.n_features
             columns = [f"x{i}" for i in range(trees.n_features)]
             if model_names is not None:
                 self.feature_names_in_ = model_names
                 columns = list(model_names)
         else:
+            self.background_ = self._checked(X, reset=True)
             columns = column_names(self.background_)
-            weights = _weights(sample_weight, len(self.background_), name)
+            weights = _weights(sample_weight, len(X), name)
         self.players_ = Players.from_groups(self.groups, columns, name)
         self.exact_ = ExactTrees(
             trees, self.players_.column_player, self.index, self.n_jobs, model_names

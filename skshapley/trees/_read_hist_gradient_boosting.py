@@ -6,6 +6,7 @@ layout is refused and not misread.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -111,7 +112,7 @@ def _read_tree(predictor, columns):
 class _Encoder:
     """The model's own encoding of categories, with the columns back in their places."""
 
-    preprocessor: object
+    preprocessor: Any
     columns: tuple
 
     def __call__(self, X):
@@ -125,7 +126,7 @@ class _Encoder:
 class _RawPrediction:
     """The model's own raw prediction, ``(r, n_outputs)``."""
 
-    model: object
+    model: Any
     n_outputs: int
 
     def __call__(self, X):

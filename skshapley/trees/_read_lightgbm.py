@@ -5,6 +5,7 @@ split go left, and every missing one goes right.  There is no base score: it is 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -63,9 +64,9 @@ def read_lightgbm(model):
 def _read_tree(root):
     """Nodes of one tree, parents before children."""
     names = ("left", "right", "feature", "threshold", "missing_left", "zero_missing", "value")
-    tree = {name: [] for name in (*names, "cover")}
+    tree: dict[str, Any] = {name: [] for name in (*names, "cover")}
     tree["categories"] = {}
-    waiting = [(root, None, None)]
+    waiting: list[tuple] = [(root, None, None)]
     while waiting:
         node, parent, side = waiting.pop()
         row = len(tree["left"])
@@ -118,7 +119,7 @@ def _append(tree, feature, threshold, missing_left, zero_missing, value, cover):
 class _RawScore:
     """LightGBM's own raw score, ``(r, n_outputs)``; it does not average a forest's by itself."""
 
-    booster: object
+    booster: Any
     n_outputs: int
     scale: float
 

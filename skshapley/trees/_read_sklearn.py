@@ -4,6 +4,7 @@ They cast their input to float32 and go left where ``x <= threshold``, in float6
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -121,7 +122,7 @@ def _read_tree(tree, value):
 class _Response:
     """A method of a scikit-learn estimator, always with two axes."""
 
-    model: object
+    model: Any
     method: str
 
     def __call__(self, X):

@@ -7,6 +7,7 @@ a split go right.  The base score is stored on the scale of the predictions.
 import json
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -123,7 +124,7 @@ def _base_margin(learner, n_outputs):
 class _Margin:
     """XGBoost's own margin, ``(r, n_outputs)``."""
 
-    model: object
+    model: Any
     n_outputs: int
 
     def __call__(self, X):

@@ -6,6 +6,7 @@ They hand out their *pieces* one after the other; values are sums over the piece
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -69,8 +70,8 @@ class TrainingData:
 
 @dataclass(frozen=True, eq=False)
 class _Covers:
-    trees: object
-    paths: object
+    trees: Any
+    paths: Any
 
     def law(self, chunk, masks):
         return training_law(passing_ratios(self.trees, self.paths, chunk), chunk.n_path)

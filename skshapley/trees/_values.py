@@ -153,7 +153,8 @@ class TreeValues:
 
     def _fit_block(self, block, kept):
         """The tables of a block that are kept, and its part of the base values."""
-        laws, base = {}, block.trees.value[block.trees.roots].sum(axis=0)
+        laws: dict[Chunk, tuple] = {}
+        base = block.trees.value[block.trees.roots].sum(axis=0)
         for piece in self._reference.pieces(block):
             for chunk in block.groups.chunks:
                 if chunk in kept or not chunk.is_single_leaves:
@@ -218,7 +219,7 @@ class TreeValues:
     def _look_up(self, codes):
         """Values of some instances from the kept tables, ``(n_outputs, n_players, r)``."""
         values = np.zeros((self.trees.n_outputs, self.n_players, codes.shape[1]))
-        index, of = None, None
+        index, of = np.empty((0, 0)), None
         for table in self._tables:
             if table.block is not of:
                 of = table.block
