@@ -113,7 +113,8 @@ class UniformFramePool(ArrayPool):
         super().__init__(np.asarray(X), np.asarray(background), column_player)
 
     def _gather(self, present, rows, references):
-        return pd.DataFrame(super()._gather(present, rows, references), columns=self._names)
+        fresh = super()._gather(present, rows, references)
+        return pd.DataFrame(fresh, columns=self._names, copy=False)
 
     def take(self, rows):
         """Return the pool of some instances."""
