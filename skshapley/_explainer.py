@@ -2,7 +2,7 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skshapley._engine import Interrupted, Plan, run
 from skshapley._inputs import (
@@ -10,10 +10,12 @@ from skshapley._inputs import (
     check_columns,
     check_container,
     check_frame,
+    checked_weights,
     column_changes,
     column_names,
     is_frame,
     take_rows,
+    validated,
 )
 from skshapley._params import resolve
 from skshapley._plan import make_plan
@@ -21,7 +23,8 @@ from skshapley._progress import CallbackSupportMixin, callbacks, progress, with_
 from skshapley._random import entropy_from, generator
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
-from skshapley.rewards import REWARDS, Players, Response, Reward
+from skshapley.rewards import REWARDS, InterventionalReward, Players, Response, Reward
+from skshapley.trees import ExactTrees, UnreadableModelError
 
 
 class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
@@ -46,8 +49,9 @@ class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixi
         an output: that one. "predicted": of each instance the class predicted for it.
     sampler : str or Sampler, default="auto"
         Which coalitions to look at: a name of `skshapley.samplers.SAMPLERS` or an instance.
-        "auto": all of them where the budget covers them, else antithetic permutations, each pair
-        against a background row of its own.
+        "auto": none at all for a tree ensemble whose response is the sum of its trees, which is
+        explained exactly from its tables; else all of them where the budget covers them, else
+        antithetic permutations, each pair against a background row of its own.
     solver : str or Solver, default="auto"
         What to make of them: a name of `skshapley.solvers.SOLVERS` or an instance.
     groups : dict, default=None
@@ -71,6 +75,9 @@ class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixi
     ----------
     reward_ : Reward
         The reward, fitted to the background.
+    exact_ : ExactTrees or None
+        The tables of a tree ensemble, where they serve; where not, an explanation's
+        ``settings["why_sampled"]`` says why.
     players_ : Players
         Names of the players and the columns of each.
     background_ : array or frame of shape (b, d)
@@ -161,14 +168,28 @@ class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixi
         reward = resolve(self.reward, registry=REWARDS, base=Reward, owner=name, parameter="reward")
         response = Response(self.estimator, self.response_method, self.output, owner=name)
         X = self._table(X, reset=True)
-        weights = _weights(sample_weight, len(X), name)
+        weights = checked_weights(sample_weight, len(X), name)
         self.players_ = Players.from_groups(self.groups, column_names(X), name)
         self.background_, self.background_weights_ = self._sampled(X, weights)
         self._plan(1)
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
+        self.exact_, self._why_sampled = self._short_cut()
         return self
+
+    def _short_cut(self):
+        """Return the tables of a tree ensemble and None, or None and why it is sampled."""
+        if (self.sampler, self.solver) != ("auto", "auto"):
+            return None, "sampler or solver asked for"
+        if not isinstance(self.reward_, InterventionalReward):
+            return None, f"{type(self.reward_).__name__} has no exact values"
+        reward, players = self.reward_, self.players_.column_player
+        try:
+            trees = ExactTrees.from_response(reward.response_, players, self.n_jobs)
+            return trees.fit(reward.background_, reward.weights_), None
+        except UnreadableModelError as reason:
+            return None, str(reason)
 
     @with_callbacks
     def explain(self, X) -> Explanation:
@@ -197,6 +218,8 @@ class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixi
         self._check_counts()
         X = self._table(X, reset=False)
         plan = self._plan(self.reward_.n_references_)
+        if self.exact_ is not None:
+            return self._explanation(self.exact_.explain(X), X, plan)
         game = self.reward_.game(X)
         try:
             with progress(len(X), self.verbose) as bar, callbacks(self, len(X)) as tasks:
@@ -252,7 +275,7 @@ class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixi
         if is_frame(X):
             check_frame(X, owner)
         try:
-            X = _validated(self, X, reset)
+            X = validated(self, X, reset)
         except ValueError as error:
             changes = "" if reset or not is_frame(X) else column_changes(X, self.background_)
             if not changes:
@@ -303,15 +326,19 @@ class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixi
         def shaped(array):
             return array[..., 0] if flat else array
 
-        sampler, solver = plan.components(self.players_.n_players)
+        components = plan.components(self.players_.n_players)
+        sampler, solver = (repr(component) for component in components)
+        if self.exact_ is not None:
+            sampler, solver = "none: exact, by tables of the trees", "none"
         errors = shaped(outcome.standard_errors)
         settings = {
             "model": repr(self.estimator),
             "response_method": str(response.method),
             "output": self.output,
             "reward": repr(self.reward_),
-            "sampler": repr(sampler),
-            "solver": repr(solver),
+            "sampler": sampler,
+            "solver": solver,
+            "why_sampled": self._why_sampled,
             "max_evals": plan.max_evals,
             "n_background": len(self.background_),
             "random_state": repr(self.random_state),
@@ -340,37 +367,5 @@ class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixi
         return tags
 
 
-def _validated(explainer, X, reset):
-    """Return X with scikit-learn's checks of its width and names done."""
-    if is_frame(X):
-        validate_data(explainer, X, reset=reset, skip_check_array=True)
-        return X
-    return validate_data(explainer, X, reset=reset, dtype=None, ensure_all_finite=False)
-
-
 def _is_int(value):
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _weights(sample_weight, n, owner):
-    """Return weights with sum 1, or refuse them."""
-    if sample_weight is None:
-        return np.full(n, 1 / n)
-    weights = np.asarray(sample_weight)
-    if weights.shape != (n,):
-        raise ValueError(
-            f"{owner} needs one sample_weight per background row, shape ({n},); got shape"
-            f" {weights.shape}."
-        )
-    if weights.dtype.kind not in "biuf":
-        raise ValueError(f"{owner} needs numbers as sample_weight; got dtype {weights.dtype}.")
-    weights = weights.astype(np.float64)
-    wrong = ~(np.isfinite(weights) & (weights >= 0))
-    if wrong.any():
-        raise ValueError(
-            f"{owner} needs finite sample_weight >= 0; got {weights[wrong][0]} for background row"
-            f" {np.flatnonzero(wrong)[0]}."
-        )
-    if not weights.any():
-        raise ValueError(f"{owner} needs a positive sample_weight; got weights that are all zero.")
-    return weights / weights.max() / (weights / weights.max()).sum()

@@ -8,6 +8,7 @@ from difflib import unified_diff
 
 import numpy as np
 import pandas as pd
+from sklearn.utils.validation import validate_data
 
 MOST_CHANGES = 20
 
@@ -200,3 +201,35 @@ def _is_foreign_number(dtype):
 
 def _is_text(dtype):
     return pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype)
+
+
+def validated(explainer, X, reset):
+    """Return X with scikit-learn's checks of its width and names done."""
+    if is_frame(X):
+        validate_data(explainer, X, reset=reset, skip_check_array=True)
+        return X
+    return validate_data(explainer, X, reset=reset, dtype=None, ensure_all_finite=False)
+
+
+def checked_weights(sample_weight, n, owner):
+    """Return weights with sum 1, or refuse them."""
+    if sample_weight is None:
+        return np.full(n, 1 / n)
+    weights = np.asarray(sample_weight)
+    if weights.shape != (n,):
+        raise ValueError(
+            f"{owner} needs one sample_weight per background row, shape ({n},); got shape"
+            f" {weights.shape}."
+        )
+    if weights.dtype.kind not in "biuf":
+        raise ValueError(f"{owner} needs numbers as sample_weight; got dtype {weights.dtype}.")
+    weights = weights.astype(np.float64)
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        raise ValueError(
+            f"{owner} needs finite sample_weight >= 0; got {weights[wrong][0]} for background row"
+            f" {np.flatnonzero(wrong)[0]}."
+        )
+    if not weights.any():
+        raise ValueError(f"{owner} needs a positive sample_weight; got weights that are all zero.")
+    return weights / weights.max() / (weights / weights.max()).sum()

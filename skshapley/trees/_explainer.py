@@ -4,8 +4,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._explainer import _validated, _weights
-from skshapley._inputs import as_pandas, check_columns, check_frame, column_names, is_frame
+from skshapley._inputs import (
+    as_pandas,
+    check_columns,
+    check_frame,
+    checked_weights,
+    column_names,
+    is_frame,
+    validated,
+)
 from skshapley.explanation import Explanation
 from skshapley.rewards import Players
 
@@ -149,7 +156,7 @@ class TreeExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
         else:
             self.background_ = self._checked(X, reset=True)
             columns = column_names(self.background_)
-            weights = _weights(sample_weight, len(X), name)
+            weights = checked_weights(sample_weight, len(X), name)
         self.players_ = Players.from_groups(self.groups, columns, name)
         self.exact_ = ExactTrees(
             trees, self.players_.column_player, self.index, self.n_jobs, model_names
@@ -286,7 +293,7 @@ class TreeExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
         name = type(self).__name__
         if is_frame(X):
             check_frame(X, name)
-        X = _validated(self, X, reset)
+        X = validated(self, X, reset)
         return X if reset or self.background_ is None else check_columns(X, self.background_, name)
 
     def __sklearn_tags__(self):

@@ -1,0 +1,66 @@
+"""The default explainer answers from a model's trees where it can, and says why where it cannot."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LinearRegression
+
+from skshapley import ShapleyExplainer
+
+CANCER = load_breast_cancer(return_X_y=True, as_frame=True)
+DIABETES = load_diabetes(return_X_y=True, as_frame=True)
+
+
+def explained(model, data, groups=None, **kwargs):
+    X, y = data
+    explainer = ShapleyExplainer(model.fit(X, y), groups=groups, random_state=0, **kwargs)
+    weights = np.arange(40) % 3
+    return explainer.fit(X[:40], sample_weight=weights).explain(X[50:56])
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "kwargs"),
+    [
+        (GradientBoostingRegressor(n_estimators=20), DIABETES, {}),
+        (RandomForestClassifier(10, max_depth=4, random_state=0), CANCER, {}),
+        (RandomForestClassifier(10, max_depth=4, random_state=0), CANCER, {"output": 0}),
+        (
+            HistGradientBoostingClassifier(max_iter=20),
+            CANCER,
+            {"response_method": "decision_function", "groups": {"first": [0, 1, 2]}},
+        ),
+    ],
+)
+def test_trees_agree_with_sampling_and_have_no_error(model, data, kwargs):
+    exact = explained(model, data, **kwargs)
+    sampled = explained(model, data, sampler="antithetic", max_evals=400, **kwargs)
+    assert exact.settings["why_sampled"] is None
+    assert exact.converged.all()
+    assert (exact.standard_errors == 0).all()
+    assert (exact.n_model_rows == 0).all()
+    np.testing.assert_array_equal(exact.feature_names, sampled.feature_names)
+    np.testing.assert_allclose(exact.base_values, sampled.base_values, rtol=1e-9)
+    np.testing.assert_allclose(exact.predictions, sampled.predictions, rtol=1e-9)
+    error = np.sqrt(np.mean((exact.values - sampled.values) ** 2))
+    typical = np.sqrt(np.mean(sampled.standard_errors**2))
+    # the root mean square of at least 50 errors against that of their standard errors: around 1
+    assert 0.5 < error / typical < 2
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "kwargs", "reason"),
+    [
+        (LinearRegression(), DIABETES, {}, "not a tree ensemble"),
+        (HistGradientBoostingClassifier(max_iter=3), CANCER, {}, "not the sum of its trees"),
+        (GradientBoostingRegressor(n_estimators=3), DIABETES, {"sampler": "leverage"}, "asked for"),
+    ],
+)
+def test_everything_else_is_sampled_and_the_record_says_why(model, data, kwargs, reason):
+    explanation = explained(model, data, max_evals=150, **kwargs)
+    assert reason in explanation.settings["why_sampled"]
+    assert explanation.standard_errors.max() > 0 or isinstance(model, LinearRegression)
