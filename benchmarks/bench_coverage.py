@@ -1,11 +1,15 @@
-"""How often nominal 95 % intervals hold the true Shapley value, by solver, sampler and number of units.
+"""How often nominal 95 % intervals hold the Shapley value, by sampler, solver and number of units.
 
-Each line is one sampler on one game at one budget, run many times with independent seeds. `coverage` is
-the share of (run, player) with |estimate - truth| <= 1.96 standard errors; `SE/SD` the mean standard error
-over the true standard deviation of the estimate (both averaged over players); `bias` the largest
-|mean error| over its own standard error. Players whose estimate never varies are left out.
+Each line is one sampler and solver on one game at one budget, run many times with independent
+seeds. `coverage` is the share of (run, player) with abs(estimate - truth) <= 1.96 standard errors;
+`SE/SD` the mean standard error over the true standard deviation of the estimate (mean over
+players); `bias` the largest abs(mean error) over its own standard error. Players whose estimate
+never varies are left out. An arrow marks what lies outside 92-98 %, with its cause where it is
+known: few units, or rare events (a player that matters on few of all walks).
 
-    python benchmarks/bench_coverage.py [--quick] [--only walks|regression]
+    python benchmarks/bench_coverage.py [--runs 200] [--only walks|references|regression|others]
+
+Truths are closed forms, or enumeration by `skshapley.testing.brute_force`.
 """
 
 import argparse
@@ -14,7 +18,16 @@ from itertools import combinations
 
 import numpy as np
 
-from skshapley.samplers import Antithetic, Kernel, Leverage, MonteCarlo, Orthogonal
+from skshapley.samplers import (
+    Antithetic,
+    Classical,
+    Kernel,
+    Leverage,
+    MonteCarlo,
+    Orthogonal,
+    Owen,
+    Stratified,
+)
 from skshapley.testing import (
     AirportGame,
     FourierGame,
@@ -27,7 +40,8 @@ from skshapley.testing import (
     explain_game,
 )
 
-HEADER = f"{'sampler':<34}{'game':<22}{'p':>3}{'b':>4}{'evals':>7}{'units':>7}{'coverage':>10}{'SE/SD':>7}{'bias':>6}"
+COLUMNS = "{:<28}{:<16}{:>4}{:>4}{:>7}{:>7}{:>10}{:>7}{:>6}"
+HEADER = COLUMNS.format("method", "game", "p", "b", "evals", "units", "coverage", "SE/SD", "bias")
 
 
 def sparse_fourier(p, seed):
@@ -48,26 +62,27 @@ def full_pairwise(p, seed):
 
 
 def cooperative_games():
-    """One reference: name, game of one instance, Shapley values."""
+    """Games against one reference: name, game of one instance, Shapley values."""
     games = {
         "random": RandomGame(6, seed=1),
         "airport": AirportGame(np.arange(1.0, 11.0) ** 1.5),
-        "fourier": sparse_fourier(12, seed=2),
+        "fourier 12": sparse_fourier(12, seed=2),
         "pairwise": full_pairwise(16, seed=3),
         "voting": WeightedVotingGame(np.arange(1, 21), quota=106),
-        "fourier ": sparse_fourier(30, seed=4),
+        "fourier 30": sparse_fourier(30, seed=4),
     }
     return {name: (as_instances(game), game.shapley_values) for name, game in games.items()}
 
 
 class Triples:
-    """Rows to a sum of main effects and products of three columns, closed form by brute force."""
+    """A sum of main effects and products of three columns; each product is enumerated alone."""
 
     def __init__(self, p, seed):
         rng = np.random.default_rng(seed)
         self.main = rng.normal(size=p)
         everything = list(combinations(range(p), 3))
-        self.triples = np.array([everything[i] for i in rng.choice(len(everything), p, False)])
+        chosen = rng.choice(len(everything), size=p, replace=False)
+        self.triples = np.array(everything)[chosen]
         self.effects = rng.normal(size=p)
 
     def __call__(self, rows):
@@ -104,7 +119,7 @@ def steps(rows):
 
 
 def background_games(b):
-    """b references: name, game of one instance, Shapley values."""
+    """Games against b references: name, game of one instance, Shapley values."""
     rng = np.random.default_rng(b)
     games = {}
     for name, function, p in (("network", network, 6), ("steps", steps, 8)):
@@ -112,70 +127,80 @@ def background_games(b):
         games[name] = game, game.shapley_values[0, :, 0]
     x, background = rng.normal(size=30), rng.normal(size=(b, 30))
     function = Triples(30, seed=5)
-    game = HybridGame(function, x[None], background)
-    games["triples"] = game, function.shapley_values(x, background)
+    games["triples"] = (
+        HybridGame(function, x[None], background),
+        function.shapley_values(x, background),
+    )
     return games
 
 
-def measure(sampler, game, truth, max_evals, n_runs):
-    """Return coverage, mean(SE)/SD and the worst bias in standard errors, and the number of runs."""
+def measure(sampler, solver, game, truth, max_evals, n_runs):
+    """Return coverage, mean(SE)/SD and the worst bias in standard errors."""
     many = HybridGame(
         game.function, np.repeat(game.X, n_runs, 0), game.background, game.reference_weights
     )
-    outcome = explain_game(many, sampler=sampler, max_evals=max_evals, random_state=7)
-    error = outcome.values[:, :, 0] - truth
-    se = outcome.standard_errors[:, :, 0]
+    outcome = explain_game(
+        many, sampler=sampler, solver=solver, max_evals=max_evals, random_state=7
+    )
+    error, se = outcome.values[:, :, 0] - truth, outcome.standard_errors[:, :, 0]
     spread = error.std(axis=0, ddof=1)
     varies = spread > 1e-9 * max(np.abs(truth).max(), 1.0)
     if not varies.any() or np.isnan(se).all():
         return np.nan, np.nan, np.nan
     error, se, spread = error[:, varies], se[:, varies], spread[varies]
-    coverage = (np.abs(error) <= 1.96 * se).mean()
     bias = np.abs(error.mean(axis=0)) / (spread / np.sqrt(n_runs))
-    return coverage, (se.mean(axis=0) / spread).mean(), bias.max()
+    return (np.abs(error) <= 1.96 * se).mean(), (se.mean(axis=0) / spread).mean(), bias.max()
 
 
-def line(label, name, game, truth, sampler, max_evals, n_runs):
+def n_units(sampler, game, max_evals):
+    """Return the number of independent units of one run."""
     p, b = game.n_players, game.n_references
-    draws = sampler.n_draws(max_evals - 2, p, b)
-    if not draws:
-        return
-    sampler_unit = getattr(sampler, "_unit", None)
-    if sampler_unit is None:
-        unit = sampler.unit_draws(p, b)
-    else:
-        sampler.n_players_ = p
-        unit = sampler_unit(draws, b)
-    coverage, ratio, bias = measure(sampler, game, truth, max_evals, n_runs)
-    flag = "" if np.isnan(coverage) or 0.92 <= coverage <= 0.98 else "  <-"
-    print(
-        f"{label:<34}{name:<22}{p:>3}{b:>4}{max_evals:>7}{draws // unit:>7}{coverage:>10.3f}"
-        f"{ratio:>7.2f}{bias:>6.1f}{flag}",
-        flush=True,
+    rng = np.random.default_rng(0)
+    design = sampler.start(p, [rng], game.reference_weights).ask(
+        np.zeros(1, dtype=int), sampler.n_draws(max_evals - 2, p, b)
     )
+    draws = getattr(design, "permutations", None)
+    draws = design.coalitions if draws is None else draws
+    return draws.shape[1] // getattr(design, "unit", 1)
+
+
+def line(label, sampler, name, game, truth, max_evals, n_runs, solver="auto"):
+    p, b = game.n_players, game.n_references
+    if not sampler.n_draws(max_evals - 2, p, b) or max_evals >= b * 2**p:
+        return
+    units = n_units(sampler, game, max_evals)
+    coverage, ratio, bias = measure(sampler, solver, game, truth, max_evals, n_runs)
+    if np.isnan(coverage):
+        return
+    row = COLUMNS.format(
+        label, name, p, b, max_evals, units, f"{coverage:.3f}", f"{ratio:.2f}", f"{bias:.1f}"
+    )
+    print(row + ("" if 0.92 <= coverage <= 0.98 else "  <-"), flush=True)
 
 
 def walks(n_runs):
-    """Permutation samplers with the permutation mean."""
+    """Permutation samplers, one reference."""
     for name, (game, truth) in cooperative_games().items():
         p = game.n_players
         for factory in (MonteCarlo, Antithetic, Orthogonal):
-            for n_walks in (8, 16, 32, 64, 128):
+            for n_walks in (4, 8, 16, 32, 64, 128):
                 budget = n_walks * (p - 1) + 2
-                line(factory.__name__, name, game, truth, factory(), budget, n_runs)
+                line(factory.__name__, factory(), name, game, truth, budget, n_runs)
+
+
+def references(n_runs):
+    """Permutation samplers, several references: all, or one for each unit."""
     for b in (10, 50):
         for name, (game, truth) in background_games(b).items():
             p = game.n_players
             for factory in (MonteCarlo, Antithetic, Orthogonal):
-                for references in ("stratified", "random", "all"):
-                    sampler = factory(references=references)
-                    label = f"{factory.__name__} {references}"
-                    for n_walks in (2, 4, 8, 16):
-                        if references == "all" and b > 10:
+                for kind in ("stratified", "random", "all"):
+                    for n_walks in (2, 3, 4, 8, 16) if b == 10 else (2, 3, 4):
+                        if kind == "all" and b > 10:
                             continue
-                        # with references of their own, b times as many walks
-                        budget = n_walks * (p - 1) + 2
-                        line(label, name, game, truth, sampler, budget, n_runs)
+                        label = f"{factory.__name__} {kind}"
+                        sampler, budget = factory(references=kind), n_walks * (p - 1) + 2
+                        line(label, sampler, name, game, truth, budget, n_runs)
 
 
 def regression(n_runs):
@@ -183,28 +208,44 @@ def regression(n_runs):
     for name, (game, truth) in cooperative_games().items():
         p = game.n_players
         for factory in (Kernel, Leverage):
-            for paired, replacement in ((True, False), (True, True), (False, True)):
-                sampler = factory(paired=paired, replacement=replacement)
-                kind = ("pairs" if paired else "singles") + (" again" if replacement else "")
+            for paired, again in ((True, False), (True, True), (False, True)):
                 for times in (3, 4, 6, 10, 20, 40):
-                    budget = times * p + 2
-                    if not replacement and budget >= 2**p:
-                        continue
+                    kind = ("pairs" if paired else "singles") + (" again" if again else "")
+                    sampler = factory(paired=paired, replacement=again)
                     label = f"{factory.__name__} {kind}"
-                    line(label, name, game, truth, sampler, budget, n_runs)
+                    line(label, sampler, name, game, truth, times * p + 2, n_runs)
+
+
+def others(n_runs):
+    """Other solvers that give standard errors, but for the process, which has its own benchmark."""
+    methods = [
+        ("Stratified", Stratified(), "stratified-mean", (2, 4, 10), n_runs),
+        ("Owen", Owen(), "stratified-mean", (2, 4, 10, 30), n_runs),
+        ("Classical", Classical(), "marginal-mean", (2, 4, 8, 30), n_runs),
+        ("Leverage, sample reuse", Leverage(), "sample-reuse", (2, 3, 5, 10), n_runs),
+        ("Leverage, adjusted", Leverage(), "regression-adjustment", (2, 3, 5, 10), n_runs // 2),
+    ]
+    for name, (game, truth) in cooperative_games().items():
+        for label, sampler, solver, times, runs in methods:
+            for factor in times:
+                budget = factor * sampler.least_evals(game.n_players, 1) + 2
+                if budget <= 3000:
+                    line(label, sampler, name, game, truth, budget, runs, solver)
+
+
+PARTS = {part.__name__: part for part in (walks, references, regression, others)}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="200 runs a line instead of 1000")
-    parser.add_argument("--only", choices=["walks", "regression"])
+    parser.add_argument("--runs", type=int, default=200, help="runs a line")
+    parser.add_argument("--only", choices=PARTS)
     args = parser.parse_args()
-    n_runs = 200 if args.quick else 1000
     start = time.process_time()
     print(HEADER)
-    for part in (walks, regression):
-        if args.only in (None, part.__name__):
-            part(n_runs)
+    for name, part in PARTS.items():
+        if args.only in (None, name):
+            part(args.runs)
     print(f"{time.process_time() - start:.0f} s CPU")
 
 
