@@ -185,7 +185,9 @@ LABELS = (np.c_[Y > 0, X[:, 0] > 0.5]).astype(int)
     [
         RandomForestClassifier(n_estimators=3, random_state=0).fit(X, LABELS),
         MultiOutputClassifier(LogisticRegression()).fit(X, LABELS),
-        MLPClassifier(hidden_layer_sizes=(3,), max_iter=5000, random_state=0, tol=1e-3).fit(X, LABELS),
+        MLPClassifier(hidden_layer_sizes=(3,), max_iter=5000, random_state=0, tol=1e-3).fit(
+            X, LABELS
+        ),
     ],
 )
 def test_two_labels_are_two_outputs(model):
