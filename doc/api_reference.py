@@ -8,7 +8,7 @@ API = [
         "Explaining models, games and data",
         "",
         "skshapley",
-        ["ShapleyExplainer", "Explanation", "shapley_values", "DataShapley"],
+        ["ShapleyExplainer", "TreeExplainer", "Explanation", "shapley_values", "DataShapley"],
     ),
     (
         "Trees",

@@ -24,7 +24,10 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "sphinx.ext.mathjax",
+    "myst_parser",
 ]
+myst_enable_extensions = ["dollarmath"]
 exclude_patterns = ["_build", "_templates", "images", "auto_examples/**.ipynb"]
 templates_path = ["_templates"]
 html_theme = "pydata_sphinx_theme"
