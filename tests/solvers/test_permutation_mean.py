@@ -1,0 +1,223 @@
+"""The mean over walks against plain averages; its standard errors against their definitions."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from skshapley.designs import PermutationDesign
+from skshapley.samplers import Antithetic, MonteCarlo
+from skshapley.solvers import PermutationMean
+from skshapley.solvers._student import effective_degrees, widening
+from skshapley.testing import HybridGame, RandomGame, explain_game
+
+P = 4
+GAME = RandomGame(P, seed=1)
+
+
+def walks(n, seed=0):
+    return np.random.default_rng(seed).permuted(np.tile(np.arange(P), (1, n, 1)), axis=2)
+
+
+def contributions(permutation, game=GAME):
+    """Return the marginal contributions along one walk, player by player."""
+    values, present = np.zeros(P), np.zeros((1, P), dtype=bool)
+    for player in permutation:
+        before = game(present)[0]
+        present[0, player] = True
+        values[player] = game(present)[0] - before
+    return values
+
+
+def solved(designs, games=(GAME,)):
+    """Return the estimate of one instance; walk j goes along the game of its reference."""
+    ends = np.array([[False] * P, [True] * P])
+    v_empty = np.mean([game(ends)[0] for game in games])
+    solver = PermutationMean().start(P, np.array([[v_empty]]), games[0](ends)[1:][:, None])
+    for design in designs:
+        each = np.split(design.coalitions[0], design.permutations.shape[1])
+        which = [0] * len(each) if design.references is None else design.references[0]
+        values = [games[w](one) for w, one in zip(which, each, strict=True)]
+        solver.update(np.array([0]), design, np.concatenate(values)[None, :, None])
+    values, errors = solver.result()
+    return values[0, :, 0], errors[0, :, 0]
+
+
+@pytest.mark.parametrize("unit", [1, 2, 3])
+def test_mean_and_error_over_units(unit):
+    n = 12
+    permutations = walks(n)
+    along = np.array([contributions(one) for one in permutations[0]])
+    units = along.reshape(n // unit, unit, P).mean(axis=1)
+    values, errors = solved([PermutationDesign(permutations, unit)])
+    np.testing.assert_allclose(values, along.mean(axis=0), rtol=1e-12)
+    count = len(units)
+    expected = units.std(axis=0, ddof=1) / np.sqrt(count)
+    expected *= stats.t.ppf(0.975, count - 1) / stats.norm.ppf(0.975)
+    np.testing.assert_allclose(errors, expected, rtol=1e-10)
+
+
+def test_units_of_unequal_size_are_weighed_by_their_size():
+    first, second = walks(4, seed=1), walks(6, seed=2)
+    values, _ = solved([PermutationDesign(first, 2), PermutationDesign(second, 3)])
+    both = np.concatenate([first, second], axis=1)
+    expected = np.mean([contributions(one) for one in both[0]], axis=0)
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+
+
+def test_bayesian_weights_within_a_unit():
+    permutations, weights = walks(6), np.array([[0.5, 0.3, 0.2, 2.0, 1.0, 1.0]])
+    values, _ = solved([PermutationDesign(permutations, 3, weights=weights)])
+    along = np.array([contributions(one) for one in permutations[0]])
+    expected = (weights[0, :3] @ along[:3] + weights[0, 3:] / 4 @ along[3:]) / 2
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+
+
+def test_one_unit_has_no_error():
+    _, errors = solved([PermutationDesign(walks(6), 6)])
+    assert np.isnan(errors).all()
+
+
+# --- background rows of their own -----------------------------------------------------------------
+
+GAMES = [RandomGame(P, seed=seed) for seed in (1, 2, 3)]
+SHARES = np.array([0.5, 0.3, 0.2])
+
+
+def stratified(references, seed=0):
+    references = np.array([references])
+    return PermutationDesign(
+        walks(references.shape[1], seed), references=references, stratum_weights=SHARES
+    )
+
+
+def by_reference(design):
+    along = np.array(
+        [
+            contributions(one, GAMES[reference])
+            for one, reference in zip(design.permutations[0], design.references[0], strict=True)
+        ]
+    )
+    return [along[design.references[0] == reference] for reference in range(3)]
+
+
+def test_strata_are_averaged_with_their_weights():
+    design = stratified([0, 1, 2, 2, 0, 1, 1, 0, 2, 0])
+    parts = by_reference(design)
+    values, errors = solved([design], GAMES)
+    np.testing.assert_allclose(values, SHARES @ [part.mean(axis=0) for part in parts], rtol=1e-12)
+    counts = np.array([len(part) for part in parts])
+    terms = np.array([part.var(axis=0, ddof=1) for part in parts])
+    terms *= (SHARES**2 / counts)[:, None]
+    degrees = terms.sum(axis=0) ** 2 / (terms**2 / (counts[:, None] + 1)).sum(axis=0) - 2
+    wide = stats.t.ppf(0.975, np.clip(degrees, 1, counts.sum() - 3)) / stats.norm.ppf(0.975)
+    np.testing.assert_allclose(errors, np.sqrt(terms.sum(axis=0)) * wide, rtol=1e-10)
+
+
+def test_strata_of_one_unit_borrow_the_mean_spread_of_the_others():
+    design = stratified([0, 1, 2, 0, 1])
+    parts = by_reference(design)
+    _, errors = solved([design], GAMES)
+    known = [part.var(axis=0, ddof=1) for part in parts[:2]]
+    spread = np.array([*known, np.mean(known, axis=0)])
+    within = (SHARES[:, None] ** 2 * spread / np.array([2, 2, 1])[:, None]).sum(axis=0)
+    # at most two degrees of freedom, at least one
+    assert (errors >= np.sqrt(within) * stats.t.ppf(0.975, 2) / 1.96 - 1e-12).all()
+    assert (errors <= np.sqrt(within) * stats.t.ppf(0.975, 1) / 1.96 * 1.001).all()
+
+
+def test_one_unit_each_leaves_the_spread_between_rows():
+    """Too large rather than too small: as if the three rows had been drawn from more."""
+    design = stratified([2, 0, 1])
+    parts = np.concatenate(by_reference(design))
+    values, errors = solved([design], GAMES)
+    np.testing.assert_allclose(values, SHARES @ parts, rtol=1e-12)
+    expected = np.sqrt((SHARES[:, None] ** 2 * (parts - values) ** 2).sum(axis=0) * 3 / 2)
+    np.testing.assert_allclose(errors, expected, rtol=1e-12)
+
+
+def product(rows):
+    return np.where(rows[:, 0] > 0, rows[:, 1:].prod(axis=1), rows[:, 1] - rows[:, 2])
+
+
+@pytest.mark.parametrize("weights", [None, [0.6, 0.2, 0.1, 0.05, 0.05]], ids=["equal", "unequal"])
+@pytest.mark.parametrize("references", ["stratified", "random"])
+def test_intervals_against_a_background_hold_the_truth(references, weights):
+    """Coverage of 500 runs x 4 players: standard deviation below 0.01, bounds at 2.5 of them."""
+    rng = np.random.default_rng(12)
+    x, background = rng.normal(size=4), rng.normal(size=(5, 4))
+    game = HybridGame(product, np.tile(x, (500, 1)), background, weights)
+    truth = game.take([0]).shapley_values[0]
+    outcome = explain_game(game, sampler=Antithetic(references=references), max_evals=62)
+    inside = np.abs(outcome.values - truth) <= 1.96 * outcome.standard_errors
+    assert 0.92 <= inside.mean() <= 0.98
+    error = (outcome.values - truth).mean(axis=0)
+    spread = outcome.values.std(axis=0) / np.sqrt(500)
+    if references == "stratified":
+        assert (np.abs(error) < 5 * spread).all()
+
+
+def test_random_references_add_up_and_gain_by_it():
+    """What v(empty) of the drawn rows misses is known; a regression on it takes error away."""
+    rng = np.random.default_rng(13)
+    x, background = rng.normal(size=6), rng.normal(size=(40, 6))
+    game = HybridGame(lambda rows: rows @ np.ones(6), np.tile(x, (200, 1)), background)
+    outcome = explain_game(game, sampler=MonteCarlo(references="random"), max_evals=12)
+    sums = outcome.values.sum(axis=1)
+    np.testing.assert_allclose(sums, outcome.v_full - outcome.v_empty, rtol=0, atol=1e-10)
+    truth = x - background.mean(axis=0)
+    plain = background.std(axis=0) / np.sqrt(80)  # 80 walks, each against a random row
+    assert (outcome.values[:, :, 0] - truth).std(axis=0).mean() < 0.95 * plain.mean()
+
+
+def test_errors_of_random_references_are_those_of_the_regression():
+    """Slope and mean are fitted, so that n - 2 degrees of freedom are left."""
+    references = np.array([[0, 2, 1, 1, 0, 2, 0, 1]])
+    design = PermutationDesign(walks(8), references=references)
+    along = np.array(
+        [
+            contributions(one, GAMES[reference])
+            for one, reference in zip(design.permutations[0], references[0], strict=True)
+        ]
+    )
+    values, errors = solved([design], GAMES)
+    for player in range(P):
+        fit = stats.linregress(along.sum(axis=1), along[:, player])
+        rest = along[:, player] - fit.intercept - fit.slope * along.sum(axis=1)
+        expected = np.sqrt((rest**2).sum() / 6 / 8) * stats.t.ppf(0.975, 6) / stats.norm.ppf(0.975)
+        assert errors[player] == pytest.approx(expected, rel=1e-8)
+        ends = np.array([[False] * P, [True] * P])
+        gain = GAMES[0](ends)[1] - np.mean([game(ends)[0] for game in GAMES])
+        assert values[player] == pytest.approx(fit.intercept + fit.slope * gain, rel=1e-8)
+
+
+def test_a_result_needs_an_update():
+    solver = PermutationMean().start(3, np.zeros((1, 1)), np.ones((1, 1)))
+    with pytest.raises(RuntimeError, match=r"needs at least one update\(\)"):
+        solver.result()
+
+
+# --- Student's t ----------------------------------------------------------------------------------
+
+
+def test_widening_is_the_ratio_of_quantiles():
+    degrees = np.array([1.0, 1.7, 2, 5, 30, 1e3, 1e9])
+    expected = stats.t.ppf(0.975, degrees) / stats.norm.ppf(0.975)
+    np.testing.assert_allclose(widening(degrees), expected, rtol=1e-8)
+
+
+def test_one_variance_keeps_its_degrees():
+    found = effective_degrees(np.full((1, 1, 3), 2.0), np.full((1, 1, 3), 7))
+    np.testing.assert_allclose(found, 7, rtol=1e-12)
+
+
+def test_equal_variances_add_their_degrees_and_one_that_leads_keeps_its_own():
+    degrees = np.full((1, 4, 1), 3)
+    equal = effective_degrees(np.ones((1, 4, 1)), degrees)
+    assert equal.item() == 12  # 16 * 5 / 4 - 2 = 18, but no more than the sum
+    leading = effective_degrees(np.array([[[1e6], [1], [1], [1]]]), degrees)
+    assert leading.item() == pytest.approx(3, abs=1e-3)
+
+
+def test_no_variance_and_no_knowledge():
+    assert effective_degrees(np.zeros((1, 2, 1)), np.full((1, 2, 1), 4)).item() == 8
+    assert effective_degrees(np.zeros((1, 2, 1)), np.zeros((1, 2, 1), dtype=int)).item() == 1
