@@ -122,7 +122,7 @@ def draw(task, frame):
 
 def tables():
     """Write one table for each task that has results."""
-    parts = []
+    parts = ["# Errors by evaluations (Grah & Thouvenot, Figures 2 and 3)"]
     for task in TASKS:
         path = RESULTS / f"{task}.csv"
         if path.exists():

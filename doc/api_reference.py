@@ -14,7 +14,7 @@ API = [
         "Trees",
         "Exact values of tree ensembles from their structure.",
         "skshapley.trees",
-        ["TreeExplainer", "ExactTrees", "TreeEnsemble", "read_trees", "UnreadableModelError"],
+        ["ExactTrees", "TreeEnsemble", "read_trees", "UnreadableModelError"],
     ),
     (
         "Pictures",

@@ -2,7 +2,7 @@
 
 from ._ensemble import TreeEnsemble, UnreadableModelError
 from ._exact import ExactTrees
-from ._explainer import TreeExplainer
+from ._explainer import TreeExplainer as TreeExplainer
 from ._read import read_trees
 
-__all__ = ["ExactTrees", "TreeEnsemble", "TreeExplainer", "UnreadableModelError", "read_trees"]
+__all__ = ["ExactTrees", "TreeEnsemble", "UnreadableModelError", "read_trees"]
