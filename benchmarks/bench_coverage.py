@@ -149,7 +149,9 @@ def measure(sampler, solver, game, truth, max_evals, n_runs):
         return np.nan, np.nan, np.nan
     error, se, spread = error[:, varies], se[:, varies], spread[varies]
     bias = np.abs(error.mean(axis=0)) / (spread / np.sqrt(n_runs))
-    return (np.abs(error) <= 1.96 * se).mean(), (se.mean(axis=0) / spread).mean(), bias.max()
+    known = ~np.isnan(se).any(axis=1)  # a run whose coalitions cannot tell players apart has none
+    held = np.abs(error[known]) <= 1.96 * se[known]
+    return held.mean(), (se[known].mean(axis=0) / spread).mean(), bias.max()
 
 
 def n_units(sampler, game, max_evals):

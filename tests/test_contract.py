@@ -297,6 +297,9 @@ COVERED = {
     ("leverage", "least-squares"): lambda p: 10 * p,
     ("leverage, again", "least-squares"): lambda p: 12 * p,
     ("leverage, singles", "least-squares"): lambda p: 12 * p,
+    ("stratified", "stratified-mean"): lambda p: 16 * p * (p - 1) + 2,
+    ("owen", "stratified-mean"): lambda p: 40 * (p + 1) + 2,
+    ("classical", "marginal-mean"): lambda p: 40 * p + 2,
     ("leverage", "sample-reuse"): lambda p: 10 * p,
     ("leverage", "regression-adjustment"): lambda p: 10 * p,
 }
@@ -307,6 +310,12 @@ def test_intervals_hold_the_truth(sampler, solver):
     check_standard_errors(
         EVERY_SAMPLER[sampler], EVERY_SOLVER[solver], COVERED[sampler, solver], n_runs=300
     )
+
+
+def test_every_solver_with_standard_errors_is_held_to_them():
+    elsewhere = {"linear", "gp"}  # exact; and a process of its own, in tests/solvers/test_gp.py
+    claiming = {name for name, solver in EVERY_SOLVER.items() if solver.has_standard_errors}
+    assert claiming - elsewhere == {solver for _, solver in COVERED}
 
 
 def test_intervals_of_few_units_hold_the_truth():

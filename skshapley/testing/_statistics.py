@@ -17,6 +17,13 @@ def check_consistent(sampler, solver, n_runs=40):
 
     An error that falls with the root of the budget falls to a quarter; with 40 runs of 6 players
     the ratio is known to a tenth of itself, so that false alarms are rarer than 1e-6.
+
+    Examples
+    --------
+    >>> from skshapley.samplers import Antithetic
+    >>> from skshapley.solvers import PermutationMean
+    >>> from skshapley.testing import check_consistent
+    >>> check_consistent(Antithetic(), PermutationMean())
     """
     game = RandomGame(6, seed=0)
     least = sampler.least_evals(6, 1)
@@ -36,6 +43,13 @@ def check_unbiased(
 
     At three times the least budget. With z = 5 and the 16 players of the default games a right pair
     fails with probability below 1e-5 (normal means; 400 runs).
+
+    Examples
+    --------
+    >>> from skshapley.samplers import Antithetic
+    >>> from skshapley.solvers import PermutationMean
+    >>> from skshapley.testing import check_unbiased
+    >>> check_unbiased(Antithetic(), PermutationMean())
     """
     for game in _games() if games is None else games:
         budget = 3 * sampler.least_evals(game.n_players, 1) + 2
@@ -62,6 +76,13 @@ def check_standard_errors(
     never varies are left out. The share of 2 games x 400 runs has a standard deviation of at most
     0.008 (where the players of a run stand or fall together), so that a right pair, which covers
     0.945 or more, fails with probability below 1e-3.
+
+    Examples
+    --------
+    >>> from skshapley.samplers import Antithetic
+    >>> from skshapley.solvers import PermutationMean
+    >>> from skshapley.testing import check_standard_errors
+    >>> check_standard_errors(Antithetic(), PermutationMean(), lambda p: 60 * p)
     """
     held, wide = [], []
     for game in _games() if games is None else games:
