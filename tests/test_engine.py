@@ -195,13 +195,17 @@ def plan(game, sampler="antithetic", max_evals=40, stopping=None):
     )
 
 
+def arrays(outcome):
+    return {n: value for n, value in vars(outcome).items() if isinstance(value, np.ndarray)}
+
+
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_blocks_of_instances_change_nothing(size, monkeypatch):
     game = recorded(n_rows=5)
     expected = run(game, plan(game))
     monkeypatch.setattr(_engine, "BLOCK_INSTANCES", size)
     outcome = run(game, plan(game))
-    for name, value in vars(expected).items():
+    for name, value in arrays(expected).items():
         np.testing.assert_array_equal(getattr(outcome, name), value, err_msg=name)
 
 
@@ -234,7 +238,7 @@ def test_what_was_finished_is_kept(error, monkeypatch):
         run(ill, plan(ill))
     assert caught.value.__cause__ is error
     expected = run(well, plan(well))
-    for name, value in vars(caught.value.outcome).items():
+    for name, value in arrays(caught.value.outcome).items():
         np.testing.assert_array_equal(value, getattr(expected, name)[:4], err_msg=name)
 
 
