@@ -173,6 +173,7 @@ def markdown(frame):
 
 
 def sizes(d, quick):
+    """Return numbers of permutations; the model is what costs time from 13 players on."""
     most = 512 if d <= 12 else 64 if d <= 30 else 16
     return [2**k for k in range(1, 10) if 2**k <= (most // 4 if quick else most)]
 
@@ -213,31 +214,37 @@ def summary(found, truth):
 
 
 def curves(quick, seconds):
-    names = list(FILES) if DATA else list(BUNDLED)
     for model, methods in (("gbdt", METHODS), ("mlp", PROPOSED)):
         records = []
-        for name in names:
+        for name in FILES if DATA else BUNDLED:
             one = task(name, model)
             d = one.game.n_players
             budgets = [n * (d - 1) + 2 for n in sizes(d, quick)]
             found = run_trials(one.game, methods, budgets, 3 if quick else TRIALS, seconds)
             records += [{"data": name, "d": d} | line for line in summary(found, one.truth)]
             print(model, name, d, records[-1]["trials"], "trials", flush=True)
-        frame = pd.DataFrame(records)
-        frame.to_csv(RESULTS / f"{model}.csv", index=False, float_format="%.4g")
-        last = frame[frame["evaluations"] == frame.groupby("data")["evaluations"].transform("max")]
-        wide = last.pivot_table(index="method", columns="data", values="mse")
-        wide = (wide / wide.loc["antithetic"]).reset_index()
-        (RESULTS / f"{model}.md").write_text(
-            f"# MSE relative to antithetic, at the largest budget ({model})\n\n{markdown(wide)}"
-        )
-    for figure, (model, methods) in FIGURES.items():
-        plot(pd.read_csv(RESULTS / f"{model}.csv"), methods, figure)
+            report(model, pd.DataFrame(records))
+
+
+def report(model, frame):
+    """Write the records of a model so far, the errors at its largest budgets, and its figures."""
+    frame.to_csv(RESULTS / f"{model}.csv", index=False, float_format="%.4g")
+    last = frame[frame["evaluations"] == frame.groupby("data")["evaluations"].transform("max")]
+    wide = last.pivot_table(index="method", columns="data", values="mse", sort=False)
+    wide = (wide / wide.loc["antithetic"]).reset_index()
+    (RESULTS / f"{model}.md").write_text(
+        f"# MSE relative to antithetic, at the largest budget ({model})\n\n{markdown(wide)}"
+    )
+    for figure, (other, methods) in FIGURES.items():
+        if other == model:
+            plot(frame, methods, figure)
 
 
 def plot(frame, methods, figure):
     names = list(dict.fromkeys(frame["data"]))
-    fig, axes = plt.subplots(2, -(-len(names) // 2), figsize=(11, 6.5), layout="constrained")
+    fig, axes = plt.subplots(
+        2, -(-len(names) // 2), figsize=(11, 6.5), squeeze=False, layout="constrained"
+    )
     for ax, name in zip(axes.flat, names, strict=False):
         for method in methods:
             line = frame[(frame["data"] == name) & (frame["method"] == method)]

@@ -28,14 +28,14 @@ MLP_ROWS = 5000
 
 # name: file, target, the target's positive class (None for regression)
 FILES = {
-    "adult": ("adult_onehot107.csv.gz", "class", 1),
-    "breast_cancer": ("breast_cancer_wdbc569.csv.gz", "target", 1),
-    "bank": ("bank.csv.gz", "y", "yes"),
     "cal_housing": ("cal_housing.csv.gz", "MedHouseVal", None),
     "make_regression": ("make_regression.csv.gz", "y", None),
+    "bank": ("bank.csv.gz", "y", "yes"),
+    "breast_cancer": ("breast_cancer_wdbc569.csv.gz", "target", 1),
+    "adult": ("adult_onehot107.csv.gz", "class", 1),
     "year": ("msd_year_4680.csv.gz", "year", None),
 }
-BUNDLED = ("breast_cancer", "diabetes", "make_regression")
+BUNDLED = ("diabetes", "make_regression", "breast_cancer")
 
 
 @dataclass
