@@ -6,7 +6,8 @@ solver; the requests of all cohorts are evaluated together.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -60,6 +61,8 @@ class Outcome:
         Rows given to the model for this instance, v(empty) excluded, which is shared.
     converged : ndarray of shape (r,), bool
         Exact, or accurate enough for the stopping rule.
+    solver : Solver or None
+        The solver that came last, with what it kept of its run (a trace).
     """
 
     values: np.ndarray
@@ -69,6 +72,7 @@ class Outcome:
     n_evaluations: np.ndarray
     n_model_rows: np.ndarray
     converged: np.ndarray
+    solver: Solver | None = None
 
     @classmethod
     def blank(cls, r, p, k):
@@ -85,7 +89,10 @@ class Outcome:
 
     def head(self, n):
         """Return the first `n` instances."""
-        return Outcome(*(value[:n] for value in vars(self).values()))
+        arrays: dict[str, Any] = {
+            name: v[:n] for name, v in vars(self).items() if isinstance(v, np.ndarray)
+        }
+        return replace(self, **arrays)
 
 
 class Interrupted(Exception):  # noqa: N818 - never leaves the package
@@ -300,6 +307,7 @@ class _Cohort:
     def write(self, outcome):
         """Write values and standard errors at the players that matter; the others get exactly 0."""
         values, errors = self.solver.result()
+        outcome.solver = self.solver
         rows = self.block.rows[self.members]
         exact = errors is not None and self.design.exact
         outcome.converged[rows] = self.converged | exact

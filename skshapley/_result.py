@@ -1,6 +1,6 @@
 """What `shapley_values` returns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,6 +21,9 @@ class ShapleyResult:
         Coalitions evaluated, both ends included.
     converged : bool
         Exact, or accurate enough for the stopping rule.
+    solver : Solver or None
+        The solver after its run, with what it was asked to keep, e.g. ``ProjectedSGD.trace_``; None
+        where a single player needed none.
 
     Examples
     --------
@@ -36,6 +39,7 @@ class ShapleyResult:
     full_value: float | np.ndarray
     n_evaluations: int
     converged: bool
+    solver: object = field(default=None, repr=False)
 
     @classmethod
     def from_outcome(cls, outcome, one_output):
@@ -53,4 +57,5 @@ class ShapleyResult:
             full_value=float(ends[1]) if one_output else ends[1],
             n_evaluations=round(outcome.n_evaluations[0]),
             converged=bool(outcome.converged[0]),
+            solver=outcome.solver,
         )

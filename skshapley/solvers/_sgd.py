@@ -71,7 +71,7 @@ class ProjectedSGD(Solver):
     Attributes
     ----------
     trace_ : Trace
-        After a run that was driven by hand, with `start` and `update`.
+        After a run: ``shapley_values(...).solver.trace_``, or driven by hand.
 
     Notes
     -----

@@ -375,3 +375,16 @@ def test_figure_2(kind, budgets):
             tolerance = 0.1 if kind == "chi-square" else 0.5
             for budget, error in errors.items():
                 assert error == pytest.approx(figure[budget], rel=tolerance)
+
+
+def test_the_trace_comes_with_the_result():
+    result = shapley_values(
+        lambda S: (S @ np.arange(8.0)) ** 2,
+        n_players=8,
+        solver=ProjectedSGD(trace_every=5, batch_size=8),
+        max_evals=402,
+        random_state=0,
+    )
+    trace = result.solver.trace_
+    np.testing.assert_array_equal(trace.averages[-1, 0, :, 0], result.values)
+    assert (np.diff(trace.n_coalitions) == 5 * 8).all()
