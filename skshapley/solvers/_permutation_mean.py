@@ -9,6 +9,7 @@ import numpy as np
 
 from skshapley.designs import PermutationDesign
 from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._moments import Moments
 from skshapley.solvers._student import effective_degrees, widening
 
 
@@ -54,7 +55,7 @@ class PermutationMean(Solver):
     def start(self, n_players, v_empty, v_full):
         """Prepare a run."""
         super().start(n_players, v_empty, v_full)
-        self._moments: _Moments | None = None
+        self._moments: Moments | None = None
         return self
 
     def update(self, rows, design, values):
@@ -68,7 +69,7 @@ class PermutationMean(Solver):
         if self._moments is None:
             self._weights = weights
             self._drifting = design.references is not None and design.stratum_weights is None
-            self._moments = _Moments((len(self.v_empty_), len(weights)), (p, k), self._drifting)
+            self._moments = Moments((len(self.v_empty_), len(weights)), (p, k), self._drifting)
         self._moments.add(rows, strata, units, design.unit)
 
     def _unit_means(self, design, values):
@@ -127,61 +128,3 @@ class PermutationMean(Solver):
         weights = self._weights[:, None, None]
         centre = (weights * mean).sum(axis=1, keepdims=True)
         return (weights**2 * (mean - centre) ** 2).sum(axis=1) * n / (n - 1)
-
-
-class _Moments:
-    """Counts, means and summed squares of units, by instance and stratum: ``(r, b, p, k)``.
-
-    The variance of a unit is taken to fall with its size (the permutations in it), which weighs
-    units of unequal size.
-    """
-
-    def __init__(self, groups, shape, with_total):
-        self.units = np.zeros(groups, dtype=np.intp)
-        self.size = np.zeros(groups)
-        self.mean = np.zeros(groups + shape)
-        self.squares = np.zeros(groups + shape)
-        self.with_total = with_total
-        self.products = np.zeros(groups + shape if with_total else 0)
-
-    def add(self, rows, strata, units, unit_size):
-        """Merge units ``(r, u, p, k)`` of the strata ``(r, u)`` into the instances `rows`."""
-        r, b = len(rows), self.units.shape[1]
-        group = (np.arange(r)[:, None] * b + strata).ravel()
-        flat = units.reshape(-1, *units.shape[2:])
-        count = np.bincount(group, minlength=r * b)
-        counts = np.maximum(count, 1)[:, None, None]
-        mean = _sum_by(group, flat, r * b) / counts
-        deviation = flat - mean[group]
-        squares = unit_size * _sum_by(group, deviation**2, r * b)
-        shape = (r, b, *units.shape[2:])
-        old, new = self.size[rows][..., None, None], (unit_size * count).reshape(r, b, 1, 1)
-        total = np.maximum(old + new, 1e-300)
-        shift = np.where(new > 0, mean.reshape(shape) - self.mean[rows], 0.0)
-        self.mean[rows] += shift * new / total
-        self.squares[rows] += squares.reshape(shape) + shift**2 * old * new / total
-        if self.with_total:
-            sums = deviation.sum(axis=1, keepdims=True)
-            products = unit_size * _sum_by(group, deviation * sums, r * b)
-            self.products[rows] += products.reshape(shape) + (
-                shift * shift.sum(axis=2, keepdims=True) * old * new / total
-            )
-        self.units[rows] += count.reshape(r, b)
-        self.size[rows] += unit_size * count.reshape(r, b)
-
-    def regress_on_total(self):
-        """Return the slopes ``(r, p, k)`` on the units' sums and the squares that remain.
-
-        The slopes have sum 1, and are 0 for a player whose contribution never varies.
-        """
-        total = self.products.sum(axis=2, keepdims=True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope = np.where(total > 0, self.products / total, 0.0)
-        rest = np.maximum(self.squares - slope * self.products, 0.0)
-        return slope[:, 0], rest
-
-
-def _sum_by(group, flat, n):
-    out = np.zeros((n, *flat.shape[1:]))
-    np.add.at(out, group, flat)
-    return out

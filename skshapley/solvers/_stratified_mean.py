@@ -10,7 +10,7 @@ import numpy as np
 
 from skshapley.designs import PairDesign
 from skshapley.solvers._base import Estimate, Solver
-from skshapley.solvers._permutation_mean import _Moments
+from skshapley.solvers._moments import Moments
 from skshapley.solvers._student import effective_degrees, widening
 
 
@@ -48,7 +48,7 @@ class StratifiedMean(Solver):
     def start(self, n_players, v_empty, v_full):
         """Prepare a run."""
         super().start(n_players, v_empty, v_full)
-        self._moments: _Moments | None = None
+        self._moments: Moments | None = None
         return self
 
     def update(self, rows, design, values):
@@ -60,7 +60,7 @@ class StratifiedMean(Solver):
         if self._moments is None:
             self._weights, self._certain = design.stratum_weights, design.certain
             groups = (len(self.v_empty_), self.n_players_ * n_strata)
-            self._moments = _Moments(groups, (1, k), False)
+            self._moments = Moments(groups, (1, k), False)
         cells = (design.players * n_strata + design.strata)[:, :: design.unit]
         self._moments.add(rows, cells, units[:, :, None], design.unit)
 
