@@ -309,7 +309,9 @@ class _Cohort:
         values, errors = self.solver.result()
         outcome.solver = self.solver
         rows = self.block.rows[self.members]
-        exact = errors is not None and self.design.exact
+        exact = np.zeros(len(rows), dtype=bool)
+        if errors is not None and self.design.exact:
+            exact = (errors == 0).all(axis=(1, 2))
         outcome.converged[rows] = self.converged | exact
         outcome.values[rows[:, None], self.players] = values
         outcome.standard_errors[rows] = np.nan if errors is None else 0.0

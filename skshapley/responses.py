@@ -7,6 +7,31 @@ what they name needs none:
   ``fit`` on all of it, the attributions being the mean of those against each row;
 - the probability of the predicted class: ``response_method="predict_proba", output="predicted"``;
 - an anomaly score: an outlier detector's ``score_samples``, which "auto" takes.
+
+Examples
+--------
+Why is the first of these irises a setosa, against one versicolor, and against all of them?
+
+>>> from sklearn.datasets import load_iris
+>>> from sklearn.ensemble import IsolationForest
+>>> from sklearn.linear_model import LogisticRegression
+>>> from skshapley import ShapleyExplainer
+>>> X, y = load_iris(return_X_y=True)
+>>> model = LogisticRegression(max_iter=1000).fit(X, y)
+>>> explainer = ShapleyExplainer(model, response_method="predict_proba", output="predicted")
+>>> contrast = explainer.fit(X[50:51]).explain(X[:1])
+>>> contrast.predictions.round(2), contrast.base_values.round(2)
+(array([0.98]), array([0.]))
+>>> population = explainer.fit(X[50:100]).explain(X[:1])
+>>> population.values.sum().round(2) == (population.predictions - population.base_values).round(2)
+array([ True])
+
+Which measurement makes the last iris unusual among the others?
+
+>>> forest = IsolationForest(random_state=0).fit(X)
+>>> anomaly = ShapleyExplainer(forest, max_evals=64).fit(X[::10]).explain(X[-1:])
+>>> anomaly.settings["response_method"]
+'score_samples'
 """
 
 import numpy as np

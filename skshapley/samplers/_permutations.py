@@ -325,7 +325,8 @@ class Orthogonal(PermutationSampler):
         if not self._single(n_references):
             return 2 * (pairs // -(-pairs // dimension))
         pairs_per_row = pairs // n_references
-        blocks_per_row = max(2, -(-pairs_per_row // dimension))
+        # two at least for the spread within a row, and some thirty in all for degrees of freedom
+        blocks_per_row = max(2, -(-30 // n_references), -(-pairs_per_row // dimension))
         return 2 * max(1, pairs_per_row // blocks_per_row)
 
     def _set_unit(self, n):
