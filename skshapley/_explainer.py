@@ -61,7 +61,9 @@ class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixi
         background, hence as many model rows as the background has.
     stopping : StoppingRule, default=None
         Stop each instance when its standard errors are small enough, e.g.
-        ``StandardError(rtol=0.05)``.
+        ``StandardError(rtol=0.05)``. Samplers that draw their whole design at once (``one_shot``:
+        leverage and kernel without replacement, herding, sbq, sobol, owen) spend their budget
+        first; ``converged`` then says whether it was enough.
     max_background : int, default=None
         Draw so many rows of a larger background, without replacement.
     n_jobs : int, default=None
@@ -189,7 +191,7 @@ class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixi
             trees = ExactTrees.from_response(reward.response_, players, self.n_jobs)
             return trees.fit(reward.background_, reward.weights_), None
         except UnreadableModelError as reason:
-            return None, str(reason)
+            return None, str(reason).split(", so it has no exact values")[0]
 
     @with_callbacks
     def explain(self, X) -> Explanation:

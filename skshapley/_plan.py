@@ -38,9 +38,11 @@ def make_plan(
                 f" skshapley.stopping.StandardError(rtol=0.05)."
             )
         stopping.check()
-    budget = _budget(max_evals, stopping, n_players, n_references, owner)
     solver = solver if solver == "auto" else _solver(solver, owner)
     sampler = sampler if sampler == "auto" else _sampler(sampler, owner)
+    # room to go on until the rule says stop, for a sampler that can be asked again
+    again = stopping is not None and not (sampler != "auto" and sampler.one_shot)
+    budget = _budget(max_evals, n_players, n_references, owner, times=16 if again else 1)
 
     def components(count):
         return _pair(sampler, solver, budget, count, n_references, owner)
@@ -49,22 +51,20 @@ def make_plan(
     if stopping is not None and not solving.has_standard_errors:
         raise ValueError(
             f"{owner} got stopping={stopping!r}, but {type(solving).__name__} has no standard"
-            f" errors"
-            f" to stop by; choose another solver or stopping=None."
+            f" errors to stop by; choose another solver or stopping=None."
         )
     if n_players > 1 and not chosen.n_draws(budget - 2, n_players, n_references):
         least = chosen.least_evals(n_players, n_references) + 2
         raise ValueError(
-            f"{owner} got max_evals={max_evals!r}, which is too small for"
-            f" {type(chosen).__name__} with"
-            f" {n_players} players: it needs at least {least} evaluations per instance."
+            f"{owner} got max_evals={max_evals!r}, which is too small for {type(chosen).__name__}"
+            f" with {n_players} players: it needs at least {least} evaluations per instance."
         )
     return Plan(components, budget, stopping, entropy_from(random_state))
 
 
-def _budget(max_evals, stopping, n_players, n_references, owner):
+def _budget(max_evals, n_players, n_references, owner, times):
     if max_evals == "auto":
-        return auto_budget(n_players, n_references) * (16 if stopping is not None else 1)
+        return auto_budget(n_players, n_references) * times
     if isinstance(max_evals, bool) or not hasattr(max_evals, "__index__") or max_evals < 1:
         raise ValueError(
             f'{owner} takes max_evals as "auto" or a positive int, evaluations per instance;'

@@ -19,11 +19,10 @@ class PermutationMean(Solver):
     Standard errors come from the spread of the units of the design (pairs, blocks), within each
     background row where units keep to one row. Those of few units are widened as Student's t is
     against the normal, so that the attribution ± 1.96 standard errors holds the truth 95 times in
-    100 (2, 4, 8, 30 units: by 6.5, 1.6, 1.2, 1.04). An instance with a single unit has none (NaN);
-    with a single unit on each of several background rows, the spread between rows counts as error,
-    which makes the standard error too large rather than too small. A player that matters on few of
-    all walks (the rare turn of a vote) must have been seen to, a few times, before its error is
-    right.
+    100 (2, 4, 8, 30 units: by 6.5, 1.6, 1.2, 1.04). An instance with a single unit, or a single
+    one on each of several background rows, has none (NaN): the spread between rows, all of which
+    are used, is no error. A player that matters on few of all walks (the rare turn of a vote) must
+    have been seen to, a few times, before its error is right.
 
     Where references are drawn at random, their chance value of v(empty) is corrected by regression
     on the units' sums, whose mean is known, so that attributions add up exactly.
@@ -118,13 +117,4 @@ class PermutationMean(Solver):
         known = replicated.sum(axis=1, keepdims=True)
         mean_spread = spread.sum(axis=1, keepdims=True) / np.maximum(known, 1)
         within = (share * np.where(replicated, spread, mean_spread)).sum(axis=1)
-        return np.where(known[:, 0] > 0, np.sqrt(within) * widened, np.sqrt(self._between()))
-
-    def _between(self):
-        """Return the variance as if the strata themselves had been drawn at random (too large)."""
-        mean, n = self._seen().mean, len(self._weights)
-        if n == 1:
-            return np.full((mean.shape[0], *mean.shape[2:]), np.nan)
-        weights = self._weights[:, None, None]
-        centre = (weights * mean).sum(axis=1, keepdims=True)
-        return (weights**2 * (mean - centre) ** 2).sum(axis=1) * n / (n - 1)
+        return np.where(known[:, 0] > 0, np.sqrt(within) * widened, np.nan)
