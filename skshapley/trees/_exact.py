@@ -131,6 +131,20 @@ class ExactTrees:
             converged=np.ones(len(values), dtype=bool),
         )
 
+    def interactions(self, X):
+        """Interactions of all pairs of players, for a table of instances.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+
+        Returns
+        -------
+        ndarray of shape (r, n_players, n_players, n_outputs)
+            See `TreeValues.interactions`.
+        """
+        return self.solver.interactions(self._matrix(X))
+
     def _matrix(self, X):
         return self.trees.to_matrix(self._in_its_container(X))
 

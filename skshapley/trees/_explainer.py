@@ -75,6 +75,8 @@ class TreeExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
     .. [1] S. Lundberg et al., "From local explanations to global understanding with explainable AI
        for trees", Nature Machine Intelligence 2, 2020.
     .. [2] G. Owen, "Multilinear extensions of games", Management Science 18, 1972.
+    .. [3] M. Grabisch and M. Roubens, "An axiomatic approach to the concept of interaction among
+       players in cooperative games", International Journal of Game Theory 28, 1999.
 
     Examples
     --------
@@ -214,6 +216,51 @@ class TreeExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
                 "n_background": None if self.background_ is None else len(self.background_),
             },
         )
+
+    def interactions(self, X):
+        """Split the attributions of X into main effects and interactions of pairs.
+
+        Each entry off the diagonal is half the interaction index of the pair (Grabisch & Roubens
+        1999 [3]_), since both players have a share in it; the diagonal is what is left of the
+        player's attribution, its main effect. So the rows sum to the attributions, as in shap.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+            In the background's container, with its columns in its order.
+
+        Returns
+        -------
+        interactions : ndarray of shape (r, p, p), or (r, p, p, k) for k outputs
+            Symmetric in the players, and exact up to rounding.
+
+        Raises
+        ------
+        ValueError
+            With ``feature_perturbation="path_dependent"``.
+        ValueError, TypeError
+            For other columns, dtypes or containers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.tree import DecisionTreeRegressor
+        >>> from skshapley.trees import TreeExplainer
+        >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        >>> model = DecisionTreeRegressor().fit(X, X[:, 0] * X[:, 1])
+        >>> TreeExplainer(model).fit(X[:1]).interactions(X[3:])
+        array([[[0. , 0.5],
+                [0.5, 0. ]]])
+        """
+        check_is_fitted(self, "exact_")
+        if self.background_ is None or self.feature_perturbation == "path_dependent":
+            raise ValueError(
+                f"{type(self).__name__}.interactions got "
+                f"feature_perturbation={self.feature_perturbation!r}; choose "
+                '"interventional" and fit on background rows.'
+            )
+        interactions = self.exact_.interactions(self._checked(X, reset=False))
+        return interactions[..., 0] if self.output_names_ is None else interactions
 
     def _data(self, X):
         frame = as_pandas(X)

@@ -65,7 +65,7 @@ def join(instances, background, weights, n_path, index="shapley"):
     rows = max(1, TESTS // (leaves * b))
     for first in range(0, n_leaves, leaves):
         chosen = slice(first, first + leaves)
-        present = _bits(background[chosen].ravel(), n_path)
+        present = unpack_bits(background[chosen].ravel(), n_path)
         n_present = np.bitwise_count(background[chosen]).ravel().astype(np.intp)
         for row in range(0, r, rows):
             part = slice(row, row + rows)
@@ -82,12 +82,12 @@ def join(instances, background, weights, n_path, index="shapley"):
                 (gains.ravel()[sizes] * weight, other, starts), shape=(masks.size, len(present))
             )
             lost = np.bincount(asker, losses.ravel()[sizes] * weight, minlength=masks.size)
-            gained = met @ present - _bits(masks.ravel(), n_path) * lost[:, None]
+            gained = met @ present - unpack_bits(masks.ravel(), n_path) * lost[:, None]
             values[chosen, part] = gained.reshape(*masks.shape, n_path)
     return values
 
 
-def _bits(masks, n_path):
+def unpack_bits(masks, n_path):
     """The bits of masks as rows of 0.0 and 1.0."""
     raw = masks.astype(masks.dtype.newbyteorder("<")).view(np.uint8).reshape(len(masks), -1)
     return np.unpackbits(raw, axis=1, count=n_path, bitorder="little").astype(np.float64)

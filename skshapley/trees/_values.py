@@ -11,6 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from ._codes import Codes, predict
 from ._ensemble import TreeEnsemble
 from ._groups import Chunk, Groups
+from ._interactions import add_interactions
 from ._leaf_games import INDICES
 from ._paths import Paths, trace_paths
 from ._references import Background, TrainingData
@@ -211,6 +212,33 @@ class TreeValues:
             for block_values in run(delayed(self._stream)(b, c, some) for b, c in rest):
                 values[:, :, part] += block_values
         return np.ascontiguousarray(values.transpose(2, 1, 0))
+
+    def interactions(self, X):
+        """Interactions of all pairs of players under the interventional game.
+
+        Parameters
+        ----------
+        X : ndarray of shape (r, n_features)
+
+        Returns
+        -------
+        ndarray of shape (r, n_players, n_players, n_outputs)
+            Half the interaction index off the diagonal; the rows sum to `values`.
+        """
+        codes, k, p = self._codes(X), self.trees.n_outputs, self.n_players
+        result = np.empty((len(X), p, p, k))
+        width = min([STREAM_ROWS, *(block.index_rows for block in self._blocks)])
+        for first in range(0, len(X), width):
+            part = slice(first, first + width)
+            some = codes[:, part]
+            pairs = np.zeros((k, p, p, some.shape[1]))
+            for block in self._blocks:
+                add_interactions(pairs, block, self._reference, some, self.index)
+            result[part] = pairs.transpose(3, 1, 2, 0) / 2
+        result += result.transpose(0, 2, 1, 3)
+        player = np.arange(p)
+        result[:, player, player] = self.values(X) - result.sum(axis=2)
+        return result
 
     def predict(self, X):
         """Response of the ensemble, ``(r, n_outputs)``, by walking its trees."""

@@ -1,0 +1,127 @@
+"""Interactions of pairs against their definition, and against what they sum to."""
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.ensemble import GradientBoostingRegressor
+
+from skshapley.trees import TreeExplainer, _interactions, read_trees
+from skshapley.trees._values import TreeValues
+
+from .conftest import D, game_values
+from .test_values import MEMORY, PLAYERS, deep_forest, references
+
+NAMES = [
+    "xgboost", "xgboost, missing", "xgboost, categories", "xgboost, classes", "lightgbm",
+    "hist gradient boosting", "hist gradient boosting, classes", "random forest",
+    "random forest, classes", "decision tree",
+]  # fmt: skip
+
+
+def interactions_by_definition(v, banzhaf=False):
+    """Interaction index of each pair (Grabisch & Roubens 1999), ``(2 ** p, k) -> (p, p, k)``."""
+    p = len(v).bit_length() - 1
+    result = np.zeros((p, p, v.shape[1]))
+    for i, j in combinations(range(p), 2):
+        others = [player for player in range(p) if player not in (i, j)]
+        for size in range(p - 1):
+            weight = 0.5 ** (p - 2) if banzhaf else 1 / ((p - 1) * comb(p - 2, size))
+            for members in combinations(others, size):
+                S, a, b = sum(1 << player for player in members), 1 << i, 1 << j
+                result[i, j] += weight * (v[S | a | b] - v[S | a] - v[S | b] + v[S])
+        result[j, i] = result[i, j]
+    return result
+
+
+def off_diagonal(interactions):
+    p = interactions.shape[0]
+    return interactions * (1 - np.eye(p))[..., None]
+
+
+@pytest.fixture(params=["tables", "meetings"])
+def way(request, monkeypatch):
+    """Leaves by tables, or as leaves of too many players for them."""
+    if request.param == "meetings":
+        monkeypatch.setattr(_interactions, "MOST_TABLE_BITS", 1)
+        # Subtrees that share an index have more than one leaf, and always tables.
+        monkeypatch.setattr("skshapley.trees._values.MAX_BITS", 0)
+
+
+@pytest.mark.parametrize("index", ["shapley", "banzhaf"])
+@pytest.mark.parametrize("players", PLAYERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_equal_to_the_definition(fitted, way, name, players, index):
+    model, X = fitted(name)
+    trees, players = read_trees(model), PLAYERS[players]
+    background, weights = references(X)
+    solver = TreeValues(trees, players, index).fit(trees.to_matrix(background), weights)
+    rows = X[:2]
+    ours = solver.interactions(trees.to_matrix(rows))
+    for x, interactions in zip(rows, ours, strict=True):
+        v = game_values(trees.raw_response, x, background, weights, players)
+        tolerance = 1e-6 * np.abs(v).max() if trees.strict else 1e-12 * max(1, np.abs(v).max())
+        expected = interactions_by_definition(v, banzhaf=index == "banzhaf")
+        np.testing.assert_allclose(off_diagonal(interactions), expected / 2, atol=tolerance)
+    assert np.array_equal(ours, ours.transpose(0, 2, 1, 3))
+    values = solver.values(trees.to_matrix(rows))
+    np.testing.assert_allclose(ours.sum(axis=2), values, atol=1e-12 * max(1, np.abs(values).max()))
+
+
+def test_both_ways_agree_for_leaves_of_many_players(monkeypatch):
+    model, X = deep_forest(30, n=150, n_estimators=2)
+    trees = read_trees(model)
+    solver = TreeValues(trees).fit(X[:20])
+    most = max(chunk.n_bits for block in solver._blocks for chunk in block.groups.chunks)
+    assert most > _interactions.MOST_TABLE_BITS
+    mixed = solver.interactions(X[100:110])
+    monkeypatch.setattr(_interactions, "MOST_TABLE_BITS", most)
+    np.testing.assert_allclose(mixed, solver.interactions(X[100:110]), rtol=0, atol=1e-11)
+
+
+def test_same_bits_in_any_block_of_instances(monkeypatch):
+    model, X = deep_forest(30, n=150, n_estimators=2)
+    solver = TreeValues(read_trees(model)).fit(X[:20])
+    whole = solver.interactions(X[100:112])
+    assert np.array_equal(whole[5:6], solver.interactions(X[105:106]))
+    monkeypatch.setattr(_interactions, "ROWS", 5)
+    assert np.array_equal(whole, solver.interactions(X[100:112]))
+
+
+def test_background_in_pieces(monkeypatch):
+    model, X = deep_forest(10, n=300, n_estimators=2)
+    solver = TreeValues(read_trees(model)).fit(X[:100])
+    whole = solver.interactions(X[100:110])
+    monkeypatch.setattr("skshapley.trees._values.LEAST_ROWS", 30)
+    with sklearn.config_context(working_memory=MEMORY["streamed"]):
+        pieces = solver.interactions(X[100:140])[:10]
+    np.testing.assert_allclose(pieces, whole, rtol=0, atol=1e-11)
+
+
+def test_additive_model_has_none():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, D))
+    model = GradientBoostingRegressor(n_estimators=30, max_depth=1).fit(X, X.sum(axis=1))
+    interactions = TreeExplainer(model).fit(X).interactions(X[:4])
+    assert np.array_equal(interactions[:, ~np.eye(D, dtype=bool)], np.zeros((4, D * (D - 1))))
+
+
+def test_explainer(fitted):
+    model, X = fitted("random forest, classes")
+    groups = {"both": [0, 3]}
+    explainer = TreeExplainer(model, groups=groups).fit(X[:50])
+    interactions = explainer.interactions(X[50:53])
+    assert interactions.shape == (3, D - 1, D - 1, 3)
+    values = explainer.explain(X[50:53]).values
+    np.testing.assert_allclose(interactions.sum(axis=2), values, atol=1e-12)
+    one = TreeExplainer(model, output=1, groups=groups).fit(X[:50]).interactions(X[50:53])
+    np.testing.assert_allclose(one, interactions[..., 1], atol=1e-12)
+
+
+def test_path_dependent_is_refused(fitted):
+    model, X = fitted("xgboost")
+    explainer = TreeExplainer(model, feature_perturbation="path_dependent").fit()
+    with pytest.raises(ValueError, match=r"interactions got .*'path_dependent'; choose"):
+        explainer.interactions(X[:2])
