@@ -221,7 +221,7 @@ class TreeExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
         """Split the attributions of X into main effects and interactions of pairs.
 
         Each entry off the diagonal is half the interaction index of the pair (Grabisch & Roubens
-        1999 [3]_), since both players have a share in it; the diagonal is what is left of the
+        1999), since both players have a share in it; the diagonal is what is left of the
         player's attribution, its main effect. So the rows sum to the attributions, as in shap.
 
         Parameters
