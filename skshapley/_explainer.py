@@ -1,12 +1,11 @@
 """ShapleyExplainer: fit / explain / transform, the public face of the engine."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skshapley._attributor import Attributor
 from skshapley._engine import Interrupted, Plan, run
 from skshapley._inputs import (
-    as_pandas,
     check_columns,
     check_container,
     check_frame,
@@ -27,7 +26,7 @@ from skshapley.rewards import REWARDS, InterventionalReward, Players, Response, 
 from skshapley.trees import ExactTrees, UnreadableModelError
 
 
-class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
+class ShapleyExplainer(CallbackSupportMixin, Attributor):
     """Explain the predictions of a fitted model by Shapley values, with standard errors.
 
     Parameters
@@ -236,38 +235,9 @@ class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixi
             ) from error.__cause__
         return self._explanation(outcome, X, plan)
 
-    def transform(self, X):
-        """Return the attributions of X as a table, for pipelines.
-
-        Parameters
-        ----------
-        X : array or frame of shape (r, d)
-
-        Returns
-        -------
-        attributions : ndarray of shape (r, p), or (r, p k) with the outputs of a player side by
-        side
-        """
-        values = self.explain(X).values
-        return np.array(values.reshape(len(values), -1))
-
-    def get_feature_names_out(self, input_features=None):
-        """Return the names of the columns of `transform`: players, or player_output.
-
-        Parameters
-        ----------
-        input_features : ignored
-
-        Returns
-        -------
-        names : ndarray of str
-        """
-        check_is_fitted(self, "reward_")
-        outputs = self.reward_.response_.output_names
-        names = list(self.players_.names)
-        if outputs is not None:
-            names = [f"{name}_{output}" for name in names for output in outputs]
-        return np.array(names, dtype=object)
+    @property
+    def _output_names(self):
+        return self.reward_.response_.output_names
 
     def _table(self, X, reset):
         """Return X checked, in its own container."""
@@ -322,20 +292,13 @@ class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixi
         )
 
     def _explanation(self, outcome, X, plan):
-        response = self.reward_.response_
-        flat = response.output_names is None
-
-        def shaped(array):
-            return array[..., 0] if flat else array
-
         components = plan.components(self.players_.n_players)
         sampler, solver = (repr(component) for component in components)
         if self.exact_ is not None:
             sampler, solver = "none: exact, by tables of the trees", "none"
-        errors = shaped(outcome.standard_errors)
         settings = {
             "model": repr(self.estimator),
-            "response_method": str(response.method),
+            "response_method": str(self.reward_.response_.method),
             "output": self.output,
             "reward": repr(self.reward_),
             "sampler": sampler,
@@ -345,28 +308,7 @@ class ShapleyExplainer(CallbackSupportMixin, TransformerMixin, MetaEstimatorMixi
             "n_background": len(self.background_),
             "random_state": repr(self.random_state),
         }
-        names = response.output_names
-        return Explanation(
-            values=shaped(outcome.values),
-            standard_errors=None if np.isnan(errors).all() else errors,
-            base_values=shaped(outcome.v_empty),
-            predictions=shaped(outcome.v_full),
-            data=self.players_.table(as_pandas(X)),
-            feature_names=self.players_.names,
-            output_names=None if flat else np.array(names, dtype=object),
-            n_evaluations=outcome.n_evaluations,
-            n_model_rows=outcome.n_model_rows,
-            converged=outcome.converged,
-            settings=settings,
-        )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
+        return self._recorded(outcome, X, settings)
 
 
 def _is_int(value):

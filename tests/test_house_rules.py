@@ -32,7 +32,7 @@ LAYERS = (
     {"designs", "explanation", "_result", "_graphs", "_odd"},
     {"rewards", "samplers", "solvers", "stopping"},
     {"_evaluate", "_engine", "_plan"},
-    {"_explainer", "_functional", "_valuation", "_knn_valuation", "trees"},
+    {"_attributor", "_explainer", "_functional", "_valuation", "_knn_valuation", "trees"},
     {"plots", "testing", "diagnostics", "datasets", "bounds", "responses"},
     {"__init__"},
 )

@@ -69,6 +69,8 @@ class Players:
 
     def table(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the instances with one column per player; a group shows its values as text."""
+        if self.n_players == frame.shape[1]:  # no group: nothing to gather
+            return frame.set_axis(self.names, axis=1)
         columns = {}
         for player, name in enumerate(self.names):
             members = np.flatnonzero(self.column_player == player)

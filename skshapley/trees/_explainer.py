@@ -1,11 +1,10 @@
 """TreeExplainer: exact attributions of tree ensembles, the scikit-learn way."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skshapley._attributor import Attributor
 from skshapley._inputs import (
-    as_pandas,
     check_columns,
     check_frame,
     checked_weights,
@@ -23,7 +22,7 @@ from ._read import RESPONSES, read_trees
 PERTURBATIONS = ("interventional", "path_dependent")
 
 
-class TreeExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
+class TreeExplainer(Attributor):
     """Explain a tree ensemble by exact Shapley values, with any background at the same cost.
 
     Parameters
@@ -189,33 +188,16 @@ class TreeExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self, "exact_")
         X = self._checked(X, reset=False)
-        outcome = self.exact_.explain(X)
-        flat = self.output_names_ is None
-
-        def shaped(array):
-            return array[..., 0] if flat else array
-
-        return Explanation(
-            values=shaped(outcome.values),
-            standard_errors=shaped(outcome.standard_errors),
-            base_values=shaped(outcome.v_empty),
-            predictions=shaped(outcome.v_full),
-            data=self._data(X),
-            feature_names=self.players_.names,
-            output_names=None if flat else np.array(self.output_names_, dtype=object),
-            n_evaluations=outcome.n_evaluations,
-            n_model_rows=outcome.n_model_rows,
-            converged=outcome.converged,
-            settings={
-                "model": repr(self.estimator),
-                "response_method": self.response_method,
-                "output": self.output,
-                "reward": self.feature_perturbation,
-                "sampler": "none: exact, by tables of the trees",
-                "solver": self.index,
-                "n_background": None if self.background_ is None else len(self.background_),
-            },
-        )
+        settings = {
+            "model": repr(self.estimator),
+            "response_method": self.response_method,
+            "output": self.output,
+            "reward": self.feature_perturbation,
+            "sampler": "none: exact, by tables of the trees",
+            "solver": self.index,
+            "n_background": None if self.background_ is None else len(self.background_),
+        }
+        return self._recorded(self.exact_.explain(X), X, settings)
 
     def interactions(self, X):
         """Split the attributions of X into main effects and interactions of pairs.
@@ -262,43 +244,9 @@ class TreeExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
         interactions = self.exact_.interactions(self._checked(X, reset=False))
         return interactions[..., 0] if self.output_names_ is None else interactions
 
-    def _data(self, X):
-        frame = as_pandas(X)
-        if self.players_.n_players == frame.shape[1]:
-            return frame.set_axis(self.players_.names, axis=1)
-        return self.players_.table(frame)
-
-    def transform(self, X):
-        """Return the attributions of X as a table, for pipelines.
-
-        Parameters
-        ----------
-        X : array or frame of shape (r, d)
-
-        Returns
-        -------
-        attributions : ndarray of shape (r, p), or (r, p k) with the outputs of a player side by
-        side
-        """
-        values = self.explain(X).values
-        return np.array(values.reshape(len(values), -1))
-
-    def get_feature_names_out(self, input_features=None):
-        """Return the names of the columns of `transform`: players, or player_output.
-
-        Parameters
-        ----------
-        input_features : ignored
-
-        Returns
-        -------
-        names : ndarray of str
-        """
-        check_is_fitted(self, "exact_")
-        names = list(self.players_.names)
-        if self.output_names_ is not None:
-            names = [f"{name}_{output}" for name in names for output in self.output_names_]
-        return np.array(names, dtype=object)
+    @property
+    def _output_names(self):
+        return self.output_names_
 
     def _check_parameters(self, name):
         for parameter, choices in (
@@ -342,11 +290,3 @@ class TreeExplainer(TransformerMixin, MetaEstimatorMixin, BaseEstimator):
             check_frame(X, name)
         X = validated(self, X, reset)
         return X if reset or self.background_ is None else check_columns(X, self.background_, name)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
