@@ -112,6 +112,26 @@ def response_name(explanation):
     return name if output is None else f"{name} of {output}"
 
 
+def parts_of_row(explanation, row, output, max_features, owner):
+    """Return the table of one instance's largest attributions, both ends, and what is explained.
+
+    The table has a line per feature: ``feature``, ``data``, ``value``, ``standard_error``; the ends
+    are the base value and the prediction.
+    """
+    explanation = one_row(one_output(explanation, output, owner), row, owner)
+    shown = fold(explanation, max_features, owner)
+    table = pd.DataFrame(
+        {
+            "feature": shown.feature_names,
+            "data": pd.Series(shown.data.iloc[0].tolist(), dtype=object),
+            "value": shown.values[0],
+            "standard_error": errors_of(shown)[0],
+        }
+    )
+    base, prediction = float(explanation.base_values[0]), float(explanation.predictions[0])
+    return table, base, prediction, response_name(explanation)
+
+
 def levels(column):
     """Return each value's place between a column's low and high ones, in [0, 1].
 

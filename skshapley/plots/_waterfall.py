@@ -1,9 +1,8 @@
 """From the base value to the prediction, one feature after the other."""
 
 import numpy as np
-import pandas as pd
 
-from ._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
+from ._common import HALF_WIDTH, parts_of_row
 from ._display import Display
 from ._style import (
     beside,
@@ -85,18 +84,8 @@ class WaterfallDisplay(Display):
         ValueError, TypeError, IndexError
             For an output, a row or a max_features that is none.
         """
-        explanation = one_row(one_output(explanation, output, cls.__name__), row, cls.__name__)
-        shown = fold(explanation, max_features, cls.__name__)
-        table = pd.DataFrame(
-            {
-                "feature": shown.feature_names,
-                "data": pd.Series(shown.data.iloc[0].tolist(), dtype=object),
-                "value": shown.values[0],
-                "standard_error": errors_of(shown)[0],
-            }
-        )
-        ends = float(explanation.base_values[0]), float(explanation.predictions[0])
-        return cls(table, *ends, response_name(explanation)).plot(ax)
+        parts = parts_of_row(explanation, row, output, max_features, cls.__name__)
+        return cls(*parts).plot(ax)
 
     def frame(self):
         """Return the bars from top to bottom.
