@@ -36,13 +36,16 @@ class Plan:
         Evaluations an instance may cost, v(empty) and v(all) included.
     stopping : StoppingRule or None
     entropy : int
-        The run's entropy; instance i draws from its i-th child.
+        The run's entropy; instance i draws from its child number ``first_row + i``.
+    first_row : int
+        Where the game's first instance stands in the table that it is a part of.
     """
 
     components: Callable[[int], tuple[Sampler, Solver]]
     max_evals: int
     stopping: StoppingRule | None
     entropy: int
+    first_row: int = 0
 
 
 @dataclass(eq=False)
@@ -241,7 +244,7 @@ class _Cohort:
         self.count = players.shape[1]
         b = game.n_references
         self.sampler, self.solver = plan.components(self.count)
-        rngs = row_generators(plan.entropy, block.rows[members])
+        rngs = row_generators(plan.entropy, plan.first_row + block.rows[members])
         self.sampler.start(self.count, rngs, game.reference_weights)
         self.solver.start(self.count, block.v_empty[members], block.v_full[members])
         self.left = self.sampler.n_draws(plan.max_evals - 2, self.count, b)
