@@ -1,32 +1,18 @@
 """ShapleyExplainer: fit / explain / transform, the public face of the engine."""
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._attributor import Attributor
-from skshapley._engine import Interrupted, Plan, run
-from skshapley._inputs import (
-    check_columns,
-    check_container,
-    check_frame,
-    checked_weights,
-    column_changes,
-    column_names,
-    is_frame,
-    take_rows,
-    validated,
-)
+from skshapley._background import OnBackground
+from skshapley._inputs import take_rows
 from skshapley._params import resolve
-from skshapley._plan import make_plan
-from skshapley._progress import CallbackSupportMixin, callbacks, progress, with_callbacks
-from skshapley._random import entropy_from, generator
-from skshapley.exceptions import PartialExplanationError
+from skshapley._progress import CallbackSupportMixin, callbacks, with_callbacks
 from skshapley.explanation import Explanation
-from skshapley.rewards import REWARDS, InterventionalReward, Players, Response, Reward
+from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
 from skshapley.trees import ExactTrees, UnreadableModelError
 
 
-class ShapleyExplainer(CallbackSupportMixin, Attributor):
+class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
     """Explain the predictions of a fitted model by Shapley values, with standard errors.
 
     Parameters
@@ -168,10 +154,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         self._check_counts()
         reward = resolve(self.reward, registry=REWARDS, base=Reward, owner=name, parameter="reward")
         response = Response(self.estimator, self.response_method, self.output, owner=name)
-        X = self._table(X, reset=True)
-        weights = checked_weights(sample_weight, len(X), name)
-        self.players_ = Players.from_groups(self.groups, column_names(X), name)
-        self.background_, self.background_weights_ = self._sampled(X, weights)
+        self._take_background(X, sample_weight)
         self._plan(1)
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
@@ -222,74 +205,17 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         if self.exact_ is not None:
             return self._explanation(self.exact_.explain(X), X, plan)
         game = self.reward_.game(X)
-        try:
-            with progress(len(X), self.verbose) as bar, callbacks(self, len(X)) as tasks:
-                outcome = run(game, plan, n_jobs=self.n_jobs, progress=(bar, tasks))
-        except Interrupted as error:
-            done = len(error.outcome.values)
-            partial = self._explanation(error.outcome, take_rows(X, slice(0, done)), plan)
-            raise PartialExplanationError(
-                f"Explaining stopped by {type(error.__cause__).__name__} after {done} of {len(X)}"
-                f" instances; the finished ones are in this error's .explanation.",
-                partial,
-            ) from error.__cause__
+
+        def partial(outcome):
+            return self._explanation(outcome, take_rows(X, slice(0, len(outcome.values))), plan)
+
+        with callbacks(self, len(X)) as tasks:
+            outcome = self._run(game, plan, partial, tasks)
         return self._explanation(outcome, X, plan)
 
     @property
     def _output_names(self):
         return self.reward_.response_.output_names
-
-    def _table(self, X, reset):
-        """Return X checked, in its own container."""
-        owner = type(self).__name__
-        if not reset:
-            check_container(X, self.background_, owner)
-        if is_frame(X):
-            check_frame(X, owner)
-        try:
-            X = validated(self, X, reset)
-        except ValueError as error:
-            changes = "" if reset or not is_frame(X) else column_changes(X, self.background_)
-            if not changes:
-                raise
-            # scikit-learn's sentence, and the diff that it does not show
-            raise ValueError(f"{str(error).rstrip()}\n{changes}") from None
-        return X if reset else check_columns(X, self.background_, owner)
-
-    def _sampled(self, X, weights):
-        """Return the background's rows of positive weight, at most max_background, and weights."""
-        rows = np.flatnonzero(weights)
-        if self.max_background is not None and len(rows) > self.max_background:
-            rng = generator(entropy_from(self.random_state), 1)
-            rows = np.sort(rng.choice(rows, size=self.max_background, replace=False))
-        return take_rows(X, rows), weights[rows] / weights[rows].sum()
-
-    def _check_counts(self):
-        """Refuse counts that are none."""
-        limit, n_jobs, verbose = self.max_background, self.n_jobs, self.verbose
-        rules = {
-            "max_background": (limit is None or (_is_int(limit) and limit > 0), "a positive int"),
-            "n_jobs": (n_jobs is None or (_is_int(n_jobs) and n_jobs != 0), "an int but 0"),
-            "verbose": (isinstance(verbose, (int, np.integer)) and verbose >= 0, "an int >= 0"),
-        }
-        for name, (kept, choices) in rules.items():
-            if not kept:
-                choices = choices if name == "verbose" else f"None or {choices}"
-                raise ValueError(
-                    f"{type(self).__name__} takes {name} as {choices}; got {getattr(self, name)!r}."
-                )
-
-    def _plan(self, n_references) -> Plan:
-        return make_plan(
-            sampler=self.sampler,
-            solver=self.solver,
-            max_evals=self.max_evals,
-            stopping=self.stopping,
-            random_state=self.random_state,
-            n_players=self.players_.n_players,
-            n_references=n_references,
-            owner=type(self).__name__,
-        )
 
     def _explanation(self, outcome, X, plan):
         components = plan.components(self.players_.n_players)
@@ -309,7 +235,3 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
             "random_state": repr(self.random_state),
         }
         return self._recorded(outcome, X, settings)
-
-
-def _is_int(value):
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -29,10 +29,11 @@ PACKAGE = ROOT / "skshapley"
 # A name stands for a module or a whole subpackage.
 LAYERS = (
     {"_random", "_params", "_progress", "_inputs", "exceptions"},
-    {"designs", "explanation", "_result", "_graphs", "_odd"},
+    {"designs", "explanation", "_importance", "_interchange", "_result", "_graphs", "_odd"},
     {"rewards", "samplers", "solvers", "stopping"},
     {"_evaluate", "_engine", "_plan"},
-    {"_attributor", "_explainer", "_functional", "_valuation", "_knn_valuation", "trees"},
+    {"_background", "_attributor"},
+    {"_explainer", "_global", "_functional", "_valuation", "_knn_valuation", "trees"},
     {"plots", "testing", "diagnostics", "datasets", "bounds", "responses"},
     {"__init__"},
 )
