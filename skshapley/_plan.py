@@ -4,7 +4,7 @@ from math import ceil, sqrt
 
 from skshapley._engine import Plan
 from skshapley._params import resolve
-from skshapley._random import entropy_from
+from skshapley._random import RowStream
 from skshapley.samplers import SAMPLERS, Antithetic, Exact, Sampler
 from skshapley.samplers._exact import MOST_PLAYERS
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver
@@ -59,7 +59,7 @@ def make_plan(
             f"{owner} got max_evals={max_evals!r}, which is too small for {type(chosen).__name__}"
             f" with {n_players} players: it needs at least {least} evaluations per instance."
         )
-    return Plan(components, budget, stopping, entropy_from(random_state))
+    return Plan(components, budget, stopping, *RowStream.of(random_state))
 
 
 def _budget(max_evals, n_players, n_references, owner, times):

@@ -2,9 +2,22 @@
 
 from collections.abc import Iterable
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
+
+
+class RowStream(NamedTuple):
+    """The random state of some rows of a larger table: row i draws as row first_row + i of it."""
+
+    entropy: int
+    first_row: int = 0
+
+    @classmethod
+    def of(cls, random_state) -> "RowStream":
+        """Return a stream as it is, anything else as the stream of a whole table."""
+        return random_state if isinstance(random_state, cls) else cls(entropy_from(random_state))
 
 
 def entropy_from(random_state) -> int:
