@@ -48,14 +48,6 @@ default_role = "code"
 autosummary_generate = True
 # Each class page lists its methods by itself; numpydoc's own table would ask for a page of each.
 numpydoc_show_class_members = False
-# Sections in numpydoc's order and with its underlines, a summary, and no documented parameter that
-# is none: codes of numpydoc.validate.
-numpydoc_validation_checks = {
-    *("GL03", "GL05", "GL06", "GL07", "GL10", "SS01", "SS03", "SS04", "PR02", "PR03", "PR10"),
-    *("RT04", "RT05", "YD01", "SA02", "SA03", "SA04"),
-}
-# The fields of a named tuple have docstrings of Python's own.
-numpydoc_validation_exclude = {r"\.Estimate\.\w+$"}
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

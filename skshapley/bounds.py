@@ -225,8 +225,12 @@ def markov_probability(epsilon, n_evals, n_players, radius, bound, **options):
     ----------
     epsilon : array-like
         In squared units of the game.
-    n_evals, n_players, radius, bound
-        T, d, D and C, as for `expected_error`.
+    n_evals : array-like
+        T.
+    n_players : int
+        d, at least 2.
+    radius, bound : array-like
+        D and C, which broadcast.
     **options
         ``step``, ``gamma``, ``start_error``, ``law`` and ``version`` of `expected_error`.
 
@@ -264,8 +268,12 @@ def deviation_probability(epsilon, n_evals, n_players, radius, bound, **options)
     ----------
     epsilon : array-like
         In squared units of the game.
-    n_evals, n_players, radius, bound
-        T, d, D and C, as for `expected_error`.
+    n_evals : array-like
+        T.
+    n_players : int
+        d, at least 2.
+    radius, bound : array-like
+        D and C, which broadcast.
     **options
         ``step``, ``gamma``, ``start_error``, ``law`` and ``version`` of `expected_error`.
 
@@ -313,10 +321,15 @@ def least_evals(
         In squared units of the game.
     delta : array-like
         A probability.
-    n_players, radius, bound
-        d, D and C, as for `expected_error`.
-    step, gamma, start_error, law, version
+    n_players : int
+        d, at least 2.
+    radius, bound : array-like
+        D and C, which broadcast.
+    step : {"inverse", "sqrt", "constant"}, default="inverse"
+    gamma, start_error : array-like, optional
         As for `expected_error`.
+    law : {"importance", "uniform"}, default="importance"
+    version : {"corrected", "sharp", "published", "preprint"}, default="corrected"
 
     Returns
     -------

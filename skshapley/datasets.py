@@ -153,7 +153,13 @@ class RadialCouples(Couples):
 
 
 def chi_square_median(p: int) -> float:
-    """Return the median of the chi-square law with p degrees of freedom."""
+    """Return the median of the chi-square law with p degrees of freedom.
+
+    Parameters
+    ----------
+    p : int
+        Degrees of freedom.
+    """
     return 2 * float(gammaincinv(p / 2, 0.5))
 
 

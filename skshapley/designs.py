@@ -36,6 +36,11 @@ class Design:
     def requested(self, r: int):
         """Return what must be evaluated for r instances, one request after the other.
 
+        Parameters
+        ----------
+        r : int
+            Number of instances, for a plan that serves all of them.
+
         Returns
         -------
         coalitions : ndarray of shape (u, p), bool
@@ -146,7 +151,13 @@ class PermutationDesign:
         return step[:, :, None, :] < sizes.astype(small)[:, None]
 
     def requested(self, r: int):
-        """Return what must be evaluated: every walk without its ends (see `Design.requested`)."""
+        """Return what must be evaluated: every walk without its ends (see `Design.requested`).
+
+        Parameters
+        ----------
+        r : int
+            Number of instances.
+        """
         n, p = self.permutations.shape[1:]
         coalitions = self._first(np.arange(1, p)).reshape(-1, p)
         references = self.references
@@ -163,7 +174,13 @@ class PermutationDesign:
         return np.cumsum(entering, axis=2, dtype=np.uint64).ravel()
 
     def assemble(self, values, empty, v_empty, v_full):
-        """Return the values along all walks, ends included, ``(r, n (p + 1), k)``."""
+        """Return the values along all walks, ends included, ``(r, n (p + 1), k)``.
+
+        Parameters
+        ----------
+        values, empty, v_empty, v_full : ndarray
+            As in `Design.assemble`.
+        """
         (r, n, p), k = self.permutations.shape, v_full.shape[1]
         walks = np.empty((r, n, p + 1, k))
         walks[:, :, 1:-1] = values.reshape(r, n, p - 1, k)

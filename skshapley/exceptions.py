@@ -10,6 +10,13 @@ class PartialExplanationError(RuntimeError):
 
     The error that stopped it (a KeyboardInterrupt too) is its ``__cause__``.
 
+    Parameters
+    ----------
+    message : str
+        What happened.
+    explanation : Explanation or None, default=None
+        The finished instances, from the first on.
+
     Attributes
     ----------
     explanation : Explanation

@@ -34,29 +34,29 @@ class PlotAccessor:
         self._explanation = explanation
 
     def waterfall(self, **kwargs):
-        """Draw a `WaterfallDisplay`."""
+        """Return the drawn `WaterfallDisplay`."""
         return WaterfallDisplay.from_explanation(self._explanation, **kwargs)
 
     def bar(self, **kwargs):
-        """Draw a `BarDisplay`."""
+        """Return the drawn `BarDisplay`."""
         return BarDisplay.from_explanation(self._explanation, **kwargs)
 
     def beeswarm(self, **kwargs):
-        """Draw a `BeeswarmDisplay`."""
+        """Return the drawn `BeeswarmDisplay`."""
         return BeeswarmDisplay.from_explanation(self._explanation, **kwargs)
 
     def dependence(self, **kwargs):
-        """Draw a `DependenceDisplay`."""
+        """Return the drawn `DependenceDisplay`."""
         return DependenceDisplay.from_explanation(self._explanation, **kwargs)
 
     def matrix(self, **kwargs):
-        """Draw a `MatrixDisplay`."""
+        """Return the drawn `MatrixDisplay`."""
         return MatrixDisplay.from_explanation(self._explanation, **kwargs)
 
     def force(self, **kwargs):
-        """Draw a `ForceDisplay`."""
+        """Return the drawn `ForceDisplay`."""
         return ForceDisplay.from_explanation(self._explanation, **kwargs)
 
     def decision(self, **kwargs):
-        """Draw a `DecisionDisplay`."""
+        """Return the drawn `DecisionDisplay`."""
         return DecisionDisplay.from_explanation(self._explanation, **kwargs)

@@ -54,18 +54,42 @@ class Game(ABC):
 
     @abstractmethod
     def empty(self, rows) -> np.ndarray:
-        """Return v(empty) of the instances against each background row, ``(r, b, k)``."""
+        """Return v(empty) of the instances against each background row, ``(r, b, k)``.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (r,), int
+            Positions of the instances.
+        """
 
     @abstractmethod
     def full(self, rows) -> np.ndarray:
-        """Return v(all) of the instances, ``(r, k)``."""
+        """Return v(all) of the instances, ``(r, k)``.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (r,), int
+            Positions of the instances.
+        """
 
     def active(self, rows) -> np.ndarray:
-        """Return which players can matter, ``(r, p)`` bool; the others get 0 and cost nothing."""
+        """Return which players can matter, ``(r, p)`` bool; the others get 0 and cost nothing.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (r,), int
+            Positions of the instances.
+        """
         return np.ones((len(rows), self.n_players), dtype=bool)
 
     def take(self, rows) -> "Game":
-        """Return the game of some instances alone, numbered anew, to be sent to a worker."""
+        """Return the game of some instances alone, numbered anew, to be sent to a worker.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (r,), int
+            Positions of the instances.
+        """
         if len(rows) < self.n_rows:
             raise NotImplementedError(
                 f"{type(self).__name__} has {self.n_rows} instances and no take(rows), which"

@@ -68,7 +68,13 @@ class Players:
         return cls(names, column_player)
 
     def table(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the instances with one column per player; a group shows its values as text."""
+        """Return the instances with one column per player; a group shows its values as text.
+
+        Parameters
+        ----------
+        frame : DataFrame of shape (r, d)
+            The instances, with one column per feature.
+        """
         if self.n_players == frame.shape[1]:  # no group: nothing to gather
             return frame.set_axis(self.names, axis=1)
         columns = {}

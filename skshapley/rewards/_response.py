@@ -53,7 +53,19 @@ class Response:
         self._width = getattr(estimator, "n_features_in_", None)
 
     def probe(self, X, where="") -> np.ndarray:
-        """Call the model for the first time and learn its outputs; return ``(n, K)`` float64.
+        """Call the model for the first time and learn its outputs.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n, d)
+            Rows to call the model on.
+        where : str, default=""
+            Which rows they are, for errors.
+
+        Returns
+        -------
+        values : ndarray of shape (n, K), float64
+            The raw response.
 
         Raises
         ------
@@ -136,6 +148,13 @@ class Response:
 
         That is what `predict` says, be it the most probable class or not; of a function, the
         largest output. Where nobody asks for it, zeros.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n, d)
+            The rows.
+        values : ndarray of shape (n, K)
+            Their raw response.
         """
         if not self.predicted:
             return np.zeros(len(values), dtype=np.intp)

@@ -44,7 +44,13 @@ class Reward(BaseEstimator, ABC):
 
     @abstractmethod
     def game(self, X) -> Game:
-        """Return the game of the instances X, ``(r, d)``."""
+        """Return the game of given instances.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+            The instances, in the container of the background.
+        """
 
 
 class InterventionalReward(Reward):

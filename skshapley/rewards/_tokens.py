@@ -106,7 +106,13 @@ class TokenReward:
         return len(self.tokens)
 
     def texts(self, coalitions) -> list[str]:
-        """Return the document with only the tokens of each coalition ``(m, p)``."""
+        """Return the document with only the tokens of each coalition.
+
+        Parameters
+        ----------
+        coalitions : array of shape (m, p), bool
+            Which tokens are present.
+        """
         rows = np.asarray(coalitions, dtype=bool).tolist()
         if self._absent is None:
             return [self._head + "".join(compress(self._present, row)) for row in rows]

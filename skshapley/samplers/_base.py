@@ -32,18 +32,50 @@ class Sampler(BaseEstimator, ABC):
 
     @abstractmethod
     def n_draws(self, n_evals: int, n_players: int, n_references: int) -> int:
-        """Return how many draws `n_evals` evaluations buy; 0 if not even the least design."""
+        """Return how many draws `n_evals` evaluations buy; 0 if not even the least design.
+
+        Parameters
+        ----------
+        n_evals : int
+            Evaluations per instance, without the empty and the full coalition.
+        n_players : int
+            Number of players, p.
+        n_references : int
+            Number of background rows, b; 1 for a game that has none.
+        """
 
     @abstractmethod
     def least_evals(self, n_players: int, n_references: int) -> int:
-        """Return the least number of evaluations that give a design, without both ends."""
+        """Return the least number of evaluations that give a design, without both ends.
+
+        Parameters
+        ----------
+        n_players : int
+            Number of players, p.
+        n_references : int
+            Number of background rows, b; 1 for a game that has none.
+        """
 
     def unit_draws(self, n_players: int, n_references: int) -> int:
-        """Return the number of draws that make one independent unit: asks are multiples of it."""
+        """Return the number of draws that make one independent unit: asks are multiples of it.
+
+        Parameters
+        ----------
+        n_players : int
+            Number of players, p.
+        n_references : int
+            Number of background rows, b; 1 for a game that has none.
+        """
         return 1
 
     def coalitions_per_draw(self, n_players: int) -> int:
-        """Return the number of coalitions that one draw adds to a design."""
+        """Return the number of coalitions that one draw adds to a design.
+
+        Parameters
+        ----------
+        n_players : int
+            Number of players, p.
+        """
         return 1
 
     def draws_now(self, asked: int, left: int) -> int:
@@ -95,4 +127,14 @@ class Sampler(BaseEstimator, ABC):
         """
 
     def tell(self, rows: np.ndarray, design, values: np.ndarray) -> None:
-        """Learn from the values ``(r, m, k)`` of a design; adaptive samplers override this."""
+        """Learn from the values of a design; adaptive samplers override this.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (r,), int
+            Positions among the instances given to `start`.
+        design : instance of `produces`
+            What `ask` returned for these rows.
+        values : ndarray of shape (r, m, k)
+            Values of its coalitions.
+        """

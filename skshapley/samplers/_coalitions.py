@@ -37,7 +37,13 @@ class CoalitionSampler(Sampler):
 
     @abstractmethod
     def size_law(self, n_players: int) -> np.ndarray:
-        """Return the probabilities of the sizes 1..p-1, shape ``(p - 1,)``, symmetric."""
+        """Return the probabilities of the sizes 1..p-1, shape ``(p - 1,)``, symmetric.
+
+        Parameters
+        ----------
+        n_players : int
+            Number of players, p.
+        """
 
     @property
     def one_shot(self):  # type: ignore[override]

@@ -96,7 +96,15 @@ class HybridGame(Game):
 
 
 def as_instances(game, n=1) -> HybridGame:
-    """Return a cooperative game as `n` instances of one game, against a single reference."""
+    """Return a cooperative game as `n` instances of one game, against a single reference.
+
+    Parameters
+    ----------
+    game : CooperativeGame
+        The game.
+    n : int, default=1
+        Number of instances.
+    """
     return HybridGame(_OfRows(game), np.ones((n, game.n_players)), np.zeros((1, game.n_players)))
 
 
@@ -122,7 +130,11 @@ def explain_game(
     solver : str or Solver, default="auto"
     max_evals : int
         Per instance.
-    random_state, stopping, n_jobs
+    random_state : None, int, Generator or RandomState, default=0
+        As in `skshapley.shapley_values`.
+    stopping : StoppingRule or None, default=None
+        As in `skshapley.shapley_values`.
+    n_jobs : int or None, default=None
         As in `skshapley.shapley_values`.
 
     Returns

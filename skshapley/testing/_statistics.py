@@ -18,6 +18,20 @@ def check_consistent(sampler, solver, n_runs=40):
     An error that falls with the root of the budget falls to a quarter; with 40 runs of 6 players
     the ratio is known to a tenth of itself, so that false alarms are rarer than 1e-6.
 
+    Parameters
+    ----------
+    sampler : Sampler
+        Not changed.
+    solver : Solver
+        Not changed.
+    n_runs : int, default=40
+        Seeded runs of each game.
+
+    Raises
+    ------
+    AssertionError
+        If it does not hold.
+
     Examples
     --------
     >>> from skshapley.samplers import Antithetic
@@ -43,6 +57,24 @@ def check_unbiased(
 
     At three times the least budget. With z = 5 and the 16 players of the default games a right pair
     fails with probability below 1e-5 (normal means; 400 runs).
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Not changed.
+    solver : Solver
+        Not changed.
+    games : sequence of CooperativeGame, optional
+        Games with known values; a random one and one of few interactions where not given.
+    n_runs : int, default=400
+        Seeded runs of each game.
+    z : float, default=5.0
+        Standard errors of the mean that are allowed.
+
+    Raises
+    ------
+    AssertionError
+        If it does not hold.
 
     Examples
     --------
@@ -72,10 +104,29 @@ def check_standard_errors(
 ):
     """Attributions ± 1.96 standard errors hold the truth in 92 to 98 of 100 runs.
 
-    `max_evals` maps the number of players to a budget that has enough units. Players whose estimate
-    never varies are left out. The share of 2 games x 400 runs has a standard deviation of at most
-    0.008 (where the players of a run stand or fall together), so that a right pair, which covers
-    0.945 or more, fails with probability below 1e-3.
+    Players whose estimate never varies are left out. The share of 2 games x 400 runs has a standard
+    deviation of at most 0.008 (where the players of a run stand or fall together), so that a right
+    pair, which covers 0.945 or more, fails with probability below 1e-3.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Not changed.
+    solver : Solver
+        Not changed.
+    max_evals : callable
+        From the number of players to a budget that has enough units.
+    games : sequence of CooperativeGame, optional
+        Games with known values; a random one and one of few interactions where not given.
+    n_runs : int, default=400
+        Seeded runs of each game.
+    lowest, highest : float, default=0.92, 0.98
+        Shares that pass.
+
+    Raises
+    ------
+    AssertionError
+        If it does not hold.
 
     Examples
     --------

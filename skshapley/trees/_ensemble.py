@@ -93,22 +93,41 @@ class TreeEnsemble:
 
     @property
     def n_trees(self):
+        """Number of trees, of all outputs together."""
         return len(self.roots)
 
     @property
     def n_nodes(self):
+        """Number of nodes of all trees, leaves included."""
         return len(self.left)
 
     @property
     def n_outputs(self):
+        """Number of outputs, k."""
         return self.value.shape[1]
 
     @property
     def is_leaf(self):
+        """Which nodes are leaves, ``(n_nodes,)`` bool."""
         return self.left < 0
 
     def to_matrix(self, X):
-        """The input as the float64 matrix ``(r, n_features)`` that the thresholds refer to."""
+        """Return the input as the matrix that the thresholds refer to.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, n_features)
+            Rows as the model takes them.
+
+        Returns
+        -------
+        matrix : ndarray of shape (r, n_features), float64
+
+        Raises
+        ------
+        ValueError
+            For another number of columns.
+        """
         matrix = X if self.encode is None else self.encode(X)
         matrix = np.asarray(matrix, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[1] != self.n_features:
@@ -119,7 +138,13 @@ class TreeEnsemble:
         return matrix
 
     def take_trees(self, first, last):
-        """The trees `first` to `last` (excluded) as an ensemble with base zero."""
+        """Return some consecutive trees as an ensemble with base zero.
+
+        Parameters
+        ----------
+        first, last : int
+            Positions of the first of them, and of the first after them.
+        """
         end = self.roots[last] if last < self.n_trees else self.n_nodes
         start = self.roots[first]
         cut = slice(start, end)
@@ -150,7 +175,7 @@ class TreeEnsemble:
         )
 
     def take_output(self, output, sign=1):
-        """The ensemble of one output only, without the trees that say nothing about it.
+        """Return the ensemble of one output only, without the trees that say nothing about it.
 
         Parameters
         ----------
