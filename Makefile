@@ -12,7 +12,7 @@ INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow lint type bench bench-permutations bench-sgd bench-structured doc changelog constraints clean
+.PHONY: help setup demo test test-slow lint type bench bench-accuracy bench-permutations bench-sgd bench-structured doc changelog constraints clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ type: $(STAMP)-setup ## check the types
 
 bench: $(STAMP)-bench ## run the benchmarks, one after the other; takes long
 	set -e; for script in benchmarks/bench_*.py; do $(SINGLE) $(BIN)/python $$script; done
+
+bench-accuracy: $(STAMP)-bench ## errors by evaluations, rows and CPU time, beside other packages; an hour
+	$(SINGLE) $(BIN)/python benchmarks/bench_accuracy.py $(ACCURACY)
 
 bench-sgd: $(STAMP)-bench ## the figures of Grah & Thouvenot; 20 minutes, into doc/results/sgd/
 	$(SINGLE) $(BIN)/python benchmarks/bench_sgd.py

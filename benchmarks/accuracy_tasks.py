@@ -1,36 +1,43 @@
 """The tasks of bench_accuracy.py: models, backgrounds, instances, and their Shapley values.
 
-Truth: shap's interventional TreeExplainer for trees; the closed form of a sum of products for
-kernel machines, synthetic functions and radial games; enumeration up to 16 players; a long run of
-walks for the rest, kept in benchmarks/.cache.
+SUITE are models on data that scikit-learn bundles or makes, and functions alone; TABLES are models
+on tables of the folder SKSHAPLEY_DATA, where it is set; CLOCK are the two whose CPU time is
+compared.
 """
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
-from pathlib import Path
 
 import numpy as np
+import permutation_tasks
+from accuracy_truths import (
+    ENUMERATED,
+    averaged,
+    enumerated,
+    kept,
+    kernel_factors,
+    perceptron_truth,
+    product_truth,
+    threshold_truth,
+    tree_truth,
+)
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_friedman1
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
-from skshapley import ShapleyExplainer
-
-CACHE = Path(__file__).parent / ".cache"
 BACKGROUND = 100
-ENUMERATED = 16
+LEARNT = 5000  # most rows that a model is fitted on
 
 
 @dataclass
 class Task:
     """A model (or a game alone), and where it is explained.
 
-    `respond(estimator, rows)` is the response; `truth()` the Shapley values ``(r, p)``.
+    `respond(estimator, rows)` is the response; `compute()` the Shapley values ``(r, p)``.
     """
 
     name: str
@@ -38,11 +45,14 @@ class Task:
     respond: Callable
     background: np.ndarray
     instances: np.ndarray
-    truth: Callable[[], np.ndarray]
+    compute: Callable[[], np.ndarray]
 
     @property
     def n_players(self):
         return self.instances.shape[1]
+
+    def truth(self):
+        return kept(self.name, self.background, self.instances, self.compute)
 
 
 class Function:
@@ -79,6 +89,16 @@ def probability(estimator, X):
     return estimator.predict_proba(X)[:, 1]
 
 
+def six_friedmans(n):
+    """Return X of 30 columns, and the sum of six functions of Friedman (1991) of five each."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(n, 30)), 0.3 * rng.standard_normal(n)
+    for k, weight in enumerate((1.0, 0.8, 0.6, 0.5, 0.4, 0.3)):
+        a, b, c, d, e = X[:, 5 * k : 5 * k + 5].T
+        y += weight * (10 * np.sin(np.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e)
+    return X, y
+
+
 @cache
 def table(name):
     """Return X, y and whether y are classes."""
@@ -88,8 +108,12 @@ def table(name):
         return *load_diabetes(return_X_y=True), False
     if name == "breast":
         return *load_breast_cancer(return_X_y=True), True
-    X, y = load_digits(return_X_y=True)
-    return X[:, X.std(axis=0) > 0], (y >= 5).astype(int), True
+    if name == "digits":
+        X, y = load_digits(return_X_y=True)
+        return X[:, X.std(axis=0) > 0], (y >= 5).astype(int), True
+    if name == "friedman30":
+        return *six_friedmans(3000), False
+    return permutation_tasks.table(name)
 
 
 @cache
@@ -101,6 +125,7 @@ def fitted(name, kind):
     X = X.astype(np.float32).astype(float)
     order = np.random.default_rng(1).permutation(len(X))
     train, test = np.split(order, [3 * len(X) // 4])
+    train = train[:LEARNT]
     if kind in ("mlp", "svm"):
         X = StandardScaler().fit(X[train]).transform(X)
         if not classes:
@@ -132,7 +157,6 @@ def model_task(data, kind, rows):
     model, respond, X, train, test = fitted(data, kind)
     background = X[np.random.default_rng(5).choice(train, BACKGROUND, replace=False)]
     instances = X[test[:rows]]
-    name = f"{data}-{kind}"
 
     def truth():
         if kind in ("xgb", "forest"):
@@ -140,11 +164,12 @@ def model_task(data, kind, rows):
         if kind == "svm":
             inside, outside = kernel_factors(model, instances, background)
             return product_truth(inside, outside, model.dual_coef_[0])
-        if X.shape[1] <= ENUMERATED:
-            return explained(model, respond, background, instances, sampler="exact").values
-        return long_run(name, model, respond, background, instances)
+        if X.shape[1] > ENUMERATED:
+            return perceptron_truth(model, background, instances)
+        worths = [averaged(lambda Z: respond(model, Z), x, background) for x in instances]
+        return np.array([enumerated(worth, X.shape[1]) for worth in worths])
 
-    return Task(name, model, respond, background, instances, truth)
+    return Task(f"{data}-{kind}", model, respond, background, instances, truth)
 
 
 def synthetic_task(p, rows):
@@ -178,105 +203,61 @@ def synthetic_task(p, rows):
 
 def contrastive_task(kind, p, row):
     """Return a couple of Grah & Thouvenot (2020), section 4: an instance and one reference."""
+    from scipy.stats import chi2
+
     rng = np.random.default_rng(1000 + row)
-    if kind == "chi":
-        from scipy.stats import chi2
-
-        cut = chi2.ppf(0.5, p)
+    cut = chi2.ppf(0.5, p)
+    x, z = rng.standard_normal((2, p))
+    while kind == "chi" and ((x**2).sum() > cut) == ((z**2).sum() > cut):
         x, z = rng.standard_normal((2, p))
-        while ((x**2).sum() > cut) == ((z**2).sum() > cut):
-            x, z = rng.standard_normal((2, p))
-        side = (x**2).sum() > cut
+    side = (x**2).sum() > cut
 
-        def function(Z):
-            return 1.0 * (((Z**2).sum(axis=1) > cut) == side)
+    def inside(Z):
+        return 1.0 * (((Z**2).sum(axis=1) > cut) == side)
 
-    else:
-        x, z = rng.standard_normal((2, p))
+    def radial(Z):
+        return sqrt(np.pi / 2) ** p * np.exp(-(Z**2).sum(axis=1) / 2)
 
-        def function(Z):
-            return sqrt(np.pi / 2) ** p * np.exp(-(Z**2).sum(axis=1) / 2)
-
-    model = Function(function, p)
+    function = inside if kind == "chi" else radial
 
     def truth():
         if kind == "radial":
             factors = [np.exp(-(row_[None, None] ** 2) / 2) for row_ in (x, z)]
             return product_truth(*factors, np.array([sqrt(np.pi / 2) ** p]))
-        return explained(model, predict, z[None], x[None], sampler="exact").values
+        if p <= ENUMERATED:
+            return enumerated(averaged(function, x, z[None]), p)[None]
+        return (1 if side else -1) * threshold_truth(x**2, z**2, cut)[None]
 
-    return Task(f"{kind}{p}-{row}", model, predict, z[None], x[None], truth)
+    return Task(f"{kind}{p}-{row}", Function(function, p), predict, z[None], x[None], truth)
 
 
-TASKS = {
-    **{
-        f"{data}-{kind}": (lambda rows, d=data, k=kind: [model_task(d, k, rows)])
-        for data in ("friedman", "diabetes", "breast", "digits")
-        for kind in ("xgb", "forest", "mlp", "svm")
-    },
+def on_table(data, kinds):
+    """Return the makers of the tasks of a data set, by name."""
+    return {
+        f"{data}-{kind}": (lambda rows, kind=kind: [model_task(data, kind, rows)]) for kind in kinds
+    }
+
+
+KINDS = ("xgb", "forest", "mlp", "svm")
+
+# Name: function of the number of instances, which returns tasks.
+SUITE = {
+    **on_table("friedman", KINDS),
+    **on_table("diabetes", KINDS),
+    **on_table("breast", KINDS),
+    **on_table("digits", KINDS),
     **{f"synthetic{p}": (lambda rows, p=p: [synthetic_task(p, rows)]) for p in (20, 60, 100)},
     **{
-        f"{kind}16": (lambda rows, k=kind: [contrastive_task(k, 16, i) for i in range(rows)])
-        for kind in ("chi", "radial")
+        f"{kind}{p}": (
+            lambda rows, kind=kind, p=p: [contrastive_task(kind, p, i) for i in range(rows)]
+        )
+        for kind, p in (("chi", 16), ("radial", 16), ("chi", 300))
     },
 }
-
-
-# --- truths ---------------------------------------------------------------------------------------
-
-
-def tree_truth(model, background, instances):
-    import shap
-
-    explainer = shap.TreeExplainer(model, background, feature_perturbation="interventional")
-    values = np.asarray(explainer.shap_values(instances))
-    return values[..., 1] if values.ndim == 3 else values
-
-
-def kernel_factors(model, instances, background):
-    """Return the factors exp(-gamma (z_j - s_j)^2) of instances and background, ``(n, m, p)``."""
-    vectors, gamma = model.support_vectors_, model._gamma
-    return tuple(np.exp(-gamma * (Z[:, None, :] - vectors) ** 2) for Z in (instances, background))
-
-
-def product_truth(inside, outside, weights):
-    """Return the Shapley values of sum_m w_m prod_j (inside if present, else outside), ``(r, p)``.
-
-    phi_i = int_0^1 (a_i - b_i) prod_{j != i} (t a_j + (1 - t) b_j) dt, a polynomial of degree p -
-    1, averaged over the rows of `outside`.
-    """
-    p = inside.shape[2]
-    t, share = np.polynomial.legendre.leggauss(p // 2 + 1)
-    out = np.zeros((len(inside), p))
-    for i, a in enumerate(inside):
-        for b in outside:
-            for at, part in zip((t + 1) / 2, share / 2, strict=True):
-                mixed = at * a + (1 - at) * b
-                before = np.cumprod(np.hstack([np.ones((len(a), 1)), mixed[:, :-1]]), axis=1)
-                back = np.hstack([np.ones((len(a), 1)), mixed[:, :0:-1]])
-                after = np.cumprod(back, axis=1)[:, ::-1]
-                out[i] += part * weights @ ((a - b) * before * after)
-    return out / len(outside)
-
-
-def explained(model, respond, background, instances, **parameters):
-    """Return our explanation of the instances."""
-    parameters.setdefault("max_evals", 2 ** instances.shape[1])
-    explainer = ShapleyExplainer(model, response_method=respond, **parameters)
-    return explainer.fit(background).explain(instances)
-
-
-def long_run(name, model, respond, background, instances, evals_per_player=2000):
-    """Return the mean of many antithetic walks, a background row each, from the cache if there."""
-    key = hashlib.sha256(background.tobytes() + instances.tobytes()).hexdigest()[:16]
-    path = CACHE / f"{name}-{key}-{evals_per_player}.npy"
-    if path.exists():
-        return np.load(path)
-    evals = evals_per_player * instances.shape[1]
-    found = explained(
-        model, respond, background, instances, sampler="antithetic", max_evals=evals, random_state=7
-    )
-    print(f"  {name}: largest standard error of the truth {np.max(found.standard_errors):.1e}")
-    CACHE.mkdir(exist_ok=True)
-    np.save(path, found.values)
-    return found.values
+TABLES = (
+    on_table("bank", ("xgb", "mlp")) | on_table("adult", ("xgb",)) | on_table("year", ("xgb",))
+    if permutation_tasks.DATA
+    else {}
+)
+CLOCK = on_table("friedman30", ("xgb", "mlp"))
+TASKS = SUITE | TABLES | CLOCK
