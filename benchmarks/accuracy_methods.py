@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
+from accuracy_truths import tree_truth
 
 from skshapley import ShapleyExplainer
 from skshapley.samplers import Antithetic, Leverage, Odd, Orthogonal
@@ -165,8 +166,19 @@ def shapiq(name, **parameters):
     return call
 
 
+def exact_trees(counted, evals, seed):
+    """The default on a tree ensemble: tables, and no sampling."""
+    found = ShapleyExplainer(counted.task.model).fit(counted.task.background)
+    return found.explain(counted.task.instances).values, None
+
+
+def shap_trees(counted, evals, seed):
+    return tree_truth(counted.task.model, counted.task.background, counted.task.instances), None
+
+
 # Those of the first group spread the same model rows over more coalitions, each against one
 # background row or some; those of the second average every coalition over the whole background.
+# EXACT are for trees alone.
 SPREAD = {
     "default": Ours(),
     "gp, blocks": Ours(Odd(), "gp"),
@@ -196,4 +208,5 @@ PEERS = {
         shapiq("ProxySPEX", index="SV", max_order=1), most_players=16, most_seeds=1
     ),
 }
-METHODS = SPREAD | AVERAGED | PEERS
+EXACT = {"default, exact trees": Peer(exact_trees), "shap trees": Peer(shap_trees)}
+METHODS = SPREAD | AVERAGED | PEERS | EXACT
