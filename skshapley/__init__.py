@@ -4,8 +4,11 @@ from skshapley._explainer import ShapleyExplainer
 from skshapley._functional import shapley_values
 from skshapley._valuation import DataShapley
 from skshapley.explanation import Explanation
+from skshapley.plots import PlotAccessor
 from skshapley.trees import TreeExplainer
 
 __version__ = "0.1.0"
 
 __all__ = ["DataShapley", "Explanation", "ShapleyExplainer", "TreeExplainer", "shapley_values"]
+
+Explanation.plot = property(PlotAccessor)

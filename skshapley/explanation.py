@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+
+from skshapley._importance import cohort_masks, importance
+from skshapley._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,11 +39,14 @@ class Explanation:
         Evaluations per instance, v(empty) and v(all) included. One evaluation is v on one coalition
         over the whole background; a walk against one of b background rows counts 1/b each step.
     n_model_rows : ndarray of shape (r,), int
-        Rows given to the model per instance, without v(empty), which is shared by all.
+        Rows given to the model per instance, without v(empty), which is shared by all. Like the
+        evaluations, NaN where they are not on record.
     converged : ndarray of shape (r,), bool
         Exact, or accurate enough for the stopping rule.
     settings : dict
         How it was computed.
+    plot : PlotAccessor
+        The displays, as methods: ``explanation.plot.bar()``.
 
     Examples
     --------
@@ -66,6 +73,9 @@ class Explanation:
     n_model_rows: np.ndarray
     converged: np.ndarray
     settings: dict = field(default_factory=dict)
+
+    # Pictures are a layer above this one: `skshapley/__init__.py` puts their accessor here.
+    plot: ClassVar[property]
 
     def __post_init__(self):
         for name in (*_BY_ROW, "feature_names", "output_names"):
@@ -172,53 +182,131 @@ class Explanation:
         flat = np.swapaxes(values, 1, 2).reshape(len(values), -1)
         return pd.DataFrame(flat, index=self.index, columns=columns)
 
-    def importance(self) -> pd.DataFrame:
-        """Return the mean absolute attribution of each player, largest first.
+    def importance(self, cohorts=None) -> pd.DataFrame:
+        """Return the mean absolute attribution of each player, largest first, with its errors.
+
+        The instances are taken for a sample of more of their kind. Estimation noise makes small
+        attributions look larger than they are, hence their means as well: ``max_bias`` says by how
+        much at most. A larger budget makes it smaller, more instances do not.
+
+        Parameters
+        ----------
+        cohorts : str or array-like of shape (r,), default=None
+            A column of `data`, or a label (a mask: True or False) for each instance: the
+            importances within each cohort.
 
         Returns
         -------
         importance : DataFrame
-            Index: player (and output, where there are several); columns ``importance`` and
-            ``standard_error``, which tells how much another sample of instances would change the
-            mean (NaN for fewer than two instances).
+            Index: cohort (where asked for), output (where there are several) and feature. Columns,
+            NaN where unknown:
+
+            - ``importance``: the mean absolute attribution;
+            - ``standard_error``: its standard error by both causes, from the spread of the
+              instances, of which it needs two;
+            - ``sampling_error``: the part of it that other instances would bring; what
+              ``standard_error`` leaves of ``estimation_error``;
+            - ``estimation_error``: the part of it that the instances' own standard errors bring,
+              exact where attributions are clear of zero, else an upper bound;
+            - ``max_bias``: upper bound of the bias, reached where all attributions are zero, if
+              their errors are normal.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, or not a label for each instance.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skshapley import ShapleyExplainer
+        >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(np.zeros((1, 2)))
+        >>> explanation = explainer.explain(np.array([[1.0, 1.0], [2.0, 0.0], [3.0, 0.0]]))
+        >>> explanation.importance()["importance"]
+        feature
+        x0    2.00
+        x1    0.67
+        Name: importance, dtype: float64
+        >>> explanation.importance(cohorts=["a", "b", "b"]).loc["b", "importance"]
+        feature
+        x0    2.5
+        x1    0.0
+        Name: importance, dtype: float64
         """
-        size = np.abs(self.values)
-        n = len(size)
-        mean = size.mean(axis=0) if n else np.full(size.shape[1:], np.nan)
-        error = size.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(mean.shape, np.nan)
-        if self.output_names is None:
-            index = pd.Index(self.feature_names, name="feature")
-        else:
-            index = pd.MultiIndex.from_product(
-                [self.output_names, self.feature_names], names=["output", "feature"]
-            )
-            mean, error = mean.T, error.T
-        columns = {"importance": mean.ravel(), "standard_error": error.ravel()}
-        frame = pd.DataFrame(columns, index=index)
-        return frame.sort_values("importance", ascending=False, kind="stable")
+        if cohorts is None:
+            return importance(self)
+        masks = cohort_masks(self, cohorts, "Explanation.importance")
+        return pd.concat(
+            {label: importance(self[m]) for label, m in masks.items()}, names=["cohort"]
+        )
 
     def to_shap(self):
         """Return a `shap.Explanation` with the same numbers, for shap's own plots.
 
         Its ``data`` are numbers, for the colours of shap's plots: values that are none are replaced
-        by their rank. ``display_data`` are the values themselves.
+        by their rank. ``display_data`` are the values themselves. Most of shap's plots draw one
+        output: choose it by `output` before.
         """
-        import shap
+        return to_shap(self)
 
-        names = self.output_names
-        numbers = [_as_numbers(self.data.iloc[:, j]) for j in range(self.data.shape[1])]
-        return shap.Explanation(
-            values=np.array(self.values),
-            base_values=np.array(self.base_values),
-            data=np.column_stack(numbers),
-            display_data=self.data.to_numpy(dtype=object),
-            feature_names=[str(name) for name in self.feature_names],
-            output_names=None if names is None else [str(name) for name in names],
-        )
+    @classmethod
+    def from_shap(cls, explanation) -> "Explanation":
+        """Return the numbers of a `shap.Explanation`, for our displays and tables.
+
+        Its ``error_std``, where there is one, is the spread of single walks and no standard error:
+        `standard_errors` are None. What it cost is not on record either: NaN. The predictions are
+        the base values plus the sums of the attributions.
+
+        Parameters
+        ----------
+        explanation : shap.Explanation
+            Of one row or many, one output or several.
+
+        Raises
+        ------
+        ValueError
+            If features differ from row to row, as tokens do, or base values are missing.
+        """
+        return cls(**parts_of_shap(explanation))
+
+    def to_shapiq(self) -> list:
+        """Return a first-order `shapiq.InteractionValues` for each instance, for shapiq's plots.
+
+        Raises
+        ------
+        ValueError
+            If there are several outputs.
+        """
+        return to_shapiq(self)
+
+    @classmethod
+    def from_shapiq(cls, values, data=None, feature_names=None) -> "Explanation":
+        """Return the numbers of shapiq's values of order 1.
+
+        Parameters
+        ----------
+        values : shapiq.InteractionValues, or list of them
+            One for each instance.
+        data : array or frame of shape (r, p), default=None
+            The instances, which shapiq's values do not keep.
+        feature_names : sequence of str, default=None
+            By default the columns of `data`, or x0, x1, ...
+
+        Raises
+        ------
+        ValueError
+            If there are interactions among the values, or data or names are not theirs.
+        """
+        return cls(**parts_of_shapiq(values, data, feature_names))
 
     @staticmethod
     def merge(explanations: Sequence["Explanation"]) -> "Explanation":
         """Return the instances of several explanations of one model as one explanation.
+
+        Parameters
+        ----------
+        explanations : sequence of Explanation
+            In the order that their instances shall have.
 
         Raises
         ------
@@ -268,7 +356,7 @@ class Explanation:
 
     def _repr_html_(self):
         """Return what was done and a table of the most important players, names escaped."""
-        frame = self.importance().head(MOST_SHOWN).reset_index()
+        frame = self.importance()[["importance", "standard_error"]].head(MOST_SHOWN).reset_index()
         titles = "".join(f"<th>{escape(title)}</th>" for title in (*frame.columns, ""))
         longest = frame["importance"].max() or 1.0
         lines = "".join(_line(line, line.importance / longest) for line in frame.itertuples())
@@ -302,12 +390,3 @@ def _line(line, length):
 
 def _cell(value):
     return f"{value:.4g}" if isinstance(value, float) else escape(str(value))
-
-
-def _as_numbers(column):
-    """Return a column as floats; values that are no numbers become their rank."""
-    if pd.api.types.is_numeric_dtype(column):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    plain = column.astype(str).where(column.notna()) if column.dtype == object else column
-    codes = pd.factorize(plain, sort=True)[0]
-    return np.where(codes < 0, np.nan, codes)

@@ -1,0 +1,64 @@
+"""How much each player matters over many instances, and in cohorts of them."""
+
+import numpy as np
+import pandas as pd
+
+# The mean size of a standard normal variable
+MEAN_SIZE = np.sqrt(2 / np.pi)
+
+
+def importance(explanation):
+    """Return the table of `Explanation.importance`, without cohorts.
+
+    The errors e_i of the n instances are independent, of deviation s_i. |.| brings no two numbers
+    further apart, hence Var |phi_i + e_i| <= s_i^2 and | E |phi_i + e_i| - |phi_i| | <= E |e_i|.
+    """
+    size = np.abs(explanation.values)
+    n, shape = len(size), size.shape[1:]
+    noise = explanation.standard_errors
+    noise = np.full(size.shape, np.nan) if noise is None else noise
+    unknown = np.full(shape, np.nan)
+    total = size.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else unknown
+    estimation = np.sqrt((noise**2).sum(axis=0)) / n if n else unknown
+    columns = {
+        "importance": size.mean(axis=0) if n else unknown,
+        "standard_error": total,
+        "sampling_error": np.sqrt(np.maximum(total**2 - estimation**2, 0.0)),
+        "estimation_error": estimation,
+        "max_bias": MEAN_SIZE * noise.mean(axis=0) if n else unknown,
+    }
+    if explanation.output_names is None:
+        index = pd.Index(explanation.feature_names, name="feature")
+    else:
+        levels = [explanation.output_names, explanation.feature_names]
+        index = pd.MultiIndex.from_product(levels, names=["output", "feature"])
+    frame = pd.DataFrame({name: part.T.ravel() for name, part in columns.items()}, index=index)
+    return frame.sort_values("importance", ascending=False, kind="stable")
+
+
+def cohort_masks(explanation, cohorts, owner):
+    """Return the instances of each cohort as a mask by label, in the order of the labels.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    cohorts : str or array-like of shape (r,)
+        A column of `explanation.data`, or a label (or True and False) for each instance.
+    owner : str
+        Who asks.
+    """
+    if isinstance(cohorts, str):
+        if cohorts not in explanation.data.columns:
+            raise ValueError(
+                f"{owner} got cohorts={cohorts!r}: choose a column among"
+                f" {explanation.data.columns.tolist()}, or pass a label for each instance."
+            )
+        cohorts = explanation.data[cohorts]
+    labels = pd.Series(cohorts)
+    if not len(labels) or len(labels) != len(explanation):
+        raise ValueError(
+            f"{owner} needs a cohort for each of {len(explanation)} instances; got {len(labels)}."
+        )
+    codes, found = pd.factorize(labels, sort=True)
+    masks = {label: codes == code for code, label in enumerate(found)}
+    return masks | ({"missing": codes < 0} if (codes < 0).any() else {})

@@ -1,0 +1,155 @@
+"""Explanations of shap and shapiq, from ours and into ours: parts by the names of `Explanation`."""
+
+import numpy as np
+import pandas as pd
+
+
+def to_shap(explanation):
+    """Return what `Explanation.to_shap` gives."""
+    import shap
+
+    names = explanation.output_names
+    data = explanation.data
+    return shap.Explanation(
+        values=np.array(explanation.values),
+        base_values=np.array(explanation.base_values),
+        data=np.column_stack([_as_numbers(data.iloc[:, j]) for j in range(data.shape[1])]),
+        display_data=data.to_numpy(dtype=object),
+        feature_names=[str(name) for name in explanation.feature_names],
+        output_names=None if names is None else [str(name) for name in names],
+    )
+
+
+def parts_of_shap(theirs) -> dict:
+    """Return the parts of an Explanation with the numbers of a `shap.Explanation`."""
+    owner = "Explanation.from_shap"
+    values = np.asarray(theirs.values)
+    if values.ndim == 1 or (values.ndim == 2 and np.ndim(theirs.data) == 1):
+        values = values[None]  # one instance
+    names = theirs.feature_names
+    if values.ndim not in (2, 3) or values.dtype == object or isinstance(names, str):
+        raise ValueError(
+            f"{owner} takes attributions of all features, the same for each row, of shape (p,),"
+            f" (r, p) or (r, p, k); got values of shape {np.shape(theirs.values)} of features"
+            f" {names!r}."
+        )
+    ends = values.shape[:1] + values.shape[2:]
+    base = np.asarray(np.nan if theirs.base_values is None else theirs.base_values, dtype=float)
+    try:
+        base = base.reshape(ends) if base.size == np.prod(ends) else np.broadcast_to(base, ends)
+    except ValueError:
+        base = np.full(ends, np.nan)
+    if np.isnan(base).any():
+        raise ValueError(
+            f"{owner} needs a base value for each of {ends[0]} rows and each output; got"
+            f" base_values={theirs.base_values!r}."
+        )
+    # In slices of what has no such data, they are an array of None.
+    tables = [data for data in (theirs.display_data, theirs.data) if np.ndim(data)]
+    table = _table(tables[0] if tables else None, names, values.shape[:2], owner)
+    outputs = theirs.output_names
+    settings = {"source": "shap"}
+    if values.ndim == 3:
+        outputs = np.array(range(values.shape[2]) if outputs is None else outputs, dtype=object)
+    elif isinstance(outputs, str):
+        settings["output"] = outputs
+    return _parts(
+        values,
+        base,
+        table,
+        output_names=outputs if values.ndim == 3 else None,
+        settings=settings,
+    )
+
+
+def to_shapiq(explanation):
+    """Return what `Explanation.to_shapiq` gives."""
+    from shapiq import InteractionValues
+
+    if explanation.output_names is not None:
+        raise ValueError(
+            f"Explanation.to_shapiq takes one output; choose it by .output(name), one of"
+            f" {explanation.output_names.tolist()}."
+        )
+    errors = explanation.standard_errors
+    budgets = explanation.n_evaluations
+    return [
+        InteractionValues(
+            values={(): base, **{(player,): value for player, value in enumerate(values)}},
+            index="SV",
+            min_order=0,
+            max_order=1,
+            n_players=len(values),
+            estimated=errors is None or bool(errors[row].any()),
+            estimation_budget=None if np.isnan(budgets[row]) else round(budgets[row]),
+            baseline_value=base,
+        )
+        for row, (values, base) in enumerate(
+            zip(explanation.values.tolist(), explanation.base_values.tolist(), strict=True)
+        )
+    ]
+
+
+def parts_of_shapiq(theirs, data, feature_names) -> dict:
+    """Return the parts of an Explanation with the numbers of first-order `InteractionValues`."""
+    owner = "Explanation.from_shapiq"
+    theirs = list(theirs) if isinstance(theirs, (list, tuple)) else [theirs]
+    kinds = {(each.index, each.max_order, each.n_players) for each in theirs}
+    if len(kinds) != 1 or next(iter(kinds))[1] != 1:
+        raise ValueError(
+            f"{owner} takes values of order 1, of the same index and players for each row; got"
+            f" (index, max_order, n_players) = {sorted(kinds)}."
+        )
+    index, _, p = kinds.pop()
+    spent = [each.estimation_budget for each in theirs]
+    return _parts(
+        np.stack([each.get_n_order_values(1) for each in theirs]),
+        np.array([each.baseline_value for each in theirs], dtype=float),
+        _table(data, feature_names, (len(theirs), p), owner),
+        n_evaluations=np.array([np.nan if n is None else n for n in spent], dtype=float),
+        settings={"source": "shapiq", "index": index},
+    )
+
+
+def _parts(values, base, data, **others) -> dict:
+    r = len(values)
+    unknown = dict(
+        standard_errors=None,
+        output_names=None,
+        n_evaluations=np.full(r, np.nan),
+        n_model_rows=np.full(r, np.nan),
+        converged=np.zeros(r, dtype=bool),
+    )
+    return dict(
+        unknown,
+        values=np.asarray(values, dtype=float),
+        base_values=base,
+        predictions=base + np.sum(values, axis=1),
+        data=data,
+        feature_names=data.columns.to_numpy(dtype=object),
+        **others,
+    )
+
+
+def _table(data, names, shape, owner):
+    """Return the instances as a frame whose columns are the players' names, ``(r, p)``."""
+    if names is None:
+        names = data.columns if hasattr(data, "columns") else [f"x{j}" for j in range(shape[1])]
+    if len(names) != shape[1]:
+        raise ValueError(f"{owner} needs a name for each of {shape[1]} features; got {len(names)}.")
+    if data is None:
+        return pd.DataFrame(None, index=range(shape[0]), columns=list(names), dtype=object)
+    if np.size(data) != np.prod(shape):
+        raise ValueError(f"{owner} needs data of shape {shape}; got shape {np.shape(data)}.")
+    if not isinstance(data, pd.DataFrame):
+        data = pd.DataFrame(np.reshape(np.asarray(data), shape)).infer_objects()
+    return data.set_axis(list(names), axis=1)
+
+
+def _as_numbers(column):
+    """Return a column as floats; values that are no numbers become their rank."""
+    if pd.api.types.is_numeric_dtype(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    plain = column.astype(str).where(column.notna()) if column.dtype == object else column
+    codes = pd.factorize(plain, sort=True)[0]
+    return np.where(codes < 0, np.nan, codes)
