@@ -5,6 +5,7 @@ batches that one worker does. Both are cut by fixed numbers and by the working m
 n_jobs, and results are gathered in order, so that nobody can tell afterwards how it was computed.
 """
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -100,9 +101,16 @@ class Evaluator:
         return max(1, min(int(rows // model_rows), self.game.most_values))
 
     def _shipped(self, requests):
-        """Return the game of these instances alone, and their requests: what a worker needs."""
+        """Return what a worker needs: what all share, the game of these instances, the requests.
+
+        What all share stands alone among a task's arguments, where dask sees that it is always the
+        same and sends it once.
+        """
         needed, local = np.unique(requests.rows, return_inverse=True)
-        return self.game.take(needed), requests._replace(rows=local)
+        game, shared = copy(self.game.take(needed)), self.game.shared
+        if shared is not None:
+            game.shared = None
+        return shared, game, requests._replace(rows=local)
 
 
 def _batch(game, requests):
@@ -110,7 +118,9 @@ def _batch(game, requests):
     return game(requests.coalitions[:, None], requests.rows, references)[:, 0]
 
 
-def _task(game, requests, width):
+def _task(shared, game, requests, width):
+    if shared is not None:
+        game.shared = shared
     n = len(requests.rows)
     return np.concatenate(
         [_batch(game, requests.take(slice(i, i + width))) for i in range(0, n, width)]

@@ -34,9 +34,10 @@ class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
         an output: that one. "predicted": of each instance the class predicted for it.
     sampler : str or Sampler, default="auto"
         Which coalitions to look at: a name of `skshapley.samplers.SAMPLERS` or an instance.
-        "auto": none at all for a tree ensemble whose response is the sum of its trees, which is
-        explained exactly from its tables; else all of them where the budget covers them, else
-        antithetic permutations, each pair against a background row of its own.
+        "auto": none at all for a tree ensemble whose response is the sum of its trees, be it at the
+        end of a pipeline of column-wise steps, which is explained exactly from its tables; else all
+        of them where the budget covers them, else antithetic permutations, each pair against a
+        background row of its own.
     solver : str or Solver, default="auto"
         What to make of them: a name of `skshapley.solvers.SOLVERS` or an instance.
     groups : dict, default=None
@@ -168,10 +169,12 @@ class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
             return None, "sampler or solver asked for"
         if not isinstance(self.reward_, InterventionalReward):
             return None, f"{type(self.reward_).__name__} has no exact values"
-        reward, players = self.reward_, self.players_.column_player
+        model = self.reward_.masked_
         try:
-            trees = ExactTrees.from_response(reward.response_, players, self.n_jobs)
-            return trees.fit(reward.background_, reward.weights_), None
+            trees = ExactTrees.from_response(
+                model.response, model.column_player, self.n_jobs, self.players_.n_players
+            )
+            return trees.fit(model.background, model.weights), None
         except UnreadableModelError as reason:
             return None, str(reason).split(", so it has no exact values")[0]
 
@@ -203,7 +206,8 @@ class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
         X = self._table(X, reset=False)
         plan = self._plan(self.reward_.n_references_)
         if self.exact_ is not None:
-            return self._explanation(self.exact_.explain(X), X, plan)
+            outcome = self.exact_.explain(self.reward_.preparation_.transform(X))
+            return self._explanation(outcome, X, plan)
         game = self.reward_.game(X)
 
         def partial(outcome):
@@ -227,6 +231,7 @@ class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
             "response_method": str(self.reward_.response_.method),
             "output": self.output,
             "reward": repr(self.reward_),
+            "masked": self.reward_.masked_columns_,
             "sampler": sampler,
             "solver": solver,
             "why_sampled": self._why_sampled,

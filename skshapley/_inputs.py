@@ -63,6 +63,18 @@ def as_pandas(X) -> pd.DataFrame:
     return pd.DataFrame(X, columns=column_names(X))
 
 
+def column_types(X) -> list:
+    """Return the type of each column; of an array, the one it has."""
+    if isinstance(X, pd.DataFrame):
+        return list(X.dtypes)
+    return list(narwhal(X).schema.values()) if is_foreign(X) else [X.dtype]
+
+
+def n_rows(X) -> int:
+    """Return the number of rows of a table, which may be sparse, or of a list."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
 def take_rows(X, positions):
     """Return the rows of X at `positions`, in X's own container."""
     if isinstance(X, pd.DataFrame):
@@ -211,15 +223,14 @@ def validated(explainer, X, reset):
     return validate_data(explainer, X, reset=reset, dtype=None, ensure_all_finite=False)
 
 
-def checked_weights(sample_weight, n, owner):
+def checked_weights(sample_weight, n, owner, unit="background row"):
     """Return weights with sum 1, or refuse them."""
     if sample_weight is None:
         return np.full(n, 1 / n)
     weights = np.asarray(sample_weight)
     if weights.shape != (n,):
         raise ValueError(
-            f"{owner} needs one sample_weight per background row, shape ({n},); got shape"
-            f" {weights.shape}."
+            f"{owner} needs one sample_weight per {unit}, shape ({n},); got shape {weights.shape}."
         )
     if weights.dtype.kind not in "biuf":
         raise ValueError(f"{owner} needs numbers as sample_weight; got dtype {weights.dtype}.")
@@ -227,7 +238,7 @@ def checked_weights(sample_weight, n, owner):
     wrong = ~(np.isfinite(weights) & (weights >= 0))
     if wrong.any():
         raise ValueError(
-            f"{owner} needs finite sample_weight >= 0; got {weights[wrong][0]} for background row"
+            f"{owner} needs finite sample_weight >= 0; got {weights[wrong][0]} for {unit}"
             f" {np.flatnonzero(wrong)[0]}."
         )
     if not weights.any():

@@ -16,6 +16,8 @@ class BaselineReward(InterventionalReward):
     ----------
     baseline : None, or a table, mapping or sequence of one row, default=None
         None: the weighted mean of each numeric column of the background, the mode of the others.
+    transformed : bool, default=True
+        As in `InterventionalReward`.
 
     References
     ----------
@@ -30,7 +32,8 @@ class BaselineReward(InterventionalReward):
     array([[1., 0.]])
     """
 
-    def __init__(self, baseline=None):
+    def __init__(self, baseline=None, transformed=True):
+        super().__init__(transformed)
         self.baseline = baseline
 
     def fit(self, response, background, weights, players):

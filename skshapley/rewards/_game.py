@@ -1,6 +1,7 @@
 """The protocol that the engine evaluates: a reward at given instances."""
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,9 @@ class Game(ABC):
         Memory of one model row.
     most_values : int
         Most coalitions in one call; a costly reward says 1, and each of its calls is work to share.
+    shared : object or None
+        What games of any instances share, such as the model; `take` hands it on as it is. Workers
+        get it apart from the game, which lets a cluster send it once.
     """
 
     n_players: int
@@ -34,6 +38,7 @@ class Game(ABC):
     rows_per_value: int = 1
     bytes_per_row: int = 8
     most_values: int = 8192
+    shared: Any = None
 
     @abstractmethod
     def __call__(self, coalitions, rows, references=None) -> np.ndarray:

@@ -67,6 +67,22 @@ class Players:
             )
         return cls(names, column_player)
 
+    def of_columns(self, flags) -> np.ndarray:
+        """Return which players have a column that is marked.
+
+        Parameters
+        ----------
+        flags : ndarray of shape (r, d), bool
+
+        Returns
+        -------
+        marked : ndarray of shape (r, p), bool
+        """
+        marked = np.zeros((len(flags), self.n_players), dtype=bool)
+        for column, player in enumerate(self.column_player):
+            marked[:, player] |= flags[:, column]
+        return marked
+
     def table(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the instances with one column per player; a group shows its values as text.
 

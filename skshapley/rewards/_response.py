@@ -1,10 +1,12 @@
 """The model's response as numbers: which method, which outputs, checked every time."""
 
+from copy import copy
+
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from skshapley._inputs import as_array, column_names, is_frame
+from skshapley._inputs import as_array, column_names, is_frame, n_rows
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._methods import (
     BY_CLASS,
@@ -74,10 +76,10 @@ class Response:
         ValueError
             If the response does not have the output that is asked for.
         """
-        raw = self._raw(self._in_its_container(X))
-        values = self._numbers(raw, len(X), where)
+        raw = self._raw(self.in_its_container(X))
+        values = self._numbers(raw, n_rows(X), where)
         self._learn(raw, values)
-        return values.reshape(len(X), -1)
+        return values.reshape(n_rows(X), -1)
 
     def __call__(self, X, where="") -> np.ndarray:
         """Return the raw response ``(n, K)`` as float64.
@@ -87,14 +89,26 @@ class Response:
         ModelOutputError
             For NaN or infinity, another number of rows, or of outputs than before.
         """
-        raw = self._raw(self._in_its_container(X))
-        values = self._numbers(raw, len(X), where).reshape(len(X), -1)
+        raw = self._raw(self.in_its_container(X))
+        values = self._numbers(raw, n_rows(X), where).reshape(n_rows(X), -1)
         if values.shape[1] != self.n_columns:
             raise ModelOutputError(
                 f"The model returned {values.shape[1]} outputs{where}, after {self.n_columns}"
                 f" before; the number of outputs must not change."
             )
         return values
+
+    def of(self, estimator) -> "Response":
+        """Return the same response of what is left of the model after its first steps.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Called with what those steps make, as it is.
+        """
+        rest = copy(self)
+        rest.estimator, rest._column_names, rest._width = estimator, None, None
+        return rest
 
     def _learn(self, raw, values):
         """Learn the outputs from the first response."""
@@ -160,7 +174,7 @@ class Response:
             return np.zeros(len(values), dtype=np.intp)
         if self.method not in BY_CLASS or not hasattr(self.estimator, "classes_"):
             return values.argmax(axis=1)
-        labels = np.asarray(self.estimator.predict(self._in_its_container(X)))
+        labels = np.asarray(self.estimator.predict(self.in_its_container(X)))
         classes = self._classes or []
         if labels.ndim != 1 or not set(labels.tolist()) <= set(classes):
             raise ValueError(
@@ -212,7 +226,7 @@ class Response:
             )
         return values
 
-    def _in_its_container(self, X):
+    def in_its_container(self, X):
         """Return X as the model knows it: with names if it was fitted with names, and only then."""
         if is_frame(X):
             # without names of its own, a model warns of ours; names that are not text it never sees

@@ -1,16 +1,19 @@
 """What every reward is, and the interventional one: the mean response over a background."""
 
 from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
 
-from skshapley._inputs import take_rows
+from skshapley._inputs import n_rows, take_rows
 from skshapley.rewards._game import Game
+from skshapley.rewards._masked import MaskedModel, prepare
 from skshapley.rewards._players import Players
 from skshapley.rewards._response import Response
-from skshapley.rewards._rows import CHUNK_ROWS, RowPool, row_pool
+from skshapley.rewards._rows import CHUNK_ROWS, row_pool
 
 
 class Reward(BaseEstimator, ABC):
@@ -24,10 +27,13 @@ class Reward(BaseEstimator, ABC):
         Number b of background rows that the game will have.
     response_ : Response
         The model's response that it evaluates.
+    masked_columns_ : str
+        In which columns absent players are filled in, and why, for the record.
     """
 
     n_references_: int
     response_: Response
+    masked_columns_: str = "raw columns"
 
     @abstractmethod
     def fit(self, response: Response, background, weights, players: Players) -> "Reward":
@@ -59,6 +65,24 @@ class InterventionalReward(Reward):
     v(S) = sum_b w_b f(x_S, background_b outside S). With one background row it is the contrastive
     game of Grah & Thouvenot (2020), f(z(x*, r, S)).
 
+    Parameters
+    ----------
+    transformed : bool, default=True
+        Of a `sklearn.pipeline.Pipeline`, let the first steps transform instances and background
+        once, as far as they are known to make each of their columns of one column alone (scalers,
+        imputers, encoders, binners, a ColumnTransformer of those), and fill in absent players in
+        what they make. The values are the same. False: fill in the raw columns always, and let the
+        whole pipeline transform every row that its model is asked about.
+
+    Attributes
+    ----------
+    masked_columns_ : str
+        Which steps are done once, or why none.
+    preparation_ : Preparation
+        Those steps.
+    masked_ : MaskedModel
+        What is left of the model, with the background as those steps make it.
+
     References
     ----------
     Janzing, Minorics & Bloebaum (2020), Feature relevance quantification in explainable AI: a
@@ -74,25 +98,45 @@ class InterventionalReward(Reward):
     array([[1., 0.]])
     """
 
+    def __init__(self, transformed=True):
+        self.transformed = transformed
+
     def fit(self, response, background, weights, players):
         """Take the background and evaluate the model on it once: v(empty) against each row."""
+        if not isinstance(self.transformed, (bool, np.bool_)):
+            raise ValueError(
+                f"{type(self).__name__} takes transformed as True or False; got"
+                f" {self.transformed!r}."
+            )
         self.response_, self.background_ = response, background
         self.weights_, self.players_ = weights, players
         self.n_references_ = len(weights)
         (first, where), *rest = _chunks(background, "background rows")
         parts = [response.probe(first, where), *(response(*chunk) for chunk in rest)]
         self.empty_ = np.concatenate(parts)
+        self.preparation_, self.masked_ = prepare(
+            response, background, weights, players, self.transformed
+        )
+        self.masked_columns_ = self.preparation_.label
         return self
 
     def game(self, X):
         """Return the game of the instances X; the model is called on them once."""
+        players = self.players_
+        raw = row_pool(X, self.background_, players.column_player)
+        X, masked = self.preparation_.masked(X, self.background_, self.masked_)
         full, winners = [], []
         for chunk, where in _chunks(X, "instances"):
-            full.append(self.response_(chunk, where))
-            winners.append(self.response_.winners(chunk, full[-1]))
-        pool = row_pool(X, self.background_, self.players_.column_player)
-        labels = np.arange(len(X))
-        return InterventionalGame(self, pool, np.concatenate(full), np.concatenate(winners), labels)
+            full.append(masked.response(chunk, where))
+            winners.append(masked.response.winners(chunk, full[-1]))
+        instances = Instances(
+            X,
+            players.of_columns(raw.differs()),
+            np.concatenate(full),
+            np.concatenate(winners),
+            np.arange(n_rows(X)),
+        )
+        return InterventionalGame(masked, self.empty_, instances)
 
 
 def _chunks(table, what):
@@ -100,23 +144,53 @@ def _chunks(table, what):
 
     The pieces are copies, since there are models that write into what they are given.
     """
-    for start in range(0, len(table), CHUNK_ROWS):
-        stop = min(start + CHUNK_ROWS, len(table))
+    n = n_rows(table)
+    for start in range(0, n, CHUNK_ROWS):
+        stop = min(start + CHUNK_ROWS, n)
         yield take_rows(table, np.arange(start, stop)), f" on {what} {start} to {stop - 1}"
+
+
+class Instances(NamedTuple):
+    """What is known of the instances of a game.
+
+    Attributes
+    ----------
+    X : array, sparse matrix or frame of shape (r, D)
+        In the columns that are masked.
+    active : ndarray of shape (r, p), bool
+        The players of which some raw column differs from some background row.
+    full : ndarray of shape (r, K)
+        The response.
+    winners : ndarray of shape (r,), int
+        The column of each one's own prediction.
+    labels : ndarray of shape (r,), int
+        Their positions in the table, for errors.
+    """
+
+    X: Any
+    active: np.ndarray
+    full: np.ndarray
+    winners: np.ndarray
+    labels: np.ndarray
+
+    def take(self, rows):
+        """Return some of the instances."""
+        return Instances(take_rows(self.X, rows), *(array[rows] for array in self[1:]))
 
 
 class InterventionalGame(Game):
     """The interventional reward at given instances."""
 
-    def __init__(self, reward: InterventionalReward, pool: RowPool, full, winners, labels):
-        self._reward, self._response, self._pool = reward, reward.response_, pool
-        self._empty, self._full, self._winners = reward.empty_, full, winners
-        self._labels = labels
-        self.n_players, self.n_rows = reward.players_.n_players, len(full)
-        self.n_outputs = reward.response_.n_outputs
-        self.n_references = self.rows_per_value = len(reward.weights_)
-        self.reference_weights = reward.weights_
-        self.bytes_per_row = pool.bytes_per_row
+    def __init__(self, masked: MaskedModel, empty, instances: Instances):
+        self.shared, self._empty, self._instances = masked, empty, instances
+        self.n_rows, self.n_players = instances.active.shape
+        self.n_outputs = masked.response.n_outputs
+        self.n_references = self.rows_per_value = len(masked.weights)
+        self.reference_weights, self.bytes_per_row = masked.weights, masked.bytes_per_row
+
+    @cached_property
+    def _pool(self):
+        return self.shared.pool(self._instances.X)
 
     def __call__(self, coalitions, rows, references=None):
         """Return the mean response over the background, or over the references, ``(r, m, k)``."""
@@ -138,42 +212,32 @@ class InterventionalGame(Game):
     def _outputs(self, coalitions, rows, references):
         """Return the response of each hybrid row, ``(n, q, k)``, in calls of bounded size."""
         n, q = references.shape
+        response, (_, _, _, winners, labels) = self.shared.response, self._instances
         memory = sklearn.get_config()["working_memory"] * 2**20 / 8
         step = max(1, int(min(CHUNK_ROWS, memory // self.bytes_per_row)) // n)
         parts = []
         for start in range(0, q, step):
             chunk = references[:, start : start + step]
             hybrid = self._pool.hybrid(coalitions, rows, chunk)
-            where = (
-                f" on hybrid rows of instances {self._labels[rows[0]]} to {self._labels[rows[-1]]}"
-            )
-            raw = self._response(hybrid, where=where).reshape(n, chunk.shape[1], -1)
-            parts.append(self._response.choose(raw, self._winners[rows][:, None]))
+            where = f" on hybrid rows of instances {labels[rows[0]]} to {labels[rows[-1]]}"
+            raw = response(hybrid, where=where).reshape(n, chunk.shape[1], -1)
+            parts.append(response.choose(raw, winners[rows][:, None]))
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def empty(self, rows):
         """Return the response on each background row, ``(r, b, k)``."""
         table = np.broadcast_to(self._empty, (len(rows), *self._empty.shape))
-        return self._response.choose(table, self._winners[rows][:, None])
+        return self.shared.response.choose(table, self._instances.winners[rows][:, None])
 
     def full(self, rows):
         """Return the response at the instances, ``(r, k)``."""
-        return self._response.choose(self._full[rows], self._winners[rows])
+        _, _, full, winners, _ = self._instances
+        return self.shared.response.choose(full[rows], winners[rows])
 
     def active(self, rows):
         """Return the players of which some column differs from some background row."""
-        differs = self._pool.take(rows).differs()
-        active = np.zeros((len(rows), self.n_players), dtype=bool)
-        for column, player in enumerate(self._pool.column_player):
-            active[:, player] |= differs[:, column]
-        return active
+        return self._instances.active[rows]
 
     def take(self, rows):
         """Return the game of some instances."""
-        return InterventionalGame(
-            self._reward,
-            self._pool.take(rows),
-            self._full[rows],
-            self._winners[rows],
-            self._labels[rows],
-        )
+        return InterventionalGame(self.shared, self._empty, self._instances.take(rows))

@@ -10,13 +10,13 @@ from abc import ABC, abstractmethod
 import numpy as np
 import pandas as pd
 
-from skshapley._inputs import is_frame, narwhal, take_rows
+from skshapley._inputs import is_frame, narwhal
 
 CHUNK_ROWS = 8192
 BLEND_BYTES = 2**17
 
 
-def row_pool(X, background, column_player) -> "RowPool":
+def row_pool(X, background, column_player) -> "ColumnPool":
     """Return the pool that fits the container of the background."""
     if not is_frame(background):
         return ArrayPool(np.asarray(X), np.asarray(background), column_player)
@@ -33,21 +33,14 @@ class RowPool(ABC):
 
     Parameters
     ----------
-    X, background : array or frame
+    X, background : array, sparse matrix or frame
     column_player : ndarray of shape (d,), int
     """
 
     def __init__(self, X, background, column_player):
         self.X, self.background, self.column_player = X, background, column_player
-        self.n_background = len(background)
-        n_columns = len(column_player)
-        self._columns = None if (column_player == np.arange(n_columns)).all() else column_player
 
-    @property
-    def bytes_per_row(self):
-        """Memory of one hybrid row, roughly."""
-        return 24 * len(self.column_player)
-
+    @abstractmethod
     def hybrid(self, coalitions, rows, references):
         """Return hybrid rows in the background's container.
 
@@ -59,9 +52,21 @@ class RowPool(ABC):
 
         Returns
         -------
-        hybrid : array or frame of n q rows
+        hybrid : array, sparse matrix or frame of n q rows
         """
-        present = coalitions if self._columns is None else coalitions[:, self._columns]
+
+
+class ColumnPool(RowPool):
+    """Tables that are gathered by columns."""
+
+    def __init__(self, X, background, column_player):
+        super().__init__(X, background, column_player)
+        self._in_order = (column_player == np.arange(len(column_player))).all()
+
+    def hybrid(self, coalitions, rows, references):
+        """Return hybrid rows in the background's container."""
+        one_each = self._in_order and coalitions.shape[1] == len(self.column_player)
+        present = coalitions if one_each else coalitions[:, self.column_player]
         return self._gather(present, rows, references)
 
     @abstractmethod
@@ -72,12 +77,8 @@ class RowPool(ABC):
     def differs(self) -> np.ndarray:
         """Return where an instance differs from some background row, ``(r, d)`` bool."""
 
-    @abstractmethod
-    def take(self, rows) -> "RowPool":
-        """Return the pool of some instances."""
 
-
-class ArrayPool(RowPool):
+class ArrayPool(ColumnPool):
     """Numpy arrays of one dtype."""
 
     def _gather(self, present, rows, references):
@@ -100,28 +101,20 @@ class ArrayPool(RowPool):
         constant = _same(self.background, first).all(axis=0)
         return ~(constant & _same(self.X, first))
 
-    def take(self, rows):
-        """Return the pool of some instances."""
-        return type(self)(self.X[rows], self.background, self.column_player)
-
 
 class UniformFramePool(ArrayPool):
     """Pandas frames whose columns share one numpy dtype: gathered as an array, given as a frame."""
 
-    def __init__(self, X, background, column_player, names=None):
-        self._names = background.columns if names is None else names
+    def __init__(self, X, background, column_player):
+        self._names = background.columns
         super().__init__(np.asarray(X), np.asarray(background), column_player)
 
     def _gather(self, present, rows, references):
         fresh = super()._gather(present, rows, references)
         return pd.DataFrame(fresh, columns=self._names, copy=False)
 
-    def take(self, rows):
-        """Return the pool of some instances."""
-        return type(self)(self.X[rows], self.background, self.column_player, self._names)
 
-
-class FramePool(RowPool):
+class FramePool(ColumnPool):
     """Pandas frames of any dtypes, column by column: the instances' rows, then the background's."""
 
     def __init__(self, X, background, column_player):
@@ -138,12 +131,8 @@ class FramePool(RowPool):
         """Return where an instance differs from some background row, ``(r, d)`` bool."""
         return np.column_stack([_column_differs(pool, len(self.X)) for pool in self._pools])
 
-    def take(self, rows):
-        """Return the pool of some instances."""
-        return type(self)(self.X.iloc[rows], self.background, self.column_player)
 
-
-class NarwhalsPool(RowPool):
+class NarwhalsPool(ColumnPool):
     """Frames of other libraries (polars), column by column through narwhals."""
 
     def __init__(self, X, background, column_player):
@@ -162,9 +151,25 @@ class NarwhalsPool(RowPool):
         arrays = [pool[pool.columns[0]].to_numpy() for pool in self._pools]
         return np.column_stack([_column_differs(array, len(self.X)) for array in arrays])
 
-    def take(self, rows):
-        """Return the pool of some instances."""
-        return type(self)(take_rows(self.X, rows), self.background, self.column_player)
+
+class SparsePool(RowPool):
+    """Sparse matrices of one dtype: what is stored stays stored, be it zero."""
+
+    def hybrid(self, coalitions, rows, references):
+        """Return hybrid rows in the background's container."""
+        q = references.shape[1]
+        rows, coalitions = np.repeat(rows, q), np.repeat(coalitions, q, axis=0)
+        given = self._stored(self.X[rows], coalitions)
+        filled = self._stored(self.background[references.ravel()], ~coalitions)
+        data, row, column = (np.concatenate(pair) for pair in zip(given, filled, strict=True))
+        shape = len(rows), len(self.column_player)
+        return type(self.background)((data, (row, column)), shape=shape)
+
+    def _stored(self, matrix, present):
+        """Return values, rows and columns of the entries of the players that are present."""
+        entries = matrix.tocoo()
+        kept = present[entries.row, self.column_player[entries.col]]
+        return entries.data[kept], entries.row[kept], entries.col[kept]
 
 
 def _pool_index(present, rows, references):

@@ -63,6 +63,8 @@ class TreeEnsemble:
     single_precision : bool
         Whether the library rounds its input to float32 before comparing.
     category_splits : tuple of CategorySplit
+    absent : float
+        What an entry stands for that a sparse matrix does not store.
     encode : callable or None
         Turns what the model was fitted on (a DataFrame with categories, say) into the float64
         matrix ``(r, n_features)`` that the thresholds refer to; None when that is a plain cast.
@@ -87,6 +89,7 @@ class TreeEnsemble:
     strict: bool
     single_precision: bool
     category_splits: tuple = ()
+    absent: float = 0.0
     encode: Callable | None = None
     methods: tuple = ()
     raw_response: Callable | None = None

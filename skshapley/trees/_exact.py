@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from skshapley._engine import Outcome
 from skshapley._inputs import as_pandas, is_frame
@@ -26,14 +27,18 @@ class ExactTrees:
     n_jobs : int or None, default=None
     column_names : sequence of str or None, default=None
         The names that the model was fitted with, for tables that come without.
+    n_players : int or None, default=None
+        Where the last players may have no column.
     """
 
-    def __init__(self, trees, column_player, index="shapley", n_jobs=None, column_names=None):
+    def __init__(
+        self, trees, column_player, index="shapley", n_jobs=None, column_names=None, n_players=None
+    ):
         self.trees, self.column_names = trees, column_names
-        self.solver = TreeValues(trees, column_player, index=index, n_jobs=n_jobs)
+        self.solver = TreeValues(trees, column_player, index, n_jobs, n_players)
 
     @classmethod
-    def from_response(cls, response, column_player, n_jobs=None):
+    def from_response(cls, response, column_player, n_jobs=None, n_players=None):
         """The trees of a model's response, if they can be read.
 
         Parameters
@@ -41,7 +46,7 @@ class ExactTrees:
         response : Response
             That has seen the model's outputs.
         column_player : ndarray of shape (d,), int
-        n_jobs : int or None, default=None
+        n_jobs, n_players : int or None, default=None
 
         Returns
         -------
@@ -70,7 +75,7 @@ class ExactTrees:
         elif response.column is not None and trees.n_outputs > 1:
             trees = trees.take_output(response.column)
         names = getattr(estimator, "feature_names_in_", None)
-        return cls(trees, column_player, n_jobs=n_jobs, column_names=names)
+        return cls(trees, column_player, n_jobs=n_jobs, column_names=names, n_players=n_players)
 
     def fit(self, background, weights=None):
         """Let background rows stand in for absent players, after a check of the reading.
@@ -152,6 +157,8 @@ class ExactTrees:
         """X as the model knows it: a pandas DataFrame with names if it was fitted with names."""
         if is_frame(X):
             return as_pandas(X)
+        if sparse.issparse(X):
+            X = _dense(X, self.trees.absent)
         return X if self.column_names is None else pd.DataFrame(X, columns=self.column_names)
 
     def _compare(self, rows, matrix):
@@ -170,3 +177,10 @@ class ExactTrees:
                 f"{theirs[row, output]:.6g} (background row {row}), so they are not read exactly; "
                 "use sampling, and please report the model."
             )
+
+
+def _dense(X, absent):
+    """Return a sparse matrix as an array, with `absent` where nothing is stored."""
+    dense, entries = np.full(X.shape, absent), X.tocoo()
+    dense[entries.row, entries.col] = entries.data
+    return dense

@@ -70,6 +70,7 @@ def read_xgboost(model):
         n_features=int(parameters["num_feature"]),
         strict=True,
         single_precision=True,
+        absent=np.nan,
         encode=encode,
         methods=("predict",) if learner["objective"]["name"] in _IDENTITY else (),
         raw_response=_Margin(model, n_outputs),

@@ -72,6 +72,8 @@ class TreeValues:
     index : {"shapley", "banzhaf"}, default="shapley"
     n_jobs : int or None, default=None
         Threads over blocks of instances and of trees; the results do not depend on it.
+    n_players : int or None, default=None
+        Number of players, where the last ones may own no feature; those that own some when None.
 
     Attributes
     ----------
@@ -80,12 +82,12 @@ class TreeValues:
         Mean response over the background (or the training data), after a fit.
     """
 
-    def __init__(self, trees, players=None, index="shapley", n_jobs=None):
+    def __init__(self, trees, players=None, index="shapley", n_jobs=None, n_players=None):
         if index not in INDICES:
             raise ValueError(f"TreeValues got index={index!r}; choose one of {INDICES}.")
         self.trees, self.index, self.n_jobs = trees, index, n_jobs
         self.players = np.arange(trees.n_features) if players is None else np.asarray(players)
-        self.n_players = int(self.players.max()) + 1
+        self.n_players = int(self.players.max()) + 1 if n_players is None else n_players
         self._codes = Codes(trees)
         self._blocks = list(self._make_blocks())
 

@@ -126,18 +126,6 @@ def test_gathering_leaves_the_tables_alone(name):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_take_is_the_pool_of_some_instances(name):
-    _, make = TABLES[name]
-    pool = row_pool(make(R, 0), make(B, 1), np.arange(D))
-    chosen = np.array([3, 1])
-    coalitions = np.random.default_rng(0).random((12, D)) < 0.5
-    local, references = np.arange(12) % 2, (np.arange(12) % B)[:, None]
-    assert cells(pool.take(chosen).hybrid(coalitions, local, references)) == cells(
-        pool.hybrid(coalitions, chosen[local], references)
-    )
-
-
-@pytest.mark.parametrize("name", TABLES)
 def test_differs(name):
     """A column differs unless the instance equals every background row; missing is a value."""
     _, make = TABLES[name]

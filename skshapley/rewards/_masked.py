@@ -1,0 +1,231 @@
+"""In which columns hybrid rows are put together: the raw ones, or those that a pipeline makes.
+
+A step that makes each of its columns of one raw column commutes with masking: the hybrid of two
+transformed rows is the transformed hybrid row. So the first steps of a pipeline, as far as they
+work column by column, transform instances and background once, and what is left of the pipeline
+is asked about hybrids of transformed rows, with one group of columns per raw column.
+"""
+
+import sys
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
+from skshapley._inputs import as_pandas, column_names, column_types, is_frame, take_rows
+from skshapley.rewards._columnwise import MixedColumnsError, sources
+from skshapley.rewards._response import Response
+from skshapley.rewards._rows import SparsePool, row_pool
+
+# Hybrids of background rows on which the columns of a pipeline are compared with its own
+CHECKED_ROWS = 512
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedModel:
+    """A response and the rows that stand in for absent players, in the columns that are masked.
+
+    Attributes
+    ----------
+    response : Response
+    background : array, sparse matrix or frame of shape (b, D)
+    weights : ndarray of shape (b,)
+    column_player : ndarray of shape (D,), int
+        The player of each column.
+    """
+
+    response: Response
+    background: Any
+    weights: np.ndarray
+    column_player: np.ndarray
+
+    def pool(self, X):
+        """Return the pool of hybrid rows of the instances X ``(r, D)`` and the background."""
+        make = SparsePool if sparse.issparse(self.background) else row_pool
+        return make(X, self.background, self.column_player)
+
+    @property
+    def bytes_per_row(self):
+        """Memory of one hybrid row, roughly."""
+        if sparse.issparse(self.background):
+            return 64 + 96 * self.background.nnz // len(self.weights)
+        return 24 * len(self.column_player)
+
+    def __sizeof__(self):
+        # What dask sends once for all tasks, instead of with each, is what says that it is large.
+        # No model says its size: a megabyte stands for it.
+        return 2**20 + sys.getsizeof(self.background)
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """The steps that are done once, before masking; none in the raw columns.
+
+    Attributes
+    ----------
+    response : Response
+        The response of the whole model.
+    steps : tuple of fitted transformers
+    label : str
+        What is masked and why, for the record.
+    """
+
+    response: Response
+    steps: tuple
+    label: str
+
+    def transform(self, X):
+        """Return the columns that are masked, of a table of raw columns ``(n, d)``."""
+        if self.steps:  # they get a copy, since there are some that write into what they are given
+            X = self.response.in_its_container(take_rows(X, np.arange(len(X))))
+        for step in self.steps:
+            X = step.transform(X)
+        return X
+
+    def masked(self, X, background, model):
+        """Return instances and model in the columns that are masked.
+
+        Parameters
+        ----------
+        X, background : array or frame of shape (r, d), (b, d)
+            In the raw columns.
+        model : MaskedModel
+            With the background as it was in `fit`.
+
+        Returns
+        -------
+        X : array, sparse matrix or frame of shape (r, D)
+        model : MaskedModel
+        """
+        if not self.steps:
+            return X, model
+        if column_types(X) == column_types(background):
+            return self.transform(X), model
+        X, background = _in_common_types(X, background)
+        return self.transform(X), replace(model, background=self.transform(background))
+
+
+def _in_common_types(X, background):
+    """Return instances and background as they are in hybrid rows."""
+    d, r, b = background.shape[1], len(X), len(background)
+    pool = row_pool(X, background, np.arange(d))
+    first = np.zeros(max(r, b), dtype=np.intp)
+    given = pool.hybrid(np.ones((r, d), dtype=bool), np.arange(r), first[:r, None])
+    filled = pool.hybrid(np.zeros((b, d), dtype=bool), first[:b], np.arange(b)[:, None])
+    return given, filled
+
+
+def prepare(response, background, weights, players, transformed):
+    """Find the columns to mask.
+
+    Parameters
+    ----------
+    response : Response
+        That has seen the model's outputs.
+    background : array or frame of shape (b, d)
+    weights : ndarray of shape (b,)
+    players : Players
+    transformed : bool
+        Whether to mask transformed columns where that gives the same values.
+
+    Returns
+    -------
+    preparation : Preparation
+    model : MaskedModel
+    """
+    raw = MaskedModel(response, background, weights, players.column_player)
+    try:
+        if not transformed:
+            raise MixedColumnsError("transformed=False asked for")
+        steps, rest, source = _split(response, background)
+        preparation = Preparation(response, tuple(step for _, step in steps), _label(steps))
+        table = preparation.transform(background)
+        if table.shape[1] != len(source):
+            raise MixedColumnsError(f"the steps made {table.shape[1]} columns, not {len(source)}")
+        owner = players.column_player[source]
+        model = MaskedModel(response.of(rest), table, weights, owner)
+        _check(preparation, raw, model, players.n_players)
+        return preparation, model
+    except MixedColumnsError as reason:
+        return Preparation(response, (), f"raw columns: {reason}"), raw
+
+
+def _label(steps):
+    return f"columns made once by {', '.join(name for name, _ in steps)}"
+
+
+def _split(response, background):
+    """Return a pipeline's first steps, what is left of it, and the raw column of each column."""
+    if callable(response.method):
+        raise MixedColumnsError("response_method is a function of the whole model")
+    pipeline = _unwrapped(response.estimator)
+    if type(pipeline) is not Pipeline:
+        raise MixedColumnsError(f"{type(pipeline).__name__} is not a Pipeline")
+    names = getattr(pipeline, "feature_names_in_", None)
+    source = np.arange(background.shape[1])
+    if names is not None and is_frame(background):  # of which the model may leave columns out
+        place = {name: position for position, name in enumerate(column_names(background))}
+        source = np.array([place.get(name, -1) for name in names])
+    steps: list = []
+    for name, step in pipeline.steps[:-1]:
+        try:
+            source = source[sources(step, len(source))]
+        except MixedColumnsError as reason:
+            if not steps:
+                raise MixedColumnsError(f"{reason} (step {name!r})") from None
+            break
+        steps.append((name, "passthrough" if step is None else step))
+    done = len(steps)
+    steps = [pair for pair in steps if not isinstance(pair[1], str)]
+    if not steps or (source < 0).any():
+        raise MixedColumnsError("the pipeline has no step that works column by column")
+    left = pipeline[done:]
+    return steps, left if len(left) > 1 else left[0], source
+
+
+def _unwrapped(estimator):
+    """Return what a frozen estimator or a search asks."""
+    if type(estimator) is FrozenEstimator:
+        return _unwrapped(estimator.estimator)
+    return (
+        _unwrapped(estimator.best_estimator_)
+        if hasattr(estimator, "best_estimator_")
+        else estimator
+    )
+
+
+def _check(preparation, raw, model, p):
+    """Compare transformed hybrids of background rows with hybrids of transformed ones."""
+    b = len(model.weights)
+    m = min(max(4 * p, 64), CHECKED_ROWS)
+    number = np.arange(m)
+    # every player alone, with different pairs of rows
+    coalitions = (number % p)[:, None] == np.arange(p)
+    rows, references = number % b, ((number * 7 + number // p + 1) % b)[:, None]
+    theirs = preparation.transform(raw.pool(raw.background).hybrid(coalitions, rows, references))
+    ours = model.pool(model.background).hybrid(coalitions, rows, references)
+    if not _same(ours, theirs):
+        raise MixedColumnsError("transformed hybrid rows are not hybrids of transformed rows")
+
+
+def _same(ours, theirs):
+    """Return whether tables agree in kind, types and, but for rounding, values."""
+    if type(ours) is not type(theirs) or ours.shape != theirs.shape:
+        return False
+    if sparse.issparse(ours):
+        theirs = theirs.sorted_indices()
+        pattern = zip((ours.indptr, ours.indices), (theirs.indptr, theirs.indices), strict=True)
+        if not all(np.array_equal(*pair) for pair in pattern):
+            return False
+        ours, theirs = ours.data[:, None], theirs.data[:, None]
+    if column_types(ours) != column_types(theirs):
+        return False
+    try:
+        pd.testing.assert_frame_equal(as_pandas(ours), as_pandas(theirs), rtol=1e-12, atol=0)
+    except AssertionError:
+        return False
+    return True
