@@ -50,12 +50,15 @@ def callbacks(estimator, total: int):
 
 
 @contextmanager
-def progress(total: int, verbose: int, label: str = "explaining"):
-    """Yield a function of the number of finished instances, or None where nothing is to be shown.
+def progress(total: int | None, verbose: int, label: str = "explaining"):
+    """Yield a function of the number of finished rows, or None where nothing is to be shown.
+
+    The function also takes how many of them were there before, which say nothing of the pace.
 
     Parameters
     ----------
-    total : int
+    total : int or None
+        None where nobody knows.
     verbose : int
         0 is silent.
     label : str
@@ -63,28 +66,39 @@ def progress(total: int, verbose: int, label: str = "explaining"):
     if not verbose:
         yield None
         return
+    start = time.monotonic()
+
+    def pace(done, before):
+        rate = (done - before) / max(time.monotonic() - start, 1e-9)
+        left = f", {(total - done) / rate:.0f} s left" if total is not None and rate else ""
+        return f"{rate:.3g} rows/s{left}"
+
     try:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     except ImportError:
-        yield _lines(total, label)
+        yield _lines(total, label, pace)
         return
-    columns = label, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda done: bar.update(task, completed=done)
+    console = Console(stderr=True)
+    if not (console.is_terminal or console.is_jupyter):  # a log gets lines
+        yield _lines(total, label, pace)
+        return
+    columns = label, BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}")
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task(label, total=total, pace="")
+        yield lambda done, before=0: bar.update(task, completed=done, pace=pace(done, before))
 
 
-def _lines(total, label):
-    """Return a reporter that prints at most one line a second, and the last one."""
+def _lines(total, label, pace):
+    """Return a reporter that prints lines, ever fewer of them, and one at the end."""
     start = last = time.monotonic()
 
-    def report(done):
+    def report(done, before=0):
         nonlocal last
         now = time.monotonic()
-        if done == total or now - last >= 1:
+        if done == total or now - last >= max(1, (now - start) / 50):
             last = now
-            left = (now - start) / max(done, 1) * (total - done)
-            sys.stderr.write(f"{label}: {done}/{total}, {left:.0f} s left\n")
+            of = "" if total is None else f"/{total}"
+            sys.stderr.write(f"{label}: {done}{of}, {pace(done, before)}\n")
 
     return report

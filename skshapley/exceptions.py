@@ -30,3 +30,24 @@ class PartialExplanationError(RuntimeError):
 
     def __str__(self):
         return self.message
+
+
+class BatchError(RuntimeError):
+    """A batch of rows could not be explained; the batches before it are kept.
+
+    What went wrong is its ``__cause__``.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Positions of the batch's rows in the source.
+    keys : Index or None
+        Their keys, where they have any.
+    """
+
+    def __init__(self, message, rows=None, keys=None):
+        super().__init__(message, rows, keys)
+        self.message, self.rows, self.keys = message, rows, keys
+
+    def __str__(self):
+        return self.message

@@ -1,0 +1,375 @@
+"""Where rows come from: arrays, frames, iterators of them, CSV and Parquet, as batches of one size.
+
+A source gives pieces of any length; `batches` cuts them anew, so that the same rows make the same
+batches whatever they came in.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import union_categoricals
+
+from skshapley._inputs import as_pandas, is_foreign, is_frame, narwhal, take_rows
+
+OWNER = "explain_batches"
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Consecutive rows of a source.
+
+    Attributes
+    ----------
+    number : int
+    first_row : int
+        Position in the source of the first row.
+    X : array or frame of shape (r, d)
+        In the container of the background.
+    index : Index of length r
+        The keys of the rows; their positions in the source where they have none.
+    keyed : bool
+        Whether they have any.
+    """
+
+    number: int
+    first_row: int
+    X: Any
+    index: pd.Index
+    keyed: bool
+
+    def __len__(self):
+        return len(self.index)
+
+    @property
+    def rows(self):
+        """Positions of the rows in the source, ``(r,)``."""
+        return np.arange(self.first_row, self.first_row + len(self))
+
+    def take(self, start, stop) -> "Batch":
+        """Return some consecutive rows, as a batch."""
+        rows = slice(start, stop)
+        first = self.first_row + start
+        return replace(self, first_row=first, X=take_rows(self.X, rows), index=self.index[rows])
+
+    def __str__(self):
+        """Say where the rows are."""
+        last = self.first_row + len(self) - 1
+        place = f"row {last}" if len(self) == 1 else f"rows {self.first_row} to {last}"
+        if not self.keyed:
+            return place
+        name = ", ".join("index" if part is None else str(part) for part in self.index.names)
+        ends = self.index[:1] if len(self) == 1 else self.index[[0, -1]]
+        return f"{place} ({name} {' to '.join(map(str, ends.tolist()))})"
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What is taken of each piece, and the container that it goes into.
+
+    Attributes
+    ----------
+    columns : list or None
+        None: all but the keys.
+    keys : list
+    like : array or frame, or None
+        The background; None: pandas.
+    """
+
+    columns: list | None
+    keys: list
+    like: Any
+
+    def of(self, names) -> list:
+        """Return the columns to take of those that there are, or refuse to go on without them."""
+        lacking = [name for name in (*(self.columns or ()), *self.keys) if name not in names]
+        if lacking:
+            raise ValueError(
+                f"{OWNER} needs the columns {lacking}, for the explainer or as keys, which the"
+                f" source does not have: it has {list(names)}."
+            )
+        if self.columns is not None:
+            return self.columns
+        return [name for name in names if name not in self.keys]
+
+
+class Source(ABC):
+    """Rows, a piece at a time.
+
+    Attributes
+    ----------
+    n_rows : int or None
+        None where nobody knows before the end.
+    typed : bool
+        Whether all pieces are sure to have the same types of columns.
+    """
+
+    n_rows: int | None = None
+    typed = True
+
+    @abstractmethod
+    def facts(self) -> dict:
+        """Return what can be said of the data before they are read, for the manifest."""
+
+    @abstractmethod
+    def pieces(self, wanted: Wanted) -> Iterator[tuple]:
+        """Yield pairs of a table and its index, or None where it has none of its own."""
+
+    def joined(self, parts):
+        """Return pieces as one."""
+        return _joined(parts)
+
+    def cut(self, piece, start, stop):
+        """Return some rows of a piece."""
+        return take_rows(piece, slice(start, stop))
+
+    def contained(self, piece, wanted):
+        """Return a piece in the container that is wanted."""
+        return piece
+
+
+class TableSource(Source):
+    """One array or frame."""
+
+    piece_rows = 2**16
+
+    def __init__(self, table):
+        self.table, self.n_rows = table, len(table)
+
+    def facts(self):
+        """Return kind, columns and length."""
+        table = self.table
+        if isinstance(table, pd.DataFrame):
+            columns = {str(name): str(dtype) for name, dtype in table.dtypes.items()}
+        elif is_frame(table):
+            columns = {name: str(dtype) for name, dtype in narwhal(table).schema.items()}
+        else:
+            columns = {"dtype": str(table.dtype), "shape": str(table.shape[1:])}
+        return {"kind": type(table).__name__, "columns": columns, "rows": self.n_rows}
+
+    def pieces(self, wanted):
+        """Yield slices of the table."""
+        index = getattr(self.table, "index", None)
+        if index is not None and index.equals(pd.RangeIndex(len(index))):
+            index = None
+        for start in range(0, len(self.table), self.piece_rows):
+            rows = slice(start, start + self.piece_rows)
+            own = None if index is None else index[rows]
+            yield _split(take_rows(self.table, rows), own, wanted)
+
+
+class PiecesSource(Source):
+    """An iterable of arrays or frames."""
+
+    typed = False
+
+    def __init__(self, tables: Iterable, facts=None):
+        self.tables, self._facts = tables, facts or {"kind": "iterator"}
+
+    def facts(self):
+        """Return the kind, which is all that is known."""
+        return self._facts
+
+    def pieces(self, wanted):
+        """Yield the tables; a frame's own index is one that does not merely count."""
+        kind = None
+        for table in self.tables:
+            if not isinstance(table, np.ndarray) and not is_frame(table):
+                raise TypeError(
+                    f"{OWNER} takes iterators of arrays or frames; got one of"
+                    f" {type(table).__name__}."
+                )
+            if kind not in (None, type(table)):
+                raise TypeError(
+                    f"{OWNER} got an iterator of {kind.__name__} and {type(table).__name__}; pass"
+                    f" pieces of one type."
+                )
+            kind = type(table)
+            index = table.index if isinstance(table, pd.DataFrame) else None
+            index = None if isinstance(index, pd.RangeIndex) else index
+            if len(table):
+                yield _split(table, index, wanted)
+
+
+class ArrowSource(Source):
+    """A pyarrow dataset: Parquet files, folders of them, or tables in memory."""
+
+    piece_rows = 2**16
+
+    def __init__(self, dataset):
+        self.dataset, self.n_rows = dataset, dataset.count_rows()
+
+    def facts(self):
+        """Return kind, columns, length, and the sizes of the files."""
+        from skshapley.batches._fingerprint import digest_of
+
+        files = getattr(self.dataset, "files", ())
+        sizes = [self.dataset.filesystem.get_file_info(file).size for file in files]
+        names = [file.rsplit("/", 1)[-1] for file in files]
+        return {
+            "kind": "parquet" if files else "arrow",
+            "columns": {field.name: str(field.type) for field in self.dataset.schema},
+            "rows": self.n_rows,
+            "files": len(files),
+            "names and sizes": digest_of(names, sizes),
+        }
+
+    def pieces(self, wanted):
+        """Yield tables of the columns that are wanted, read one file and few blocks ahead."""
+        import pyarrow as pa
+
+        columns = wanted.of(self.dataset.schema.names)
+        read = list(dict.fromkeys([*columns, *wanted.keys]))
+        ahead = dict(batch_size=self.piece_rows, batch_readahead=2, fragment_readahead=1)
+        for block in self.dataset.to_batches(columns=read, **ahead):
+            if len(block):
+                table = pa.Table.from_batches([block])
+                keys = table.select(wanted.keys).to_pandas(ignore_metadata=True)
+                yield table.select(columns), _index(keys, wanted.keys) if wanted.keys else None
+
+    def joined(self, parts):
+        """Return tables as one."""
+        import pyarrow as pa
+
+        return pa.concat_tables(parts)
+
+    def cut(self, piece, start, stop):
+        """Return some rows of a table."""
+        return piece.slice(start, stop - start)
+
+    def contained(self, piece, wanted):
+        """Return a table as frame or array, as the background is."""
+        if is_foreign(wanted.like):
+            import narwhals as nw
+
+            return nw.from_arrow(piece, backend=nw.get_native_namespace(wanted.like)).to_native()
+        frame = piece.to_pandas(ignore_metadata=True)
+        return frame.to_numpy() if isinstance(wanted.like, np.ndarray) else frame
+
+
+def open_source(source) -> Source:
+    """Return the source of an array, frame, iterable of them, path or pyarrow dataset."""
+    if isinstance(source, (str, PathLike)):
+        return _from_path(Path(source))
+    if type(source).__module__.split(".")[0] == "pyarrow":
+        import pyarrow.dataset as ds
+
+        return ArrowSource(source if isinstance(source, ds.Dataset) else ds.dataset(source))
+    if isinstance(source, np.ndarray) or is_frame(source):
+        if np.ndim(source) != 2:
+            raise ValueError(
+                f"{OWNER} takes tables of two dimensions; got an array of shape {source.shape}."
+            )
+        return TableSource(source)
+    if isinstance(source, Iterable) and not isinstance(source, (bytes, dict)):
+        return PiecesSource(source)
+    raise TypeError(
+        f"{OWNER} takes source as a frame, an array, an iterable of them, a path of Parquet or CSV"
+        f" files, or a pyarrow dataset; got {type(source).__name__}."
+    )
+
+
+def _from_path(path):
+    if not path.exists():
+        raise FileNotFoundError(f"{OWNER} got source={str(path)!r}, which does not exist.")
+    if path.suffix.lower() == ".csv":
+        facts = {"kind": "csv", "bytes": path.stat().st_size}
+        return PiecesSource(pd.read_csv(path, chunksize=2**16), facts)
+    import pyarrow.dataset as ds
+
+    return ArrowSource(ds.dataset(path, format="parquet", partitioning="hive"))
+
+
+def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
+    """Yield the rows of a source, `batch_rows` at a time; the last batch holds the rest."""
+    number = first_row = held = 0
+    parts: list = []
+    indices: list = []
+
+    def batch(piece, index):
+        keyed = index is not None
+        index = index if keyed else pd.RangeIndex(first_row, first_row + len(piece))
+        return Batch(number, first_row, source.contained(piece, wanted), index, keyed)
+
+    for piece, index in source.pieces(wanted):
+        if indices and (indices[-1] is None) != (index is None):
+            raise ValueError(
+                f"{OWNER} got frames with an index of their own and frames without; pass keys="
+                f" to name the columns that tell rows apart."
+            )
+        parts.append(piece)
+        indices.append(index)
+        held += len(piece)
+        if held < batch_rows:
+            continue
+        whole, index = source.joined(parts), _appended(indices)
+        stop = held - held % batch_rows
+        for start in range(0, stop, batch_rows):
+            end = start + batch_rows
+            yield batch(source.cut(whole, start, end), None if index is None else index[start:end])
+            number, first_row = number + 1, first_row + batch_rows
+        held -= stop
+        parts = [source.cut(whole, stop, len(whole))] if held else []
+        indices = [None if index is None else index[stop:]] if held else []
+    if held:
+        yield batch(source.joined(parts), _appended(indices))
+
+
+def _split(table, index, wanted):
+    """Return the columns that are wanted, and the index that the keys make."""
+    if isinstance(table, np.ndarray):
+        if wanted.keys:
+            raise ValueError(f"{OWNER} got keys={wanted.keys} for an array, which has no names.")
+        return table, None
+    if isinstance(table, pd.DataFrame):
+        columns = wanted.of(list(table.columns))
+        keys = table[wanted.keys]
+        return table[columns], _index(keys, wanted.keys) if wanted.keys else index
+    frame = narwhal(table)
+    columns = wanted.of(frame.columns)
+    keys = as_pandas(frame.select(wanted.keys).to_native()) if wanted.keys else None
+    return frame.select(columns).to_native(), keys if keys is None else _index(keys, wanted.keys)
+
+
+def _index(keys, names):
+    if len(names) > 1:
+        return pd.MultiIndex.from_frame(keys)
+    return pd.Index(keys.iloc[:, 0], name=names[0])
+
+
+def _appended(indices):
+    return None if indices[0] is None else indices[0].append(indices[1:])
+
+
+def _joined(parts):
+    """Return tables of one kind as one table."""
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], np.ndarray):
+        widths = {part.shape[1:] for part in parts}
+        if len(widths) > 1:
+            raise ValueError(f"{OWNER} got arrays of different widths: {sorted(widths)}.")
+        return np.concatenate(parts)
+    if isinstance(parts[0], pd.DataFrame):
+        return pd.concat(_with_the_same_categories(parts), ignore_index=True)
+    import narwhals as nw
+
+    return nw.concat([narwhal(part) for part in parts]).to_native()
+
+
+def _with_the_same_categories(frames):
+    """Return frames whose categorical columns may be joined without becoming objects."""
+    frames = [frame.copy(deep=False) for frame in frames]
+    for name in frames[0].columns:
+        columns = [frame[name] for frame in frames]
+        kinds = {column.dtype for column in columns}
+        if len(kinds) > 1 and all(isinstance(kind, pd.CategoricalDtype) for kind in kinds):
+            both = union_categoricals(columns, ignore_order=True).dtype
+            for frame in frames:
+                frame[name] = frame[name].astype(both)
+    return frames

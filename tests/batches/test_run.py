@@ -1,0 +1,433 @@
+"""The same rows give the same explanations, whatever they come in and however they are cut."""
+
+import tracemalloc
+import weakref
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+from skshapley import Explanation, ShapleyExplainer, TreeExplainer
+from skshapley.batches import ExplanationDataset, explain_batches
+from skshapley.exceptions import BatchError, PartialExplanationError
+
+from .conftest import NAMES, fitted, model
+
+
+def file(table, folder):
+    table.to_parquet(folder / "rows.parquet", row_group_size=4)
+    return folder / "rows.parquet"
+
+
+def files(table, folder):
+    (folder / "rows").mkdir()
+    for number, start in enumerate(range(0, 25, 9)):
+        table[start : start + 9].to_parquet(folder / "rows" / f"{number}.parquet", index=False)
+    return folder / "rows"
+
+
+def csv(table, folder):
+    table.to_csv(folder / "rows.csv", index=False)
+    return str(folder / "rows.csv")
+
+
+SOURCES = {
+    "frame": lambda table, folder: table,
+    "frames": lambda table, folder: (table[i : i + 6] for i in range(0, 25, 6)),
+    "a list of frames": lambda table, folder: [table[:20], table[20:20], table[20:]],
+    "frames that count anew": lambda table, folder: (
+        table[i : i + 6].reset_index(drop=True) for i in range(0, 25, 6)
+    ),
+    "columns in another order": lambda table, folder: table[[*reversed(NAMES), "key"]],
+    "file": file,
+    "folder": files,
+    "dataset": lambda table, folder: ds.dataset(files(table, folder)),
+    "arrow table": lambda table, folder: pa.Table.from_pandas(table),
+    "csv": csv,
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("batch_rows", [1, 7, 25, 1000])
+def test_any_source_any_batch(source, batch_rows, table, explainer, whole, tmp_path):
+    rows = SOURCES[source](table, tmp_path)
+    parts = list(explain_batches(explainer, rows, batch_rows=batch_rows))
+    assert [len(part) for part in parts] == [
+        min(batch_rows, 25 - i) for i in range(0, 25, batch_rows)
+    ]
+    same(Explanation.merge(parts), whole)
+
+
+@pytest.mark.parametrize("source", ["frame", "frames", "folder", "csv"])
+def test_keys_are_the_index(source, table, explainer, whole, tmp_path):
+    rows = SOURCES[source](table, tmp_path)
+    merged = Explanation.merge(explain_batches(explainer, rows, batch_rows=7, keys="key"))
+    assert merged.index.name == "key"
+    assert merged.index.tolist() == table["key"].tolist()
+    np.testing.assert_array_equal(merged.values, whole.values)
+
+
+def same(explanation, expected):
+    for name in ("values", "standard_errors", "base_values", "predictions", "n_model_rows"):
+        np.testing.assert_array_equal(getattr(explanation, name), getattr(expected, name))
+    pd.testing.assert_frame_equal(
+        explanation.data, expected.data, check_index_type=False, check_dtype=False
+    )
+
+
+@pytest.mark.parametrize("batch_rows", [4, 25])
+def test_arrays_and_polars(batch_rows, table, background, whole, tmp_path):
+    rows = table[NAMES]
+    for make in (np.asarray, pl.from_pandas):
+        explainer = fitted(make(background))
+        for source in (make(rows), [make(rows[:9]), make(rows[9:])], file(rows, tmp_path)):
+            parts = explain_batches(explainer, source, batch_rows=batch_rows)
+            np.testing.assert_array_equal(Explanation.merge(parts).values, whole.values)
+    keyed = explain_batches(explainer, pl.from_pandas(table), keys=["key"])
+    assert next(keyed).index.tolist() == table["key"].tolist()
+
+
+def test_a_frame_keeps_its_own_index(table, explainer):
+    rows = table[NAMES]
+    for own in (rows[5:], rows.set_axis(list("abcdefghijklmnopqrstuvwxy")), rows[::-1]):
+        merged = Explanation.merge(explain_batches(explainer, own, batch_rows=10))
+        pd.testing.assert_index_equal(merged.index, own.index, exact=False)
+    pairs = table.set_index([table["key"], table["a"]])
+    merged = Explanation.merge(explain_batches(explainer, pairs, batch_rows=10))
+    pd.testing.assert_index_equal(merged.index, pairs.index)
+
+
+def test_categories_of_pieces_are_those_of_the_background():
+    def first_letter(X):
+        return (X["k"].astype(str) == "u").to_numpy() + X["z"].to_numpy()
+
+    frame = pd.DataFrame({"k": pd.Categorical(list("uvwuvw")), "z": np.arange(6.0)})
+    explainer = ShapleyExplainer(first_letter).fit(frame)
+    pieces = [
+        piece.assign(k=piece["k"].cat.remove_unused_categories())
+        for piece in (frame[:2], frame[2:3], frame[3:])
+    ]
+    for source in (pieces, pa.concat_tables([pa.Table.from_pandas(p) for p in pieces])):
+        merged = Explanation.merge(explain_batches(explainer, source, batch_rows=4))
+        np.testing.assert_array_equal(merged.values, explainer.explain(frame).values)
+        assert merged.data["k"].dtype == frame["k"].dtype
+
+
+# --- on disk -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    names = np.array(["setosa", "versicolor", "virginica"])
+    return X, names[y]
+
+
+EXPLAINERS = {
+    "three outputs": lambda X, y: ShapleyExplainer(LogisticRegression(max_iter=500).fit(X, y)),
+    "labels that are numbers": lambda X, y: ShapleyExplainer(
+        LogisticRegression(max_iter=500).fit(X, np.unique(y, return_inverse=True)[1])
+    ),
+    "one output": lambda X, y: ShapleyExplainer(
+        LogisticRegression(max_iter=500).fit(X, y), output="setosa"
+    ),
+    "groups": lambda X, y: ShapleyExplainer(
+        LogisticRegression(max_iter=500).fit(X, y), groups={"petal": [2, 3]}
+    ),
+    "no standard errors": lambda X, y: ShapleyExplainer(
+        LogisticRegression(max_iter=500).fit(X, y), solver="sgd", max_evals=12, random_state=0
+    ),
+    "exact trees": lambda X, y: ShapleyExplainer(RandomForestClassifier(3).fit(X, y)),
+    "trees": lambda X, y: TreeExplainer(RandomForestClassifier(3).fit(X, y)),
+}
+
+
+@pytest.mark.parametrize("name", EXPLAINERS)
+def test_what_is_written_is_read_back(name, iris, tmp_path):
+    X, y = iris
+    explainer = EXPLAINERS[name](X, y).fit(X[::15])
+    rows = X[::4]
+    expected = Explanation.merge(explain_batches(explainer, rows, batch_rows=9))
+    dataset = explain_batches(explainer, rows, tmp_path / "phi", batch_rows=9)
+    assert (len(dataset), dataset.finished, len(list(dataset))) == (38, True, 5)
+    for made in (dataset.read(), Explanation.merge(ExplanationDataset(tmp_path / "phi"))):
+        for part in ("values", "standard_errors", "base_values", "predictions"):
+            np.testing.assert_array_equal(getattr(made, part), getattr(expected, part))
+        for part in ("n_evaluations", "n_model_rows", "converged", "feature_names"):
+            np.testing.assert_array_equal(getattr(made, part), getattr(expected, part))
+        names = expected.output_names
+        assert (made.output_names is None) == (names is None)
+        assert names is None or made.output_names.tolist() == names.tolist()
+        pd.testing.assert_frame_equal(made.data, expected.data, check_index_type=False)
+        for key in ("response_method", "sampler", "output"):
+            assert made.settings[key] == expected.settings[key]
+
+
+def test_lines_are_instances_and_outputs(iris, tmp_path):
+    X, y = iris
+    explainer = EXPLAINERS["three outputs"](X, y).fit(X[::15])
+    explain_batches(explainer, X[:5], tmp_path, batch_rows=2)
+    frame = pd.read_parquet(tmp_path)
+    wanted = explainer.explain(X[:5])
+    assert frame["row"].tolist() == np.repeat(np.arange(5), 3).tolist()
+    assert frame["output"].tolist() == ["setosa", "versicolor", "virginica"] * 5
+    name = X.columns[2]
+    virginica = frame[frame["output"] == "virginica"]
+    np.testing.assert_array_equal(virginica[f"value:{name}"], wanted.values[:, 2, 2])
+    np.testing.assert_array_equal(virginica[f"data:{name}"], X[name][:5])
+    np.testing.assert_array_equal(frame["prediction"], wanted.predictions.ravel())
+    np.testing.assert_array_equal(frame["base_value"], wanted.base_values.ravel())
+    assert not [column for column in frame if column.startswith("key:")]
+
+
+def test_kinds_of_data_and_keys(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "text": ["x", None, "z"],
+            "when": pd.to_datetime(["2020-01-01", None, "2020-01-03"]),
+            "kind": pd.Categorical(["low", "high", None], ["low", "high"], ordered=True),
+            "flag": [True, False, True],
+            "many": pd.array([1, None, 3], dtype="Int64"),
+            "mixed": np.array([1, "b", None], dtype=object),
+            "id": [2**60 + 1, 2, 3],
+            "part": ["u", "v", "w"],
+        }
+    )
+    explainer = ShapleyExplainer(lambda X: X["flag"].to_numpy(dtype=float))
+    explainer.fit(frame[["text", "when", "kind", "flag", "many", "mixed"]])
+    expected = explainer.explain(frame.iloc[:, :6]).data
+    dataset = explain_batches(explainer, frame, tmp_path, batch_rows=2, keys=["id", "part"])
+    data = dataset.read().data
+    assert data.index.tolist() == [(2**60 + 1, "u"), (2, "v"), (3, "w")]
+    assert data["mixed"].tolist()[:2] == ["1", "b"]
+    data, expected = data.reset_index(drop=True), expected.astype({"many": float})
+    for name in ("text", "when", "kind", "flag"):
+        pd.testing.assert_series_equal(data[name], expected[name], check_dtype=name != "when")
+    assert data["many"].isna().tolist() == [False, True, False]
+
+
+def test_integers_that_become_fractions_in_a_later_frame(explainer, table, tmp_path):
+    whole = table[NAMES].round().astype({"a": int})
+    pieces = [whole[:5], whole[5:].assign(a=0.5)]
+    dataset = explain_batches(explainer, pieces, tmp_path, batch_rows=5)
+    assert dataset.read().data["a"].tolist() == [*whole["a"][:5], *[0.5] * 20]
+    assert len(pd.read_parquet(tmp_path)) == 25
+
+
+def test_a_part_of_all_rows_evenly(explainer, table, tmp_path):
+    dataset = explain_batches(explainer, table, tmp_path, batch_rows=7)
+    assert dataset.read(5).index.tolist() == [0, 5, 10, 15, 20]
+    assert len(dataset.read(1)) == 1
+    assert len(dataset.read(100)) == 25
+    with pytest.raises(ValueError, match="max_rows as None or a positive int; got 0"):
+        dataset.read(0)
+
+
+def test_what_is_no_dataset(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"holds no _manifest\.json; pass a folder"):
+        ExplanationDataset(tmp_path)
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+def test_batches_are_let_go(explainer, table):
+    references = []
+    most = 0
+
+    def pieces():
+        nonlocal most
+        for _ in range(30):
+            piece = table[:5].copy()
+            references.append(weakref.ref(piece))
+            most = max(most, sum(reference() is not None for reference in references))
+            yield piece
+
+    for explanation in explain_batches(explainer, pieces(), batch_rows=10):
+        assert len(explanation) == 10
+    assert most <= 6  # two to a batch, the batch before, and the one that is being made
+
+
+def test_memory_does_not_grow_with_the_rows(background, tmp_path):
+    explainer = fitted(background, model=lambda X: X["a"].to_numpy(), max_evals=12)
+
+    def peak(n):
+        source = tmp_path / f"{n}.parquet"
+        frame = pd.DataFrame(np.random.default_rng(0).normal(size=(n, 5)), columns=NAMES)
+        pq.write_table(pa.Table.from_pandas(frame), source, row_group_size=50)
+        del frame
+        tracemalloc.start()
+        explain_batches(explainer, source, tmp_path / f"out {n}", batch_rows=50)
+        highest = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return highest
+
+    peak(100)  # whatever is made once
+    assert peak(800) < 1.3 * peak(200)
+
+
+# --- randomness ----------------------------------------------------------------------------------
+
+
+def test_runs_without_a_seed_differ_and_say_what_they_drew(table, background, tmp_path):
+    explainer = fitted(background, random_state=None)
+    runs = [explain_batches(explainer, table, tmp_path / name, batch_rows=9) for name in "uv"]
+    assert (runs[0].read().values != runs[1].read().values).any()
+    seed = int(runs[0].manifest["entropy"])
+    again = fitted(background, random_state=seed).explain(table[NAMES])
+    np.testing.assert_array_equal(runs[0].read().values, again.values)
+    assert runs[0].read().settings["random_state"] == str(seed)
+
+
+def test_a_generator_is_advanced_once(table, background):
+    explainer = fitted(background, random_state=np.random.default_rng(3))
+    first, second = (
+        Explanation.merge(explain_batches(explainer, table, batch_rows=9)) for _ in range(2)
+    )
+    assert (first.values != second.values).any()
+    explainer = fitted(background, random_state=np.random.default_rng(3))
+    np.testing.assert_array_equal(explainer.explain(table[NAMES]).values, first.values)
+
+
+def test_the_explainer_stays_as_it_was(table, explainer, whole):
+    before = dict(vars(explainer))
+    list(explain_batches(explainer, table, batch_rows=9))
+    assert vars(explainer) == before
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+WRONG = {
+    "explainer": (dict(explainer=LogisticRegression()), TypeError, "got LogisticRegression"),
+    "not fitted": (dict(explainer=ShapleyExplainer(model)), NotFittedError, "not fitted yet"),
+    "source": (dict(source=3), TypeError, "a path of Parquet or CSV files.*; got int"),
+    "no file": (dict(source="nowhere.parquet"), FileNotFoundError, "'nowhere.parquet', which does"),
+    "rows": (dict(batch_rows=0), ValueError, "batch_rows as a positive int; got 0"),
+    "rows bool": (dict(batch_rows=True), ValueError, "got True"),
+    "on_error": (dict(on_error="ignore"), ValueError, r"one of \('raise', 'skip'\); got 'ignore'"),
+    "keys": (dict(keys="nr"), ValueError, r"the columns \['nr'\], for the explainer or as keys"),
+    "keys twice": (dict(keys=["key", "key"]), ValueError, "keys that differ"),
+    "columns": (dict(columns=["a", "z"]), ValueError, r"needs the columns \['z'\].*it has \['a'"),
+    "empty": (dict(source=[]), ValueError, "a source without rows"),
+    "no rows": (dict(source=pd.DataFrame(columns=NAMES)), ValueError, "a source without rows"),
+    "a line": (dict(source=np.zeros(3)), ValueError, r"two dimensions; got an array of shape \(3,"),
+    "lists": (dict(source=[[1.0, 2.0]]), TypeError, "iterators of arrays or frames; got one of li"),
+    "keys of arrays": (dict(source=np.zeros((2, 5)), keys="k"), ValueError, "has no names"),
+    "mixed": (
+        dict(source=[pd.DataFrame(np.zeros((2, 5)), columns=NAMES), np.zeros((1, 5))]),
+        TypeError,
+        "iterator of DataFrame and ndarray",
+    ),
+    "widths": (dict(source=[np.zeros((2, 5)), np.zeros((1, 4))]), ValueError, r"widths: \[\(4,"),
+    "some with an index": (
+        dict(
+            source=[
+                pd.DataFrame(np.zeros((2, 5)), columns=NAMES),
+                pd.DataFrame(np.zeros((2, 5)), columns=NAMES, index=list("ab")),
+            ]
+        ),
+        ValueError,
+        "an index of their own and frames without; pass keys=",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_arguments(arguments, error, message, table, explainer, tmp_path):
+    arguments = dict(explainer=explainer, source=table) | arguments
+    for out in (None, tmp_path / "phi"):
+        with pytest.raises(error, match=message):
+            list(explain_batches(**arguments, out=out))
+
+
+def test_arguments_are_refused_before_the_first_batch_is_asked_for(table, explainer):
+    with pytest.raises(ValueError, match="batch_rows"):
+        explain_batches(explainer, table, batch_rows=-1)
+
+
+# --- bad rows ------------------------------------------------------------------------------------
+
+
+def picky(X):
+    if np.isnan(np.asarray(X, dtype=float)).any():
+        raise ValueError("no NaN, please.")
+    return model(X)
+
+
+def spoilt(table, rows):
+    table = table.copy()
+    table.loc[rows, "b"] = np.nan
+    return table
+
+
+def test_a_bad_batch_is_named(table, background):
+    explainer = fitted(background, model=picky)
+    stream = explain_batches(explainer, spoilt(table, [13]), batch_rows=10, keys="key")
+    assert len(next(stream)) == 10
+    told = r"cannot explain rows 10 to 19 \(key row 10 to row 19\): ValueError: no NaN, please\."
+    with pytest.raises(BatchError, match=told) as caught:
+        next(stream)
+    assert caught.value.rows.tolist() == list(range(10, 20))
+    assert caught.value.keys[0] == "row 10"
+
+
+def test_bad_rows_are_set_aside_and_the_good_ones_kept(table, background, whole, tmp_path):
+    explainer = fitted(background, model=picky)
+    bad = [0, 13, 14, 20, 21, 22, 23, 24]  # the last batch holds nothing else
+    source = spoilt(table, bad)
+    arguments = dict(batch_rows=5, keys="key", on_error="skip")
+    with pytest.warns(UserWarning, match="set 8 rows aside"):
+        dataset = explain_batches(explainer, source, tmp_path, **arguments)
+    skipped, good = dataset.skipped(), np.setdiff1d(np.arange(25), bad)
+    assert skipped["row"].tolist() == bad
+    assert skipped["key"].tolist() == [f"row {i}" for i in bad]
+    assert set(skipped["error"]) == {"ValueError: no NaN, please."}
+    np.testing.assert_array_equal(dataset.read().values, whole.values[good])
+    assert dataset.read().index.tolist() == [f"row {i}" for i in good]
+    assert len(dataset) == pd.read_parquet(tmp_path)["row"].nunique() == 17
+    # a second run finds everything done, and says the same
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("part*")}
+    with pytest.warns(UserWarning, match="set 8 rows aside"):
+        explain_batches(explainer, source, tmp_path, **arguments)
+    assert before == {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("part*")}
+
+
+def test_skipping_without_a_folder_warns(table, background, whole):
+    explainer = fitted(background, model=picky)
+    with pytest.warns(UserWarning, match=r"skipped 1 of rows 0 to 24: row 3: ValueError: no NaN"):
+        (made,) = explain_batches(explainer, spoilt(table, [3]), on_error="skip")
+    np.testing.assert_array_equal(made.values, np.delete(whole.values, 3, axis=0))
+
+
+def test_an_interruption_is_no_bad_row(table, background):
+    calls = 0
+
+    def interrupted(X):
+        nonlocal calls
+        calls += 1
+        if calls > 8:
+            raise KeyboardInterrupt
+        return model(X)
+
+    explainer = fitted(background, model=interrupted)
+    with pytest.raises((KeyboardInterrupt, PartialExplanationError)):
+        list(explain_batches(explainer, table, batch_rows=5, on_error="skip"))
+
+
+def test_want_of_memory_is_no_bad_row(table, background):
+    def greedy(X):
+        if len(X) > 6:
+            raise MemoryError
+        return model(X)
+
+    explainer = fitted(background, model=greedy)
+    with pytest.raises(MemoryError):
+        list(explain_batches(explainer, table, on_error="skip"))
