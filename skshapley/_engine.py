@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import sklearn
 
+from skshapley._commons import Commons
 from skshapley._evaluate import Evaluator, Ledger, Requests
 from skshapley._random import row_generators
 from skshapley.samplers import Sampler
@@ -127,20 +128,28 @@ def run(game, plan: Plan, *, n_jobs=None, progress=()) -> Outcome:
         If an error or a KeyboardInterrupt (its cause) comes after the first block.
     """
     outcome = Outcome.blank(game.n_rows, game.n_players, game.n_outputs)
-    block = _block_size(game, plan)
+    commons = Commons(plan.entropy)
     with Evaluator(game, n_jobs) as evaluator:
-        for start in range(0, game.n_rows, block):
-            rows = np.arange(start, min(start + block, game.n_rows))
+        for rows in _blocks(game, plan):
             try:
-                _Block(game, plan, rows).fill(outcome, evaluator)
+                _Block(game, plan, rows, commons).fill(outcome, evaluator)
             except (Exception, KeyboardInterrupt) as error:
-                if start == 0:
+                if rows[0] == 0:
                     raise
-                raise Interrupted(outcome.head(start)) from error
+                raise Interrupted(outcome.head(rows[0])) from error
             for report in progress:
                 if report is not None:
                     report(int(rows[-1]) + 1)
     return outcome
+
+
+def _blocks(game, plan):
+    """Yield the rows of one block after the other; pilots share none with those that follow."""
+    size = _block_size(game, plan)
+    head = min(plan.components(game.n_players)[1].pilots, game.n_rows)
+    for begin, end in ((0, head), (head, game.n_rows)):
+        for start in range(begin, end, size):
+            yield np.arange(start, min(start + size, end))
 
 
 def _block_size(game, plan):
@@ -161,8 +170,8 @@ def _block_size(game, plan):
 class _Block:
     """Instances that are worked on together."""
 
-    def __init__(self, game, plan, rows):
-        self.game, self.plan, self.rows = game, plan, rows
+    def __init__(self, game, plan, rows, commons):
+        self.game, self.plan, self.rows, self.commons = game, plan, rows, commons
         self.empty = game.empty(rows)
         self.v_empty = (game.reference_weights[:, None] * self.empty).sum(axis=1)
         self.v_full = game.full(rows)
@@ -247,6 +256,8 @@ class _Cohort:
         rngs = row_generators(plan.entropy, plan.first_row + block.rows[members])
         self.sampler.start(self.count, rngs, game.reference_weights)
         self.solver.start(self.count, block.v_empty[members], block.v_full[members])
+        for component in (self.solver, self.sampler):
+            component.join(block.commons, block.rows[members], players)
         self.left = self.sampler.n_draws(plan.max_evals - 2, self.count, b)
         least = self.sampler.least_evals(self.count, b)
         self.unit = self.sampler.unit_draws(self.count, b)

@@ -28,13 +28,22 @@ PACKAGE = ROOT / "skshapley"
 # What may import what: a module imports from its own layer and from those above it in this list.
 # A name stands for a module or a whole subpackage.
 LAYERS = (
-    {"_random", "_params", "_progress", "_inputs", "exceptions"},
-    {"designs", "explanation", "_importance", "_interchange", "_result", "_graphs", "_odd"},
+    {"_random", "_commons", "_params", "_progress", "_inputs", "exceptions"},
+    {
+        "designs",
+        "explanation",
+        "_global_explanation",
+        "_importance",
+        "_interchange",
+        "_result",
+        "_graphs",
+        "_odd",
+    },
     {"rewards", "samplers", "solvers", "stopping"},
     {"_evaluate", "_engine", "_plan"},
     {"_background", "_attributor"},
     {"_explainer", "_global", "_functional", "_valuation", "_knn_valuation", "trees"},
-    {"plots", "testing", "diagnostics", "datasets", "bounds", "responses"},
+    {"plots", "testing", "diagnostics", "datasets", "bounds", "responses", "batches"},
     {"__init__"},
 )
 # The roles of one layer that know nothing of each other, so that any of them can be replaced.

@@ -18,14 +18,17 @@ from skshapley._odd._functional import functional, functional_variance
 from skshapley._odd._hyper import Hyper
 from skshapley._odd._kernel import gram
 from skshapley._odd._pairs import Pairs
-from skshapley._odd._posterior import Posterior
+from skshapley._odd._pool import Pool
+from skshapley._odd._posterior import Posterior, Process
 
 __all__ = [
     "Evidence",
     "Hyper",
     "OddDesign",
     "Pairs",
+    "Pool",
     "Posterior",
+    "Process",
     "choose_pairs",
     "fit_hyper",
     "functional",

@@ -6,19 +6,18 @@ from scipy.linalg import solve_triangular
 from skshapley._odd._functional import functional
 from skshapley._odd._kernel import cross, noise
 from skshapley._odd._pairs import Pairs, size_roughness
-from skshapley._odd._posterior import Posterior
+from skshapley._odd._posterior import Process
 
 
-def choose_pairs(posterior: Posterior, pool: np.ndarray, n: int) -> np.ndarray:
+def choose_pairs(process: Process, pool: np.ndarray, n: int) -> np.ndarray:
     """Return the places in `pool` of `n` pairs, chosen one after the other.
 
     Each choice lowers the trace of the posterior covariance of the Shapley values most; a step is
-    one column of a pivoted Cholesky factorisation. Values are not needed, only where they will be
-    seen.
+    one column of a pivoted Cholesky factorisation. Values are not needed, only where they are seen.
 
     Parameters
     ----------
-    posterior : Posterior
+    process : Process
         Without blocks.
     pool : ndarray of shape (m, p)
         Signs of the pairs to choose from.
@@ -28,14 +27,12 @@ def choose_pairs(posterior: Posterior, pool: np.ndarray, n: int) -> np.ndarray:
     -------
     chosen : ndarray of shape (at most n,), int
     """
-    pairs, hyper = posterior.pairs, posterior.hyper
-    seen, m = len(pairs), len(pool)
-    between = cross(pairs.signs, pool, hyper)
+    points, hyper = process.points, process.hyper
+    seen, m = len(points), len(pool)
+    between = cross(points.signs, pool, hyper)
     columns = np.empty((seen + n, m))
-    columns[:seen] = solve_triangular(posterior.factor(), between, lower=True, check_finite=False)
-    told = solve_triangular(
-        posterior.factor(), posterior.covariances().T, lower=True, check_finite=False
-    )
+    columns[:seen] = solve_triangular(process.factor, between, lower=True, check_finite=False)
+    told = solve_triangular(process.factor, process.covariances.T, lower=True, check_finite=False)
     gain = functional(Pairs(pool, np.empty((m, 0))), hyper) - told.T @ columns[:seen]
     size = np.abs(pool.sum(axis=1)) / pool.shape[1]
     prior = hyper.linear + 1 + hyper.size * size + noise(size_roughness(pool), hyper)

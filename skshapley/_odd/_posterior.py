@@ -10,14 +10,63 @@ from skshapley._odd._hyper import Hyper
 from skshapley._odd._kernel import cross, gram, noise
 from skshapley._odd._pairs import Pairs, size_roughness
 
+HELD_OUT = 3  # of every ten pairs
+STRIDE = 7  # coprime to ten, so that pairs of every kind are held out
 
-class Posterior:
-    """The process given its hyper-parameters and the values seen.
+
+class Process:
+    """The process with its hyper-parameters and the points seen, whatever the values there.
+
+    Its factorisation serves every instance that shares points and hyper-parameters.
 
     Parameters
     ----------
-    pairs : Pairs
+    points : Pairs
+        Their values do not matter.
     hyper : Hyper
+    """
+
+    def __init__(self, points: Pairs, hyper: Hyper):
+        self.points, self.hyper = points, hyper
+        self.factor = cholesky(gram(points, hyper), lower=True, check_finite=False)
+
+    @cached_property
+    def covariances(self) -> np.ndarray:
+        """The covariances of the Shapley values and the values seen, ``(p, n)``."""
+        return functional(self.points, self.hyper)
+
+    @cached_property
+    def shapley_variance(self) -> np.ndarray:
+        """The posterior variances of the Shapley values at scale 1, ``(p,)``."""
+        seen = solve_triangular(self.factor, self.covariances.T, lower=True, check_finite=False)
+        prior = functional_variance(self.hyper, self.points.n_blocks)
+        return np.maximum(prior - np.einsum("np,np->p", seen, seen), 0.0)
+
+    @cached_property
+    def left_out_variance(self) -> np.ndarray:
+        """The variances of values predicted from all the others, at scale 1, ``(n,)``."""
+        inverse, _ = lapack.dpotri(self.factor, lower=1)
+        return 1 / np.diag(inverse)
+
+    @cached_property
+    def held(self) -> np.ndarray:
+        """Which points are held out to see how well the others predict them, ``(n,)`` bool."""
+        place = np.arange(len(self.points))
+        return (place * STRIDE % 10 < HELD_OUT) & (place > 0)
+
+    @cached_property
+    def held_out(self) -> "Process":
+        """The process with the same hyper-parameters that has not seen the points held out."""
+        return Process(self.points.take(~self.held), self.hyper)
+
+
+class Posterior:
+    """A process and the values seen at its points.
+
+    Parameters
+    ----------
+    process : Process
+    values : ndarray of shape (n, k)
 
     Attributes
     ----------
@@ -25,53 +74,39 @@ class Posterior:
         Variance of each output relative to the prior's: y' K^-1 y/n.
     """
 
-    def __init__(self, pairs: Pairs, hyper: Hyper):
-        self.pairs, self.hyper = pairs, hyper
-        self._factor = cholesky(gram(pairs, hyper), lower=True, check_finite=False)
-        self._weights = cho_solve((self._factor, True), pairs.values, check_finite=False)
-        self.scale = np.einsum("nk,nk->k", pairs.values, self._weights) / len(pairs)
+    def __init__(self, process: Process, values: np.ndarray):
+        self.process, self.values = process, values
+        self._weights = cho_solve((process.factor, True), values, check_finite=False)
+        self.scale = np.einsum("nk,nk->k", values, self._weights) / len(values)
 
-    @cached_property
-    def _functional(self):
-        return functional(self.pairs, self.hyper)
+    @classmethod
+    def of(cls, pairs: Pairs, hyper: Hyper) -> "Posterior":
+        """Return the posterior of a process of its own."""
+        return cls(Process(pairs, hyper), pairs.values)
 
     def shapley(self) -> np.ndarray:
         """Return the posterior means of the Shapley values, ``(p, k)``."""
-        return self._functional @ self._weights
-
-    def shapley_variance(self) -> np.ndarray:
-        """Return their posterior variances at scale 1, ``(p,)``."""
-        seen = solve_triangular(self._factor, self._functional.T, lower=True, check_finite=False)
-        prior = functional_variance(self.hyper, self.pairs.n_blocks)
-        return np.maximum(prior - np.einsum("np,np->p", seen, seen), 0.0)
+        return self.process.covariances @ self._weights
 
     def left_out(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the errors of values predicted from the others ``(n, k)``, variances ``(n,)``.
 
         Rasmussen & Williams (2006), Gaussian Processes for Machine Learning, Eqs 5.10 to 5.12.
         """
-        inverse, _ = lapack.dpotri(self._factor, lower=1)
-        variance = 1 / np.diag(inverse)
+        variance = self.process.left_out_variance
         return self._weights * variance[:, None], variance
 
     def predict(self, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return means ``(m, k)`` and variances at scale 1 ``(m,)`` of values, without blocks."""
-        between = cross(signs, self.pairs.signs, self.hyper)
-        seen = solve_triangular(self._factor, between.T, lower=True, check_finite=False)
+        process, hyper = self.process, self.process.hyper
+        between = cross(signs, process.points.signs, hyper)
+        seen = solve_triangular(process.factor, between.T, lower=True, check_finite=False)
         size = np.abs(signs.sum(axis=1)) / signs.shape[1]
-        prior = self.hyper.linear + 1 + self.hyper.size * size
-        prior = prior + noise(size_roughness(signs), self.hyper)
+        prior = hyper.linear + 1 + hyper.size * size
+        prior = prior + noise(size_roughness(signs), hyper)
         variance = np.maximum(prior - np.einsum("nm,nm->m", seen, seen), 1e-12 * prior)
         return between @ self._weights, variance
 
     def mean(self, signs: np.ndarray) -> np.ndarray:
         """Return the posterior means at new points, ``(m, k)``, without blocks."""
-        return cross(signs, self.pairs.signs, self.hyper) @ self._weights
-
-    def factor(self) -> np.ndarray:
-        """Return the lower Cholesky factor of the covariance matrix, ``(n, n)``."""
-        return self._factor
-
-    def covariances(self) -> np.ndarray:
-        """Return the covariances of the Shapley values and the values seen, ``(p, n)``."""
-        return self._functional
+        return cross(signs, self.process.points.signs, self.process.hyper) @ self._weights

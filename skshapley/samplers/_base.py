@@ -5,6 +5,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skshapley._commons import Commons
+
 
 class Sampler(BaseEstimator, ABC):
     """Base class of samplers.
@@ -109,6 +111,18 @@ class Sampler(BaseEstimator, ABC):
             np.ones(1) if reference_weights is None else np.asarray(reference_weights)
         )
         return self
+
+    def join(self, commons: Commons, rows: np.ndarray, players: np.ndarray) -> None:
+        """Meet what the instances of a run have in common, after `start`.
+
+        Parameters
+        ----------
+        commons : Commons
+        rows : ndarray of shape (r,), int
+            The instances' positions in the run.
+        players : ndarray of shape (r, n_players), int
+            Which of the game's players matter to each.
+        """
 
     @abstractmethod
     def ask(self, rows: np.ndarray, n: int):

@@ -3,12 +3,12 @@
 Single players and Hadamard rows first (each player against all others, from both ends and in the
 middle), then pairs by leverage score; later asks are chosen in the light of the values seen, one
 pair after the other, so as to lower the variance of the Shapley values under the process of the
-solver "gp".
+solver "gp". Instances that take their hyper-parameters from others, seen before, share one design.
 """
 
 import numpy as np
 
-from skshapley._odd import Hyper, OddDesign, Pairs, Posterior, choose_pairs, fit_hyper
+from skshapley._odd import Hyper, OddDesign, Pairs, Pool, Process, choose_pairs, fit_hyper
 from skshapley.samplers._base import Sampler
 from skshapley.samplers._odd_sets import (
     WALKS_BELOW,
@@ -111,9 +111,21 @@ class Odd(Sampler):
         """Prepare a run."""
         super().start(n_players, rngs, reference_weights)
         self._states = [None] * len(rngs)
+        self._leaders, self._given = np.arange(len(rngs)), {}
         weights = self.reference_weights_
         self._dividable = self.references == "blocks" and np.allclose(weights, weights[0])
         return self
+
+    def join(self, commons, rows, players):
+        """Let instances that follow pilots share one design, chosen by what those have taught."""
+        pool = commons.of(Pool)
+        if not pool.follows(rows):
+            return
+        sets, first, place = np.unique(players, axis=0, return_index=True, return_inverse=True)
+        self._leaders = first[place.reshape(-1)]
+        for leader, members in zip(first, sets, strict=True):
+            self.rngs_[leader] = commons.generator(2, self.n_players_)
+            self._given[leader] = pool.mean(members, False) if pool.knows(members) else None
 
     def _chooses(self, n_pairs):
         p = self.n_players_
@@ -122,15 +134,16 @@ class Odd(Sampler):
 
     def ask(self, rows, n):
         """Return n/2 pairs for each of `rows`, and the full coalition with the first."""
-        asks = [self._ask(row, n // 2) for row in rows]
+        leaders, place = np.unique(self._leaders[rows], return_inverse=True)
+        asks = [self._ask(leader, n // 2) for leader in leaders]
         pairs, *others = zip(*asks, strict=True)
-        signs = np.stack(pairs)
-        block, drawn, start = (None if part[0] is None else np.stack(part) for part in others)
-        state = self._states[rows[0]]
+        signs = np.stack(pairs)[place]
+        block, drawn, start = (None if x[0] is None else np.stack(x)[place] for x in others)
+        state = self._states[leaders[0]]
         coalitions = np.stack([signs, ~signs], axis=2).reshape(len(rows), -1, self.n_players_)
         return OddDesign(
             coalitions,
-            coalition_references=self._references(rows, block),
+            coalition_references=self._references(self._leaders[rows], block),
             distinct=drawn is None and block is None,
             exact=state.blocks is None and len(state.pairs) == n_all_pairs(self.n_players_),
             block=block,
@@ -155,7 +168,7 @@ class Odd(Sampler):
         if state.blocks is not None:
             return (*state.deal(rng, n, first=False), None, None)
         placed = max(0, min(n, MOST_PAIRS - len(state.pairs)))
-        chosen, theta = self._choose(state, rng, placed)
+        chosen, theta = self._choose(row, placed)
         state.pairs = np.concatenate([state.pairs, chosen])
         return (*self._with_drawn(state, rng, chosen, n - placed), theta)
 
@@ -166,15 +179,15 @@ class Odd(Sampler):
         drawn = np.concatenate([np.full(len(placed), np.nan), expected])
         return np.concatenate([placed, more]), None, drawn
 
-    def _choose(self, state, rng, n):
+    def _choose(self, row, n):
         """Return n new pairs and the hyper-parameters they were chosen by, if any."""
+        state, rng = self._states[row], self.rngs_[row]
         p, held = self.n_players_, len(state.pairs)
-        nothing = np.full(p + 3, np.nan)
-        told = state.told()
-        if n == 0 or not self._chooses(held + n) or told is None:
+        points = self._light(row) if n and self._chooses(held + n) else None
+        if points is None:
+            nothing = np.full(p + 3, np.nan)
             return filled(rng, [np.empty((0, p), dtype=bool)], n, seen=state.pairs), nothing
-        state.theta = fit_hyper(told, state.theta)
-        posterior = Posterior(told, Hyper.from_vector(state.theta, p))
+        process = Process(points, Hyper.from_vector(state.theta, p))
         half = max(POOL, 3 * n) // 2
         pool = filled(
             rng,
@@ -182,14 +195,27 @@ class Odd(Sampler):
             min(2 * half, n_all_pairs(p) - held),
             seen=state.pairs,
         )
-        chosen = pool[choose_pairs(posterior, np.where(pool, 1.0, -1.0), n)]
+        chosen = pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n)]
         known = np.concatenate([state.pairs, chosen])
         more = filled(rng, [np.empty((0, p), dtype=bool)], n - len(chosen), seen=known)
         return np.concatenate([chosen, more]), state.theta
 
+    def _light(self, row):
+        """Return the points in whose light to choose, if any, their hyper-parameters up to date."""
+        state = self._states[row]
+        if row not in self._given:
+            told = state.told()
+            state.theta = None if told is None else fit_hyper(told, state.theta)
+            return told
+        state.theta = self._given[row]
+        if state.theta is None:
+            return None
+        seen = np.concatenate([np.ones((1, self.n_players_), dtype=bool), state.pairs])
+        return Pairs(np.where(seen, 1.0, -1.0), np.empty((len(seen), 0)))
+
     def tell(self, rows, design, values):
         """Keep the values for the next choice."""
-        if not self.adaptive or design.block is not None:
+        if not self.adaptive or design.block is not None or self._given:
             return
         for i, row in enumerate(rows):
             state = self._states[row]

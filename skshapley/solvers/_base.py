@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skshapley._commons import Commons
+
 
 class Estimate(NamedTuple):
     """What a solver knows so far.
@@ -36,11 +38,15 @@ class Solver(BaseEstimator, ABC):
         The sampler that ``sampler="auto"`` stands for when this solver is asked for by name.
     has_standard_errors : bool
         Whether `result` can ever give standard errors; a stopping rule needs them.
+    pilots : int
+        So many instances at the head of a run are worked on before all others, which may learn from
+        them (`join`).
     """
 
     accepts: tuple[type, ...]
     default_sampler: str
     has_standard_errors: bool = True
+    pilots: int = 0
 
     def start(self, n_players: int, v_empty: np.ndarray, v_full: np.ndarray):
         """Prepare a run.
@@ -57,6 +63,18 @@ class Solver(BaseEstimator, ABC):
         """
         self.n_players_, self.v_empty_, self.v_full_ = n_players, v_empty, v_full
         return self
+
+    def join(self, commons: Commons, rows: np.ndarray, players: np.ndarray) -> None:
+        """Meet what the instances of a run have in common, after `start`.
+
+        Parameters
+        ----------
+        commons : Commons
+        rows : ndarray of shape (r,), int
+            The instances' positions in the run.
+        players : ndarray of shape (r, n_players), int
+            Which of the game's players matter to each.
+        """
 
     @abstractmethod
     def update(self, rows: np.ndarray, design, values: np.ndarray) -> None:

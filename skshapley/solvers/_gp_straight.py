@@ -68,7 +68,7 @@ def remainder(posterior, values, errors, drawn, expected):
     p, n = drawn.n_players, len(drawn)
     left = drawn.values - posterior.mean(drawn.signs)
     full = np.ones((1, p))
-    end = posterior.pairs.values[:1] - posterior.mean(full)
+    end = posterior.values[:1] - posterior.mean(full)
     size = (drawn.signs.sum(axis=1) + p) / 2
     weights = 1 / (size * (p - size) * expected)
     weights = weights / weights.max()

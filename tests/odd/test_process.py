@@ -11,6 +11,7 @@ from skshapley._odd import (
     Hyper,
     Pairs,
     Posterior,
+    Process,
     choose_pairs,
     fit_hyper,
     functional,
@@ -135,10 +136,10 @@ def test_posterior_agrees_with_brute_force():
     hyper = some_hyper(p, rng)
     signs = np.vstack([np.ones(p), cube(p)[rng.permutation(2**p // 2)[:14]]])
     pairs = Pairs(signs, rng.normal(size=(15, 2)))
-    posterior = Posterior(pairs, hyper)
+    posterior = Posterior.of(pairs, hyper)
     mean, variance = brute_posterior(pairs, hyper)
     np.testing.assert_allclose(posterior.shapley(), mean, atol=1e-7)
-    np.testing.assert_allclose(posterior.shapley_variance(), variance, atol=1e-8)
+    np.testing.assert_allclose(posterior.process.shapley_variance, variance, atol=1e-8)
 
 
 def test_blocks_agree_with_a_joint_normal():
@@ -160,21 +161,21 @@ def test_blocks_agree_with_a_joint_normal():
     seen = joint[np.ix_(place, place)] + np.diag(noise(pairs.roughness, hyper))
     between = to_phi @ joint[:, place]
     variance = to_phi @ joint @ to_phi.T - between @ np.linalg.solve(seen, between.T)
-    posterior = Posterior(pairs, hyper)
+    posterior = Posterior.of(pairs, hyper)
     np.testing.assert_allclose(
         posterior.shapley(), between @ np.linalg.solve(seen, pairs.values), atol=1e-9
     )
-    np.testing.assert_allclose(posterior.shapley_variance(), np.diag(variance), atol=1e-8)
+    np.testing.assert_allclose(posterior.process.shapley_variance, np.diag(variance), atol=1e-8)
 
 
 def test_left_out_values_are_predicted_from_the_others():
     rng = np.random.default_rng(3)
     p, hyper = 6, some_hyper(6, np.random.default_rng(3))
     pairs = Pairs(cube(p)[rng.permutation(32)[:12]], rng.normal(size=(12, 1)))
-    errors, variances = Posterior(pairs, hyper).left_out()
+    errors, variances = Posterior.of(pairs, hyper).left_out()
     for j in (0, 7):
         others = np.delete(np.arange(12), j)
-        mean, variance = Posterior(pairs.take(others), hyper).predict(pairs.signs[[j]])
+        mean, variance = Posterior.of(pairs.take(others), hyper).predict(pairs.signs[[j]])
         assert errors[j] == pytest.approx(pairs.values[j] - mean[0])
         assert variances[j] == pytest.approx(variance[0])
 
@@ -184,14 +185,14 @@ def test_choice_is_greedy_in_the_posterior_variance():
     signs = cube(p)[: 2 ** (p - 1)]
     pairs = Pairs(signs[:4], np.zeros((4, 1)))
     pool = signs[4:]
-    chosen = choose_pairs(Posterior(pairs, hyper), pool, 3)
+    chosen = choose_pairs(Process(pairs, hyper), pool, 3)
     held = list(range(4))
     for choice in chosen:
         totals = []
         for candidate in range(len(pool)):
             points = np.vstack([signs[held], pool[[candidate]]])
             grown = Pairs(points, np.zeros((len(points), 1)))
-            totals.append(Posterior(grown, hyper).shapley_variance().sum())
+            totals.append(Process(grown, hyper).shapley_variance.sum())
         assert totals[choice] == pytest.approx(min(totals), rel=1e-9)
         held.append(4 + choice)
     assert len(set(chosen)) == 3

@@ -1,0 +1,70 @@
+"""What the first instances of a run, its pilots, teach about those that follow."""
+
+from collections import OrderedDict
+
+import numpy as np
+
+from skshapley._odd._hyper import Hyper
+from skshapley._odd._pairs import Pairs
+from skshapley._odd._posterior import Process
+
+MOST_KEPT = 4  # factorised processes: one per set of players that matter
+
+
+class Pool:
+    """The pilots' hyper-parameters, and the processes made of their mean.
+
+    Attributes
+    ----------
+    n_pilots : int
+        So many instances at the head of a run are fitted by themselves; 0 where all are.
+    """
+
+    def __init__(self):
+        self.n_pilots = 0
+        self._taught: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._processes: OrderedDict[bytes, Process] = OrderedDict()
+
+    def teach(self, row: int, players: np.ndarray, theta: np.ndarray) -> None:
+        """Take in the fitted vector of a pilot, whose `players` are the ones that matter to it."""
+        self._taught[row] = players, theta
+
+    def follows(self, rows: np.ndarray) -> bool:
+        """Return whether these instances, all pilots or none, take the pilots' mean."""
+        return 0 < self.n_pilots <= rows.min() and bool(self._taught)
+
+    def knows(self, players: np.ndarray) -> bool:
+        """Return whether just these players matter to one of the pilots."""
+        return any(np.array_equal(players, at) for at, _ in self._taught.values())
+
+    def mean(self, players: np.ndarray, blocked: bool) -> np.ndarray | None:
+        """Return the mean of the pilots' vectors for these players.
+
+        A player takes part by the pilots to whom it matters, relative to their other players; one
+        that matters to none is as the average. None where no pilot was fitted alike, with blocks of
+        background rows or without.
+        """
+        scalars = len(Hyper.scalars(blocked))
+        taught = [(at, v) for at, v in self._taught.values() if len(v) == len(at) + scalars]
+        if not taught:
+            return None
+        width = 1 + max(players.max(), *(at.max() for at, _ in taught))
+        total, count = np.zeros(width), np.zeros(width)
+        for at, vector in taught:
+            total[at] += vector[: len(at)]
+            count[at] += 1
+        level = total.sum() / count.sum()
+        reach = np.where(count > 0, total / np.maximum(count, 1), level)
+        rest = np.mean([vector[len(at) :] for at, vector in taught], axis=0)
+        return np.concatenate([reach[players], rest])
+
+    def process(self, points: Pairs, theta: np.ndarray) -> Process:
+        """Return the process at these points, factorised only once for points that come again."""
+        block = b"" if points.block is None else points.block.tobytes()
+        key = points.signs.tobytes() + block + theta.tobytes()
+        if key not in self._processes:
+            self._processes[key] = Process(points, Hyper.from_vector(theta, points.n_players))
+            if len(self._processes) > MOST_KEPT:
+                self._processes.popitem(last=False)
+        self._processes.move_to_end(key)
+        return self._processes[key]
