@@ -35,9 +35,10 @@ class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
     sampler : str or Sampler, default="auto"
         Which coalitions to look at: a name of `skshapley.samplers.SAMPLERS` or an instance.
         "auto": none at all for a tree ensemble whose response is the sum of its trees, be it at the
-        end of a pipeline of column-wise steps, which is explained exactly from its tables; else all
-        of them where the budget covers them, else antithetic permutations, each pair against a
-        background row of its own.
+        end of a pipeline of column-wise steps, which is explained exactly from its tables; all of
+        them where the budget covers them; pairs of complements for the solver "gp" where it covers
+        four evaluations a player; else, and under a stopping rule, antithetic permutations, each
+        pair against a background row of its own.
     solver : str or Solver, default="auto"
         What to make of them: a name of `skshapley.solvers.SOLVERS` or an instance.
     groups : dict, default=None
@@ -88,15 +89,15 @@ class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     >>> from skshapley import ShapleyExplainer
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> model = LogisticRegression(max_iter=1000).fit(X, y)
+    >>> model = LinearDiscriminantAnalysis().fit(X, y)
     >>> explanation = ShapleyExplainer(model).fit(X[::10]).explain(X[:2])
     >>> explanation.output(0).to_frame().round(2)
        sepal length (cm)  sepal width (cm)  petal length (cm)  petal width (cm)
-    0               0.02              0.03                0.6              0.00
-    1               0.03              0.00                0.6              0.01
+    0              -0.04              0.03                0.6              0.08
+    1              -0.04             -0.01                0.6              0.12
     """
 
     def __init__(

@@ -5,10 +5,12 @@ from math import ceil, sqrt
 from skshapley._engine import Plan
 from skshapley._params import resolve
 from skshapley._random import RowStream
-from skshapley.samplers import SAMPLERS, Antithetic, Exact, Sampler
+from skshapley.samplers import SAMPLERS, Antithetic, Exact, Odd, Sampler
 from skshapley.samplers._exact import MOST_PLAYERS
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver
 from skshapley.stopping import StoppingRule
+
+MOST_IN_A_PROCESS = 500  # players
 
 
 def make_plan(
@@ -45,7 +47,9 @@ def make_plan(
     budget = _budget(max_evals, n_players, n_references, owner, times=16 if again else 1)
 
     def components(count):
-        return _pair(sampler, solver, budget, count, n_references, owner)
+        if (sampler, solver) == ("auto", "auto"):
+            return auto_pair(count, budget, stopping=stopping is not None)
+        return _pair(sampler, solver, owner)
 
     chosen, solving = components(n_players)
     if stopping is not None and not solving.has_standard_errors:
@@ -85,6 +89,26 @@ def auto_budget(n_players: int, n_references: int) -> int:
     return max(256, 4 * n_players) + ceil(768 / sqrt(n_references))
 
 
+def auto_pair(n_players: int, max_evals: int, *, stopping: bool) -> tuple[Sampler, Solver]:
+    """Return what ``sampler="auto", solver="auto"`` stand for: by counts alone.
+
+    All coalitions where the budget covers them. From four evaluations a player on, the process on
+    the odd part: of all methods here it makes least error of the same model rows at any size of
+    background, and its algebra, a third of a second for each of the first eight instances and some
+    milliseconds for those that follow, costs less than the further model rows by which walks would
+    catch up (``benchmarks/bench_accuracy.py``). Below, walks that each have a background row of
+    their own. These serve too where a stopping rule asks for standard errors again and again, which
+    cost them nothing, and for more players than a process holds four pairs of.
+    """
+    if n_players <= MOST_PLAYERS and 2**n_players <= max_evals:
+        sampler: Sampler = Exact()
+    elif not stopping and n_players <= MOST_IN_A_PROCESS and 4 * n_players <= max_evals:
+        sampler = Odd()
+    else:
+        sampler = Antithetic()
+    return sampler, _default_solver(sampler)
+
+
 def _solver(solver, owner):
     return resolve(solver, registry=SOLVERS, base=Solver, owner=owner, parameter="solver")
 
@@ -93,15 +117,10 @@ def _sampler(sampler, owner):
     return resolve(sampler, registry=SAMPLERS, base=Sampler, owner=owner, parameter="sampler")
 
 
-def _pair(sampler, solver, budget, n_players, n_references, owner):
-    """Return a fresh sampler and solver for games of `n_players` players, made to fit."""
+def _pair(sampler, solver, owner):
+    """Return a fresh sampler and solver, made to fit."""
     if sampler == "auto":
-        if solver != "auto":
-            chosen = SAMPLERS[solver.default_sampler]()
-        elif n_players <= MOST_PLAYERS and 2**n_players <= budget:
-            chosen = Exact()
-        else:
-            chosen = Antithetic()
+        chosen = SAMPLERS[solver.default_sampler]()
     else:
         chosen = _sampler(sampler, owner)
     if solver == "auto":

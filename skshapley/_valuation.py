@@ -120,7 +120,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
             return self._fit_exactly(X, y, X_val, y_val)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         plan = make_plan(
-            sampler=self.sampler,
+            sampler=self._sampler,
             solver=self.solver,
             max_evals=self.max_evals,
             stopping=self.stopping,
@@ -154,6 +154,12 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
                 f" {groups.shape}."
             )
         return np.unique(groups, return_inverse=True)
+
+    @property
+    def _sampler(self):
+        """Walks where they are to be cut short, else what was asked for."""
+        asked = (self.sampler, self.solver) != ("auto", "auto")
+        return self.sampler if asked or self.truncation is None else "antithetic"
 
     def _is_nearest_neighbours(self):
         return (
