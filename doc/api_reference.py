@@ -8,7 +8,10 @@ API = [
         "Explaining models, games and data",
         "",
         "skshapley",
-        ["ShapleyExplainer", "TreeExplainer", "Explanation", "shapley_values", "DataShapley"],
+        [
+            *("ShapleyExplainer", "TreeExplainer", "Explanation", "GlobalImportance"),
+            *("GlobalExplanation", "shapley_values", "DataShapley"),
+        ],
     ),
     (
         "Trees",

@@ -2,6 +2,8 @@
 
 from skshapley._explainer import ShapleyExplainer
 from skshapley._functional import shapley_values
+from skshapley._global import GlobalImportance
+from skshapley._global_explanation import GlobalExplanation
 from skshapley._valuation import DataShapley
 from skshapley.explanation import Explanation
 from skshapley.plots import PlotAccessor
@@ -9,6 +11,14 @@ from skshapley.trees import TreeExplainer
 
 __version__ = "0.1.0"
 
-__all__ = ["DataShapley", "Explanation", "ShapleyExplainer", "TreeExplainer", "shapley_values"]
+__all__ = [
+    "DataShapley",
+    "Explanation",
+    "GlobalExplanation",
+    "GlobalImportance",
+    "ShapleyExplainer",
+    "TreeExplainer",
+    "shapley_values",
+]
 
 Explanation.plot = property(PlotAccessor)

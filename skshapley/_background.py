@@ -92,11 +92,11 @@ class OnBackground:
                     f"{type(self).__name__} takes {name} as {choices}; got {getattr(self, name)!r}."
                 )
 
-    def _plan(self, n_references) -> Plan:
+    def _plan(self, n_references, max_evals=None) -> Plan:
         return make_plan(
             sampler=self.sampler,
             solver=self.solver,
-            max_evals=self.max_evals,
+            max_evals=self.max_evals if max_evals is None else max_evals,
             stopping=self.stopping,
             random_state=self.random_state,
             n_players=self.players_.n_players,

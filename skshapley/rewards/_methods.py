@@ -82,11 +82,16 @@ def _check_fitted(estimator, owner):
         return
 
 
-def _auto_method(estimator, owner):
+def estimator_type(estimator) -> str | None:
+    """Return scikit-learn's word for what an estimator is; None for what is not its own."""
     try:
-        kind = get_tags(estimator).estimator_type
+        return get_tags(estimator).estimator_type
     except AttributeError:  # not a scikit-learn estimator, but one that predicts
-        kind = None
+        return None
+
+
+def _auto_method(estimator, owner):
+    kind = estimator_type(estimator)
     order: tuple[str, ...]
     if kind == "classifier":
         order = ("predict_proba", "decision_function", "predict")

@@ -1,0 +1,223 @@
+"""GlobalImportance: what each feature is worth to a model's accuracy, by SAGE values."""
+
+from math import ceil
+
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from skshapley._attributor import TableEstimator
+from skshapley._background import OnBackground
+from skshapley._global_explanation import GlobalExplanation
+from skshapley._inputs import checked_weights, take_rows
+from skshapley.rewards import InterventionalReward
+from skshapley.rewards._loss import LossGame, WholeResponse, resolve_loss
+
+LEAST_EVALS = 2**14
+
+
+class GlobalImportance(OnBackground, TableEstimator):
+    """SAGE values: how much each feature lowers the loss of a model, over many rows.
+
+    The worth of a set of features is minus the mean loss of what the model says when only they are
+    known, the others being averaged over background rows *before* the loss is taken. Since that is
+    the mean of a game for each row, every row is explained by a small design of its own, and the
+    mean over rows has a standard error that counts the choice of rows too.
+
+    Parameters
+    ----------
+    estimator : fitted estimator, or callable
+        The model; it is never fitted here.
+    loss : {"auto", "log_loss", "squared_error"} or callable, default="auto"
+        "auto": the log loss of a classifier, the squared error of a regressor. A callable takes
+        ``(y, response)``, arrays of n rows, and returns ``(n,)`` losses.
+    response_method : str or callable, default="auto"
+        As in `ShapleyExplainer`; "log_loss" needs probabilities.
+    sampler, solver : str or object, default="auto"
+        As in `ShapleyExplainer`. The mean over rows is as unbiased as the estimates at single rows:
+        those of permutation samplers are, whatever the budget; regressions need one of several
+        times p.
+    groups : dict, default=None
+        ``{"name": [columns, ...]}``: each group is one player, the other columns are their own.
+    max_evals : int or "auto", default="auto"
+        Most evaluations per row, each of them b model rows. "auto": one pair of walks, 2 p
+        evaluations, or the same share of 16384 for every row if that is more.
+    max_background : int, default=None
+        Draw so many rows of a larger background, without replacement.
+    n_jobs : int, default=None
+        Workers, through joblib. The result is the same for any number and any backend.
+    random_state : None, int, Generator or RandomState, default=None
+    verbose : int, default=0
+        Shows progress where positive.
+
+    Attributes
+    ----------
+    loss_ : Loss
+    reward_ : InterventionalReward
+        The mean response, fitted to the background.
+    players_ : Players
+    background_ : array or frame of shape (b, d)
+    background_weights_ : ndarray of shape (b,)
+        With sum 1.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (d,)
+        Where the background has names.
+
+    See Also
+    --------
+    Explanation.importance : Mean absolute attributions, which ask no target.
+
+    References
+    ----------
+    Covert, Lundberg & Lee (2020), Understanding global feature contributions with additive
+    importance measures, NeurIPS. Lundberg et al. (2020), From local explanations to global
+    understanding with explainable AI for trees, Nature Machine Intelligence 2 (attributions of the
+    loss at single rows).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skshapley import GlobalImportance
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=1000).fit(X[::2], y[::2])
+    >>> importance = GlobalImportance(model).fit(X[::10]).explain(X[1::2], y[1::2])
+    >>> importance.to_frame()["importance"].round(2)
+    feature
+    petal length (cm)    0.75
+    petal width (cm)     0.15
+    sepal width (cm)     0.03
+    sepal length (cm)    0.00
+    Name: importance, dtype: float64
+    """
+
+    stopping = None
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        loss="auto",
+        response_method="auto",
+        sampler="auto",
+        solver="auto",
+        groups=None,
+        max_evals="auto",
+        max_background=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.loss = loss
+        self.response_method = response_method
+        self.sampler = sampler
+        self.solver = solver
+        self.groups = groups
+        self.max_evals = max_evals
+        self.max_background = max_background
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Take the background, whose rows stand in for absent features.
+
+        Parameters
+        ----------
+        X : array or frame of shape (b, d)
+            In the container and with the columns that the model was fitted on.
+        y : ignored
+        sample_weight : array of shape (b,), optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        ValueError, TypeError
+            For wrong parameters, an empty background or wrong weights, before the model is called.
+        """
+        owner = type(self).__name__
+        self._check_counts()
+        response = WholeResponse(self.estimator, self.response_method, owner=owner)
+        self.loss_ = resolve_loss(self.loss, response, owner)
+        self._take_background(X, sample_weight)
+        self._plan(1)
+        self.reward_ = InterventionalReward().fit(
+            response, self.background_, self.background_weights_, self.players_
+        )
+        return self
+
+    def explain(self, X, y, sample_weight=None) -> GlobalExplanation:
+        """Explain the model's loss on rows with known targets, best ones it was not fitted on.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+            In the background's container, with its columns in its order.
+        y : array of shape (r,), or (r, k)
+            Class labels, or numbers.
+        sample_weight : array of shape (r,), optional
+            Weights of the rows in the mean loss.
+
+        Returns
+        -------
+        explanation : GlobalExplanation
+
+        Raises
+        ------
+        ValueError, TypeError
+            For other columns, dtypes or containers, wrong targets, labels that the model does not
+            know, or wrong weights, before the model is called on the rows.
+        ModelOutputError
+            If the model or the loss returns NaN, or another shape.
+        PartialExplanationError
+            If an error or an interruption comes after some rows were finished; it carries their
+            explanation.
+        """
+        check_is_fitted(self, "reward_")
+        self._check_counts()
+        owner = type(self).__name__
+        X = self._table(X, reset=False)
+        check_consistent_length(X, y)
+        targets = self.loss_.targets(y, len(X))
+        weights = checked_weights(sample_weight, len(X), owner, unit="row")
+        plan = self._plan(1, self._max_evals(len(X)))
+        game = LossGame(self.reward_.game(X), self.loss_, targets)
+
+        def record(outcome):
+            n = len(outcome.values)
+            rows = self._recorded(outcome, take_rows(X, slice(0, n)), self._settings(plan))
+            return GlobalExplanation(rows, weights[:n] / weights[:n].sum())
+
+        return record(self._run(game, plan, record))
+
+    @property
+    def _output_names(self):
+        return None
+
+    def _max_evals(self, n_rows):
+        """Return the evaluations per row: few, since rows vary more than the estimates at one."""
+        if self.max_evals != "auto":
+            return self.max_evals
+        p = self.players_.n_players
+        evals = max(2 * p, ceil(LEAST_EVALS / n_rows))
+        if (self.sampler, self.solver) == ("auto", "auto"):
+            return evals
+        sampler, _ = self._plan(1).components(p)
+        return max(evals, sampler.least_evals(p, 1) + 2)
+
+    def _settings(self, plan):
+        sampler, solver = (repr(part) for part in plan.components(self.players_.n_players))
+        return {
+            "model": repr(self.estimator),
+            "response_method": str(self.reward_.response_.method),
+            "loss": self.loss_.name,
+            "sampler": sampler,
+            "solver": solver,
+            "max_evals": plan.max_evals,
+            "n_background": len(self.background_),
+            "random_state": repr(self.random_state),
+        }

@@ -1,0 +1,114 @@
+"""GlobalExplanation: the record of SAGE values."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from skshapley.explanation import Explanation
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GlobalExplanation:
+    """How much each player lowers a model's loss on average: SAGE values, with standard errors.
+
+    They are the weighted means of the attributions of the losses at single rows, of which this is
+    a view, and add up to ``base_loss - full_loss`` as those do.
+
+    Parameters
+    ----------
+    rows : Explanation
+        Of minus the loss at each of the r rows: a positive attribution is a loss that the player
+        saves.
+    weights : ndarray of shape (r,)
+        Weights of the rows, with sum 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> from skshapley import GlobalImportance
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> X = X[["bmi", "bp", "s5"]]
+    >>> explanation = GlobalImportance(Ridge().fit(X, y)).fit(X[::9]).explain(X, y)
+    >>> explanation.to_frame()[["importance", "standard_error"]].round(0)
+             importance  standard_error
+    feature
+    bmi          1053.0           111.0
+    s5            948.0            90.0
+    bp            468.0            66.0
+    >>> round(explanation.base_loss), round(explanation.full_loss)
+    (5930, 3461)
+    """
+
+    rows: Explanation
+    weights: np.ndarray
+
+    @property
+    def feature_names(self) -> np.ndarray:
+        """Names of the players, ``(p,)``."""
+        return self.rows.feature_names
+
+    @property
+    def values(self) -> np.ndarray:
+        """SAGE values ``(p,)``, in the units of the loss."""
+        return self.weights @ self.rows.values
+
+    @property
+    def standard_errors(self) -> np.ndarray:
+        """Standard errors ``(p,)`` for rows that are a sample of more of their kind.
+
+        From the spread of the rows, hence with both the choice of rows and the estimation noise of
+        each in them; NaN for a single row.
+        """
+        spread = (self.weights[:, None] ** 2 * (self.rows.values - self.values) ** 2).sum(axis=0)
+        freedom = 1 - (self.weights**2).sum()
+        return np.sqrt(spread / freedom) if freedom > 0 else np.full(len(spread), np.nan)
+
+    @property
+    def estimation_errors(self) -> np.ndarray:
+        """The part of the standard errors ``(p,)`` that a larger budget would take away.
+
+        That is the standard errors for exactly these rows. NaN where rows have none of their own,
+        as with a single pair of walks each.
+        """
+        errors = self.rows.standard_errors
+        if errors is None:
+            return np.full(len(self.feature_names), np.nan)
+        return np.sqrt(self.weights**2 @ errors**2)
+
+    @property
+    def base_loss(self) -> float:
+        """Mean loss of the mean response over the background, which knows no feature."""
+        return -float(self.weights @ self.rows.base_values)
+
+    @property
+    def full_loss(self) -> float:
+        """Mean loss of the model."""
+        return -float(self.weights @ self.rows.predictions)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the importance of each player and its errors, largest first.
+
+        Returns
+        -------
+        importance : DataFrame
+            Index: feature. Columns, as of `Explanation.importance`: ``importance``, the SAGE
+            values; ``standard_error`` by both causes; ``sampling_error``, the part of it that other
+            rows would bring; ``estimation_error``, the part that more evaluations would take away.
+        """
+        total, estimation = self.standard_errors, self.estimation_errors
+        columns = {
+            "importance": self.values,
+            "standard_error": total,
+            "sampling_error": np.sqrt(np.maximum(total**2 - estimation**2, 0.0)),
+            "estimation_error": estimation,
+        }
+        frame = pd.DataFrame(columns, index=pd.Index(self.feature_names, name="feature"))
+        return frame.sort_values("importance", ascending=False, kind="stable")
+
+    def __repr__(self):
+        return (
+            f"<GlobalExplanation: {len(self.feature_names)} features, {len(self.weights)} rows;"
+            f" loss {self.base_loss:.4g} without features, {self.full_loss:.4g} with all>"
+        )

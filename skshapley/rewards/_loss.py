@@ -1,0 +1,264 @@
+"""The game of SAGE, row by row: minus the loss of the mean response over the background.
+
+Covert, Lundberg & Lee (2020), Understanding global feature contributions with additive importance
+measures, NeurIPS. In their notation x is an instance, y its target, and f_S(x_S) the mean response
+when the features outside S are removed (Eq 2; here by background rows, their marginal
+distribution). v(S) = -E[l(f_S(x_S), y)] (Eq 3 up to a constant) is the mean over rows of the games
+of single rows, and so are its Shapley values: every row may have a design of its own.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from skshapley.exceptions import ModelOutputError
+from skshapley.rewards._game import Game
+from skshapley.rewards._methods import FUNCTION, estimator_type
+from skshapley.rewards._numbers import as_floats
+from skshapley.rewards._response import Response, _flat_classes
+
+TINY = np.finfo(np.float64).eps
+SLACK = 1e-6
+
+
+class WholeResponse(Response):
+    """A model's response with all its columns, those of both classes of two."""
+
+    @property
+    def classes(self) -> list | None:
+        """Labels of the model's classes, or None."""
+        return _flat_classes(self.estimator)
+
+    def _fixed_column(self, binary):
+        return super()._fixed_column(False)
+
+
+class Loss(ABC):
+    """What a response costs at each row, given the row's target.
+
+    Parameters
+    ----------
+    response : WholeResponse
+    owner : str
+        Who asks, for errors.
+
+    Attributes
+    ----------
+    name : str
+    """
+
+    name: str
+
+    def __init__(self, response: WholeResponse, owner: str):
+        self.response, self.owner = response, owner
+
+    @abstractmethod
+    def targets(self, y, n: int) -> np.ndarray:
+        """Return the targets as `__call__` takes them, ``(n, ...)``, or refuse them."""
+
+    @abstractmethod
+    def __call__(self, targets: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return the losses ``(n,)`` of responses ``(n, K)``."""
+
+
+class SquaredError(Loss):
+    """Squared error, the mean over outputs where there are several."""
+
+    name = "squared_error"
+
+    def targets(self, y, n):
+        """Return the targets as numbers, ``(n, K)``."""
+        k = self.response.n_columns
+        shape = np.shape(y)
+        if shape not in ({(n,), (n, 1)} if k == 1 else {(n, k)}):
+            raise ValueError(
+                f'{self.owner} with loss="squared_error" needs y of shape'
+                f" {(n,) if k == 1 else (n, k)}, like the response; got {shape}."
+            )
+        numbers = as_floats(y)
+        if numbers is None:
+            raise ValueError(
+                f'{self.owner} with loss="squared_error" needs numbers as y; got'
+                f" {np.ravel(y)[0]!r}."
+            )
+        wrong = ~np.isfinite(numbers.reshape(n, -1)).all(axis=1)
+        if wrong.any():
+            raise ValueError(
+                f'{self.owner} with loss="squared_error" needs finite y; got'
+                f" {numbers[wrong][0]} at row {np.flatnonzero(wrong)[0]}."
+            )
+        return numbers.reshape(n, -1)
+
+    def __call__(self, targets, values):
+        """Return the squared errors, ``(n,)``."""
+        return ((targets - values) ** 2).mean(axis=1)
+
+
+class LogLoss(Loss):
+    """Minus the logarithm of the probability of the true class, of 2e-16 at least."""
+
+    name = "log_loss"
+
+    def __init__(self, response, owner):
+        super().__init__(response, owner)
+        named = isinstance(response.method, str) and response.method != FUNCTION
+        if named and (response.method != "predict_proba" or response.classes is None):
+            raise ValueError(
+                f'{owner} with loss="log_loss" needs the predict_proba of a classifier of one'
+                f" target; got {response.method} of {type(response.estimator).__name__}. Wrap it in"
+                f" sklearn.calibration.CalibratedClassifierCV, or pass a callable loss."
+            )
+
+    def targets(self, y, n):
+        """Return the column of each row's class, ``(n,)`` int."""
+        if np.shape(y) != (n,):
+            raise ValueError(
+                f'{self.owner} with loss="log_loss" needs one label per row as y, shape ({n},); got'
+                f" shape {np.shape(y)}."
+            )
+        k = max(self.response.n_columns, 2)  # a single column is the probability of the second
+        classes = self.response.classes
+        if classes is None or len(classes) != k:
+            classes = list(range(k))
+        position = {label: column for column, label in enumerate(classes)}
+        labels = np.asarray(y).tolist()
+        unseen = [label for label in labels if label not in position]
+        if unseen:
+            raise ValueError(
+                f'{self.owner} with loss="log_loss" got the label {unseen[0]!r} at row'
+                f" {labels.index(unseen[0])}, for which the model has no probability: it knows"
+                f" {classes}."
+            )
+        return np.array([position[label] for label in labels], dtype=np.intp)
+
+    def __call__(self, targets, values):
+        """Return the log losses, ``(n,)``."""
+        if values.shape[1] == 1:
+            values = np.column_stack([1 - values, values])
+        chosen = values[np.arange(len(values)), targets]
+        if not (chosen.min() >= -SLACK and chosen.max() <= 1 + SLACK):
+            wrong = chosen[np.abs(chosen - 0.5).argmax()]
+            raise ModelOutputError(
+                f'{self.owner} with loss="log_loss" needs probabilities; the model returned'
+                f" {wrong:.6g}. Choose another response_method or loss."
+            )
+        return -np.log(np.clip(chosen, TINY, 1.0))
+
+
+class GivenLoss(Loss):
+    """A function ``loss(y, response)`` that returns one number per row."""
+
+    def __init__(self, response, owner, function):
+        super().__init__(response, owner)
+        self.function, self.name = function, getattr(function, "__name__", "loss")
+
+    def targets(self, y, n):
+        """Return y as an array."""
+        if not np.ndim(y) or len(y) != n:
+            raise ValueError(
+                f"{self.owner} needs one y per row, {n} of them; got shape {np.shape(y)}."
+            )
+        return np.asarray(y)
+
+    def __call__(self, targets, values):
+        """Return what the function says, checked."""
+        n = len(values)
+        raw = self.function(targets, values if self.response.names is not None else values[:, 0])
+        losses = as_floats(raw)
+        if np.shape(raw) != (n,) or losses is None or not np.isfinite(losses).all():
+            got = f"shape {np.shape(raw)}" if np.shape(raw) != (n,) else "others"
+            raise ModelOutputError(
+                f"{self.owner} needs a loss(y, response) that returns one finite number per row,"
+                f" shape ({n},); got {got}."
+            )
+        return losses
+
+
+LOSSES = {loss.name: loss for loss in (LogLoss, SquaredError)}
+DEFAULTS = {"classifier": "log_loss", "regressor": "squared_error"}
+
+
+def resolve_loss(loss, response: WholeResponse, owner: str) -> Loss:
+    """Return the loss that "auto", a name or a function stands for.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, a model of which "auto" does not know the kind, or a loss that does not
+        fit the response.
+    TypeError
+        For anything else.
+    """
+    if loss == "auto":
+        kind = estimator_type(response.estimator)
+        if kind not in DEFAULTS:
+            raise ValueError(
+                f'{owner}(loss="auto") needs a classifier or a regressor; got'
+                f" {response.estimator!r}. Choose one of {sorted(LOSSES)} or a function of"
+                f" (y, response)."
+            )
+        loss = DEFAULTS[kind]
+    if isinstance(loss, str):
+        if loss not in LOSSES:
+            raise ValueError(
+                f'{owner} has no loss named {loss!r}: choose "auto", one of {sorted(LOSSES)}, or a'
+                f" function of (y, response) that returns one loss per row."
+            )
+        return LOSSES[loss](response, owner)
+    if not callable(loss):
+        raise TypeError(
+            f'{owner} takes loss as "auto", one of {sorted(LOSSES)}, or a function of (y,'
+            f" response); got {loss!r}."
+        )
+    return GivenLoss(response, owner, loss)
+
+
+class LossGame(Game):
+    """v(S) of an instance: minus the loss of its mean response over the background.
+
+    The loss is of a mean, so that every coalition needs the whole background: to samplers the game
+    has one reference, which costs as many model rows as the background has.
+
+    Parameters
+    ----------
+    game : InterventionalGame
+        Of the whole response.
+    loss : Loss
+    targets : ndarray of shape (r, ...)
+        From `Loss.targets`.
+    """
+
+    n_outputs = 1
+
+    def __init__(self, game: Game, loss: Loss, targets: np.ndarray):
+        self._game, self._loss, self._targets = game, loss, targets
+        self.n_players, self.n_rows = game.n_players, game.n_rows
+        self.rows_per_value, self.bytes_per_row = game.rows_per_value, game.bytes_per_row
+
+    def __call__(self, coalitions, rows, references=None):
+        """Return minus the losses, ``(r, m, 1)``."""
+        return self._worth(self._game(coalitions, rows), rows)
+
+    def _worth(self, values, rows):
+        """Return minus the losses of responses ``(r, m, K)``."""
+        r, m, k = values.shape
+        targets = np.repeat(self._targets[rows], m, axis=0)
+        return -self._loss(targets, values.reshape(r * m, k)).reshape(r, m, 1)
+
+    def empty(self, rows):
+        """Return v(empty), ``(r, 1, 1)``."""
+        weights = self._game.reference_weights[:, None]
+        mean = (weights * self._game.empty(rows[:1])).sum(axis=1, keepdims=True)
+        return self._worth(np.repeat(mean, len(rows), axis=0), rows)
+
+    def full(self, rows):
+        """Return v(all), ``(r, 1)``."""
+        return self._worth(self._game.full(rows)[:, None], rows)[:, 0]
+
+    def active(self, rows):
+        """Return the players of which some column differs from some background row."""
+        return self._game.active(rows)
+
+    def take(self, rows):
+        """Return the game of some instances."""
+        return LossGame(self._game.take(rows), self._loss, self._targets[rows])
