@@ -92,7 +92,7 @@ class OnBackground:
                     f"{type(self).__name__} takes {name} as {choices}; got {getattr(self, name)!r}."
                 )
 
-    def _plan(self, n_references, max_evals=None) -> Plan:
+    def _plan(self, n_references, max_evals=None, unbiased=False) -> Plan:
         return make_plan(
             sampler=self.sampler,
             solver=self.solver,
@@ -102,6 +102,7 @@ class OnBackground:
             n_players=self.players_.n_players,
             n_references=n_references,
             owner=type(self).__name__,
+            unbiased=unbiased,
         )
 
     def _run(self, game, plan, record, tasks=None) -> Outcome:

@@ -32,9 +32,9 @@ class GlobalImportance(OnBackground, TableEstimator):
     response_method : str or callable, default="auto"
         As in `ShapleyExplainer`; "log_loss" needs probabilities.
     sampler, solver : str or object, default="auto"
-        As in `ShapleyExplainer`. The mean over rows is as unbiased as the estimates at single rows:
-        those of permutation samplers are, whatever the budget; regressions need one of several
-        times p.
+        As in `ShapleyExplainer`, but that "auto" stands for all coalitions where the budget covers
+        them, else antithetic permutations: a mean over many rows takes noise away, and keeps a
+        bias, which regressions and processes have at small budgets and permutations never.
     groups : dict, default=None
         ``{"name": [columns, ...]}``: each group is one player, the other columns are their own.
     max_evals : int or "auto", default="auto"
@@ -144,7 +144,7 @@ class GlobalImportance(OnBackground, TableEstimator):
         response = WholeResponse(self.estimator, self.response_method, owner=owner)
         self.loss_ = resolve_loss(self.loss, response, owner)
         self._take_background(X, sample_weight)
-        self._plan(1)
+        self._plan(1, unbiased=True)
         self.reward_ = InterventionalReward().fit(
             response, self.background_, self.background_weights_, self.players_
         )
@@ -184,7 +184,7 @@ class GlobalImportance(OnBackground, TableEstimator):
         check_consistent_length(X, y)
         targets = self.loss_.targets(y, len(X))
         weights = checked_weights(sample_weight, len(X), owner, unit="row")
-        plan = self._plan(1, self._max_evals(len(X)))
+        plan = self._plan(1, self._max_evals(len(X)), unbiased=True)
         game = LossGame(self.reward_.game(X), self.loss_, targets)
 
         def record(outcome):

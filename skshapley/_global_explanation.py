@@ -69,8 +69,9 @@ class GlobalExplanation:
     def estimation_errors(self) -> np.ndarray:
         """The part of the standard errors ``(p,)`` that a larger budget would take away.
 
-        That is the standard errors for exactly these rows. NaN where rows have none of their own,
-        as with a single pair of walks each.
+        That is the standard errors for exactly these rows. An upper bound where rows have few
+        units, whose own errors are widened for it (`PermutationMean`); NaN where they have none, as
+        with a single pair of walks each.
         """
         errors = self.rows.standard_errors
         if errors is None:

@@ -23,8 +23,12 @@ def make_plan(
     n_players: int,
     n_references: int,
     owner: str,
+    unbiased: bool = False,
 ) -> Plan:
     """Check the parameters of a run and return its plan.
+
+    With `unbiased`, "auto" stands for methods without a bias, which means over many instances would
+    keep.
 
     Raises
     ------
@@ -48,7 +52,7 @@ def make_plan(
 
     def components(count):
         if (sampler, solver) == ("auto", "auto"):
-            return auto_pair(count, budget, stopping=stopping is not None)
+            return auto_pair(count, budget, walks=unbiased or stopping is not None)
         return _pair(sampler, solver, owner)
 
     chosen, solving = components(n_players)
@@ -89,7 +93,7 @@ def auto_budget(n_players: int, n_references: int) -> int:
     return max(256, 4 * n_players) + ceil(768 / sqrt(n_references))
 
 
-def auto_pair(n_players: int, max_evals: int, *, stopping: bool) -> tuple[Sampler, Solver]:
+def auto_pair(n_players: int, max_evals: int, *, walks: bool) -> tuple[Sampler, Solver]:
     """Return what ``sampler="auto", solver="auto"`` stand for: by counts alone.
 
     All coalitions where the budget covers them. From four evaluations a player on, the process on
@@ -97,12 +101,13 @@ def auto_pair(n_players: int, max_evals: int, *, stopping: bool) -> tuple[Sample
     background, and its algebra, a third of a second for each of the first eight instances and some
     milliseconds for those that follow, costs less than the further model rows by which walks would
     catch up (``benchmarks/bench_accuracy.py``). Below, walks that each have a background row of
-    their own. These serve too where a stopping rule asks for standard errors again and again, which
-    cost them nothing, and for more players than a process holds four pairs of.
+    their own. These serve too with `walks`, where a stopping rule asks for standard errors again
+    and again, which cost them nothing, or a mean over instances for no bias; and for more players
+    than a process holds four pairs of.
     """
     if n_players <= MOST_PLAYERS and 2**n_players <= max_evals:
         sampler: Sampler = Exact()
-    elif not stopping and n_players <= MOST_IN_A_PROCESS and 4 * n_players <= max_evals:
+    elif not walks and n_players <= MOST_IN_A_PROCESS and 4 * n_players <= max_evals:
         sampler = Odd()
     else:
         sampler = Antithetic()

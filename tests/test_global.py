@@ -319,6 +319,7 @@ def test_few_rows_get_more_evaluations_and_many_a_pair_of_walks():
     for n, evals in ((2000, 40), (100, 164)):
         explanation = importance.explain(X[:n], np.zeros(n))
         assert explanation.rows.settings["max_evals"] == evals
+        assert explanation.rows.settings["sampler"] == "Antithetic()"  # which has no bias
     stratified = importance.set_params(sampler="stratified").explain(X[:400], np.zeros(400))
     assert stratified.rows.settings["max_evals"] == 762  # its least design
 
