@@ -116,7 +116,7 @@ class Folder:
                 self._part(batch), explanation, rows, batch, self._digest, typed, self._schema
             )
 
-    def end(self, n_rows) -> None:
+    def end(self, n_rows, last: Batch) -> None:
         """Write down that all rows are done.
 
         Raises
@@ -124,10 +124,10 @@ class Folder:
         FileExistsError
             If there are parts of more rows than the source has.
         """
-        if self._manifest["n_rows"] not in (None, n_rows):
+        if max(self.path.glob("part-*"), default=self._part(last)) > self._part(last):
             raise FileExistsError(
-                f"{OWNER} cannot go on in out={str(self.path)!r}, which holds a finished run of"
-                f" {self._manifest['n_rows']} rows: the source now has {n_rows}."
+                f"{OWNER} cannot go on in out={str(self.path)!r}: the source ends after {n_rows}"
+                f" rows, and it had more. Restore them, or choose another folder."
             )
         write_json(self.path / MANIFEST, {**self._manifest, "n_rows": n_rows})
 

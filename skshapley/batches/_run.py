@@ -254,5 +254,5 @@ def _write(run, folder, source, parts, verbose):
                 report(done, before)
     if not done:
         raise ValueError(f"{OWNER} got a source without rows.")
-    folder.end(done)
+    folder.end(done, batch)
     return n_skipped

@@ -1,0 +1,264 @@
+"""A run that stopped, however it stopped, goes on and ends with the same bytes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestRegressor
+
+from skshapley import TreeExplainer
+from skshapley.batches import ExplanationDataset, _files, explain_batches
+from skshapley.exceptions import BatchError
+
+from .conftest import NAMES, fitted, model
+
+
+def contents(folder):
+    """The bytes of every file but the lock."""
+    return {p.name: p.read_bytes() for p in Path(folder).iterdir() if p.name != "_lock"}
+
+
+class Died(BaseException):
+    """What the process dies of; nothing catches it."""
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before the move", "after the move"])
+def test_a_run_that_dies_at_any_write_goes_on(after, table, explainer, tmp_path, monkeypatch):
+    """Manifest, three parts, manifest: it dies at each of the five in turn."""
+    arguments = dict(batch_rows=10, keys="key")
+    explain_batches(explainer, table, tmp_path / "whole", **arguments)
+    moved, deaths, calls = os.replace, [], 0
+
+    def dying(source, target):
+        nonlocal calls
+        calls += 1
+        fatal = calls == len(deaths) + 1
+        if fatal and not after:
+            raise Died
+        moved(source, target)
+        if fatal:
+            raise Died
+
+    monkeypatch.setattr(_files.os, "replace", dying)
+    while True:
+        calls, folder = 0, tmp_path / f"death {len(deaths)}"
+        try:
+            explain_batches(explainer, table, folder, **arguments)
+            break
+        except Died:
+            deaths.append(folder)
+    monkeypatch.undo()
+    assert len(deaths) == 5
+    for folder in deaths:
+        explain_batches(explainer, table, folder, **arguments)
+        assert contents(folder) == contents(tmp_path / "whole")
+
+
+def test_a_death_in_the_middle_of_a_write_leaves_no_part(table, explainer, tmp_path, monkeypatch):
+    def dying(file):
+        raise Died
+
+    monkeypatch.setattr(_files.os, "fsync", dying)
+    with pytest.raises(Died):
+        explain_batches(explainer, table, tmp_path)
+    assert [path.name[0] for path in tmp_path.iterdir()] in (["_", "."], [".", "_"])
+
+
+def test_what_was_finished_is_not_done_again(table, background, tmp_path):
+    """The model breaks at row 17; the next run asks it only about what is left."""
+    seen, broken = [], True
+
+    def fragile(X):
+        if broken and (X["a"] == table["a"][17]).any():
+            raise ValueError("out of order.")
+        seen.append(len(X))
+        return model(X)
+
+    explainer = fitted(background, model=fragile)
+    seen.clear()
+    with pytest.raises(BatchError, match="rows 15 to 19"):
+        explain_batches(explainer, table, tmp_path, batch_rows=5)
+    assert not ExplanationDataset(tmp_path).finished
+    assert len(ExplanationDataset(tmp_path)) == 15
+    broken, first = False, sum(seen)
+    dataset = explain_batches(explainer, table, tmp_path, batch_rows=5)
+    np.testing.assert_array_equal(
+        dataset.read().values, fitted(background).explain(table[NAMES]).values
+    )
+    assert sum(seen) - first < first
+
+
+@pytest.mark.parametrize("state", [None, np.random.RandomState(4), np.random.default_rng(4)])
+def test_a_run_keeps_the_entropy_that_it_drew(state, table, background, tmp_path):
+    explainer = fitted(background, random_state=state)
+    before = explain_batches(explainer, table, tmp_path, batch_rows=5).read()
+    (tmp_path / "part-000002.parquet").unlink()
+    after = explain_batches(explainer, table, tmp_path, batch_rows=5).read()
+    np.testing.assert_array_equal(after.values, before.values)
+
+
+def test_damaged_parts_are_made_anew(table, explainer, tmp_path):
+    explain_batches(explainer, table, tmp_path, batch_rows=5)
+    whole = contents(tmp_path)
+    part = tmp_path / "part-000003.parquet"
+    for damage in (b"", b"nothing", whole[part.name][:-20], whole[part.name][:50]):
+        part.write_bytes(damage)
+        assert len(ExplanationDataset(tmp_path)) == 20
+        explain_batches(explainer, table, tmp_path, batch_rows=5)
+        assert contents(tmp_path) == whole
+
+
+def test_damage_inside_a_part_is_seen_when_it_is_read(table, explainer, tmp_path):
+    explain_batches(explainer, table, tmp_path)
+    part = tmp_path / "part-000000.parquet"
+    flipped = bytearray(part.read_bytes())
+    flipped[len(flipped) // 4] ^= 1
+    part.write_bytes(flipped)
+    with pytest.raises(OSError, match=r"CRC|checksum|[Cc]orrupt|deserialize"):
+        ExplanationDataset(tmp_path).read()
+
+
+# --- a run with something else is refused --------------------------------------------------------
+
+CHANGES = {
+    "batches": (dict(batch_rows=6), "settings.batch_rows was 5 and is 6"),
+    "keys": (dict(keys="key"), r"settings.keys was \[\] and is \['key'\]"),
+    "seed": (dict(random_state=8), "settings.random_state was 7 and is 8"),
+    "no seed": (dict(random_state=None), "random_state was 7 and is drawn"),
+    "budget": (dict(max_evals=30), "explainer.max_evals was 20 and is 30"),
+    "sampler": (dict(sampler="monte-carlo"), "sampler was 'antithetic' and is 'monte-carlo'"),
+    "model": (dict(model=lambda X: model(X) + 1e-12), "explainer.model's answers was"),
+    "background": (dict(background=0.5), "explainer.background was"),
+    "several": (dict(batch_rows=6, max_evals=30), "batch_rows was .*; explainer.max_evals was"),
+}
+
+
+@pytest.mark.parametrize(("change", "told"), CHANGES.values(), ids=CHANGES)
+def test_other_settings_are_refused(change, told, table, background, tmp_path):
+    explain_batches(fitted(background), table, tmp_path, batch_rows=5)
+    whole, change = contents(tmp_path), dict(change)
+    arguments = {name: change.pop(name) for name in ("batch_rows", "keys") if name in change}
+    other = fitted(background + change.pop("background", 0.0), **change)
+    with pytest.raises(FileExistsError, match=told) as caught:
+        explain_batches(other, table, tmp_path, **(dict(batch_rows=5) | arguments))
+    assert str(caught.value).endswith("Restore that, or choose another folder.")
+    assert contents(tmp_path) == whole
+
+
+def test_what_does_not_change_the_values_may_change(table, background, tmp_path):
+    explain_batches(fitted(background), table, tmp_path, batch_rows=5)
+    whole = contents(tmp_path)
+    explainer = fitted(background, n_jobs=2, verbose=1)
+    explain_batches(explainer, table, tmp_path, batch_rows=5, on_error="skip")
+    assert contents(tmp_path) == whole
+
+
+def test_other_libraries_are_refused(table, explainer, tmp_path):
+    explain_batches(explainer, table, tmp_path)
+    manifest = tmp_path / "_manifest.json"
+    old = json.loads(manifest.read_text())
+    old["versions"]["numpy"] = "1.0"
+    manifest.write_text(json.dumps(old))
+    with pytest.raises(FileExistsError, match=r"versions\.numpy was 1\.0 and is "):
+        explain_batches(explainer, table, tmp_path)
+
+
+def test_other_trees_are_refused(table, tmp_path):
+    X = table[NAMES]
+    for seed, fails in ((0, False), (0, False), (1, True)):
+        forest = RandomForestRegressor(3, random_state=seed).fit(X, X["a"] * X["b"])
+        explainer = TreeExplainer(forest).fit(X)
+        if fails:
+            with pytest.raises(FileExistsError, match="answers"):
+                explain_batches(explainer, X, tmp_path)
+        else:
+            explain_batches(explainer, X, tmp_path)
+
+
+def edited(table):
+    changed = table.copy()
+    changed.loc[3, "c"] += 1e-9
+    return changed
+
+
+DATA = {
+    "a value": (edited, "the data of rows 0 to 4 .* are not what they were"),
+    "a key": (lambda t: t.assign(key=[*t["key"][:-1], "?"]), "rows 20 to 24"),
+    "a type": (lambda t: t.assign(a=t["a"].astype("float32")), "source.columns.a was float64"),
+    "fewer rows": (lambda t: t[:20], "source.rows was 25 and is 20"),
+    "columns": (lambda t: t.assign(z=0), "source.columns.z was None and is int64"),
+}
+
+
+@pytest.mark.parametrize(("change", "told"), DATA.values(), ids=DATA)
+def test_other_data_are_refused(change, told, table, explainer, tmp_path):
+    arguments = dict(batch_rows=5, keys="key")
+    explain_batches(explainer, table, tmp_path, **arguments)
+    with pytest.raises(FileExistsError, match=told):
+        explain_batches(explainer, change(table), tmp_path, **arguments)
+
+
+def test_an_iterator_is_known_by_its_batches(table, explainer, tmp_path):
+    explain_batches(explainer, iter([table]), tmp_path, batch_rows=5)
+    whole = contents(tmp_path)
+    explain_batches(explainer, iter([table[:8], table[8:]]), tmp_path, batch_rows=5)
+    assert contents(tmp_path) == whole
+    for other, told in (
+        (edited(table), "rows 0 to 4"),
+        (table[:20], "the source ends after 20 rows, and it had more"),
+        (table[:18], "rows 15 to 17"),
+    ):
+        with pytest.raises(FileExistsError, match=told):
+            explain_batches(explainer, iter([other]), tmp_path, batch_rows=5)
+
+
+def test_other_files_are_left_alone(table, explainer, tmp_path):
+    (tmp_path / "thesis.txt").write_text("Once upon a time")
+    with pytest.raises(FileExistsError, match=r"something else, such as 'thesis\.txt'"):
+        explain_batches(explainer, table, tmp_path)
+    with pytest.raises(FileExistsError, match="which is not a folder"):
+        explain_batches(explainer, table, tmp_path / "thesis.txt")
+    assert (tmp_path / "thesis.txt").read_text() == "Once upon a time"
+
+
+# --- processes -----------------------------------------------------------------------------------
+
+
+def test_one_process_at_a_time(table, explainer, tmp_path):
+    """Another process holds the folder; the lock falls when it is killed."""
+    hold = (
+        "import pathlib, runpy, sys, time; locked = runpy.run_path(sys.argv[1])['locked']\n"
+        "with locked(pathlib.Path(sys.argv[2])): print('held', flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", hold, _files.__file__, tmp_path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(BlockingIOError, match="which another run is writing to; wait"):
+            explain_batches(explainer, table, tmp_path)
+        holder.kill()
+    assert explain_batches(explainer, table, tmp_path).finished
+
+
+KILLED = Path(__file__).with_name("killed_runs.py")
+SLOW = [pytest.param(300, seed, marks=pytest.mark.slow) for seed in (1, 2, 3)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
+@pytest.mark.parametrize(("n_rows", "seed"), [(60, 0), *SLOW])
+def test_a_run_killed_at_random_moments_ends_with_the_same_bytes(n_rows, seed, tmp_path):
+    """SIGKILL, again and again, wherever it hits; the bytes are those of a run in peace."""
+    command = [sys.executable, KILLED, tmp_path, str(n_rows), str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    reached = json.loads(done.stdout)  # parts that were there after each kill of a run at work
+    assert len(reached) >= 3
+    assert reached == sorted(set(reached))
+    assert contents(tmp_path / "killed") == contents(tmp_path / "peace")
+    made = ExplanationDataset(tmp_path / "killed")
+    assert made.finished
+    assert pd.read_parquet(made.path)["row"].tolist() == list(range(n_rows))
