@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 
 import numpy as np
+from scipy.special import ndtr
 from sklearn.base import BaseEstimator
 
 
@@ -23,10 +24,19 @@ class StoppingRule(BaseEstimator, ABC):
 
 
 class StandardError(StoppingRule):
-    """Stop an instance when every standard error is small enough.
+    """Stop an instance when its standard errors say that every attribution is accurate enough.
 
-    An instance is done when, for each output, the largest standard error is at most
-    ``atol + rtol * (largest attribution - smallest attribution)``. Instances stop one by one.
+    Accurate enough is an error of at most ``tol = atol + rtol * (largest attribution - smallest
+    attribution)``, for all attributions of an output at once with probability `confidence`: an
+    instance is done when, for each output, the chances that a normal error exceeds it sum to at
+    most one minus that,
+
+        sum_i 2 Phi(-tol/SE_i) <= 1 - confidence,
+
+    which bounds the chance that any does. Of p equal standard errors each may be tol/1.96 for p =
+    1, tol/2.8 for p = 10, tol/3.3 for p = 50. Instances stop one by one. A rule looks at standard
+    errors many times and stops at the first look that is good, and so on a lucky one; the bound
+    leaves room for that (``doc/methods/odd_gp.md`` has measured shares).
 
     Parameters
     ----------
@@ -34,29 +44,45 @@ class StandardError(StoppingRule):
         Relative to the range of the instance's attributions.
     atol : float, default=0.0
         Absolute, in the units of the model's response.
+    confidence : float, default=0.95
+        Above 0 and below 1.
+
+    References
+    ----------
+    Dunn (1961), Multiple comparisons among means, J. American Statistical Association 56 (the sum
+    of the chances).
 
     Examples
     --------
     >>> import numpy as np
     >>> from skshapley.stopping import StandardError
-    >>> values, errors = np.array([[[1.0], [3.0]]]), np.array([[[0.05], [0.1]]])
+    >>> values, errors = np.array([[[1.0], [3.0]]]), np.array([[[0.02], [0.04]]])
     >>> StandardError(rtol=0.05).done(values, errors), StandardError(rtol=0.01).done(values, errors)
     (array([ True]), array([False]))
     """
 
-    def __init__(self, rtol=0.0, atol=0.0):
+    def __init__(self, rtol=0.0, atol=0.0, confidence=0.95):
         self.rtol = rtol
         self.atol = atol
+        self.confidence = confidence
 
     def check(self):
-        """Refuse negative tolerances, and two zeros."""
+        """Refuse negative tolerances, two zeros, and a confidence that is no probability."""
         if not (self.rtol >= 0 and self.atol >= 0 and self.rtol + self.atol > 0):
             raise ValueError(
                 f"StandardError needs rtol >= 0 and atol >= 0, not both 0; got rtol={self.rtol!r},"
                 f" atol={self.atol!r}. Try rtol=0.05."
             )
+        if not 0 < self.confidence < 1:
+            raise ValueError(
+                f"StandardError takes confidence above 0 and below 1; got {self.confidence!r}."
+                f" Try 0.95."
+            )
 
     def done(self, values, standard_errors):
         """Return which instances are accurate enough; one without a standard error is not."""
-        allowed = self.atol + self.rtol * np.ptp(values, axis=1)
-        return (standard_errors.max(axis=1) <= allowed).all(axis=1)
+        allowed = (self.atol + self.rtol * np.ptp(values, axis=1))[:, None]
+        ratio = np.full(standard_errors.shape, np.inf)  # an error of zero is never too large
+        np.divide(allowed, standard_errors, out=ratio, where=standard_errors != 0)
+        chance = 2 * ndtr(-ratio).sum(axis=1)
+        return (chance <= 1 - self.confidence).all(axis=1)

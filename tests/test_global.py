@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 
 from skshapley import GlobalExplanation, GlobalImportance
 from skshapley.exceptions import ModelOutputError, PartialExplanationError
+from skshapley.plots import BarDisplay
 from skshapley.samplers import SAMPLERS
 
 
@@ -302,6 +303,24 @@ def test_the_record(numbers):
     np.testing.assert_allclose(rows.base_values + rows.values.sum(axis=1), rows.predictions)
     again = pickle.loads(pickle.dumps(explanation))
     np.testing.assert_array_equal(again.values, explanation.values)
+
+
+def test_bars_of_sage_values(numbers):
+    import matplotlib.pyplot as plt
+
+    model, background, X, y = numbers
+    importance = GlobalImportance(model).fit(background).explain(X, y)
+    display = BarDisplay.from_importance(importance, max_features=2)
+    frame = display.frame()
+    largest = importance.to_frame()[["importance", "standard_error"]]
+    np.testing.assert_allclose(frame[["value", "standard_error"]][:2], largest[:2])
+    assert frame["feature"].tolist() == [*largest.index[:2], "3 other features"]
+    np.testing.assert_allclose(frame["value"].sum(), importance.values.sum())
+    # the others as one: their errors are not added up, but those of their sum at each row
+    others = importance.rows.to_frame()[largest.index[2:]].sum(axis=1)
+    np.testing.assert_allclose(frame["standard_error"][2], others.sem())
+    assert "mean squared error saved" in display.ax_.get_xlabel()
+    plt.close(display.figure_)
 
 
 def test_same_for_any_number_of_workers(two_classes):

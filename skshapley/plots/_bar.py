@@ -1,5 +1,7 @@
 """Bars: the attributions of one instance, or how much each feature matters over all of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -103,6 +105,41 @@ class BarDisplay(Display):
         shown = fold(explanation, max_features, owner)
         table = _local_table(shown) if local else _global_table(shown, masks)
         return cls(table, local, response_name(explanation)).plot(ax)
+
+    @classmethod
+    def from_importance(cls, importance, *, max_features=10, ax=None):
+        """Draw SAGE values, what each feature saves of a loss.
+
+        Parameters
+        ----------
+        importance : GlobalExplanation
+        max_features : int or None, default=10
+            Features shown one by one, the largest first; the others are summed. None: all.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : BarDisplay
+            Its error bars are 95 % intervals for rows that are a sample of more of their kind.
+
+        Raises
+        ------
+        ValueError
+            For a max_features that is none.
+        """
+        rows = fold(importance.rows, max_features, cls.__name__, size=importance.values)
+        shown = replace(importance, rows=rows)
+        table = pd.DataFrame(
+            {
+                "cohort": None,
+                "feature": shown.feature_names,
+                "data": None,
+                "value": shown.values,
+                "standard_error": shown.standard_errors,
+            }
+        )
+        return cls(table, True, f"mean {response_name(rows)}").plot(ax)
 
     def frame(self):
         """Return the bars.

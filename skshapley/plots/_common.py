@@ -40,7 +40,7 @@ def one_row(explanation, row, owner):
     return explanation[int(row)]
 
 
-def fold(explanation, max_features, owner):
+def fold(explanation, max_features, owner, size=None):
     """Return the most important players first, and the others summed into one at the end.
 
     Parameters
@@ -48,8 +48,12 @@ def fold(explanation, max_features, owner):
     explanation : Explanation
         Of one output.
     max_features : int or None
-        Players to keep, by mean absolute attribution; None keeps all. A single one that would be
-        left over is kept as well.
+        Players to keep, the largest; None keeps all. A single one that would be left over is kept
+        as well.
+    owner : str
+        Who asks.
+    size : ndarray of shape (p,), default=None
+        How large each player is; by default its mean absolute attribution.
 
     Returns
     -------
@@ -57,7 +61,8 @@ def fold(explanation, max_features, owner):
         The sum of the others has no standard error: their covariances are not on record.
     """
     check_count(max_features, "max_features", owner)
-    order = np.argsort(-np.abs(explanation.values).mean(axis=0), kind="stable")
+    size = np.abs(explanation.values).mean(axis=0) if size is None else size
+    order = np.argsort(-size, kind="stable")
     n_others = 0 if max_features is None else len(order) - max_features
     if n_others <= 1:
         return _players(explanation, order)
@@ -104,6 +109,8 @@ def errors_of(explanation):
 
 def response_name(explanation):
     """Return what the attributions are measured in, e.g. "probability of setosa"."""
+    if "loss" in explanation.settings:
+        return f"{explanation.settings['loss'].replace('_', ' ')} saved"
     method = explanation.settings.get("response_method")
     name = _RESPONSES.get(method, "response")
     output = explanation.settings.get("output")
