@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
-from accuracy_truths import tree_truth
+from accuracy_truths import shap_trees
 
 from skshapley import ShapleyExplainer
 from skshapley.samplers import Antithetic, Leverage, Odd, Orthogonal
@@ -172,8 +172,8 @@ def exact_trees(counted, evals, seed):
     return found.explain(counted.task.instances).values, None
 
 
-def shap_trees(counted, evals, seed):
-    return tree_truth(counted.task.model, counted.task.background, counted.task.instances), None
+def shap_exact(counted, evals, seed):
+    return shap_trees(counted.task.model, counted.task.background, counted.task.instances), None
 
 
 # Those of the first group spread the same model rows over more coalitions, each against one
@@ -208,5 +208,7 @@ PEERS = {
         shapiq("ProxySPEX", index="SV", max_order=1), most_players=16, most_seeds=1
     ),
 }
-EXACT = {"default, exact trees": Peer(exact_trees), "shap trees": Peer(shap_trees)}
+EXACT = {"default, exact trees": Peer(exact_trees), "shap trees": Peer(shap_exact)}
+# Those that learn from the first instances of a run, at a cost that the others share.
+POOLED = ("default", "gp, blocks", "gp", *EXACT)
 METHODS = SPREAD | AVERAGED | PEERS | EXACT

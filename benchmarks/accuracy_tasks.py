@@ -30,6 +30,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 BACKGROUND = 100
+CLOCK_STEP = 10  # of the instances of CLOCK so many's errors are known
 LEARNT = 5000  # most rows that a model is fitted on
 
 
@@ -37,7 +38,8 @@ LEARNT = 5000  # most rows that a model is fitted on
 class Task:
     """A model (or a game alone), and where it is explained.
 
-    `respond(estimator, rows)` is the response; `compute()` the Shapley values ``(r, p)``.
+    `respond(estimator, rows)` is the response; `compute(instances)` the Shapley values ``(r, p)``,
+    which are known of every `step`-th instance.
     """
 
     name: str
@@ -45,14 +47,19 @@ class Task:
     respond: Callable
     background: np.ndarray
     instances: np.ndarray
-    compute: Callable[[], np.ndarray]
+    compute: Callable[[np.ndarray], np.ndarray]
+    step: int = 1
 
     @property
     def n_players(self):
         return self.instances.shape[1]
 
+    @property
+    def judged(self):
+        return self.instances[:: self.step]
+
     def truth(self):
-        return kept(self.name, self.background, self.instances, self.compute)
+        return kept(self.name, self.background, self.judged, self.compute)
 
 
 class Function:
@@ -152,24 +159,30 @@ def fitted(name, kind):
     return model, respond, X, train, test
 
 
-def model_task(data, kind, rows):
-    """Return the task of a model on a data set."""
+def model_task(data, kind, rows, step=1, among=False):
+    """Return the task of a model on a data set.
+
+    Every `step`-th of the rows is explained, alone or `among` the others.
+    """
     model, respond, X, train, test = fitted(data, kind)
     background = X[np.random.default_rng(5).choice(train, BACKGROUND, replace=False)]
     instances = X[test[:rows]]
+    if not among:
+        instances, step = instances[::step], 1
 
-    def truth():
+    def truth(instances):
+        if X.shape[1] <= ENUMERATED:
+            worths = [averaged(lambda Z: respond(model, Z), x, background) for x in instances]
+            return np.array([enumerated(worth, X.shape[1]) for worth in worths])
         if kind in ("xgb", "forest"):
-            return tree_truth(model, background, instances)
+            total = respond(model, instances) - respond(model, background).mean()
+            return tree_truth(model, background, instances, total)
         if kind == "svm":
             inside, outside = kernel_factors(model, instances, background)
             return product_truth(inside, outside, model.dual_coef_[0])
-        if X.shape[1] > ENUMERATED:
-            return perceptron_truth(model, background, instances)
-        worths = [averaged(lambda Z: respond(model, Z), x, background) for x in instances]
-        return np.array([enumerated(worth, X.shape[1]) for worth in worths])
+        return perceptron_truth(model, background, instances)
 
-    return Task(f"{data}-{kind}", model, respond, background, instances, truth)
+    return Task(f"{data}-{kind}", model, respond, background, instances, truth, step)
 
 
 def synthetic_task(p, rows):
@@ -189,13 +202,14 @@ def synthetic_task(p, rows):
         bent = bend(Z)
         return sum(w * bent[:, t].prod(axis=1) for w, t in zip(weights, terms, strict=True))
 
-    def truth():
+    def truth(instances):
         member = np.zeros((len(terms), p), dtype=bool)
         for j, term in enumerate(terms):
             member[j, term] = True
-        bent = bend(X)
-        factors = np.where(member[None], bent[:, None, :], 1.0)
-        return product_truth(factors[BACKGROUND:], factors[:BACKGROUND], weights)
+        inside, outside = (
+            np.where(member[None], bend(Z)[:, None, :], 1.0) for Z in (instances, X[:BACKGROUND])
+        )
+        return product_truth(inside, outside, weights)
 
     model = Function(function, p)
     return Task(f"synthetic{p}", model, predict, X[:BACKGROUND], X[BACKGROUND:], truth)
@@ -220,7 +234,7 @@ def contrastive_task(kind, p, row):
 
     function = inside if kind == "chi" else radial
 
-    def truth():
+    def truth(_):
         if kind == "radial":
             factors = [np.exp(-(row_[None, None] ** 2) / 2) for row_ in (x, z)]
             return product_truth(*factors, np.array([sqrt(np.pi / 2) ** p]))
@@ -259,5 +273,10 @@ TABLES = (
     if permutation_tasks.DATA
     else {}
 )
-CLOCK = on_table("friedman30", ("xgb", "mlp"))
+CLOCK = {
+    f"friedman30-{kind}": lambda rows, among, kind=kind: [
+        model_task("friedman30", kind, rows, CLOCK_STEP, among)
+    ]
+    for kind in ("xgb", "mlp")
+}
 TASKS = SUITE | TABLES | CLOCK
