@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, all of them, on the explainer around a model that any data fit."""
+"""scikit-learn's own checks, all of them, on the explainers around a model that any data fit."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skshapley import ShapleyExplainer
+from skshapley import GlobalImportance, ShapleyExplainer
 
 
 class RowSum(RegressorMixin, BaseEstimator):
@@ -27,6 +27,7 @@ class RowSum(RegressorMixin, BaseEstimator):
         ShapleyExplainer(RowSum(), max_evals=64, random_state=0),
         ShapleyExplainer(FrozenEstimator(RowSum()), sampler="kernel"),
         ShapleyExplainer(RowSum(), reward="baseline", random_state=0),
+        GlobalImportance(RowSum(), random_state=0),
     ]
 )
 @pytest.mark.filterwarnings("default")  # the checks' own warnings are not ours
