@@ -44,7 +44,7 @@ LAYERS = (
     {"_background", "_attributor"},
     {"_explainer", "_global", "_functional", "_valuation", "_knn_valuation", "trees"},
     {"plots", "testing", "diagnostics", "datasets", "bounds", "responses", "batches"},
-    {"__init__"},
+    {"__init__", "_cli", "__main__"},
 )
 # The roles of one layer that know nothing of each other, so that any of them can be replaced.
 STRANGERS = {"rewards", "samplers", "solvers", "stopping"}

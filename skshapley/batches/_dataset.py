@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from skshapley.batches._files import read_json
+from skshapley.batches._files import need_pyarrow, read_json
 from skshapley.batches._parts import Footer, read_part
 from skshapley.explanation import Explanation
 
@@ -49,6 +49,7 @@ class ExplanationDataset:
     """
 
     def __init__(self, path):
+        need_pyarrow()
         self.path = Path(path)
         self.manifest = read_json(self.path / MANIFEST)
         if self.manifest is None:
@@ -89,18 +90,38 @@ class ExplanationDataset:
                 f"ExplanationDataset.read takes max_rows as None or a positive int; got"
                 f" {max_rows!r}."
             )
-        parts = list(self._parts())
-        if not parts:
-            raise ValueError(f"ExplanationDataset: {str(self.path)!r} holds no explained rows yet.")
-        total = sum(footer.n_explained for _, footer in parts)
+        total = len(self)
         n = total if max_rows is None else min(max_rows, total)
-        chosen = np.arange(n) * total // n
+        return self.take(np.arange(n) * total // max(n, 1))
+
+    def take(self, positions) -> Explanation:
+        """Return some instances, in the order of the files.
+
+        Parameters
+        ----------
+        positions : array of int
+            Among the instances that were explained; those that were set aside do not count.
+
+        Raises
+        ------
+        ValueError
+            If there are none.
+        IndexError
+            For a position that there is not.
+        """
+        positions = np.sort(np.asarray(positions, dtype=np.intp))
         explanations, first = [], 0
-        for path, footer in parts:
-            inside = chosen[(chosen >= first) & (chosen < first + footer.n_explained)]
+        for path, footer in self._parts():
+            stop = first + footer.n_explained
+            inside = positions[(positions >= first) & (positions < stop)]
             if len(inside):
                 explanations.append(read_part(path, inside - first)[0])
-            first += footer.n_explained
+            first = stop
+        if not first:
+            raise ValueError(f"ExplanationDataset: {str(self.path)!r} holds no explained rows yet.")
+        wrong = positions[(positions < 0) | (positions >= first)]
+        if len(wrong):
+            raise IndexError(f"ExplanationDataset has {first} instances; got row {wrong[0]}.")
         return Explanation.merge(explanations)
 
     def skipped(self) -> pd.DataFrame:

@@ -41,6 +41,16 @@ def read_json(path: Path):
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
+def need_pyarrow() -> None:
+    """Refuse to go on without pyarrow, and say how to get it."""
+    try:
+        import pyarrow as pa  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "Parquet needs pyarrow; install it with: pip install 'skshapley[parquet]'."
+        ) from error
+
+
 @contextmanager
 def locked(folder: Path):
     """Hold a folder for this process alone.

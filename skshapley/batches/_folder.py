@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from skshapley._random import RowStream
 from skshapley.batches._dataset import MANIFEST, ExplanationDataset
-from skshapley.batches._files import locked, read_json, write_json
+from skshapley.batches._files import locked, need_pyarrow, read_json, write_json
 from skshapley.batches._fingerprint import differences, explainer_facts, table_digest, versions
 from skshapley.batches._parts import FORMAT, Footer, write_part
 from skshapley.batches._sources import OWNER, Batch
@@ -33,6 +33,7 @@ class Folder:
     @contextmanager
     def held(self):
         """Make the folder if need be, and hold it for this process."""
+        need_pyarrow()
         if self.path.exists() and not self.path.is_dir():
             raise FileExistsError(f"{OWNER} got out={str(self.path)!r}, which is not a folder.")
         self.path.mkdir(parents=True, exist_ok=True)
@@ -73,10 +74,10 @@ class Folder:
         return int(old["entropy"])
 
     def _part(self, batch):
-        return self.path / f"part-{batch.number:06d}.parquet"
+        return self.path / f"part-{batch.number:08d}.parquet"
 
     def _skipped(self, batch):
-        return self.path / f"_skipped-{batch.number:06d}.json"
+        return self.path / f"_skipped-{batch.number:08d}.json"
 
     def finished(self, batch: Batch) -> int | None:
         """Return how many rows of a batch were set aside, or None if it is still to be explained.

@@ -16,6 +16,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from skshapley._inputs import as_pandas, is_foreign, is_frame, narwhal, take_rows
+from skshapley.batches._files import need_pyarrow
 
 OWNER = "explain_batches"
 
@@ -280,6 +281,7 @@ def _from_path(path):
     if path.suffix.lower() == ".csv":
         facts = {"kind": "csv", "bytes": path.stat().st_size}
         return PiecesSource(pd.read_csv(path, chunksize=2**16), facts)
+    need_pyarrow()
     import pyarrow.dataset as ds
 
     return ArrowSource(ds.dataset(path, format="parquet", partitioning="hive"))

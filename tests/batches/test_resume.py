@@ -97,7 +97,7 @@ def test_what_was_finished_is_not_done_again(table, background, tmp_path):
 def test_a_run_keeps_the_entropy_that_it_drew(state, table, background, tmp_path):
     explainer = fitted(background, random_state=state)
     before = explain_batches(explainer, table, tmp_path, batch_rows=5).read()
-    (tmp_path / "part-000002.parquet").unlink()
+    (tmp_path / "part-00000002.parquet").unlink()
     after = explain_batches(explainer, table, tmp_path, batch_rows=5).read()
     np.testing.assert_array_equal(after.values, before.values)
 
@@ -105,7 +105,7 @@ def test_a_run_keeps_the_entropy_that_it_drew(state, table, background, tmp_path
 def test_damaged_parts_are_made_anew(table, explainer, tmp_path):
     explain_batches(explainer, table, tmp_path, batch_rows=5)
     whole = contents(tmp_path)
-    part = tmp_path / "part-000003.parquet"
+    part = tmp_path / "part-00000003.parquet"
     for damage in (b"", b"nothing", whole[part.name][:-20], whole[part.name][:50]):
         part.write_bytes(damage)
         assert len(ExplanationDataset(tmp_path)) == 20
@@ -115,7 +115,7 @@ def test_damaged_parts_are_made_anew(table, explainer, tmp_path):
 
 def test_damage_inside_a_part_is_seen_when_it_is_read(table, explainer, tmp_path):
     explain_batches(explainer, table, tmp_path)
-    part = tmp_path / "part-000000.parquet"
+    part = tmp_path / "part-00000000.parquet"
     flipped = bytearray(part.read_bytes())
     flipped[len(flipped) // 4] ^= 1
     part.write_bytes(flipped)

@@ -1,0 +1,275 @@
+"""The command line: what it writes, what it says, and how it ends."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import joblib
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from sklearn.datasets import load_iris
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+
+from skshapley import ShapleyExplainer, __version__
+from skshapley._cli import FAILED, OK, USAGE, main, read_config
+from skshapley.batches import ExplanationDataset
+from skshapley.samplers import Antithetic
+from skshapley.stopping import StandardError
+
+TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A trained model and trees, a background, and rows with keys and a column too many."""
+    root = tmp_path_factory.mktemp("cli")
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    y = np.array(["setosa", "versicolor", "virginica"])[y]
+    skops.io.dump(LogisticRegression(max_iter=500).fit(X, y), root / "model.skops")
+    joblib.dump(LogisticRegression(max_iter=500).fit(X, y), root / "model.joblib")
+    joblib.dump(LogisticRegression(max_iter=500).fit(X.to_numpy(), y), root / "nameless.joblib")
+    skops.io.dump(HistGradientBoostingClassifier(max_iter=2).fit(X, y), root / "trees.skops")
+    X[::15].to_parquet(root / "bg.parquet")
+    rows = X[::10].assign(id=[f"flower {i}" for i in range(15)], note="")
+    rows.to_parquet(root / "rows.parquet")
+    rows.to_csv(root / "rows.csv", index=False)
+    bad = rows.copy()
+    bad.iloc[4, 0] = np.nan
+    bad.to_parquet(root / "bad.parquet")
+    return root
+
+
+def explain(folder, out, *more, model="model.skops", data="rows.parquet"):
+    files = {"--model": model, "--background": "bg.parquet", "--data": data}
+    arguments = [word for option, name in files.items() for word in (option, str(folder / name))]
+    return main(["explain", *arguments, "--out", str(out), *more])
+
+
+def test_a_table_into_a_folder(folder, tmp_path, capsys):
+    assert explain(folder, tmp_path / "phi", "--keys", "id", "--batch-rows", "4") == OK
+    told = capsys.readouterr()
+    assert told.out == f"{tmp_path / 'phi'}: 15 rows explained, 0 set aside\n"
+    assert "15/15" in told.err
+    assert "rows/s" in told.err
+    made = ExplanationDataset(tmp_path / "phi").read()
+    assert made.index.tolist() == [f"flower {i}" for i in range(15)]
+    X = load_iris(as_frame=True).data
+    explainer = ShapleyExplainer(joblib.load(folder / "model.joblib"), random_state=0)
+    expected = explainer.fit(X[::15]).explain(X[::10])
+    np.testing.assert_array_equal(made.values, expected.values)
+    # again, with nothing left to do
+    assert explain(folder, tmp_path / "phi", "--keys", "id", "--batch-rows", "4", "--quiet") == OK
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "more"),
+    [
+        ("model.joblib", "rows.csv", ("--trust-pickle",)),
+        ("nameless.joblib", "rows.parquet", ("--trust-pickle", "--keys", "id", "--columns")),
+        ("trees.skops", "rows.parquet", ("--trust", TREES)),
+    ],
+)
+def test_other_models_and_tables(model, data, more, folder, tmp_path):
+    if more[-1] == "--columns":
+        more += tuple(pd.read_parquet(folder / "bg.parquet").columns)
+    assert explain(folder, tmp_path / "phi", "--quiet", *more, model=model, data=data) == OK
+    assert len(ExplanationDataset(tmp_path / "phi")) == 15
+
+
+def test_rows_that_are_set_aside_show_in_the_exit_status(folder, tmp_path, capsys):
+    arguments = ["--quiet", "--keys", "id"]
+    assert explain(folder, tmp_path / "phi", *arguments, data="bad.parquet") == FAILED
+    assert "cannot explain rows 0 to 14 (id flower 0 to flower 14)" in capsys.readouterr().err
+    arguments += ["--on-error", "skip"]
+    assert explain(folder, tmp_path / "phi", *arguments, data="bad.parquet") == FAILED
+    told = capsys.readouterr()
+    assert "14 rows explained, 1 set aside" in told.out
+    assert not told.err
+    skipped = ExplanationDataset(tmp_path / "phi").skipped()
+    assert skipped["key"].tolist() == ["flower 4"]
+
+
+def test_an_interruption_can_be_gone_on_from(folder, tmp_path, capsys, monkeypatch):
+    calls = []
+
+    def interrupted(self, X):
+        calls.append(len(X))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return explained(self, X)
+
+    explained = ShapleyExplainer.explain
+    monkeypatch.setattr(ShapleyExplainer, "explain", interrupted)
+    assert explain(folder, tmp_path / "phi", "--batch-rows", "4") == FAILED
+    assert "interrupted; the same command goes on from here" in capsys.readouterr().err
+    assert len(ExplanationDataset(tmp_path / "phi")) == 8
+    assert explain(folder, tmp_path / "phi", "--batch-rows", "4") == OK
+    assert calls == [4, 4, 4, 4, 3]
+
+
+def test_a_run_with_something_else_is_refused(folder, tmp_path, capsys):
+    assert explain(folder, tmp_path / "phi", "--quiet") == OK
+    assert explain(folder, tmp_path / "phi", "--quiet", "--random-state", "1") == FAILED
+    assert "settings.random_state was 0 and is 1" in capsys.readouterr().err
+
+
+WRONG = {
+    "no model": (dict(model="gone.skops"), (), "--model '.*gone.skops' does not exist"),
+    "no data": (dict(data="gone.parquet"), (), "--data '.*gone.parquet' does not exist"),
+    "pickle": (dict(model="model.joblib"), (), "loading a pickle runs whatever .*--trust-pickle"),
+    "trees": (dict(model="trees.skops"), (), f"not trusted: {TREES}. If .*--trust {TREES}"),
+    "columns": ({}, ("--columns", "a"), r"--background .* lacks the columns \['a'\]: it has"),
+    "config": ({}, ("--config", "gone.toml"), "takes a .toml or .json file that exists"),
+}
+
+
+@pytest.mark.parametrize(("files", "more", "told"), WRONG.values(), ids=WRONG)
+def test_commands_that_are_wrong(files, more, told, folder, tmp_path, capsys):
+    assert explain(folder, tmp_path / "phi", *more, **files) == USAGE
+    error = capsys.readouterr().err
+    assert re.search(told, error)
+    assert error.count("\n") == 1
+    assert not (tmp_path / "phi").exists()
+
+
+# --- configuration -------------------------------------------------------------------------------
+
+
+def test_configuration(tmp_path):
+    text = """
+    max_evals = 300
+    stopping = { rtol = 0.05 }
+    groups = { petal = ["length", "width"] }
+    [sampler]
+    name = "antithetic"
+    references = "all"
+    """
+    (tmp_path / "c.toml").write_text(text)
+    (tmp_path / "c.json").write_text(json.dumps(tomllib.loads(text)))
+    for name in ("c.toml", "c.json"):
+        config = read_config(tmp_path / name)
+        assert repr(config.pop("sampler")) == repr(Antithetic(references="all"))
+        assert repr(config.pop("stopping")) == repr(StandardError(rtol=0.05))
+        assert config == {"max_evals": 300, "groups": {"petal": ["length", "width"]}}
+
+
+CONFIGS = {
+    "unknown": ("max_eval = 3", r"parameters \['max_eval'\], which .* choose among \['groups', 'm"),
+    "estimator": ("estimator = 3", r"\['estimator'\]"),
+    "syntax": ("max_evals = ", "cannot be parsed"),
+    "sampler": ("sampler = {name = 'anti'}", "no sampler named 'anti': choose one of .*'antithe"),
+    "stopping": ("stopping = {tol = 1}", "does not fit StandardError: .*'tol'"),
+    "value": ("max_evals = 0", "positive int"),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), CONFIGS.values(), ids=CONFIGS)
+def test_wrong_configurations(text, told, folder, tmp_path, capsys):
+    config = tmp_path / "c.toml"
+    config.write_text(text)
+    status = explain(folder, tmp_path / "phi", "--config", str(config))
+    assert status == (FAILED if "= 0" in text else USAGE)  # what the explainer refuses by itself
+    assert re.search(told, capsys.readouterr().err)
+
+
+# --- plots ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def phi(folder):
+    assert explain(folder, folder / "phi", "--quiet") == OK
+    return str(folder / "phi")
+
+
+PLOTS = {
+    "beeswarm": ("--output", "setosa", "--max-features", "3"),
+    "bar": ("--output", "virginica", "--max-rows", "5"),
+    "waterfall": ("--output", "setosa", "--row", "12"),
+    "force": ("--output", "setosa", "--row", "0"),
+    "decision": ("--output", "setosa"),
+    "dependence": ("--output", "setosa", "--features", "petal length (cm)"),
+    "matrix": ("--output", "setosa"),
+}
+
+
+@pytest.mark.parametrize("kind", PLOTS)
+def test_plots(kind, phi, tmp_path, capsys):
+    picture = tmp_path / "new" / f"{kind}.png"
+    assert main(["plot", phi, "--kind", kind, "--out", str(picture), *PLOTS[kind]]) == OK
+    assert capsys.readouterr().out == f"{picture}\n"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert len(list(picture.parent.iterdir())) == 1
+    plt.close("all")
+
+
+WRONG_PLOTS = {
+    "folder": (("--folder",), USAGE, "holds no _manifest.json"),
+    "output": (("--output", "rose"), USAGE, r"--output 'rose' is none .*\['setosa'"),
+    "option": (("--output", "setosa", "--row", "1"), USAGE, "--kind beeswarm takes no --row"),
+    "suffix": (("--output", "setosa", "--out", "x.doc"), USAGE, r"'x\.doc' has a suffix"),
+}
+
+
+@pytest.mark.parametrize(("more", "status", "told"), WRONG_PLOTS.values(), ids=WRONG_PLOTS)
+def test_wrong_plots(more, status, told, phi, tmp_path, capsys):
+    source, more = (str(tmp_path), ()) if more == ("--folder",) else (phi, more)
+    assert (
+        main(["plot", source, "--kind", "beeswarm", "--out", str(tmp_path / "x"), *more]) == status
+    )
+    assert re.search(told, capsys.readouterr().err)
+    plt.close("all")
+
+
+# --- the command itself --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["explain"], ["plot"], ["draw"], ["explain", "--n-jobs", "x"]]
+)
+def test_usage_errors_end_with_two(arguments, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == USAGE
+    assert "usage: skshapley" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [[], ["explain"], ["plot"]])
+def test_help_is_a_manual(command, capsys):
+    with pytest.raises(SystemExit) as end:
+        main([*command, "--help"])
+    assert end.value.code == OK
+    text = capsys.readouterr().out
+    for section in ("examples:", "exit status:", "  2  the command was wrong"):
+        assert section in text
+
+
+def test_processes(folder, tmp_path):
+    """A real process: types that nobody trusts, then trusted ones."""
+    files = ["--background", folder / "bg.parquet", "--data", folder / "rows.parquet"]
+    command = [sys.executable, "-m", "skshapley", "explain", "--model", folder / "trees.skops"]
+    command += [*files, "--out", tmp_path / "phi"]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stdout) == (USAGE, "")
+    assert TREES in refused.stderr
+    done = subprocess.run([*command, "--trust", TREES], capture_output=True, text=True, check=False)
+    assert done.returncode == OK, done.stderr
+    assert "15 rows explained" in done.stdout
+    assert "15/15" in done.stderr
+
+
+def test_the_script_is_installed(capsys):
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    module, function = project["scripts"]["skshapley"].split(":")
+    assert getattr(import_module(module), function) is main
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"{__version__}\n"
