@@ -41,7 +41,7 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {page: [] for page in ("index", "getting_started", "from_shap", "extending")}
+html_sidebars = {page: [] for page in ("index", "getting_started", "from_shap")}
 # A name in single backticks is code, and a link where Sphinx knows it.
 default_role = "code"
 

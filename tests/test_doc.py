@@ -16,8 +16,9 @@ ROOT = Path(__file__).parents[1]
 DOC = ROOT / "doc"
 PAGES = sorted(
     path
-    for path in DOC.glob("**/*.rst")
-    if not {"_build", "generated", "auto_examples"} & {*path.parts}
+    for path in DOC.glob("**/*")
+    if path.suffix in {".rst", ".md"}
+    and not {"_build", "generated", "auto_examples"} & {*path.parts}
 )
 REFERENCE = run_path(str(DOC / "api_reference.py"))["API"]
 
@@ -27,7 +28,8 @@ def page_id(path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_page_runs(page):
+def test_page_runs(page, monkeypatch):
+    monkeypatch.syspath_prepend(str(DOC / "extending"))  # the tutorials import what they show
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=flags)
     plt.close("all")

@@ -50,7 +50,9 @@ ax.legend(frameon=False)
 # little is absorbed there.
 
 sample = X.iloc[[200 + sugar[200:].argmax()]]
-explainer = ShapleyExplainer(model, max_background=50, max_evals=397, random_state=0).fit(X[:200])
+explainer = ShapleyExplainer(
+    model, sampler="antithetic", max_evals=397, max_background=50, random_state=0
+).fit(X[:200])
 explanation = explainer.explain(sample)
 print(f"sugar {explanation.predictions[0]:.2f}, on average {explanation.base_values[0]:.2f}")
 curve = sample.to_numpy()[0]

@@ -1,0 +1,141 @@
+"""The sampler, solver and reward of the tutorials keep the contracts, and do what they say."""
+
+import doctest
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+
+from skshapley import ShapleyExplainer
+from skshapley.samplers import Classical
+from skshapley.solvers import PermutationMean
+from skshapley.testing import (
+    check_consistent,
+    check_sampler,
+    check_solver,
+    check_standard_errors,
+    check_unbiased,
+)
+from skshapley.testing.contracts import PAIR_CHECKS
+from skshapley.testing.games import brute_force
+
+FOLDER = Path(__file__).parents[1] / "doc" / "extending"
+
+
+def tutorial(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+Rotations = tutorial("rotations").Rotations
+ShareTheGap = tutorial("share_the_gap").ShareTheGap
+NearestReward = tutorial("nearest").NearestReward
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_examples_of_the_tutorials_run(path):
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    failed, _ = doctest.testmod(tutorial(path.stem), optionflags=flags)
+    assert not failed
+
+
+def test_the_sampler_keeps_its_contract():
+    check_sampler(Rotations())
+
+
+# Workers are the engine's business, which test_contract.py sees to.
+CHECKS = sorted(set(PAIR_CHECKS) - {"jobs"})
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_sampler_keeps_the_contract_of_pairs(name):
+    PAIR_CHECKS[name](Rotations(), PermutationMean())
+
+
+def test_the_sampler_is_unbiased_with_honest_errors():
+    check_unbiased(Rotations(), PermutationMean())
+    check_standard_errors(Rotations(), PermutationMean(), lambda p: 20 * p * p)
+
+
+def test_every_player_enters_once_at_each_place():
+    permutations, _ = Rotations().draw(10, 5, np.random.default_rng(0))
+    for unit in permutations.reshape(2, 5, 5):
+        np.testing.assert_array_equal(np.sort(unit, axis=0), np.arange(5)[:, None] + np.zeros(5))
+
+
+def test_the_solver_keeps_its_contract():
+    check_solver(ShareTheGap(), Classical())
+
+
+# Linearity is left out: two games and their sum have other variances, hence other shares.
+@pytest.mark.parametrize("name", sorted({*CHECKS} - {"linearity"}))
+def test_the_solver_keeps_the_contract_of_pairs(name):
+    PAIR_CHECKS[name](Classical(), ShareTheGap())
+
+
+def test_the_solver_has_to_be_excused_from_linearity():
+    with pytest.raises(AssertionError):
+        PAIR_CHECKS["linearity"](Classical(), ShareTheGap())
+
+
+def test_the_solver_is_consistent_with_honest_errors():
+    check_consistent(Classical(), ShareTheGap())
+    check_standard_errors(Classical(), ShareTheGap(), lambda p: 60 * p)
+
+
+def neighbours_worth(predict, x, background, k):
+    """v(S) by its definition, one coalition after the other."""
+    scale = background.std(axis=0)
+
+    def worth(coalitions):
+        values = []
+        for present in coalitions:
+            apart = (((background - x) / scale)[:, present] ** 2).sum(axis=1)
+            rows = background[np.argsort(apart, kind="stable")[:k]].copy()
+            rows[:, present] = x[present]
+            values.append(predict(rows if present.any() else background).mean())
+        return np.array(values)
+
+    return worth
+
+
+@pytest.mark.parametrize("label", [0, 2])
+@pytest.mark.parametrize("k", [1, 7])
+def test_the_reward_against_its_definition(k, label):
+    X, y = load_iris(return_X_y=True)
+    model = LogisticRegression(max_iter=1000).fit(X, y)
+    explainer = ShapleyExplainer(model, reward=NearestReward(k), output=label).fit(X[::2])
+    found = explainer.explain(X[1:6:2])
+
+    def predict(rows):
+        return model.predict_proba(rows)[:, label]
+
+    for x, values in zip(X[1:6:2], found.values, strict=True):
+        expected = brute_force(neighbours_worth(predict, x, X[::2], k), 4)
+        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
+
+
+def test_the_reward_gives_credit_to_a_copy():
+    column = np.random.default_rng(0).normal(size=200)
+    X = np.column_stack([column, column])
+    explainer = ShapleyExplainer(lambda rows: rows[:, 0], reward=NearestReward(1)).fit(X)
+    first, second = explainer.explain(np.array([[2.0, 2.0]])).values[0]
+    assert abs(first - second) < 0.2 < second  # the nearest row is near 2, not at it
+    exact = ShapleyExplainer(lambda rows: rows[:, 0]).fit(X).explain(np.array([[2.0, 2.0]]))
+    assert abs(exact.values[0, 1]) < 1e-12
+
+
+def test_the_reward_works_in_groups_for_several_outputs():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = LogisticRegression(max_iter=1000).fit(X, y)
+    options = {"reward": NearestReward(5), "groups": {"petal": list(X.columns[2:])}}
+    alone = ShapleyExplainer(model, **options).fit(X).explain(X[:6:2])
+    assert alone.values.shape == (3, 3, 3)
+    np.testing.assert_allclose(alone.values.sum(axis=2), 0, atol=1e-12)
+    total = alone.base_values + alone.values.sum(axis=1)
+    np.testing.assert_allclose(total, model.predict_proba(X[:6:2]), atol=1e-12)
