@@ -21,7 +21,7 @@ import warnings
 import numpy as np
 from accuracy_methods import EXACT, METHODS, POOLED, SPREAD, Counted
 from accuracy_report import report
-from accuracy_tasks import CLOCK, SUITE, TASKS
+from accuracy_tasks import CLOCK, SUITE, TABLES, TASKS
 from accuracy_truths import CACHE
 
 RUNS = CACHE / "accuracy.jsonl"
@@ -135,8 +135,8 @@ def main():
     warnings.simplefilter("ignore")
     if not arguments.report:
         run(arguments)
-    groups = {"suite": tuple(SUITE), "clock": tuple(CLOCK)}
-    report(done(), {name: g for g, names in groups.items() for name in names})
+    groups = {"suite": SUITE, "tables": TABLES, "clock": CLOCK}
+    report(done(), {task: name for name, tasks in groups.items() for task in tasks})
 
 
 if __name__ == "__main__":

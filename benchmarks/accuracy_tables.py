@@ -1,0 +1,171 @@
+"""Tables of bench_accuracy.py, from its cells."""
+
+import numpy as np
+import pandas as pd
+from accuracy_methods import AVERAGED, METHODS, PEERS
+
+FLOOR = 1e-10  # of errors in geometric means: nothing is measured below
+# A budget's means are over the tasks on which all of these were measured.
+ALWAYS = ("leverage", "walks", "shap permutation", "shap kernel")
+TARGETS = (1e-2, 1e-3, 1e-4, 1e-5)
+# What is to be shown: ours, theirs, {budget: most of the ratio of squared errors}.
+GOALS = (
+    ("default", "shap permutation", {2: 1 / 8, 4: 1 / 20, 10: 1 / 40}),
+    ("default", "shap kernel", {4: 1 / 40, 10: 1 / 40}),
+    ("gp", "leverage", {4: 1 / 4, 10: 1 / 8, 20: 1 / 15}),
+)
+CELL_GOALS = (("gp", "leverage"), ("gp", "walks"))
+CELL_GOAL, CELL_BUDGETS = 1.3, (4, 10, 20)
+
+
+def errors_at(cells, budget):
+    """Return errors by task and method at a budget."""
+    at = cells[cells["budget"] == budget]
+    return at.pivot_table(index="task", columns="method", values="error", sort=False)
+
+
+def common(errors):
+    """Return the tasks that all of ALWAYS were measured on."""
+    return errors.dropna(subset=[method for method in ALWAYS if method in errors])
+
+
+def geometric(values):
+    return float(np.exp(np.log(np.maximum(values, FLOOR)).mean()))
+
+
+def budgets_of(cells, least=1):
+    return [budget for budget in sorted(cells["budget"].unique()) if budget >= least]
+
+
+def means_table(cells):
+    """Geometric means by method and budget; in brackets over how many tasks, where not all."""
+    table = pd.DataFrame(index=list(METHODS))
+    for budget in budgets_of(cells):
+        errors = errors_at(cells, budget)
+        errors = common(errors) if budget > 1 else errors
+        head = f"{budget:g}d ({len(errors)} tasks)"
+        for method in errors:
+            values = errors[method].dropna()
+            if len(values):
+                short = f" ({len(values)})" if len(values) < len(errors) else ""
+                table.loc[method, head] = f"{geometric(values):.1e}{short}"
+    return table.dropna(how="all").rename_axis("method")
+
+
+def ratios(cells, ours, theirs, budget):
+    """Return the ratios of squared errors on the tasks of both, largest first."""
+    errors = errors_at(cells, budget)
+    if not {ours, theirs} <= set(errors):
+        return pd.Series(dtype=float)
+    pair = errors[[ours, theirs]].dropna().clip(lower=FLOOR)
+    return (pair[ours] / pair[theirs]).sort_values(ascending=False)
+
+
+def goals_table(cells):
+    """Measured ratios of squared errors, and what they were to be."""
+    lines = []
+    for ours, theirs, goals in GOALS:
+        for budget, goal in goals.items():
+            found = ratios(cells, ours, theirs, budget)
+            if len(found):
+                ratio, name = geometric(found), f"{ours} / {theirs}, {budget}d"
+                lines.append((name, f"1/{1 / ratio:.1f}", f"1/{1 / goal:.0f}", ratio <= goal))
+    for ours, theirs in CELL_GOALS:
+        for budget in CELL_BUDGETS:
+            found = ratios(cells, ours, theirs, budget)
+            if len(found):
+                worst, name = found.iloc[0], f"{ours} / {theirs}, {budget}d, worst task"
+                shown = f"{worst:.2f} ({found.index[0]})"
+                lines.append((name, shown, str(CELL_GOAL), worst <= CELL_GOAL))
+    columns = ["squared errors", "measured", "at most", "met"]
+    table = pd.DataFrame(lines, columns=columns).set_index("squared errors")
+    return table.assign(met=table["met"].map({True: "yes", False: "no"}))
+
+
+def wins_table(cells):
+    """On how many tasks a method has the least error, of all and at equal evaluations."""
+    table = pd.DataFrame(index=list(METHODS))
+    for head, methods in (("all", METHODS), ("averaged", AVERAGED | PEERS)):
+        for budget in budgets_of(cells, 2):
+            errors = common(errors_at(cells, budget))
+            best = errors[[m for m in errors if m in methods]].idxmin(axis=1)
+            table[f"{head}, {budget:g}d"] = best.value_counts()
+    return table.dropna(how="all").fillna(0).astype(int).rename_axis("method")
+
+
+def worst_table(cells, n=12):
+    """The tasks and budgets where our two are worst beside the best of all others."""
+    lines = []
+    for ours, others in (("default", METHODS), ("gp", AVERAGED | PEERS)):
+        for budget in budgets_of(cells, 2):
+            errors = errors_at(cells, budget).clip(lower=FLOOR)
+            if ours not in errors:
+                continue
+            rest = errors[[m for m in errors if m in others and m not in (ours, "gp, blocks")]]
+            for task in errors.index[errors[ours].notna()]:
+                if ours == "gp" or rest.loc[task].notna().any():
+                    best = rest.loc[task].idxmin()
+                    ratio = errors.loc[task, ours] / rest.loc[task, best]
+                    lines.append((ours, f"{task}, {budget:g}d", ratio, best))
+    table = pd.DataFrame(lines, columns=["method", "cell", "ratio", "best other"])
+    table = table.sort_values(["method", "ratio"], ascending=[True, False])
+    return table.groupby("method", sort=False).head(n).round({"ratio": 2}).set_index("method")
+
+
+def time_to(curve, target):
+    """Return CPU seconds at which a curve of one method reaches an error, or NaN.
+
+    Between two budgets the logarithms are interpolated; below the least budget its time is taken.
+    """
+    curve = curve.sort_values("budget")
+    seconds, errors = np.log(curve["seconds"].to_numpy()), np.log(curve["error"].to_numpy())
+    reached = np.flatnonzero(errors <= np.log(target))
+    if not len(reached):
+        return np.nan
+    i = reached[0]
+    if i == 0:
+        return float(np.exp(seconds[0]))
+    share = (np.log(target) - errors[i - 1]) / (errors[i] - errors[i - 1])
+    return float(np.exp(seconds[i - 1] + share * (seconds[i] - seconds[i - 1])))
+
+
+def clock_table(cells):
+    """CPU milliseconds an instance to an error, and the best peer's time over the default's."""
+    table = pd.DataFrame(index=list(METHODS))
+    for task, of_task in cells.groupby("task"):
+        for target in TARGETS:
+            for method, curve in of_task.groupby("method"):
+                table.loc[method, f"{task}, {target:.0e}"] = 1e3 * time_to(curve, target)
+    table = table.dropna(how="all")
+    if not len(table):
+        return table
+    peers = [method for method in table.index if method in PEERS]
+    ours = [method for method in table.index if method not in PEERS]
+    shown = table.map(lambda ms: "" if np.isnan(ms) else f"{ms:.3g}")
+    for method in ("default", ours and table.loc[ours].mean(axis=1).idxmin()):
+        if method in table.index:
+            ratio = table.loc[peers].min() / table.loc[method]
+            shown.loc[f"best peer / {method}"] = ratio.map(
+                lambda x: "" if np.isnan(x) else f"{x:.1f}"
+            )
+    return shown.rename_axis("method")
+
+
+def coverage_table(cells):
+    """Mean over tasks of the share of values within 1.96 standard errors, and the least task's."""
+    table = pd.DataFrame(index=list(METHODS))
+    for budget in budgets_of(cells, 2):
+        at = cells[(cells["budget"] == budget) & cells["coverage"].notna()]
+        for method, found in at.groupby("method"):
+            worst = found.loc[found["coverage"].idxmin()]
+            table.loc[method, f"{budget:g}d"] = (
+                f"{found['coverage'].mean():.2f} ({worst['coverage']:.2f} {worst['task']})"
+            )
+    return table.dropna(how="all").rename_axis("method").fillna("")
+
+
+def tasks_table(cells, methods, budget=10):
+    """Errors of each task at one budget, of the methods named."""
+    errors = errors_at(cells, budget)
+    errors = errors[[method for method in methods if method in errors]]
+    return errors.map(lambda e: "" if np.isnan(e) else f"{e:.1e}")
