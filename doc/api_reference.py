@@ -27,7 +27,7 @@ API = [
             *("WaterfallDisplay", "BarDisplay", "BeeswarmDisplay", "DependenceDisplay"),
             *("ForceDisplay", "DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
             *("ConvergenceDisplay", "HeatMapDisplay", "SentenceDisplay", "MaskingCurveDisplay"),
-            *("PlotAccessor", "Display"),
+            *("SmallMultiples", "PlotAccessor", "Display"),
         ],
     ),
     (

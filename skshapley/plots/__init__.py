@@ -7,7 +7,7 @@ from skshapley.plots._comparison import ComparisonDisplay
 from skshapley.plots._convergence import ConvergenceDisplay
 from skshapley.plots._decision import DecisionDisplay
 from skshapley.plots._dependence import DependenceDisplay
-from skshapley.plots._display import Display
+from skshapley.plots._display import Display, SmallMultiples
 from skshapley.plots._force import ForceDisplay
 from skshapley.plots._heat_map import HeatMapDisplay
 from skshapley.plots._masking_curve import MaskingCurveDisplay
@@ -29,5 +29,6 @@ __all__ = [
     "MatrixDisplay",
     "PlotAccessor",
     "SentenceDisplay",
+    "SmallMultiples",
     "WaterfallDisplay",
 ]

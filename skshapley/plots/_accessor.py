@@ -5,12 +5,14 @@ from ._beeswarm import BeeswarmDisplay
 from ._decision import DecisionDisplay
 from ._dependence import DependenceDisplay
 from ._force import ForceDisplay
+from ._heat_map import HeatMapDisplay
 from ._matrix import MatrixDisplay
+from ._sentence import SentenceDisplay
 from ._waterfall import WaterfallDisplay
 
 
 class PlotAccessor:
-    """The displays of one Explanation, as methods.
+    """The displays of an Explanation, as methods; it is ``explanation.plot``.
 
     Each takes the keyword arguments of the `from_explanation` of its display, and returns the drawn
     display.
@@ -23,10 +25,9 @@ class PlotAccessor:
     --------
     >>> import numpy as np
     >>> from skshapley import ShapleyExplainer
-    >>> from skshapley.plots import PlotAccessor
     >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, -3.0]).fit(np.zeros((1, 2)))
-    >>> plot = PlotAccessor(explainer.explain(np.eye(2)))
-    >>> plot.bar().frame()["value"].tolist()
+    >>> explanation = explainer.explain(np.eye(2))
+    >>> explanation.plot.bar().frame()["value"].tolist()
     [1.5, 0.5]
     """
 
@@ -60,3 +61,11 @@ class PlotAccessor:
     def decision(self, **kwargs):
         """Return the drawn `DecisionDisplay`."""
         return DecisionDisplay.from_explanation(self._explanation, **kwargs)
+
+    def heat_map(self, **kwargs):
+        """Return the drawn `HeatMapDisplay`."""
+        return HeatMapDisplay.from_explanation(self._explanation, **kwargs)
+
+    def sentence(self, **kwargs):
+        """Return the drawn `SentenceDisplay`."""
+        return SentenceDisplay.from_explanation(self._explanation, **kwargs)

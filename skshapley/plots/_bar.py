@@ -5,21 +5,25 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from skshapley._importance import cohort_masks
+
 from ._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
-from ._display import Display
+from ._display import Display, by_output
 from ._style import (
     COLOURS,
     beside,
     colour_of,
     error_bars,
     font_size,
+    height_of_rows,
     interval_note,
+    label_x,
     name_rows,
-    row_axes,
     widen,
+    width_of_rows,
     zero_line,
 )
-from ._text import named_value, number, shorten
+from ._text import named_values, number, shorten
 
 
 class BarDisplay(Display):
@@ -27,7 +31,7 @@ class BarDisplay(Display):
 
     Error bars are 95 % intervals: of the attribution for one instance, of the mean over instances
     otherwise. Features that are not shown one by one are summed instance by instance, as if they
-    were one group.
+    were one group; the sum of one instance has no interval, as covariances are not on record.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -76,17 +80,18 @@ class BarDisplay(Display):
         row : int, default=None
             Position of the one instance to draw; None: mean absolute attributions of all.
         output : label, default=None
-            One of `explanation.output_names`; needed where there are several.
+            One of `explanation.output_names`; None: all, side by side.
         cohorts : str or array-like of shape (r,), default=None
-            A column of `explanation.data`, or a label for each instance: a bar for each cohort.
+            A column of `explanation.data`, or a label (a mask: True or False) for each instance: a
+            bar for each cohort.
         max_features : int or None, default=10
             Features shown one by one, the largest first; the others are summed. None: all.
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
         Returns
         -------
-        display : BarDisplay
+        display : BarDisplay, or SmallMultiples of them for several outputs
 
         Raises
         ------
@@ -94,17 +99,20 @@ class BarDisplay(Display):
             For an output, a row, cohorts or a max_features that are none.
         """
         owner = cls.__name__
-        explanation = one_output(explanation, output, owner)
         local = row is not None
         if local and cohorts is not None:
             raise ValueError(
                 f"{owner} shows one row or cohorts of rows; got both row={row!r} and cohorts."
             )
-        explanation = one_row(explanation, row, owner) if local else explanation
+        chosen = one_row(explanation, row, owner) if local else explanation
         masks = {None: slice(None)} if cohorts is None else _masks(explanation, cohorts, owner)
-        shown = fold(explanation, max_features, owner)
-        table = _local_table(shown) if local else _global_table(shown, masks)
-        return cls(table, local, response_name(explanation)).plot(ax)
+
+        def read(output):
+            shown = fold(one_output(chosen, output), max_features, owner)
+            table = _local_table(shown) if local else _global_table(shown, masks)
+            return cls(table, local, response_name(shown))
+
+        return by_output(explanation, output, ax, read, owner)
 
     @classmethod
     def from_importance(cls, importance, *, max_features=10, ax=None):
@@ -152,6 +160,21 @@ class BarDisplay(Display):
         """
         return self.table.copy()
 
+    def _labels(self):
+        first = self.table[~self.table["feature"].duplicated()]
+        return named_values(first)
+
+    def _name_rows(self, ax):
+        name_rows(ax, self._labels())
+
+    @property
+    def _narrow_width(self):
+        return width_of_rows(self._labels())
+
+    def _height(self, width):
+        n_cohorts = self.table["cohort"].nunique(dropna=False)
+        return height_of_rows(len(self.table) * max(1 / n_cohorts, 0.6))
+
     def plot(self, ax=None):
         """Draw.
 
@@ -166,12 +189,11 @@ class BarDisplay(Display):
         """
         parts = [part for _, part in self.table.groupby("cohort", sort=False, dropna=False)]
         n, n_cohorts = len(parts[0]), len(parts)
-        ax = row_axes(ax, n * max(1.0, 0.6 * n_cohorts), type(self).__name__)
+        (ax,) = self._panels(ax)
         size = font_size(ax, n * n_cohorts)
         height = 0.75 / n_cohorts
         zero_line(ax)
-        first = parts[0]
-        name_rows(ax, list(map(named_value, first["feature"], first["data"])))
+        self._name_rows(ax)
         self._widen(ax, size)
         for number_of, part in enumerate(parts):
             value = part["value"].to_numpy()
@@ -185,10 +207,10 @@ class BarDisplay(Display):
             for y, bar, tip in zip(rows, value, tips, strict=True):
                 beside(ax, tip, y, number(bar, signed=self.local), bar, size)
         what = "attribution" if self.local else "mean |attribution|"
-        ax.set_xlabel(f"{what} ({self.response}){interval_note(self.table)}")
+        label_x(ax, f"{what} ({self.response}){interval_note(self.table)}")
         if n_cohorts > 1:
-            ax.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
-        return self._drawn_on(ax)
+            ax.legend(loc="lower left", bbox_to_anchor=(0, 1), alignment="left", frameon=False)
+        return self._drawn_on([ax])
 
     def _widen(self, ax, size):
         half = HALF_WIDTH * self.table["standard_error"].fillna(0.0)
@@ -232,22 +254,8 @@ def _global_table(shown, masks):
 
 
 def _masks(explanation, cohorts, owner):
-    """Return the instances of each cohort as a mask by name, in the order of the sorted values."""
-    if isinstance(cohorts, str):
-        if cohorts not in explanation.data.columns:
-            raise ValueError(
-                f"{owner} got cohorts={cohorts!r}: choose a column among"
-                f" {explanation.data.columns.tolist()}, or pass a label for each instance."
-            )
-        cohorts = explanation.data[cohorts]
-    if len(cohorts) != len(explanation):
-        raise ValueError(
-            f"{owner} needs a cohort for each of {len(explanation)} instances; got {len(cohorts)}."
-        )
-    codes, labels = pd.factorize(pd.Series(cohorts), sort=True)
-    masks = {str(label): codes == code for code, label in enumerate(labels)}
-    if (codes < 0).any():
-        masks["missing"] = codes < 0
+    """Return the instances of each cohort as a mask by label; not more than there are colours."""
+    masks = cohort_masks(explanation, cohorts, owner)
     if len(masks) > len(COLOURS):
         raise ValueError(
             f"{owner} tells at most {len(COLOURS)} cohorts apart; got {len(masks)}: form fewer,"

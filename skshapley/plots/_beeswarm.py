@@ -4,9 +4,17 @@ import numpy as np
 import pandas as pd
 
 from ._common import HALF_WIDTH, errors_of, fold, levels, one_output, response_name
-from ._display import Display
-from ._style import NEUTRAL, interval_note, level_colours, name_rows, row_axes, zero_line
-from ._text import shorten
+from ._display import Display, by_output
+from ._style import (
+    NEUTRAL,
+    height_of_rows,
+    interval_note,
+    label_x,
+    level_colours,
+    name_rows,
+    zero_line,
+)
+from ._text import short_names
 
 # Half the height of a row that points may fill
 REACH = 0.4
@@ -62,37 +70,28 @@ class BeeswarmDisplay(Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`; needed where there are several.
+            One of `explanation.output_names`; None: all, side by side.
         max_features : int or None, default=10
             Features shown one by one, the most important first; the others are summed for each
             instance. None: all.
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
         Returns
         -------
-        display : BeeswarmDisplay
+        display : BeeswarmDisplay, or SmallMultiples of them for several outputs
 
         Raises
         ------
         ValueError
             For an output or a max_features that is none.
         """
-        explanation = one_output(explanation, output, cls.__name__)
-        shown = fold(explanation, max_features, cls.__name__)
-        r, p = shown.values.shape
-        columns = [shown.data.iloc[:, player] for player in range(p)]
-        table = pd.DataFrame(
-            {
-                "row": np.tile(shown.index.to_numpy(), p),
-                "feature": np.repeat(shown.feature_names, r),
-                "data": np.concatenate([column.to_numpy(dtype=object) for column in columns]),
-                "level": np.concatenate([levels(column) for column in columns]),
-                "value": shown.values.T.ravel(),
-                "standard_error": errors_of(shown).T.ravel(),
-            }
-        )
-        return cls(table, response_name(explanation)).plot(ax)
+
+        def read(output):
+            shown = fold(one_output(explanation, output), max_features, cls.__name__)
+            return cls(_points(shown), response_name(shown))
+
+        return by_output(explanation, output, ax, read, cls.__name__)
 
     def frame(self):
         """Return the points.
@@ -106,6 +105,9 @@ class BeeswarmDisplay(Display):
         places = pd.factorize(self.table["feature"])[0]
         value = self.table["value"].to_numpy()
         return self.table.assign(y=places + swarm(value, places))
+
+    def _height(self, width):
+        return height_of_rows(1.15 * self.table["feature"].nunique())
 
     def plot(self, ax=None):
         """Draw.
@@ -121,7 +123,7 @@ class BeeswarmDisplay(Display):
         """
         frame = self.frame()
         names = pd.unique(frame["feature"])
-        ax = row_axes(ax, 1.15 * len(names), type(self).__name__)
+        (ax,) = self._panels(ax)
         zero_line(ax)
         size = float(np.clip(1200 * len(names) / len(frame), 4, 16))
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
@@ -140,14 +142,30 @@ class BeeswarmDisplay(Display):
             plotnonfinite=True,
             rasterized=len(frame) > 5000,
         )
-        name_rows(ax, [shorten(name) for name in names])
-        ax.set_xlabel(f"attribution ({self.response}){interval_note(frame)}")
+        name_rows(ax, short_names(names))
+        label_x(ax, f"attribution ({self.response}){interval_note(frame)}")
         bar = ax.figure.colorbar(points, ax=ax, aspect=40, pad=0.02, ticks=[0, 1])
         bar.ax.set_yticklabels(["low", "high"])
         bar.set_label("value of the feature", labelpad=-12)
         bar.outline.set_visible(False)
         bar.ax.tick_params(length=0)
-        return self._drawn_on(ax)
+        return self._drawn_on([ax])
+
+
+def _points(shown):
+    """Return the table of all points, feature by feature."""
+    r, p = shown.values.shape
+    columns = [shown.data.iloc[:, player] for player in range(p)]
+    return pd.DataFrame(
+        {
+            "row": np.tile(shown.index.to_numpy(), p),
+            "feature": np.repeat(shown.feature_names, r),
+            "data": np.concatenate([column.to_numpy(dtype=object) for column in columns]),
+            "level": np.concatenate([levels(column) for column in columns]),
+            "value": shown.values.T.ravel(),
+            "standard_error": errors_of(shown).T.ravel(),
+        }
+    )
 
 
 def swarm(x, rows):

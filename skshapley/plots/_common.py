@@ -6,8 +6,12 @@ from numbers import Integral
 import numpy as np
 import pandas as pd
 
+from ._text import UNEXPLAINED, shorten
+
 # Half the width of a 95 % interval, in standard errors
 HALF_WIDTH = 1.96
+# What sums of attributions in single precision may be off, relative to their terms
+ROUNDING = 1e-5
 
 _RESPONSES = {
     "predict": "prediction",
@@ -19,19 +23,20 @@ _RESPONSES = {
 }
 
 
-def one_output(explanation, output, owner):
-    """Return the explanation of one output, ``(r, p)``, or say which there are."""
-    if output is None and explanation.output_names is not None:
-        names = explanation.output_names.tolist()
-        raise ValueError(
-            f"{owner} shows one output, and the explanation has {len(names)}: pass output= as one"
-            f" of {names}."
-        )
+def one_output(explanation, output):
+    """Return the explanation of the output named, ``(r, p)``; None names the only one."""
     return explanation if output is None else explanation.output(output)
 
 
 def one_row(explanation, row, owner):
-    """Return the explanation of the instance at a position, ``(1, p)``."""
+    """Return the explanation of the instance at a position, ``(1, p)``; None is the only one."""
+    if row is None:
+        if len(explanation) != 1:
+            raise ValueError(
+                f"{owner} shows one instance, and the explanation has {len(explanation)}: pass row="
+                " as the position of one."
+            )
+        return explanation
     if isinstance(row, bool) or not isinstance(row, Integral):
         raise TypeError(
             f"{owner} takes row as the position of an instance, an int; got {row!r}. For a label of"
@@ -79,6 +84,28 @@ def fold(explanation, max_features, owner, size=None):
     )
 
 
+def closed(explanation):
+    """Return attributions that lead from base values to predictions, for paths between the two.
+
+    Estimates that need not add up, as those of marginal samplers, leave something: a last player
+    of its own, where it is more than what rounding in single precision brings. It has no standard
+    error, as covariances are not on record.
+    """
+    base, predictions = explanation.base_values, explanation.predictions
+    gap = predictions - base - explanation.values.sum(axis=1)
+    size = np.abs(explanation.values).sum(axis=1) + np.abs(base) + np.abs(predictions)
+    if (np.abs(gap) <= ROUNDING * size).all():
+        return explanation
+    errors = explanation.standard_errors
+    return replace(
+        explanation,
+        values=np.column_stack([explanation.values, gap]),
+        standard_errors=None if errors is None else np.column_stack([errors, np.nan * gap]),
+        data=explanation.data.assign(**{UNEXPLAINED: None}),
+        feature_names=np.append(explanation.feature_names, UNEXPLAINED),
+    )
+
+
 def check_count(count, parameter, owner):
     """Refuse what is neither a positive int nor None."""
     whole = isinstance(count, Integral) and not isinstance(count, bool)
@@ -116,17 +143,17 @@ def response_name(explanation):
     output = explanation.settings.get("output")
     if output == "predicted":
         output = "the predicted class"
-    return name if output is None else f"{name} of {output}"
+    return name if output is None else f"{name} of {shorten(output)}"
 
 
-def parts_of_row(explanation, row, output, max_features, owner):
+def parts_of_row(explanation, row, max_features, owner):
     """Return the table of one instance's largest attributions, both ends, and what is explained.
 
     The table has a line per feature: ``feature``, ``data``, ``value``, ``standard_error``; the ends
     are the base value and the prediction.
     """
-    explanation = one_row(one_output(explanation, output, owner), row, owner)
-    shown = fold(explanation, max_features, owner)
+    explanation = one_row(explanation, row, owner)
+    shown = closed(fold(explanation, max_features, owner))
     table = pd.DataFrame(
         {
             "feature": shown.feature_names,

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from ._common import HALF_WIDTH, check_count, errors_of, one_output, one_row, response_name
-from ._display import Drawn
-from ._style import COLOURS, interval_note, name_rows, row_axes, zero_line
-from ._text import shorten
+from ._display import Drawn, by_output
+from ._style import COLOURS, height_of_rows, interval_note, label_x, name_rows, zero_line
+from ._text import short_names, shorten
 
 MARKERS = "oDs^vP"
 
@@ -68,15 +68,15 @@ class ComparisonDisplay(Drawn):
         row : int, default=None
             Position of the one instance to compare; None: mean absolute attributions.
         output : label, default=None
-            One of `output_names`; needed where there are several.
+            One of `output_names`; None: all, side by side.
         max_features : int or None, default=10
             Features shown, the most important on average first. None: all.
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
         Returns
         -------
-        display : ComparisonDisplay
+        display : ComparisonDisplay, or SmallMultiples of them for several outputs
 
         Raises
         ------
@@ -85,26 +85,17 @@ class ComparisonDisplay(Drawn):
         """
         owner = cls.__name__
         _check(explanations, owner)
-        chosen = {n: one_output(e, output, owner) for n, e in explanations.items()}
-        if row is not None:
-            chosen = {name: one_row(e, row, owner) for name, e in chosen.items()}
-        names = _order(list(chosen.values()), max_features, owner)
-        tables = []
-        for name, explanation in chosen.items():
-            if row is None:
-                frame = explanation.importance().rename(columns={"importance": "value"})
-            else:
-                columns = {
-                    "value": explanation.values[0],
-                    "standard_error": errors_of(explanation)[0],
-                }
-                frame = pd.DataFrame(columns, index=explanation.feature_names)
-            frame = frame.loc[names, ["value", "standard_error"]].reset_index(drop=True)
-            tables.append(frame.assign(explanation=str(name), feature=names))
-        order = ["explanation", "feature", "value", "standard_error"]
-        table = pd.concat(tables, ignore_index=True)[order]
-        response = response_name(next(iter(chosen.values())))
-        return cls(table, row is not None, response).plot(ax)
+
+        def read(output):
+            chosen = {name: one_output(e, output) for name, e in explanations.items()}
+            if row is not None:
+                chosen = {name: one_row(e, row, owner) for name, e in chosen.items()}
+            names = _order(list(chosen.values()), max_features, owner)
+            points = [_points(name, e, names, row is not None) for name, e in chosen.items()]
+            response = response_name(next(iter(chosen.values())))
+            return cls(pd.concat(points, ignore_index=True), row is not None, response)
+
+        return by_output(next(iter(explanations.values())), output, ax, read, owner)
 
     def frame(self):
         """Return the points.
@@ -115,6 +106,9 @@ class ComparisonDisplay(Drawn):
             Columns ``explanation``, ``feature``, ``value``, ``standard_error``.
         """
         return self.table.copy()
+
+    def _height(self, width):
+        return height_of_rows(1.2 * self.table["feature"].nunique())
 
     def plot(self, ax=None):
         """Draw.
@@ -130,7 +124,7 @@ class ComparisonDisplay(Drawn):
         """
         parts = list(self.table.groupby("explanation", sort=False))
         names = parts[0][1]["feature"].tolist()
-        ax = row_axes(ax, 1.2 * len(names), type(self).__name__)
+        (ax,) = self._panels(ax)
         zero_line(ax)
         step = 0.5 / len(parts)
         for place, (name, part) in enumerate(parts):
@@ -139,11 +133,11 @@ class ComparisonDisplay(Drawn):
             rows = np.arange(len(part)) + (place - (len(parts) - 1) / 2) * step
             ax.errorbar(values, rows, xerr=half, fmt=MARKERS[place], color=COLOURS[place],
                         markersize=5, elinewidth=1.1, capsize=2, label=shorten(name))  # fmt: skip
-        name_rows(ax, [shorten(name) for name in names])
+        name_rows(ax, short_names(names))
         what = "attribution" if self.local else "mean |attribution|"
-        ax.set_xlabel(f"{what} ({self.response}){interval_note(self.table)}")
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
-        return self._drawn_on(ax)
+        label_x(ax, f"{what} ({self.response}){interval_note(self.table)}")
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), alignment="left", frameon=False)
+        return self._drawn_on([ax])
 
 
 def _check(explanations, owner):
@@ -160,6 +154,18 @@ def _check(explanations, owner):
                 f"{owner} compares the same players; only one of {first!r} and {name!r} has"
                 f" {sorted(ours ^ theirs)[:5]}."
             )
+
+
+def _points(name, explanation, features, local):
+    """Return the table of one explanation's points, for the features in their order."""
+    if local:
+        columns = {"value": explanation.values[0], "standard_error": errors_of(explanation)[0]}
+        frame = pd.DataFrame(columns, index=explanation.feature_names)
+    else:
+        frame = explanation.importance().rename(columns={"importance": "value"})
+    frame = frame.loc[features, ["value", "standard_error"]].rename_axis("feature").reset_index()
+    frame.insert(0, "explanation", str(name))
+    return frame
 
 
 def _order(explanations, max_features, owner):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from ._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
-from ._display import Drawn
-from ._style import COLOURS, panels
+from ._display import Drawn, by_output
+from ._style import COLOURS, PANEL, side_label
 from ._text import shorten
 
 
@@ -27,6 +27,8 @@ class ConvergenceDisplay(Drawn):
 
     Attributes
     ----------
+    ax_ : matplotlib Axes
+        The first of `axes_`.
     axes_ : list of matplotlib Axes
         One for each feature.
     figure_ : matplotlib Figure
@@ -75,7 +77,7 @@ class ConvergenceDisplay(Drawn):
 
     @classmethod
     def from_explanations(
-        cls, explanations, *, row=0, output=None, features=None, max_features=4, axes=None
+        cls, explanations, *, row=None, output=None, features=None, max_features=4, axes=None
     ):
         """Draw explanations of growing budgets.
 
@@ -83,19 +85,19 @@ class ConvergenceDisplay(Drawn):
         ----------
         explanations : sequence of Explanation, or dict of such sequences by method
             Of the same model and instances; at most six methods.
-        row : int, default=0
-            Position of the instance.
+        row : int, default=None
+            Position of the instance; needed where there are several.
         output : label, default=None
-            One of `output_names`; needed where there are several.
+            One of `output_names`; None: all, side by side.
         features : list of str, default=None
             Names of the features to show; the `max_features` largest ones by default.
         max_features : int, default=4
         axes : sequence of matplotlib Axes, default=None
-            One for each feature; a new figure by default.
+            One for each feature (and output); a new figure by default.
 
         Returns
         -------
-        display : ConvergenceDisplay
+        display : ConvergenceDisplay, or SmallMultiples of them for several outputs
 
         Raises
         ------
@@ -109,20 +111,25 @@ class ConvergenceDisplay(Drawn):
                 f"{owner} needs one to {len(COLOURS)} methods with an explanation or more each; got"
                 f" { {name: len(list(e)) for name, e in methods.items()} }."
             )
-        chosen = {
-            name: [one_row(one_output(e, output, owner), row, owner) for e in series]
-            for name, series in methods.items()
-        }
-        last = next(iter(chosen.values()))[-1]
-        if features is None:
-            features = fold(last, max_features, owner).feature_names[:max_features]
-        unknown = [name for name in features if name not in last.feature_names]
+        last = next(iter(methods.values()))[-1]
+        features = None if features is None else list(features)
+        unknown = [name for name in features or [] if name not in last.feature_names]
         if unknown:
             raise ValueError(
                 f"{owner} got features {unknown}: choose among {last.feature_names.tolist()}."
             )
-        table = pd.concat([_lines(n, s, features) for n, s in chosen.items()], ignore_index=True)
-        return cls(table, response_name(last)).plot(axes)
+
+        def read(output):
+            chosen = {
+                name: [one_row(one_output(e, output), row, owner) for e in series]
+                for name, series in methods.items()
+            }
+            end = next(iter(chosen.values()))[-1]
+            names = features or fold(end, max_features, owner).feature_names[:max_features]
+            lines = [_lines(name, series, names) for name, series in chosen.items()]
+            return cls(pd.concat(lines, ignore_index=True), response_name(end))
+
+        return by_output(last, output, axes, read, owner)
 
     def frame(self):
         """Return the points of the lines.
@@ -133,6 +140,17 @@ class ConvergenceDisplay(Drawn):
             Columns ``method``, ``feature``, ``n_evaluations``, ``value``, ``standard_error``.
         """
         return self.table.copy()
+
+    @property
+    def _width(self):
+        return PANEL[0]
+
+    @property
+    def _n_axes(self):
+        return self.table["feature"].nunique()
+
+    def _height(self, width):
+        return PANEL[1]
 
     def plot(self, axes=None):
         """Draw.
@@ -147,7 +165,7 @@ class ConvergenceDisplay(Drawn):
         self : ConvergenceDisplay
         """
         features = pd.unique(self.table["feature"])
-        axes = panels(axes, len(features), type(self).__name__)
+        axes = self._panels(axes)
         for ax, feature in zip(axes, features, strict=True):
             part = self.table[self.table["feature"] == feature]
             for place, (method, line) in enumerate(part.groupby("method", sort=False)):
@@ -159,11 +177,11 @@ class ConvergenceDisplay(Drawn):
             ax.spines[["top", "right"]].set_visible(False)
             ax.set_xlabel("evaluations")
         banded = self.table["standard_error"].notna().any()
-        axes[0].set_ylabel(f"attribution ({self.response})" + ("\nand 95 % band" if banded else ""))
+        what = f"attribution ({self.response})" + (" and 95 % band" if banded else "")
+        axes[0].set_ylabel(side_label(what), parse_math=False)
         if len(pd.unique(self.table["method"])) > 1:
             axes[0].legend(frameon=False, fontsize="small")
-        self.axes_ = axes
-        return self._drawn_on(axes[0])
+        return self._drawn_on(axes)
 
 
 def _lines(method, series, features):

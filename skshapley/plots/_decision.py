@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from ._common import fold, levels, one_output, response_name
-from ._display import Display
-from ._style import ink, level_colours, name_rows, row_axes
-from ._text import shorten
+from ._common import closed, fold, levels, one_output, response_name
+from ._display import Display, by_output
+from ._style import height_of_rows, ink, label_x, level_colours, name_rows
+from ._text import short_names
 
 
 class DecisionDisplay(Display):
@@ -14,7 +14,8 @@ class DecisionDisplay(Display):
 
     Each path moves by an instance's attributions, the least important feature first, and is
     coloured by the prediction that it ends in. Paths that part late differ in what matters most.
-    There are no intervals: those of sums would need covariances, which are not on record.
+    There are no intervals: those of sums would need covariances, which are not on record. What
+    estimates that do not add up leave is the first step, "unexplained".
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -56,34 +57,37 @@ class DecisionDisplay(Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`; needed where there are several.
+            One of `explanation.output_names`; None: all, side by side.
         max_features : int or None, default=20
             Features that are steps of their own, the most important ones; the others are the first
             step together. None: all.
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
         Returns
         -------
-        display : DecisionDisplay
+        display : DecisionDisplay, or SmallMultiples of them for several outputs
 
         Raises
         ------
         ValueError
             For an output or a max_features that is none.
         """
-        explanation = one_output(explanation, output, cls.__name__)
-        shown = fold(explanation, max_features, cls.__name__)
-        r, p = shown.values.shape
-        table = pd.DataFrame(
-            {
-                "row": np.repeat(shown.index.to_numpy(), p),
-                "feature": np.tile(shown.feature_names, r),
-                "value": shown.values.ravel(),
-                "base_value": np.repeat(shown.base_values, p),
-            }
-        )
-        return cls(table, response_name(explanation)).plot(ax)
+
+        def read(output):
+            shown = closed(fold(one_output(explanation, output), max_features, cls.__name__))
+            r, p = shown.values.shape
+            table = pd.DataFrame(
+                {
+                    "row": np.repeat(shown.index.to_numpy(), p),
+                    "feature": np.tile(shown.feature_names, r),
+                    "value": shown.values.ravel(),
+                    "base_value": np.repeat(shown.base_values, p),
+                }
+            )
+            return cls(table, response_name(shown))
+
+        return by_output(explanation, output, ax, read, cls.__name__)
 
     def frame(self):
         """Return the steps, for each instance from top to bottom.
@@ -104,6 +108,9 @@ class DecisionDisplay(Display):
         upwards = np.cumsum(np.hstack([base, values[:, ::-1]]), axis=1)
         return upwards[:, ::-1]
 
+    def _height(self, width):
+        return height_of_rows(self.table["feature"].nunique() + 1)
+
     def plot(self, ax=None):
         """Draw.
 
@@ -121,7 +128,7 @@ class DecisionDisplay(Display):
         paths = self._paths()
         names = pd.unique(self.table["feature"])
         p = len(names)
-        ax = row_axes(ax, p + 1, type(self).__name__)
+        (ax,) = self._panels(ax)
         heights = np.arange(p + 1) - 0.5
         lines = LineCollection(
             [np.column_stack([path, heights]) for path in paths],
@@ -136,9 +143,9 @@ class DecisionDisplay(Display):
             heights, 0, 1, transform=ax.get_yaxis_transform(), color=ink(ax), alpha=0.12, lw=0.6
         )
         ax.axvline(self.table["base_value"].mean(), color=ink(ax), lw=0.8, alpha=0.6, zorder=1)
-        name_rows(ax, [shorten(name) for name in names])
+        name_rows(ax, short_names(names))
         ax.set_ylim(p - 0.4, -0.7)
         room = 0.04 * (np.ptp(paths) or 1.0)
         ax.set_xlim(paths.min() - room, paths.max() + room)
-        ax.set_xlabel(f"{self.response}, from base value (bottom) to prediction (top)")
-        return self._drawn_on(ax)
+        label_x(ax, f"{self.response}, from base value (bottom) to prediction (top)")
+        return self._drawn_on([ax])

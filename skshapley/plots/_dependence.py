@@ -13,10 +13,10 @@ from ._common import (
     ordered_numbers,
     response_name,
 )
-from ._display import Display
+from ._display import Display, by_output
 from ._partner import MAX_CATEGORIES, categories, strongest_partner
-from ._style import COLOURS, NEUTRAL, ink, level_colours, panels
-from ._text import shorten, value_text
+from ._style import COLOURS, NEUTRAL, PANEL, ink, level_colours, side_label
+from ._text import number, shorten, value_text
 
 
 class DependenceDisplay(Display):
@@ -43,6 +43,8 @@ class DependenceDisplay(Display):
 
     Attributes
     ----------
+    ax_ : matplotlib Axes
+        The first of `axes_`.
     axes_ : list of matplotlib Axes
         One for each feature.
     figure_ : matplotlib Figure
@@ -80,14 +82,14 @@ class DependenceDisplay(Display):
         partner : str or None, default="auto"
             Name of the feature that colours the points; "auto" looks for one, None does without.
         output : label, default=None
-            One of `explanation.output_names`; needed where there are several.
+            One of `explanation.output_names`; None: all, side by side.
         max_features : int, default=4
-        ax : matplotlib Axes, or a sequence of them for several features, default=None
+        ax : matplotlib Axes, or one for each feature (and output), default=None
             Where to draw; a new figure by default.
 
         Returns
         -------
-        display : DependenceDisplay
+        display : DependenceDisplay, or SmallMultiples of them for several outputs
 
         Raises
         ------
@@ -95,24 +97,27 @@ class DependenceDisplay(Display):
             For a feature, a partner or an output that is none.
         """
         owner = cls.__name__
-        explanation = one_output(explanation, output, owner)
         check_count(max_features, "max_features", owner)
-        if features is None:
-            features = explanation.importance().index[:max_features].tolist()
-        features = [features] if isinstance(features, str) else list(features)
+        if features is not None:
+            features = [features] if isinstance(features, str) else list(features)
         names = explanation.feature_names.tolist()
-        wanted = [*features, *([] if partner in ("auto", None) else [partner])]
+        wanted = [*(features or []), *([] if partner in ("auto", None) else [partner])]
         unknown = [name for name in wanted if name not in names]
         if unknown:
             raise ValueError(f"{owner} got unknown features {unknown}: choose among {names}.")
-        tables, ticks, legends = [], {}, {}
-        for feature in features:
-            column = names.index(feature)
-            other = strongest_partner(explanation, column) if partner == "auto" else partner
-            table, ticks[feature], legends[feature] = _points(explanation, column, other)
-            tables.append(table)
-        table = pd.concat(tables, ignore_index=True)
-        return cls(table, ticks, legends, response_name(explanation)).plot(ax)
+
+        def read(output):
+            chosen = one_output(explanation, output)
+            tables, ticks, legends = [], {}, {}
+            for feature in features or chosen.importance().index[:max_features]:
+                column = names.index(feature)
+                other = strongest_partner(chosen, column) if partner == "auto" else partner
+                table, ticks[feature], legends[feature] = _points(chosen, column, other)
+                tables.append(table)
+            table = pd.concat(tables, ignore_index=True)
+            return cls(table, ticks, legends, response_name(chosen))
+
+        return by_output(explanation, output, ax, read, owner)
 
     def frame(self):
         """Return the points.
@@ -123,6 +128,17 @@ class DependenceDisplay(Display):
             As the parameter `table`.
         """
         return self.table.copy()
+
+    @property
+    def _width(self):
+        return PANEL[0]
+
+    @property
+    def _n_axes(self):
+        return self.table["feature"].nunique()
+
+    def _height(self, width):
+        return PANEL[1]
 
     def plot(self, ax=None):
         """Draw.
@@ -137,11 +153,11 @@ class DependenceDisplay(Display):
         self : DependenceDisplay
         """
         parts = list(self.table.groupby("feature", sort=False))
-        self.axes_ = panels(ax, len(parts), type(self).__name__)
-        for panel, (feature, part) in zip(self.axes_, parts, strict=True):
+        axes = self._panels(ax)
+        for panel, (feature, part) in zip(axes, parts, strict=True):
             self._panel(panel, feature, part)
-        self.axes_[0].set_ylabel(f"attribution ({self.response})")
-        return self._drawn_on(self.axes_[0])
+        axes[0].set_ylabel(side_label(f"attribution ({self.response})"), parse_math=False)
+        return self._drawn_on(axes)
 
     def _panel(self, ax, feature, part):
         x, value = part["x"].to_numpy(), part["value"].to_numpy()
@@ -232,4 +248,4 @@ def _ticks(data, low, high, aside):
     if pd.api.types.is_datetime64_any_dtype(data):
         unit = data.dt.unit
         return ticks | {float(x): str(pd.Timestamp(int(x), unit=unit).date()) for x in places}
-    return ticks | {float(x): f"{x:.3g}" for x in places} if ticks and high > low else ticks
+    return ticks | {float(x): number(x) for x in places} if ticks and high > low else ticks

@@ -1,9 +1,17 @@
-"""What every display can do."""
+"""What every display can do, and displays of several outputs side by side."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
+
+from ._style import WIDTH, panels
+from ._text import shorten
+
+MOST_OUTPUTS = 12
+# Inches that a display takes at most where it is one of several
+NARROW = 5.2
 
 
 class Drawn(ABC):
@@ -12,9 +20,24 @@ class Drawn(ABC):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What was drawn on.
+        What was drawn on; the first of several.
+    axes_ : list of matplotlib Axes
+        All of them.
     figure_ : matplotlib Figure
     """
+
+    @property
+    def _width(self):
+        return WIDTH
+
+    @property
+    def _narrow_width(self):
+        """Width among several."""
+        return min(self._width, NARROW)
+
+    @property
+    def _n_axes(self):
+        return 1
 
     @abstractmethod
     def plot(self, ax=None):
@@ -24,9 +47,23 @@ class Drawn(ABC):
     def frame(self) -> pd.DataFrame:
         """Return what is drawn, as numbers."""
 
-    def _drawn_on(self, ax):
-        self.ax_ = ax
-        self.figure_ = ax.figure
+    @abstractmethod
+    def _height(self, width) -> float:
+        """Return the height, in inches, of an axes of this width with what is around it."""
+
+    def _name_rows(self, ax):
+        """Name the rows, if there are any; this may narrow the axes beside."""
+        return
+
+    def _panels(self, axes):
+        """Return the axes given, as a list, or new ones."""
+        size = self._width, self._height(self._width)
+        return panels(axes, self._n_axes, type(self).__name__, size)
+
+    def _drawn_on(self, axes):
+        self.axes_ = list(axes)
+        self.ax_ = axes[0]
+        self.figure_ = self.ax_.figure
         return self
 
 
@@ -36,7 +73,9 @@ class Display(Drawn):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What was drawn on.
+        What was drawn on; the first of several.
+    axes_ : list of matplotlib Axes
+        All of them.
     figure_ : matplotlib Figure
     """
 
@@ -62,3 +101,107 @@ class Display(Drawn):
         display : the drawn display
         """
         return cls.from_explanation(explainer.explain(X), **kwargs)
+
+
+class SmallMultiples(Drawn):
+    """The displays of several outputs side by side.
+
+    What `from_explanation` of a display returns for an explanation of several outputs if none is
+    named.
+
+    Parameters
+    ----------
+    displays : dict of str to display
+        All of one kind, by the name of their output.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The first of `axes_`.
+    axes_ : list of matplotlib Axes
+        One for each output; a row of the figure for each, where its display has several.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> weights = np.array([[1.0, 0.0], [-3.0, 2.0]])
+    >>> explainer = ShapleyExplainer(lambda X: X @ weights).fit(np.zeros((1, 2)))
+    >>> drawn = explainer.explain(np.eye(2)).plot.bar()
+    >>> drawn.frame()[["feature", "value"]]
+             feature  value
+    output
+    0      0      x1    1.5
+           1      x0    0.5
+    1      0      x1    1.0
+           1      x0    0.0
+    >>> len(drawn.axes_)
+    2
+    """
+
+    def __init__(self, displays):
+        self.displays = displays
+
+    def frame(self):
+        """Return what is drawn.
+
+        Returns
+        -------
+        frame : DataFrame
+            The frames of all displays, below each other; the first level of the index, ``output``,
+            tells them apart.
+        """
+        frames = {name: display.frame() for name, display in self.displays.items()}
+        return pd.concat(frames, names=["output"])
+
+    def _height(self, width):
+        return max(display._height(width) for display in self.displays.values())
+
+    def plot(self, ax=None):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : array or sequence of matplotlib Axes, default=None
+            One for each output, or as many as its display has; a new figure by default.
+
+        Returns
+        -------
+        self : SmallMultiples
+        """
+        first = next(iter(self.displays.values()))
+        each = first._n_axes
+        width = max(display._narrow_width for display in self.displays.values())
+        size, n = (width, self._height(width)), each * len(self.displays)
+        axes = panels(ax, n, type(first).__name__, size, each if each > 1 else None)
+        parts = [axes[start : start + each] for start in range(0, n, each)]
+        # First what narrows axes, so that each display measures its room as it will be.
+        for display, own in zip(self.displays.values(), parts, strict=True):
+            display._name_rows(own[0])
+        for (name, display), own in zip(self.displays.items(), parts, strict=True):
+            display.plot(own)
+            _entitle(own[0], shorten(name))
+        return self._drawn_on(axes)
+
+
+def by_output(explanation, output, ax, read: Callable[..., Drawn], owner) -> Drawn:
+    """Draw what `read` makes of one output, or of each of several if none is named."""
+    names = explanation.output_names
+    if output is not None or names is None:
+        return read(output).plot(ax)
+    if len(names) > MOST_OUTPUTS:
+        raise ValueError(
+            f"{owner} shows at most {MOST_OUTPUTS} outputs side by side, and the explanation has"
+            f" {len(names)}: pass output= as one of {names.tolist()}."
+        )
+    return SmallMultiples({name: read(name) for name in names}).plot(ax)
+
+
+def _entitle(ax, name):
+    """Write the name of an output above its axes, if nothing else stands there."""
+    legend = ax.get_legend()
+    if legend is not None and not legend.get_title().get_text():
+        legend.set_title(name)
+    elif not ax.get_title() and not ax.get_title(loc="left"):
+        ax.set_title(name, loc="left", parse_math=False)

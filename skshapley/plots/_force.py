@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ._common import HALF_WIDTH, parts_of_row
-from ._display import Display
-from ._style import colour_of, error_bars, ink, interval_note, one_axes
-from ._text import named_value, number
+from ._common import HALF_WIDTH, one_output, parts_of_row
+from ._display import Display, by_output
+from ._style import colour_of_steps, error_bars, ink, interval_note, label_x
+from ._text import named_values, number
 
 # Segments narrower than this share of the whole stay without a name
 LEAST_SHARE = 0.04
@@ -16,7 +16,8 @@ class ForceDisplay(Display):
 
     The features that raise the prediction stand left of it, those that lower it right of it, the
     largest nearest to it. Narrow segments have no name. The line in the middle of a segment is as
-    long as the 95 % interval of its attribution.
+    long as the 95 % interval of its attribution; a sum of several features has none. What estimates
+    that do not add up leave between base value and prediction is grey.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -53,32 +54,36 @@ class ForceDisplay(Display):
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, row=0, output=None, max_features=10, ax=None):
+    def from_explanation(cls, explanation, *, row=None, output=None, max_features=10, ax=None):
         """Draw the explanation of one instance.
 
         Parameters
         ----------
         explanation : Explanation
-        row : int, default=0
-            Position of the instance.
+        row : int, default=None
+            Position of the instance; needed where there are several.
         output : label, default=None
-            One of `explanation.output_names`; needed where there are several.
+            One of `explanation.output_names`; None: all, side by side.
         max_features : int or None, default=10
             Features with a segment of their own, the largest; the others are summed. None: all.
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
         Returns
         -------
-        display : ForceDisplay
+        display : ForceDisplay, or SmallMultiples of them for several outputs
 
         Raises
         ------
         ValueError, TypeError, IndexError
             For an output, a row or a max_features that is none.
         """
-        parts = parts_of_row(explanation, row, output, max_features, cls.__name__)
-        return cls(*parts).plot(ax)
+
+        def read(output):
+            chosen = one_output(explanation, output)
+            return cls(*parts_of_row(chosen, row, max_features, cls.__name__))
+
+        return by_output(explanation, output, ax, read, cls.__name__)
 
     def frame(self):
         """Return the segments, the largest first.
@@ -95,6 +100,13 @@ class ForceDisplay(Display):
             ends[side] = self.prediction - np.append(0, np.cumsum(value[side]))[: side.sum()]
         return self.table.assign(start=ends - value, end=ends)
 
+    @property
+    def _width(self):
+        return 9.0
+
+    def _height(self, width):
+        return 2.8
+
     def plot(self, ax=None):
         """Draw.
 
@@ -108,15 +120,15 @@ class ForceDisplay(Display):
         self : ForceDisplay
         """
         frame = self.frame()
-        ax = one_axes(ax, type(self).__name__, width=9.0, height=2.8)
+        (ax,) = self._panels(ax)
         value, start = frame["value"].to_numpy(), frame["start"].to_numpy()
-        ax.barh(np.zeros(len(value)), value, left=start, height=0.5, color=colour_of(value),
+        ax.barh(np.zeros(len(value)), value, left=start, height=0.5, color=colour_of_steps(frame),
                 edgecolor=ax.get_facecolor(), linewidth=1.0, zorder=2)  # fmt: skip
         middle = start + value / 2
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
         error_bars(ax, middle, np.zeros(len(value)), half)
         whole = np.abs(value).sum() or 1.0
-        texts = map(named_value, frame["feature"], frame["data"])
+        texts = named_values(frame)
         for text, x, share in zip(texts, middle, np.abs(value) / whole, strict=True):
             if share >= LEAST_SHARE:
                 ax.annotate(text, (x, 0.25), xytext=(0, 6), textcoords="offset points",
@@ -138,5 +150,5 @@ class ForceDisplay(Display):
         ax.set_yticks([])
         for name in ("top", "left", "right"):
             ax.spines[name].set_visible(False)
-        ax.set_xlabel(f"{self.response}{interval_note(frame)}")
-        return self._drawn_on(ax)
+        label_x(ax, f"{self.response}{interval_note(frame)}")
+        return self._drawn_on([ax])

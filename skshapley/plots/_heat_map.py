@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from ._common import errors_of, one_output, one_row, response_name
-from ._display import Display
-from ._style import ink, one_axes, signed_colours
+from ._display import Display, by_output
+from ._style import ink, side_label, signed_colours
 
 
 class HeatMapDisplay(Display):
@@ -49,7 +49,7 @@ class HeatMapDisplay(Display):
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, shape, row=0, output=None, image=None, ax=None):
+    def from_explanation(cls, explanation, *, shape, row=None, output=None, image=None, ax=None):
         """Draw the attributions of one instance.
 
         Parameters
@@ -57,20 +57,20 @@ class HeatMapDisplay(Display):
         explanation : Explanation
         shape : tuple (height, width), or int
             How the players lie: a grid in C order, or so many along a signal.
-        row : int, default=0
-            Position of the instance.
+        row : int, default=None
+            Position of the instance; needed where there are several.
         output : label, default=None
-            One of `explanation.output_names`; needed where there are several.
+            One of `explanation.output_names`; None: all, side by side.
         image : array of shape (height, width), (height, width, 3) or (n,), default=None
             What to draw under the attributions: an image of any size that the grid of players
             covers, a signal along which they lie evenly. None: the players' own values where they
             are numbers, else nothing.
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
         Returns
         -------
-        display : HeatMapDisplay
+        display : HeatMapDisplay, or SmallMultiples of them for several outputs
 
         Raises
         ------
@@ -78,21 +78,26 @@ class HeatMapDisplay(Display):
             If the shape does not hold all players.
         """
         owner = cls.__name__
-        shown = one_row(one_output(explanation, output, owner), row, owner)
-        shape = _checked_shape(shape, len(shown.feature_names), owner)
+        chosen = one_row(explanation, row, owner)
+        shape = _checked_shape(shape, len(chosen.feature_names), owner)
         rows, columns = np.indices(shape)
-        table = pd.DataFrame(
-            {
-                "feature": shown.feature_names,
-                "row": rows.ravel(),
-                "column": columns.ravel(),
-                "value": shown.values[0],
-                "standard_error": errors_of(shown)[0],
-            }
-        )
         if image is None:
-            image = _own_values(shown, shape)
-        return cls(table, image, response_name(explanation)).plot(ax)
+            image = _own_values(chosen, shape)
+
+        def read(output):
+            shown = one_output(chosen, output)
+            table = pd.DataFrame(
+                {
+                    "feature": shown.feature_names,
+                    "row": rows.ravel(),
+                    "column": columns.ravel(),
+                    "value": shown.values[0],
+                    "standard_error": errors_of(shown)[0],
+                }
+            )
+            return cls(table, image, response_name(shown))
+
+        return by_output(explanation, output, ax, read, owner)
 
     def frame(self):
         """Return the attributions and where they lie.
@@ -103,6 +108,24 @@ class HeatMapDisplay(Display):
             Columns ``feature``, ``row``, ``column``, ``value``, ``standard_error``.
         """
         return self.table.copy()
+
+    @property
+    def _width(self):
+        return 7.0 if self._is_signal else 5.2
+
+    def _height(self, width):
+        if self._is_signal:
+            return 2.6
+        n_rows, n_columns = self._shape
+        return float(np.clip(0.75 * width * n_rows / n_columns, 1.5, 2 * width)) + 0.4
+
+    @property
+    def _shape(self):
+        return self.table["row"].max() + 1, self.table["column"].max() + 1
+
+    @property
+    def _is_signal(self):
+        return self._shape[0] == 1
 
     def plot(self, ax=None):
         """Draw.
@@ -116,11 +139,10 @@ class HeatMapDisplay(Display):
         -------
         self : HeatMapDisplay
         """
-        shape = self.table["row"].max() + 1, self.table["column"].max() + 1
+        shape = self._shape
         values = self.table["value"].to_numpy().reshape(shape)
-        signal = shape[0] == 1
-        wide = dict(height=2.6) if signal else dict(width=5.2, height=4.4)
-        ax = one_axes(ax, type(self).__name__, **wide)
+        signal = self._is_signal
+        (ax,) = self._panels(ax)
         height, width = shape if self.image is None else _size(self.image)
         extent = (-0.5, width - 0.5, height - 0.5, -0.5)
         top = max(np.abs(values).max(), np.finfo(float).tiny)
@@ -144,8 +166,8 @@ class HeatMapDisplay(Display):
         ax.set_yticks([])
         if not signal:
             ax.set_xticks([])
-        ax.figure.colorbar(painted, ax=ax, label=f"attribution\n({self.response})")
-        return self._drawn_on(ax)
+        ax.figure.colorbar(painted, ax=ax, label=side_label(f"attribution ({self.response})"))
+        return self._drawn_on([ax])
 
 
 def _checked_shape(shape, p, owner):

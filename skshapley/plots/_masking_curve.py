@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from ._style import COLOURS, ink, pyplot
+from ._display import Drawn
+from ._style import COLOURS, ink
 
 XLABELS = {
     "deletion": "masked, of the features that rank first (%)",
@@ -13,7 +14,7 @@ XLABELS = {
 STYLES = ("-", "--", ":", "-.")
 
 
-class MaskingCurveDisplay:
+class MaskingCurveDisplay(Drawn):
     """Mean change of the response against the share of features masked or kept, with 95 % bands.
 
     Use `from_curves` to make one.
@@ -89,6 +90,13 @@ class MaskingCurveDisplay:
         """
         return self.table.copy()
 
+    @property
+    def _width(self):
+        return 5.6
+
+    def _height(self, width):
+        return 4.2
+
     def plot(self, ax=None):
         """Draw.
 
@@ -101,8 +109,7 @@ class MaskingCurveDisplay:
         -------
         self : MaskingCurveDisplay
         """
-        plt = pyplot(type(self).__name__)
-        ax = ax or plt.subplots(figsize=(5.6, 4.2), layout="constrained")[1]
+        (ax,) = self._panels(ax)
         methods = self.table["method"].unique()
         for number, method in enumerate(methods):
             part = self.table[self.table["method"] == method]
@@ -116,5 +123,4 @@ class MaskingCurveDisplay:
         ax.set_ylabel(f"change in {self.response}")
         if any(methods):
             ax.legend(frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on([ax])

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 
 from ._common import HALF_WIDTH, errors_of, fold, one_output, response_name
-from ._display import Display
-from ._style import ink, name_rows, row_axes, signed_colours
-from ._text import shorten
+from ._display import Display, by_output
+from ._style import height_of_rows, ink, label_x, name_rows, side_label, signed_colours
+from ._text import short_names
 
 # From so many instances on, they are ordered by their first principal component
 MANY = 1000
@@ -62,30 +62,35 @@ class MatrixDisplay(Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`; needed where there are several.
+            One of `explanation.output_names`; None: all, side by side.
         max_features : int or None, default=10
             Features shown one by one, the most important first; the others are summed for each
             instance. None: all.
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
         Returns
         -------
-        display : MatrixDisplay
+        display : MatrixDisplay, or SmallMultiples of them for several outputs
 
         Raises
         ------
         ValueError
             For an output or a max_features that is none.
         """
-        explanation = one_output(explanation, output, cls.__name__)
-        shown = fold(explanation, max_features, cls.__name__)
-        order = _order(explanation.values)
-        columns = shown.index[order]
-        values = pd.DataFrame(shown.values[order].T, shown.feature_names, columns)
-        errors = pd.DataFrame(errors_of(shown)[order].T, shown.feature_names, columns)
-        predictions = pd.Series(shown.predictions[order], columns)
-        return cls(values, errors, predictions, response_name(explanation)).plot(ax)
+        # One order for all outputs, so that an instance stands at one place
+        attributions = one_output(explanation, output).values
+        order = _order(attributions.reshape(len(explanation), -1))
+
+        def read(output):
+            shown = fold(one_output(explanation, output), max_features, cls.__name__)
+            columns = shown.index[order]
+            values = pd.DataFrame(shown.values[order].T, shown.feature_names, columns)
+            errors = pd.DataFrame(errors_of(shown)[order].T, shown.feature_names, columns)
+            predictions = pd.Series(shown.predictions[order], columns)
+            return cls(values, errors, predictions, response_name(shown))
+
+        return by_output(explanation, output, ax, read, cls.__name__)
 
     def frame(self):
         """Return the attributions.
@@ -96,6 +101,9 @@ class MatrixDisplay(Display):
             Features from top to bottom, instances from left to right.
         """
         return self.values.copy()
+
+    def _height(self, width):
+        return height_of_rows(len(self.values) + 2)
 
     def plot(self, ax=None):
         """Draw.
@@ -111,19 +119,19 @@ class MatrixDisplay(Display):
         """
         values = self.values.to_numpy()
         p, r = values.shape
-        ax = row_axes(ax, p + 2, type(self).__name__)
+        (ax,) = self._panels(ax)
         # A few extreme cells, or the sum of many features, should not wash out all others.
         limit = np.quantile(np.abs(values), 0.99) or np.abs(values).max() or 1.0
         unsure = np.abs(values) <= HALF_WIDTH * self.standard_errors.to_numpy()
         image = ax.imshow(values, cmap=signed_colours(), vmin=-limit, vmax=limit, aspect="auto",
                           interpolation="nearest", alpha=np.where(unsure, FADED, 1.0))  # fmt: skip
-        name_rows(ax, [shorten(name) for name in self.values.index])
+        name_rows(ax, short_names(self.values.index))
         ax.set_ylim(p - 0.5, -0.5)
         ax.xaxis.get_major_locator().set_params(integer=True)
         faded = "; faded: 95 % interval holds 0" if unsure.any() else ""
-        ax.set_xlabel(f"instances, like ones together{faded}")
+        label_x(ax, f"instances, like ones together{faded}")
         bar = ax.figure.colorbar(
-            image, ax=ax, aspect=30, pad=0.02, label=f"attribution ({self.response})"
+            image, ax=ax, aspect=30, pad=0.02, label=side_label(f"attribution ({self.response})")
         )
         bar.outline.set_visible(False)
 
@@ -136,7 +144,7 @@ class MatrixDisplay(Display):
         for name in ("top", "right", "bottom"):
             top.spines[name].set_visible(False)
         ax.set_xlim(-0.5, r - 0.5)
-        return self._drawn_on(ax)
+        return self._drawn_on([ax])
 
 
 def _order(values):

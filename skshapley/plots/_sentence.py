@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 
 from ._common import errors_of, one_output, one_row, response_name
-from ._display import Display
-from ._style import ink, one_axes, signed_colours
+from ._display import Display, by_output
+from ._style import ink, settle, signed_colours, width_in_points
 from ._text import number
 
 LETTER = 0.602  # width of a monospaced letter, in font sizes
+MARGIN = 0.1  # inches beside the text
 LINE = 1.7  # height of a line, in font sizes
 FONT_SIZE = 11.0
 # Black letters stay readable on the outer colours of the map from here on
@@ -56,33 +57,38 @@ class SentenceDisplay(Display):
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, row=0, output=None, ax=None):
+    def from_explanation(cls, explanation, *, row=None, output=None, ax=None):
         """Draw the tokens of one instance.
 
         Parameters
         ----------
         explanation : Explanation
             Its data are the pieces of the text, as those of `TokenReward.explanation` are.
-        row : int, default=0
-            Position of the instance.
+        row : int, default=None
+            Position of the instance; needed where there are several.
         output : label, default=None
-            One of `explanation.output_names`; needed where there are several.
-        ax : matplotlib Axes, default=None
+            One of `explanation.output_names`; None: all, side by side.
+        ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
         Returns
         -------
-        display : SentenceDisplay
+        display : SentenceDisplay, or SmallMultiples of them for several outputs
         """
-        shown = one_row(one_output(explanation, output, cls.__name__), row, cls.__name__)
-        table = pd.DataFrame(
-            {
-                "token": [str(piece) for piece in shown.data.iloc[0]],
-                "value": shown.values[0],
-                "standard_error": errors_of(shown)[0],
-            }
-        )
-        return cls(table, response_name(explanation)).plot(ax)
+        chosen = one_row(explanation, row, cls.__name__)
+
+        def read(output):
+            shown = one_output(chosen, output)
+            table = pd.DataFrame(
+                {
+                    "token": [str(piece) for piece in shown.data.iloc[0]],
+                    "value": shown.values[0],
+                    "standard_error": errors_of(shown)[0],
+                }
+            )
+            return cls(table, response_name(shown))
+
+        return by_output(explanation, output, ax, read, cls.__name__)
 
     def frame(self):
         """Return the tokens.
@@ -119,6 +125,15 @@ class SentenceDisplay(Display):
         place = 0.5 + share * (HIGHEST - LOWEST) / 2
         return [to_hex(colour) for colour in signed_colours()(place)]
 
+    def _lines(self, points):
+        """Return line and column of each token, the lines, and the letters of a line of a width."""
+        width = max(10, int(points / (LETTER * FONT_SIZE)))
+        return *_flowed(self.table["token"], width), width
+
+    def _height(self, width):
+        n_lines = self._lines(72 * (width - MARGIN))[1]
+        return (n_lines + 2) * LINE * FONT_SIZE / 72
+
     def plot(self, ax=None):
         """Draw the text, broken into lines that fit the axes.
 
@@ -131,23 +146,18 @@ class SentenceDisplay(Display):
         -------
         self : SentenceDisplay
         """
-        new = ax is None
-        ax = one_axes(ax, type(self).__name__)
+        (ax,) = self._panels(ax)
         low, high = self.table["value"].min(), self.table["value"].max()
         ends = f"{number(low, signed=True)} to {number(high, signed=True)}"
         ax.set_title(f"attribution ({self.response}): {ends}", loc="left", color=ink(ax))
         ax.axis("off")
-        ax.figure.draw_without_rendering()  # settles how wide the axes are
-        room = ax.get_window_extent().width * 72 / ax.figure.dpi
-        width = max(10, int(room / (LETTER * FONT_SIZE)))
-        places, n_lines = _flowed(self.table["token"], width)
-        if new:
-            ax.figure.set_figheight((n_lines + 2) * LINE * FONT_SIZE / 72)
+        settle(ax)
+        places, n_lines, width = self._lines(width_in_points(ax))
         for token, colour, place in zip(self.table["token"], self._colours(), places, strict=True):
             _write(ax, _parted(token)[0], colour, *place)
         ax.set_xlim(0, width)
         ax.set_ylim(n_lines - 0.4, -0.6)
-        return self._drawn_on(ax)
+        return self._drawn_on([ax])
 
 
 def _write(ax, word, colour, line, column):

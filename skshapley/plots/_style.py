@@ -4,7 +4,11 @@ Blue against orange can be told apart with any kind of colour vision, and both s
 and from black. Lines and text take the colour of the axes' own labels, hence follow style sheets.
 """
 
+from textwrap import fill
+
 import numpy as np
+
+from ._text import UNEXPLAINED
 
 POSITIVE = "#E07B00"
 NEGATIVE = "#2B83BA"
@@ -15,6 +19,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 ROW_HEIGHT, LEAST_ROW_HEIGHT = 0.32, 0.15  # inches
 WIDTH = 7.0
 PANEL = (3.6, 2.7)
+LETTER = 0.55  # mean width of a letter, in font sizes
 
 
 def pyplot(owner):
@@ -50,35 +55,67 @@ def colour_of(values):
     return [NEGATIVE if value < 0 else POSITIVE for value in np.asarray(values)]
 
 
-def one_axes(ax, owner, width=WIDTH, height=4.2):
-    """Return the axes given, or new ones."""
-    plt = pyplot(owner)
-    return ax or plt.subplots(figsize=(width, height), layout="constrained")[1]
+def colour_of_steps(frame):
+    """Return the colour of each step between base value and prediction."""
+    unknown = frame["feature"] == UNEXPLAINED
+    return np.where(unknown, NEUTRAL, colour_of(frame["value"])).tolist()
 
 
-def row_axes(ax, n_rows, owner):
-    """Return the axes given, or new ones high enough for so many rows."""
+def height_of_rows(n_rows):
+    """Return the height of axes with so many rows, in inches."""
     shrink = np.clip((n_rows - 25) / 75, 0, 1)
-    height = ROW_HEIGHT + shrink * (LEAST_ROW_HEIGHT - ROW_HEIGHT)
-    return one_axes(ax, owner, height=1.1 + n_rows * height)
+    return 1.1 + n_rows * (ROW_HEIGHT + shrink * (LEAST_ROW_HEIGHT - ROW_HEIGHT))
 
 
-def panels(axes, n, owner):
-    """Return the n axes given, or new ones in rows of at most three."""
+def width_of_rows(names):
+    """Return the width, in inches, that rows with such names need where they are one of several."""
+    letters = max(map(len, names))
+    return min(WIDTH, 3.6 + LETTER * letters * 10 / 72)
+
+
+def panels(axes, n, owner, size, n_columns=None):
+    """Return the n axes given, or new ones of a size in inches, in rows of at most three."""
+    plt = pyplot(owner)
     if axes is None:
-        plt = pyplot(owner)
-        n_columns = min(n, 3) if n != 4 else 2
+        n_columns = n_columns or (min(n, 3) if n != 4 else 2)
         n_rows = -(-n // n_columns)
-        size = PANEL[0] * n_columns, PANEL[1] * n_rows
-        grid = plt.subplots(n_rows, n_columns, figsize=size, layout="constrained", squeeze=False)[1]
-        axes = grid.ravel()
+        whole = size[0] * n_columns, size[1] * n_rows
+        grid = plt.subplots(n_rows, n_columns, figsize=whole, layout="constrained", squeeze=False)
+        axes = grid[1].ravel()
         for ax in axes[n:]:
             ax.remove()
         axes = axes[:n]
-    axes = list(np.ravel(axes))
+    axes = list(np.ravel(np.asarray(axes, dtype=object)))
+    strange = [ax for ax in axes if not isinstance(ax, plt.Axes)]
+    if strange:
+        raise TypeError(f"{owner} takes ax as matplotlib Axes to draw on; got {strange[0]!r}.")
     if len(axes) != n:
         raise ValueError(f"{owner} draws {n} panels and needs as many axes; got {len(axes)}.")
     return axes
+
+
+def settle(ax):
+    """Let the figure lay out its axes with the names beside them, if it does."""
+    figure = ax.figure.canvas.figure
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+
+
+def width_in_points(ax):
+    """Return the width of the axes, as settled last."""
+    return ax.get_window_extent().width * 72 / ax.figure.dpi
+
+
+def side_label(text):
+    """Return a label for the side of axes or of their colour bar, in lines."""
+    return fill(text, 32)
+
+
+def label_x(ax, text):
+    """Write below the axes, in lines as long as the axes are wide."""
+    letters = width_in_points(ax) / (LETTER * ax.xaxis.label.get_size())
+    ax.set_xlabel(fill(text, max(int(letters), 24)), parse_math=False)
 
 
 def name_rows(ax, names):
@@ -91,7 +128,8 @@ def name_rows(ax, names):
     ax.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
-    ax.xaxis.get_major_locator().set_params(nbins=7)
+    settle(ax)
+    ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(width_in_points(ax) / 40, 2, 7)))
 
 
 def font_size(ax, n_rows):
@@ -99,8 +137,16 @@ def font_size(ax, n_rows):
     from matplotlib.font_manager import FontProperties
 
     usual = FontProperties(size=_label_size()).get_size_in_points()
-    points = ax.get_window_extent().height * 72 / ax.figure.dpi
+    points = _height_in_pixels(ax) * 72 / ax.figure.dpi
     return float(np.clip(0.72 * points / n_rows, 4.0, usual))
+
+
+def _height_in_pixels(ax):
+    """Return the height of the axes' place in its grid, which no later layout changes."""
+    spec = ax.get_subplotspec()
+    if spec is None:
+        return ax.get_window_extent().height
+    return spec.get_position(ax.figure).height * ax.figure.bbox.height
 
 
 def _label_size():
@@ -144,10 +190,10 @@ def widen(ax, low, high, texts, size, left=True, right=True):
     if not high > low:
         low, high = low - 0.5, high + 0.5
     ax.set_xlim(low, high)
-    ax.figure.draw_without_rendering()
-    points = ax.get_window_extent().width * 72 / ax.figure.dpi
-    # A digit is about 0.64 of the font size wide, and `beside` leaves a gap.
-    room = min((0.64 * size * max(map(len, texts)) + 8) / max(points, 1.0), 0.3)
+    points = width_in_points(ax)
+    # A digit is about 0.64 of the font size wide, and `beside` leaves a gap; axes drawn later on
+    # the same figure may take some of the width.
+    room = min((0.7 * size * max(map(len, texts)) + 10) / max(points, 1.0), 0.35)
     span = high - low
     unit = span * room / (1 - room * (left + right))
     ax.set_xlim(low - left * unit, high + right * unit)

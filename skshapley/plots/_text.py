@@ -1,11 +1,16 @@
 """Numbers, names and values as the displays write them."""
 
+from itertools import takewhile
+
 import numpy as np
 import pandas as pd
 
 MINUS = "−"
+# Name of what attributions leave between base value and prediction
+UNEXPLAINED = "unexplained"
 MAX_NAME = 32
 MAX_VALUE = 16
+KEPT = 4  # letters that remain of the beginning that names share
 
 
 def shorten(text, width=MAX_NAME):
@@ -18,6 +23,28 @@ def shorten(text, width=MAX_NAME):
         return text
     head = (width - 1) // 2
     return f"{text[:head]}…{text[head + 1 - width :]}"
+
+
+def short_names(names):
+    """Return names of at most 32 characters, in a list; the cut leaves different names different.
+
+    Of names that would look alike, the beginning that they share goes as well.
+    """
+    names = [" ".join(str(name).split()) for name in names]
+    alike: dict[str, list] = {}
+    for name in names:
+        alike.setdefault(shorten(name), []).append(name)
+    starts = {short: _n_shared(group) - KEPT for short, group in alike.items()}
+    return [
+        short if len({*alike[short]}) == 1 else shorten(f"…{name[starts[short] :]}")
+        for name, short in zip(names, map(shorten, names), strict=True)
+    ]
+
+
+def _n_shared(names):
+    """Return how many letters the names share from their beginning."""
+    columns = zip(*names, strict=False)
+    return sum(1 for _ in takewhile(lambda letters: len({*letters}) == 1, columns))
 
 
 def number(value, signed=False):
@@ -45,6 +72,7 @@ def value_text(value):
     return shorten(value, MAX_VALUE)
 
 
-def named_value(name, value):
-    """Return "name = value"; only the name where there is no value, as for a sum of others."""
-    return shorten(name) if value is None else f"{shorten(name)} = {value_text(value)}"
+def named_values(frame):
+    """Return "feature = data" of each line; only the name where there is no value, as of a sum."""
+    lines = zip(short_names(frame["feature"]), frame["data"], strict=True)
+    return [name if value is None else f"{name} = {value_text(value)}" for name, value in lines]

@@ -2,27 +2,32 @@
 
 import numpy as np
 
-from ._common import HALF_WIDTH, parts_of_row
-from ._display import Display
+from ._common import HALF_WIDTH, one_output, parts_of_row
+from ._display import Display, by_output
 from ._style import (
     beside,
-    colour_of,
+    colour_of_steps,
     error_bars,
     font_size,
+    height_of_rows,
     ink,
     interval_note,
+    label_x,
     name_rows,
-    row_axes,
     widen,
+    width_of_rows,
 )
-from ._text import named_value, number
+from ._text import named_values, number
 
 
 class WaterfallDisplay(Display):
     """One instance: how the features lead from the base value up and down to the prediction.
 
     The largest attribution stands on top, under the prediction; the base value is at the bottom.
-    Each bar starts where the one below it ends. Error bars are 95 % intervals of the attributions.
+    Each bar starts where the one below it ends. Error bars are 95 % intervals of the attributions;
+    a sum of several features has none, as the covariances of its terms are not on record. What
+    estimates that do not add up leave between base value and prediction is a grey bar,
+    "unexplained".
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -60,32 +65,36 @@ class WaterfallDisplay(Display):
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, row=0, output=None, max_features=10, ax=None):
+    def from_explanation(cls, explanation, *, row=None, output=None, max_features=10, ax=None):
         """Draw the explanation of one instance.
 
         Parameters
         ----------
         explanation : Explanation
-        row : int, default=0
-            Position of the instance.
+        row : int, default=None
+            Position of the instance; needed where there are several.
         output : label, default=None
-            One of `explanation.output_names`; needed where there are several.
+            One of `explanation.output_names`; None: all, side by side.
         max_features : int or None, default=10
             Features shown one by one, the largest first; the others are summed. None: all.
-        ax : matplotlib Axes, default=None
+        ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
         Returns
         -------
-        display : WaterfallDisplay
+        display : WaterfallDisplay, or SmallMultiples of them for several outputs
 
         Raises
         ------
         ValueError, TypeError, IndexError
             For an output, a row or a max_features that is none.
         """
-        parts = parts_of_row(explanation, row, output, max_features, cls.__name__)
-        return cls(*parts).plot(ax)
+
+        def read(output):
+            chosen = one_output(explanation, output)
+            return cls(*parts_of_row(chosen, row, max_features, cls.__name__))
+
+        return by_output(explanation, output, ax, read, cls.__name__)
 
     def frame(self):
         """Return the bars from top to bottom.
@@ -99,6 +108,16 @@ class WaterfallDisplay(Display):
         ends = (self.base_value + np.cumsum(upwards))[::-1]
         starts = np.append(ends[1:], self.base_value)
         return self.table.assign(start=starts, end=ends)
+
+    def _name_rows(self, ax):
+        name_rows(ax, ["prediction", *named_values(self.table), "base value"])
+
+    @property
+    def _narrow_width(self):
+        return width_of_rows(named_values(self.table))
+
+    def _height(self, width):
+        return height_of_rows(len(self.table) + 2)
 
     def plot(self, ax=None):
         """Draw.
@@ -114,12 +133,12 @@ class WaterfallDisplay(Display):
         """
         frame = self.frame()
         n = len(frame)
-        ax = row_axes(ax, n + 2, type(self).__name__)
+        (ax,) = self._panels(ax)
         size = font_size(ax, n + 2)
         rows = np.arange(1, n + 1)
         value, start, end = (frame[name].to_numpy() for name in ("value", "start", "end"))
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
-        ax.barh(rows, value, left=start, height=0.7, color=colour_of(value), zorder=2)
+        ax.barh(rows, value, left=start, height=0.7, color=colour_of_steps(frame), zorder=2)
         error_bars(ax, end, rows, half)
 
         # Each bar hangs on the end of the one below; the outermost on base value and prediction.
@@ -130,8 +149,7 @@ class WaterfallDisplay(Display):
         reach = np.nan_to_num(half)
         low = min(np.minimum(start, end - reach).min(), self.base_value)
         high = max(np.maximum(start, end + reach).max(), self.base_value)
-        labels = map(named_value, frame["feature"], frame["data"])
-        name_rows(ax, ["prediction", *labels, "base value"])
+        self._name_rows(ax)
         texts = [number(change, signed=True) for change in value]
         widen(ax, low, high, texts, size)
         for y, text, change, tip in zip(
@@ -140,5 +158,5 @@ class WaterfallDisplay(Display):
             beside(ax, tip, y, text, change, size)
         beside(ax, self.prediction, 0, number(self.prediction), value[0], size)
         beside(ax, self.base_value, n + 1, number(self.base_value), -value[-1], size)
-        ax.set_xlabel(f"{self.response}{interval_note(frame)}")
-        return self._drawn_on(ax)
+        label_x(ax, f"{self.response}{interval_note(frame)}")
+        return self._drawn_on([ax])

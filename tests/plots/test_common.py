@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from skshapley.plots._common import (
+    closed,
     fold,
     levels,
     one_output,
@@ -10,7 +13,7 @@ from skshapley.plots._common import (
     ordered_numbers,
     response_name,
 )
-from skshapley.plots._text import named_value, number, shorten, value_text
+from skshapley.plots._text import named_values, number, short_names, shorten, value_text
 
 
 @pytest.mark.parametrize("n_kept", [1, 10, 498])
@@ -50,22 +53,47 @@ def test_fold_refuses(explanation, wrong):
 
 def test_one_output(explanation, explanation_maker):
     several = explanation_maker(outputs=["cat", "dog"])
-    with pytest.raises(ValueError, match=r"pass output= as one of \['cat', 'dog'\]"):
-        one_output(several, None, "BarDisplay")
-    np.testing.assert_array_equal(
-        one_output(several, "dog", "BarDisplay").values, several.values[..., 1]
-    )
-    assert one_output(explanation, None, "BarDisplay") is explanation
+    np.testing.assert_array_equal(one_output(several, "dog").values, several.values[..., 1])
+    assert one_output(explanation, None) is explanation
     with pytest.raises(ValueError, match=r"'cow'.*'cat', 'dog'"):
-        one_output(several, "cow", "BarDisplay")
+        one_output(several, "cow")
 
 
-@pytest.mark.parametrize("wrong", ["row 3", 1.0, None, True])
+@pytest.mark.parametrize("wrong", ["row 3", 1.0, True])
 def test_one_row_refuses(explanation, wrong):
     with pytest.raises(TypeError, match="get_loc"):
         one_row(explanation, wrong, "BarDisplay")
     with pytest.raises(IndexError, match="12 instances"):
         one_row(explanation, 12, "BarDisplay")
+
+
+def test_the_only_row_needs_no_name(explanation):
+    assert len(one_row(explanation[4], None, "ForceDisplay")) == 1
+    with pytest.raises(ValueError, match=r"ForceDisplay shows one instance, .* has 12: pass row="):
+        one_row(explanation, None, "ForceDisplay")
+
+
+def test_what_adds_up_is_closed(explanation):
+    assert closed(explanation) is explanation
+    single = replace(explanation, values=explanation.values.astype(np.float32))
+    assert closed(single) is single
+
+
+@pytest.mark.parametrize("errors", [True, False])
+def test_what_does_not_add_up_gets_a_last_player(explanation_maker, errors):
+    explanation = explanation_maker(errors=errors)
+    gap = np.linspace(-0.5, 0.5, 12)
+    open_ended = replace(explanation, predictions=explanation.predictions + gap)
+    whole = closed(open_ended)
+    assert whole.feature_names.tolist() == [*explanation.feature_names, "unexplained"]
+    np.testing.assert_allclose(whole.values[:, -1], gap)
+    ends = whole.base_values + whole.values.sum(axis=1)
+    np.testing.assert_allclose(ends, whole.predictions)
+    if errors:
+        assert np.isnan(whole.standard_errors[:, -1]).all()
+        assert not np.isnan(whole.standard_errors[:, :-1]).any()
+    assert whole.data["unexplained"].isna().all()
+    assert explanation.data.shape == (12, 5)  # the record itself stays as it is
 
 
 def test_response_name(explanation_maker):
@@ -149,7 +177,8 @@ def test_number(value, text):
 )
 def test_value_text(value, text):
     assert value_text(value) == text
-    assert named_value("x", value) == f"x = {text}"
+    frame = pd.DataFrame({"feature": ["x"], "data": pd.Series([value], dtype=object)})
+    assert named_values(frame) == [f"x = {text}"]
 
 
 def test_shorten_keeps_both_ends():
@@ -159,3 +188,20 @@ def test_shorten_keeps_both_ends():
     assert name.startswith(short.split("…")[0])
     assert name.endswith(short.split("…")[1])
     assert shorten("two\nlines") == "two lines"
+
+
+ALIKE = {
+    "middle": [f"measurement_of_channel_{i}_of_the_northern_sensor_hall" for i in range(12)],
+    "groups": [f"{hall}_hall_of_the_plant_sensor_{i}_mean_in_C" for hall in "AB" for i in (1, 2)],
+    "different": ["age", "x" * 40, "y" * 40],
+}
+
+
+@pytest.mark.parametrize("names", ALIKE.values(), ids=ALIKE)
+def test_short_names_stay_different(names):
+    names = [*names, "12 other features", names[0]]
+    short = short_names(names)
+    assert len(set(short)) == len(set(names))
+    assert max(map(len, short)) <= 32
+    assert short[0] == short[-1]
+    assert short_names(["age", "sex"]) == ["age", "sex"]

@@ -11,9 +11,15 @@ from matplotlib.colors import to_rgba
 from skshapley import ShapleyExplainer
 from skshapley.plots import BarDisplay, BeeswarmDisplay, WaterfallDisplay
 from skshapley.plots._beeswarm import swarm
-from skshapley.plots._style import NEGATIVE, POSITIVE
+from skshapley.plots._style import NEGATIVE, NEUTRAL, POSITIVE
 
 DISPLAYS = [WaterfallDisplay, BarDisplay, BeeswarmDisplay]
+
+
+def drawn_by(display, explanation, **options):
+    """The display drawn; of the first instance, if it is of one."""
+    first = {"row": 0} if display is WaterfallDisplay else {}
+    return display.from_explanation(explanation, **first, **options)
 
 
 def bars(ax):
@@ -44,7 +50,7 @@ def _segments(container):
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_draws_on_the_axes_given_and_returns_itself(display, explanation):
     figure, axes = plt.subplots(1, 2)
-    drawn = display.from_explanation(explanation, ax=axes[1])
+    drawn = drawn_by(display, explanation, ax=axes[1])
     assert isinstance(drawn, display)
     assert drawn.ax_ is axes[1]
     assert drawn.figure_ is figure
@@ -58,7 +64,7 @@ def test_draws_on_the_axes_given_and_returns_itself(display, explanation):
 @pytest.mark.parametrize("n_features", [1, 5, 500])
 def test_draws_in_any_style(display, style, n_features, explanation_maker):
     with plt.style.context(style):
-        drawn = display.from_explanation(explanation_maker(n_features=n_features))
+        drawn = drawn_by(display, explanation_maker(n_features=n_features))
         drawn.figure_.canvas.draw()
         background = to_rgba(drawn.figure_.get_facecolor())[:3]
     texts = [*drawn.ax_.get_yticklabels(), *drawn.ax_.texts, drawn.ax_.xaxis.label]
@@ -69,7 +75,7 @@ def test_draws_in_any_style(display, style, n_features, explanation_maker):
 
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_all_of_500_features_have_a_row(display, wide_explanation):
-    drawn = display.from_explanation(wide_explanation, max_features=None)
+    drawn = drawn_by(display, wide_explanation, max_features=None)
     names = [name.split(" = ")[0] for name in row_names(drawn.ax_)]
     assert set(names) >= set(wide_explanation.feature_names)
     row = drawn.ax_.get_window_extent().height * 72 / drawn.figure_.dpi / len(names)
@@ -82,18 +88,16 @@ def test_names_are_no_formulas(display, explanation_maker):
     names = np.array(["$x_1", "\\frac{$}"], dtype=object)
     data = explanation.data.set_axis(names, axis=1)
     explanation = replace(explanation, data=data, feature_names=names)
-    drawn = display.from_explanation(explanation)
+    drawn = drawn_by(display, explanation)
     drawn.figure_.canvas.draw()
     assert any("\\frac{$}" in name for name in row_names(drawn.ax_))
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
-def test_several_outputs_need_a_choice(display, explanation_maker):
+def test_one_output_by_name(display, explanation_maker):
     several = explanation_maker(outputs=["cat", "dog"])
-    with pytest.raises(ValueError, match=rf"{display.__name__} shows one output.*'cat', 'dog'"):
-        display.from_explanation(several)
-    drawn = display.from_explanation(several, output="dog")
-    expected = display.from_explanation(several.output("dog"))
+    drawn = drawn_by(display, several, output="dog")
+    expected = drawn_by(display, several.output("dog"))
     pd.testing.assert_frame_equal(drawn.frame(), expected.frame())
     assert "probability of dog" in drawn.ax_.get_xlabel()
 
@@ -102,23 +106,23 @@ def test_several_outputs_need_a_choice(display, explanation_maker):
 def test_from_estimator_explains_and_draws(display):
     X = np.random.default_rng(0).normal(size=(6, 3))
     explainer = ShapleyExplainer(lambda X: X @ [1.0, -2.0, 0.5]).fit(X)
-    drawn = display.from_estimator(explainer, X, max_features=2)
-    expected = display.from_explanation(explainer.explain(X), max_features=2)
+    drawn = display.from_estimator(explainer, X[:1], max_features=2)
+    expected = display.from_explanation(explainer.explain(X[:1]), max_features=2)
     pd.testing.assert_frame_equal(drawn.frame(), expected.frame())
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_intervals_are_announced_where_there_are_any(display, explanation_maker):
-    drawn = display.from_explanation(explanation_maker())
+    drawn = drawn_by(display, explanation_maker())
     assert "95 % interval" in drawn.ax_.get_xlabel()
     if display is not BarDisplay:  # importances have one over instances
-        drawn = display.from_explanation(explanation_maker(errors=False))
+        drawn = drawn_by(display, explanation_maker(errors=False))
         assert "95 % interval" not in drawn.ax_.get_xlabel()
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_frame_is_a_copy(display, explanation):
-    drawn = display.from_explanation(explanation)
+    drawn = drawn_by(display, explanation)
     frame = drawn.frame()
     frame["value"] = 0.0
     assert drawn.frame()["value"].abs().sum() > 0
@@ -160,10 +164,10 @@ def test_waterfall_orders_by_size_and_colours_by_sign(explanation):
 
 
 def test_waterfall_draws_95_percent_intervals(explanation, explanation_maker):
-    drawn = WaterfallDisplay.from_explanation(explanation)
+    drawn = WaterfallDisplay.from_explanation(explanation[0])
     expected = 1.96 * drawn.frame()["standard_error"]
     np.testing.assert_allclose(drawn_half_widths(drawn.ax_), expected)
-    bare = WaterfallDisplay.from_explanation(explanation_maker(errors=False))
+    bare = WaterfallDisplay.from_explanation(explanation_maker(n_rows=1, errors=False))
     assert not len(drawn_half_widths(bare.ax_))
 
 
@@ -171,6 +175,33 @@ def test_waterfall_names_values(explanation):
     names = row_names(WaterfallDisplay.from_explanation(explanation, row=0).ax_)
     assert "x1 = missing" in names
     assert f"x0 = {explanation.data.iloc[0, 0]}" in names
+
+
+def test_waterfall_shows_what_is_unexplained(explanation):
+    """Marginal means, as of Owen's sampling, need not add up; the way stays closed all the same."""
+    open_ended = replace(explanation, predictions=explanation.predictions + 0.7)
+    drawn = WaterfallDisplay.from_explanation(open_ended, row=2, max_features=3)
+    frame = drawn.frame()
+    assert frame["feature"].tolist()[3:] == ["2 other features", "unexplained"]
+    last = frame.iloc[-1]
+    assert last["value"] == pytest.approx(0.7)
+    assert last["start"] == open_ended.base_values[2]
+    assert frame["end"].iloc[0] == pytest.approx(open_ended.predictions[2])
+    colours = [bar.get_facecolor() for bar in sorted(drawn.ax_.patches, key=lambda b: b.get_y())]
+    assert colours[-1] == to_rgba(NEUTRAL)
+    assert to_rgba(NEUTRAL) not in colours[:-1]
+    assert "unexplained" in row_names(drawn.ax_)
+
+
+def test_waterfall_of_owen_estimates_closes():
+    X = np.random.default_rng(0).normal(size=(9, 5))
+    model = ShapleyExplainer(lambda X: np.exp(X).prod(axis=1), sampler="owen", random_state=0)
+    explanation = model.fit(X).explain(X[:1])
+    gap = explanation.predictions - explanation.base_values - explanation.values.sum(axis=1)
+    assert abs(gap[0]) > 1e-3  # else this test shows nothing
+    frame = explanation.plot.waterfall().frame()
+    assert frame["value"].iloc[-1] == pytest.approx(gap[0])
+    assert frame["end"].iloc[0] == pytest.approx(explanation.predictions[0])
 
 
 def test_waterfall_of_nothing():

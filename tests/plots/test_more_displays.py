@@ -7,22 +7,30 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba
 from matplotlib.container import ErrorbarContainer
 
-from skshapley import ShapleyExplainer
+from skshapley import ShapleyExplainer, plots
 from skshapley.plots import (
     ComparisonDisplay,
     ConvergenceDisplay,
     DecisionDisplay,
     DependenceDisplay,
+    Display,
     ForceDisplay,
     MatrixDisplay,
-    PlotAccessor,
 )
 from skshapley.plots._common import _players
 from skshapley.plots._partner import strongest_partner
+from skshapley.plots._style import NEUTRAL
 
 SINGLE = [DecisionDisplay, ForceDisplay, MatrixDisplay]
+
+
+def drawn_by(display, explanation, **options):
+    """The display drawn; of the first instance, if it is of one."""
+    first = {"row": 0} if display is ForceDisplay else {}
+    return display.from_explanation(explanation, **first, **options)
 
 
 @pytest.mark.parametrize("display", [*SINGLE, DependenceDisplay])
@@ -30,7 +38,7 @@ SINGLE = [DecisionDisplay, ForceDisplay, MatrixDisplay]
 @pytest.mark.parametrize("n_features", [1, 5, 500])
 def test_draws_in_any_style(display, style, n_features, explanation_maker):
     with plt.style.context(style):
-        drawn = display.from_explanation(explanation_maker(n_features=n_features))
+        drawn = drawn_by(display, explanation_maker(n_features=n_features))
         drawn.figure_.canvas.draw()
 
 
@@ -38,15 +46,13 @@ def test_draws_in_any_style(display, style, n_features, explanation_maker):
 def test_common_manners(display, explanation, explanation_maker):
     _, ax = plt.subplots()
     only = {"features": "x2"} if display is DependenceDisplay else {}
-    drawn = display.from_explanation(explanation, ax=ax, **only)
+    drawn = drawn_by(display, explanation, ax=ax, **only)
     assert drawn.ax_ is ax
     assert drawn.plot(plt.figure().add_subplot()) is drawn
     several = explanation_maker(outputs=["cat", "dog"])
-    with pytest.raises(ValueError, match=f"{display.__name__} shows one output"):
-        display.from_explanation(several)
-    chosen = display.from_explanation(several, output="dog").frame()
-    pd.testing.assert_frame_equal(chosen, display.from_explanation(several.output("dog")).frame())
-    display.from_explanation(explanation_maker(errors=False, n_rows=2))
+    chosen = drawn_by(display, several, output="dog").frame()
+    pd.testing.assert_frame_equal(chosen, drawn_by(display, several.output("dog")).frame())
+    drawn_by(display, explanation_maker(errors=False, n_rows=2))
 
 
 # --- force ---------------------------------------------------------------------------------------
@@ -77,6 +83,17 @@ def test_force_draws_segments_and_intervals(explanation):
     np.testing.assert_allclose(lengths, 2 * 1.96 * frame["standard_error"])
 
 
+def test_force_sides_meet_though_something_is_unexplained(explanation):
+    open_ended = replace(explanation, predictions=explanation.predictions - 0.4)
+    drawn = ForceDisplay.from_explanation(open_ended, row=1)
+    frame = drawn.frame()
+    assert frame["feature"].iloc[-1] == "unexplained"
+    assert frame["value"].sum() == pytest.approx(
+        open_ended.predictions[1] - open_ended.base_values[1]
+    )
+    assert drawn.ax_.patches[-1].get_facecolor() == to_rgba(NEUTRAL)
+
+
 # --- decision ------------------------------------------------------------------------------------
 
 
@@ -93,6 +110,17 @@ def test_decision_paths_run_from_base_value_to_prediction(wide_explanation):
     np.testing.assert_allclose(frame["end"], paths[:, :-1, 0].ravel())
     first = frame.groupby("row", sort=False)["end"].first()
     np.testing.assert_allclose(first, wide_explanation.predictions)
+
+
+def test_decision_paths_reach_predictions_that_attributions_miss(explanation):
+    gap = np.where(np.arange(12) % 2, 0.6, 0.0)
+    open_ended = replace(explanation, predictions=explanation.predictions + gap)
+    frame = DecisionDisplay.from_explanation(open_ended).frame()
+    steps = frame[frame["feature"] == "unexplained"]
+    np.testing.assert_allclose(steps["value"], gap, atol=1e-12)
+    np.testing.assert_allclose(
+        frame.groupby("row", sort=False)["end"].first(), open_ended.predictions
+    )
 
 
 # --- matrix --------------------------------------------------------------------------------------
@@ -287,11 +315,27 @@ def test_convergence_band_is_the_95_percent_interval(explanation):
 # --- accessor ------------------------------------------------------------------------------------
 
 
+OPTIONS = {"force": {"row": 0}, "waterfall": {"row": 0}, "heat_map": {"row": 0, "shape": (1, 5)}}
+
+
 def test_accessor_has_a_method_for_each_display_of_one_explanation(explanation):
-    plot = PlotAccessor(explanation)
-    kinds = [name for name in dir(plot) if not name.startswith("_")]
-    assert kinds == ["bar", "beeswarm", "decision", "dependence", "force", "matrix", "waterfall"]
+    kinds = {name for name in dir(explanation.plot) if not name.startswith("_")}
+    drawn = {}
     for kind in kinds:
-        drawn = getattr(plot, kind)(max_features=2)
-        assert type(drawn).__name__ == f"{kind.capitalize()}Display"
+        options = OPTIONS.get(kind, {"row": 0} if kind == "sentence" else {})
+        drawn[kind] = type(getattr(explanation.plot, kind)(**options))
         plt.close("all")
+    assert {kind.title().replace("_", "") + "Display" for kind in kinds} == {
+        display.__name__ for display in drawn.values()
+    }
+    members = vars(plots).values()
+    displays = {d for d in members if isinstance(d, type) and issubclass(d, Display)}
+    assert set(drawn.values()) == displays - {Display}
+
+
+@pytest.mark.parametrize("kind", ["waterfall", "force", "heat_map", "sentence"])
+def test_one_of_many_instances_is_never_chosen_silently(explanation, kind):
+    options = {"shape": 5} if kind == "heat_map" else {}
+    with pytest.raises(ValueError, match=r"Display shows one instance, .* has 12: pass row="):
+        getattr(explanation.plot, kind)(**options)
+    getattr(explanation[3].plot, kind)(**options)

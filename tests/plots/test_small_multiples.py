@@ -1,0 +1,151 @@
+"""Displays of several outputs side by side, on new axes or given ones."""
+
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from skshapley import ShapleyExplainer, shapley_values
+from skshapley.plots import ComparisonDisplay, ConvergenceDisplay, SmallMultiples
+from skshapley.rewards import TokenReward
+
+OUTPUTS = ["cat", "dog", "cow"]
+KINDS = {
+    "waterfall": {"row": 0},
+    "bar": {},
+    "beeswarm": {},
+    "dependence": {"features": ["x0", "x1"]},
+    "force": {"row": 1},
+    "decision": {},
+    "matrix": {},
+    "heat_map": {"row": 2, "shape": (1, 5)},
+}
+
+
+@pytest.fixture
+def several(explanation_maker):
+    return explanation_maker(outputs=OUTPUTS)
+
+
+@pytest.mark.parametrize(("kind", "options"), KINDS.items(), ids=KINDS)
+def test_each_output_has_the_display_that_it_would_have_alone(kind, options, several):
+    draw = getattr(several.plot, kind)
+    drawn = draw(**options)
+    assert isinstance(drawn, SmallMultiples)
+    assert list(drawn.displays) == OUTPUTS
+    for name in OUTPUTS:
+        alone = draw(output=name, **options)
+        frame = drawn.frame().loc[name]
+        expected = alone.frame()[frame.columns]  # the instances of a matrix have one order for all
+        pd.testing.assert_frame_equal(frame, expected)
+        assert drawn.displays[name].response == alone.response == f"probability of {name}"
+        assert drawn.displays[name].figure_ is drawn.figure_
+    each = len(alone.axes_)
+    assert drawn.ax_ is drawn.axes_[0]
+    assert drawn.axes_ == [ax for name in OUTPUTS for ax in drawn.displays[name].axes_]
+    assert len(drawn.axes_) == each * len(OUTPUTS)
+    assert len({id(ax) for ax in drawn.axes_}) == len(drawn.axes_)
+    titles = [ax.get_title(loc="left") for ax in drawn.axes_[::each]]
+    assert titles == OUTPUTS
+
+
+@pytest.mark.parametrize(("kind", "options"), KINDS.items(), ids=KINDS)
+def test_axes_that_are_given_are_drawn_on(kind, options, several):
+    each = len(options.get("features", [0]))
+    figure, axes = plt.subplots(3, each, squeeze=False)
+    drawn = getattr(several.plot, kind)(ax=axes, **options)
+    assert drawn.axes_ == axes.ravel().tolist()
+    assert drawn.figure_ is figure
+    assert all(ax.has_data() for ax in axes.flat)
+    again = plt.figure().subplots(1, 3 * each).tolist()
+    assert drawn.plot(again) is drawn
+    assert drawn.axes_ == again
+    with pytest.raises(ValueError, match=f"draws {3 * each} panels and needs as many axes; got 1"):
+        getattr(several.plot, kind)(ax=again[0], **options)
+
+
+def test_one_axes_may_come_in_an_array(explanation):
+    axes = plt.subplots(squeeze=False)[1]
+    assert explanation.plot.bar(ax=axes).ax_ is axes[0, 0]
+
+
+def test_axes_that_are_none_are_refused(explanation):
+    with pytest.raises(TypeError, match="BarDisplay takes ax as matplotlib Axes to draw on; got 3"):
+        explanation.plot.bar(ax=3)
+
+
+def test_they_may_be_drawn_on_a_part_of_a_figure(several):
+    left, right = plt.figure(layout="constrained").subfigures(1, 2)
+    drawn = several.plot.beeswarm(ax=left.subplots(3))
+    assert drawn.figure_ is left
+    drawn.figure_.canvas.draw()
+    assert not right.axes
+
+
+def test_cohorts_within_outputs_are_named_in_the_legend(several):
+    drawn = several.plot.bar(cohorts="x0")
+    titles = [ax.get_legend().get_title().get_text() for ax in drawn.axes_]
+    assert titles == OUTPUTS
+    frame = drawn.frame().loc["dog"].set_index(["cohort", "feature"])["value"]
+    expected = several.output("dog").importance(cohorts="x0")["importance"]
+    for label, n in several.data["x0"].value_counts().items():
+        part = expected.loc[label]
+        np.testing.assert_array_equal(frame.loc[f"{label} (n = {n})"].loc[part.index], part)
+
+
+def test_too_many_outputs_are_refused(explanation_maker):
+    many = explanation_maker(outputs=[f"y{i}" for i in range(13)])
+    with pytest.raises(ValueError, match=r"at most 12 outputs .* has 13: pass output="):
+        many.plot.bar()
+    assert len(many.plot.bar(output="y12").axes_) == 1
+
+
+def test_comparison_of_each_output(several, explanation_maker):
+    pair = {"one": several, "two": explanation_maker(outputs=OUTPUTS, seed=1)}
+    drawn = ComparisonDisplay.from_explanations(pair)
+    alone = ComparisonDisplay.from_explanations(pair, output="cow")
+    pd.testing.assert_frame_equal(drawn.frame().loc["cow"], alone.frame())
+    assert len(drawn.axes_) == 3
+
+
+def test_convergence_of_each_output():
+    X = np.random.default_rng(0).normal(size=(8, 4))
+    explainer = ShapleyExplainer(
+        lambda X: np.column_stack([X.prod(axis=1), X.sum(axis=1)]), sampler="antithetic"
+    ).fit(X)
+    drawn = ConvergenceDisplay.from_estimator(explainer, X[:1], budgets=[20, 40], max_features=2)
+    assert len(drawn.axes_) == 4
+    assert drawn.frame().groupby(level="output")["feature"].nunique().tolist() == [2, 2]
+
+
+def test_sentence_for_each_output():
+    reward = TokenReward(
+        lambda texts: np.array([[text.count("o"), text.count("a")] for text in texts]),
+        "so a word or two " * 9,
+    )
+    drawn = reward.explanation(shapley_values(reward, max_evals=99, random_state=0)).plot.sentence()
+    assert len(drawn.axes_) == 2
+    drawn.figure_.draw_without_rendering()
+    for ax in drawn.axes_:
+        boxes = [text.get_window_extent() for text in ax.texts]
+        lines = sorted({round(box.y0) for box in boxes})
+        # Lines are as far apart as letters are high: the figure is as high as the text.
+        assert min(np.diff(lines)) > 0.9 * max(box.height for box in boxes)
+
+
+@pytest.mark.parametrize("kind", ["waterfall", "bar"])
+def test_numbers_stay_clear_of_long_names_beside_each_other(kind, several):
+    names = [f"measurement_of_channel_{i}_of_the_northern_sensor_hall" for i in range(5)]
+    long = replace(
+        several,
+        feature_names=np.array(names, dtype=object),
+        data=several.data.set_axis(names, axis=1),
+    )
+    drawn = getattr(long.plot, kind)(row=1)
+    drawn.figure_.canvas.draw()
+    labels = [label.get_window_extent() for ax in drawn.axes_ for label in ax.get_yticklabels()]
+    for ax in drawn.axes_:
+        for text in ax.texts:
+            assert not any(text.get_window_extent().overlaps(label) for label in labels)
