@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import sklearn
-from joblib import effective_n_jobs
+from joblib import effective_n_jobs, parallel_config
 from sklearn.utils.parallel import Parallel, delayed
 
 BATCH_ROWS = 8192
@@ -103,8 +103,8 @@ class Evaluator:
     def _shipped(self, requests):
         """Return what a worker needs: what all share, the game of these instances, the requests.
 
-        What all share stands alone among a task's arguments, where dask sees that it is always the
-        same and sends it once.
+        What all share stands alone among a task's arguments, where joblib's dask backend finds what
+        its `scatter` names, and sends it once.
         """
         needed, local = np.unique(requests.rows, return_inverse=True)
         game, shared = copy(self.game.take(needed)), self.game.shared
@@ -122,9 +122,10 @@ def _task(shared, game, requests, width):
     if shared is not None:
         game.shared = shared
     n = len(requests.rows)
-    return np.concatenate(
-        [_batch(game, requests.take(slice(i, i + width))) for i in range(0, n, width)]
-    )
+    # as every response does; asking dask once for all of them is quicker
+    with parallel_config("sequential"):
+        parts = [_batch(game, requests.take(slice(i, i + width))) for i in range(0, n, width)]
+    return np.concatenate(parts)
 
 
 class Ledger:

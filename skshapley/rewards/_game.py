@@ -27,7 +27,7 @@ class Game(ABC):
         Most coalitions in one call; a costly reward says 1, and each of its calls is work to share.
     shared : object or None
         What games of any instances share, such as the model; `take` hands it on as it is. Workers
-        get it apart from the game, which lets a cluster send it once.
+        get it apart from the game, so that a cluster can be told to send it once.
     """
 
     n_players: int

@@ -6,7 +6,6 @@ work column by column, transform instances and background once, and what is left
 is asked about hybrids of transformed rows, with one group of columns per raw column.
 """
 
-import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,11 +53,6 @@ class MaskedModel:
         if sparse.issparse(self.background):
             return 64 + 96 * self.background.nnz // len(self.weights)
         return 24 * len(self.column_player)
-
-    def __sizeof__(self):
-        # What dask sends once for all tasks, instead of with each, is what says that it is large.
-        # No model says its size: a megabyte stands for it.
-        return 2**20 + sys.getsizeof(self.background)
 
 
 @dataclass(frozen=True, eq=False)

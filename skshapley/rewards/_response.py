@@ -1,9 +1,11 @@
 """The model's response as numbers: which method, which outputs, checked every time."""
 
+from contextlib import nullcontext
 from copy import copy
 
 import numpy as np
 import pandas as pd
+from joblib import effective_n_jobs, parallel_config
 from scipy.special import expit
 
 from skshapley._inputs import as_array, column_names, is_frame, n_rows
@@ -76,7 +78,7 @@ class Response:
         ValueError
             If the response does not have the output that is asked for.
         """
-        raw = self._raw(self.in_its_container(X))
+        raw = self._asked(self.in_its_container(X))
         values = self._numbers(raw, n_rows(X), where)
         self._learn(raw, values)
         return values.reshape(n_rows(X), -1)
@@ -89,7 +91,7 @@ class Response:
         ModelOutputError
             For NaN or infinity, another number of rows, or of outputs than before.
         """
-        raw = self._raw(self.in_its_container(X))
+        raw = self._asked(self.in_its_container(X))
         values = self._numbers(raw, n_rows(X), where).reshape(n_rows(X), -1)
         if values.shape[1] != self.n_columns:
             raise ModelOutputError(
@@ -244,6 +246,15 @@ class Response:
     @property
     def _label(self):
         return self.method if isinstance(self.method, str) else "response_method"
+
+    def _asked(self, X):
+        """Return what the model says, by itself alone where joblib's context offers workers.
+
+        Those are the explainer's to use, and a model that took them could round otherwise than one
+        that is asked elsewhere: a forest sums its trees in the order in which threads end.
+        """
+        with parallel_config("sequential") if effective_n_jobs() > 1 else nullcontext():
+            return self._raw(X)
 
     def _raw(self, X):
         if self.method == FUNCTION:

@@ -66,7 +66,7 @@ class ColumnPool(RowPool):
     def hybrid(self, coalitions, rows, references):
         """Return hybrid rows in the background's container."""
         one_each = self._in_order and coalitions.shape[1] == len(self.column_player)
-        present = coalitions if one_each else coalitions[:, self.column_player]
+        present = coalitions if one_each else coalitions.take(self.column_player, axis=1)
         return self._gather(present, rows, references)
 
     @abstractmethod
