@@ -330,10 +330,10 @@ def test_weights_of_the_background_weigh_the_estimates():
 def test_every_instance_stops_on_its_own():
     game = as_instances(RandomGame(8, seed=1), 6)
     outcome = explain_game(
-        game, sampler="antithetic", max_evals=20_000, stopping=StandardError(atol=0.2)
+        game, sampler="antithetic", max_evals=20_000, stopping=StandardError(atol=0.5)
     )
     assert outcome.converged.all()
-    assert (outcome.standard_errors.max(axis=1) <= 0.2).all()
+    assert (outcome.standard_errors.max(axis=1) <= 0.5 / 1.96).all()
     assert len(np.unique(outcome.n_evaluations)) > 1
 
 

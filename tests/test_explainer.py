@@ -252,9 +252,13 @@ def test_an_instance_serves_many_explainers():
     assert vars(sampler) == before
 
 
-def test_auto_enumerates_within_the_budget_and_walks_beyond():
+def test_auto_goes_by_the_budget():
     assert explain(max_evals=32).settings["sampler"] == "Exact()"
-    assert explain(max_evals=31).settings["sampler"].startswith("Antithetic(")
+    assert explain(max_evals=31).settings["sampler"].startswith("Odd(")
+    assert explain(max_evals=20).settings["sampler"].startswith("Odd(")
+    assert explain(max_evals=19).settings["sampler"].startswith("Antithetic(")
+    stopped = explain(max_evals=31, stopping=StandardError(rtol=0.1))
+    assert stopped.settings["sampler"].startswith("Antithetic(")
 
 
 @pytest.mark.parametrize("reward", ["baseline", BaselineReward(), BaselineReward([0.0] * 5)])
