@@ -10,6 +10,7 @@ phi a linear functional of them. The derivation is in the documentation, "The od
 process".
 """
 
+from skshapley._odd._blocks import Blocks
 from skshapley._odd._choice import choose_pairs
 from skshapley._odd._design import OddDesign
 from skshapley._odd._evidence import Evidence
@@ -22,6 +23,7 @@ from skshapley._odd._pool import Pool
 from skshapley._odd._posterior import Posterior, Process
 
 __all__ = [
+    "Blocks",
     "Evidence",
     "Hyper",
     "OddDesign",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skshapley._odd._blocks import Blocks
 from skshapley._odd._pairs import Pairs
 from skshapley.designs import Design
 
@@ -20,8 +21,8 @@ class OddDesign(Design):
     ----------
     block : ndarray of shape (r, m/2), int, or None
         The block of background rows that each pair is evaluated against; None for all of them.
-    n_blocks : float
-        How many blocks of that size make the whole background.
+    blocks : tuple of Blocks or None
+        For each instance, what its blocks tell about the whole background.
     drawn : ndarray of shape (r, m/2) or None
         For pairs drawn at random beyond those placed on purpose: how many pairs of that size were
         expected; NaN for pairs placed on purpose, None if all are.
@@ -31,12 +32,14 @@ class OddDesign(Design):
     """
 
     block: NDArray[np.intp] | None = None
-    n_blocks: float = 1.0
+    blocks: tuple[Blocks, ...] | None = None
     drawn: NDArray[np.float64] | None = None
     start: NDArray[np.float64] | None = None
 
     def pairs(self, instance: int, values: NDArray[np.float64]) -> Pairs:
         """Return the pairs of one instance from the values ``(m, k)`` of its coalitions."""
         signs = np.where(self.coalitions[instance, ::2], 1.0, -1.0)
-        block = None if self.block is None else self.block[instance]
-        return Pairs(signs, (values[::2] - values[1::2]) / 2, block, self.n_blocks)
+        odd = (values[::2] - values[1::2]) / 2
+        if self.block is None or self.blocks is None:
+            return Pairs(signs, odd)
+        return Pairs(signs, odd, self.block[instance], self.blocks[instance])

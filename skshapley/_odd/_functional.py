@@ -10,6 +10,7 @@ from functools import cache
 
 import numpy as np
 
+from skshapley._odd._blocks import Blocks
 from skshapley._odd._hyper import Hyper
 from skshapley._odd._pairs import Pairs, size_covariance
 
@@ -43,14 +44,15 @@ def functional(pairs: Pairs, hyper: Hyper) -> np.ndarray:
     signs = pairs.signs
     linear = 2 * hyper.linear * hyper.share[:, None] * signs.T
     higher = higher_functional(signs, hyper)
-    if pairs.block is not None:
-        linear *= 1 + hyper.linear_spread / pairs.n_blocks
-        higher *= 1 + hyper.higher_spread / pairs.n_blocks
+    if pairs.blocks is not None:
+        share = pairs.blocks.share[pairs.block]
+        linear *= 1 + hyper.linear_spread * share
+        higher *= 1 + hyper.higher_spread * share
     full = np.ones((1, pairs.n_players))
     return linear + higher + (2 * hyper.size / pairs.n_players) * size_covariance(full, signs)
 
 
-def functional_variance(hyper: Hyper, n_blocks: float = 1.0) -> np.ndarray:
+def functional_variance(hyper: Hyper, blocks: Blocks | None = None) -> np.ndarray:
     """Return the prior variances of phi, for the whole background, ``(p,)``."""
     u, weight = _nodes(hyper)
     uv, both = np.outer(u, u).ravel(), np.outer(weight, weight).ravel()
@@ -58,8 +60,9 @@ def functional_variance(hyper: Hyper, n_blocks: float = 1.0) -> np.ndarray:
     others = np.exp(factors.sum(axis=1)[:, None] - factors)
     higher = hyper.rho * (both @ others - 4) / hyper.higher_scale
     linear = 4 * hyper.linear * hyper.share
+    own = 0.0 if blocks is None else blocks.whole
     return (
-        linear * (1 + hyper.linear_spread / n_blocks)
-        + higher * (1 + hyper.higher_spread / n_blocks)
+        linear * (1 + hyper.linear_spread * own)
+        + higher * (1 + hyper.higher_spread * own)
         + 4 * hyper.size / len(hyper.reach) ** 2
     )

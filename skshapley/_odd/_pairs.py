@@ -5,6 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from skshapley._odd._blocks import Blocks
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
@@ -18,14 +20,14 @@ class Pairs:
         (v(S) - v(complement))/2.
     block : ndarray of shape (n,), int, or None
         The block of background rows that each was averaged over; None for all rows.
-    n_blocks : float
-        How many blocks of that size make the whole background.
+    blocks : Blocks or None
+        What the blocks tell about the whole background.
     """
 
     signs: np.ndarray
     values: np.ndarray
     block: np.ndarray | None = None
-    n_blocks: float = 1.0
+    blocks: Blocks | None = None
 
     def __len__(self):
         return len(self.signs)
@@ -38,11 +40,11 @@ class Pairs:
     def take(self, index) -> "Pairs":
         """Return some of the points."""
         block = None if self.block is None else self.block[index]
-        return Pairs(self.signs[index], self.values[index], block, self.n_blocks)
+        return Pairs(self.signs[index], self.values[index], block, self.blocks)
 
     def outputs(self, index) -> "Pairs":
         """Return some of the outputs."""
-        return Pairs(self.signs, self.values[:, index], self.block, self.n_blocks)
+        return Pairs(self.signs, self.values[:, index], self.block, self.blocks)
 
     @cached_property
     def same_block(self) -> np.ndarray | None:

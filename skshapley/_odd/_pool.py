@@ -60,8 +60,9 @@ class Pool:
 
     def process(self, points: Pairs, theta: np.ndarray) -> Process:
         """Return the process at these points, factorised only once for points that come again."""
-        block = b"" if points.block is None else points.block.tobytes()
-        key = points.signs.tobytes() + block + theta.tobytes()
+        key = points.signs.tobytes() + theta.tobytes()
+        if points.block is not None and points.blocks is not None:
+            key += points.block.tobytes() + points.blocks.share.tobytes()
         if key not in self._processes:
             self._processes[key] = Process(points, Hyper.from_vector(theta, points.n_players))
             if len(self._processes) > MOST_KEPT:

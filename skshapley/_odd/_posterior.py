@@ -9,6 +9,7 @@ from skshapley._odd._functional import functional, functional_variance
 from skshapley._odd._hyper import Hyper
 from skshapley._odd._kernel import cross, gram, noise
 from skshapley._odd._pairs import Pairs, size_roughness
+from skshapley._odd._regression import Regression
 
 HELD_OUT = 3  # of every ten pairs
 STRIDE = 7  # coprime to ten, so that pairs of every kind are held out
@@ -39,7 +40,7 @@ class Process:
     def shapley_variance(self) -> np.ndarray:
         """The posterior variances of the Shapley values at scale 1, ``(p,)``."""
         seen = solve_triangular(self.factor, self.covariances.T, lower=True, check_finite=False)
-        prior = functional_variance(self.hyper, self.points.n_blocks)
+        prior = functional_variance(self.hyper, self.points.blocks)
         return np.maximum(prior - np.einsum("np,np->p", seen, seen), 0.0)
 
     @cached_property
@@ -47,6 +48,11 @@ class Process:
         """The variances of values predicted from all the others, at scale 1, ``(n,)``."""
         inverse, _ = lapack.dpotri(self.factor, lower=1)
         return 1 / np.diag(inverse)
+
+    @cached_property
+    def regression(self) -> Regression:
+        """Least squares on the same points."""
+        return Regression(self.points)
 
     @cached_property
     def held(self) -> np.ndarray:

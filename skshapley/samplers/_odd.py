@@ -8,15 +8,17 @@ solver "gp". Instances that take their hyper-parameters from others, seen before
 
 import numpy as np
 
-from skshapley._odd import Hyper, OddDesign, Pairs, Pool, Process, choose_pairs, fit_hyper
+from skshapley._odd import Blocks, Hyper, OddDesign, Pairs, Pool, Process, choose_pairs, fit_hyper
 from skshapley.samplers._base import Sampler
 from skshapley.samplers._odd_sets import (
     WALKS_BELOW,
+    dealt_rows,
     filled,
     first_pairs,
     hadamard_pairs,
     leverage_pairs,
     n_all_pairs,
+    pairs_each,
     scattered_pairs,
 )
 
@@ -40,9 +42,9 @@ class Odd(Sampler):
     ----------
     references : {"blocks", "all"}, default="blocks"
         Against which background rows each pair is evaluated. "all": the whole background. "blocks":
-        the background is cut at random into blocks of equal size, each with pairs of its own, so
-        that the same model rows buy many more pairs; with too few rows to gain by it, or with rows
-        of unequal weight, as "all".
+        the background is dealt at random into blocks of equal size, each with pairs of its own, so
+        that the same model rows buy many more pairs; with too few rows to gain by it, as "all".
+        A block holds rows of about the same weight, and has pairs in proportion to it.
     adaptive : bool, default=True
         Whether later pairs are chosen in the light of the values of the earlier ones (without
         blocks).
@@ -112,8 +114,7 @@ class Odd(Sampler):
         super().start(n_players, rngs, reference_weights)
         self._states = [None] * len(rngs)
         self._leaders, self._given = np.arange(len(rngs)), {}
-        weights = self.reference_weights_
-        self._dividable = self.references == "blocks" and np.allclose(weights, weights[0])
+        self._dividable = self.references == "blocks"
         return self
 
     def join(self, commons, rows, players):
@@ -134,7 +135,8 @@ class Odd(Sampler):
 
     def ask(self, rows, n):
         """Return n/2 pairs for each of `rows`, and the full coalition with the first."""
-        leaders, place = np.unique(self._leaders[rows], return_inverse=True)
+        whose = self._leaders[rows]
+        leaders, place = np.unique(whose, return_inverse=True)
         asks = [self._ask(leader, n // 2) for leader in leaders]
         pairs, *others = zip(*asks, strict=True)
         signs = np.stack(pairs)[place]
@@ -143,11 +145,11 @@ class Odd(Sampler):
         coalitions = np.stack([signs, ~signs], axis=2).reshape(len(rows), -1, self.n_players_)
         return OddDesign(
             coalitions,
-            coalition_references=self._references(self._leaders[rows], block),
+            coalition_references=self._references(whose, block),
             distinct=drawn is None and block is None,
-            exact=state.blocks is None and len(state.pairs) == n_all_pairs(self.n_players_),
+            exact=state.rows is None and len(state.pairs) == n_all_pairs(self.n_players_),
             block=block,
-            n_blocks=1.0 if state.blocks is None else state.n_blocks,
+            blocks=None if block is None else tuple(self._states[row].blocks for row in whose),
             drawn=drawn,
             start=start,
         )
@@ -158,14 +160,14 @@ class Odd(Sampler):
         p, full = self.n_players_, np.ones((1, self.n_players_), dtype=bool)
         if state is None:
             state = self._states[row] = self._open(rng, n)
-            if state.blocks is not None:
+            if state.rows is not None:
                 return (*state.deal(rng, n, first=True), None, None)
             first = first_pairs(rng, p, min(n, MOST_PAIRS))
             state.pairs = first
             first = np.concatenate([full, first])
             rest = n + 1 - len(first)
             return (*self._with_drawn(state, rng, first, rest), None)
-        if state.blocks is not None:
+        if state.rows is not None:
             return (*state.deal(rng, n, first=False), None, None)
         placed = max(0, min(n, MOST_PAIRS - len(state.pairs)))
         chosen, theta = self._choose(row, placed)
@@ -229,13 +231,14 @@ class Odd(Sampler):
         count = _n_blocks(b, n)
         if count == 1:
             return _State()
-        return _State(rng.permutation(b)[: count * (b // count)].reshape(count, -1), b, p)
+        dealt = dealt_rows(rng, self.reference_weights_, count)
+        return _State(dealt, Blocks.of(dealt, self.reference_weights_), p)
 
     def _references(self, rows, block):
         """Return the background rows of each coalition, ``(r, m, q)``."""
         if block is None:
             return None
-        blocks = np.stack([self._states[row].blocks for row in rows])
+        blocks = np.stack([self._states[row].rows for row in rows])
         each = np.take_along_axis(blocks, block[:, :, None], axis=1)
         return np.repeat(each, 2, axis=1)
 
@@ -253,10 +256,9 @@ def _n_blocks(b, n):
 class _State:
     """What a sampler remembers of one instance."""
 
-    def __init__(self, blocks=None, n_references=1, n_players=0):
+    def __init__(self, rows=None, blocks=None, n_players=0):
         self.pairs = np.empty((0, n_players), dtype=bool)
-        self.blocks = blocks
-        self.n_blocks = 1.0 if blocks is None else n_references / blocks.shape[1]
+        self.rows, self.blocks = rows, blocks
         self.theta = None
         self.seen = []
 
@@ -271,18 +273,18 @@ class _State:
         return Pairs(np.concatenate([pairs.signs for pairs in self.seen]), values[:, varies])
 
     def deal(self, rng, n, first):
-        """Return n pairs for each block, at first with the full coalition, and their blocks."""
-        count, p = len(self.blocks), self.pairs.shape[1]
-        each = np.arange(count)
-        if n < WALKS_BELOW * p:
+        """Return n pairs a block, at first with the full coalition, and their blocks."""
+        count, p = len(self.rows), self.pairs.shape[1]
+        each, sizes = np.arange(count), pairs_each(rng, self.blocks.share, count * n)
+        if sizes.min() < WALKS_BELOW * p or sizes.max() > n_all_pairs(p):
             # too few pairs a block for a design of its own: deal out pieces of whole ones
             whole = min(2 * p, n_all_pairs(p))
             sets = [scattered_pairs(rng, p, whole) for _ in range(-(-count * n // whole))]
             pool = np.concatenate([pairs[rng.permutation(len(pairs))] for pairs in sets])
             pairs = pool[: count * n]
         else:
-            pairs = np.concatenate([first_pairs(rng, p, n) for _ in each])
-        block = np.repeat(each, n)
+            pairs = np.concatenate([first_pairs(rng, p, size) for size in sizes])
+        block = np.repeat(each, sizes)
         if first:
             pairs = np.concatenate([np.ones((count, p), dtype=bool), pairs])
             block = np.concatenate([each, block])

@@ -92,6 +92,26 @@ def leverage_pairs(rng, p, n, least_size=1):
     return pairs, expected[np.minimum(size, p - size)]
 
 
+def dealt_rows(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndarray:
+    """Deal background rows at random into n blocks of equal size, ``(n, q)`` int.
+
+    Rows of a block have about the same weight. Some are left out where n does not divide them.
+    """
+    b = len(weights)
+    dealt = rng.permutation(b)[: n * (b // n)]
+    return dealt[np.argsort(weights[dealt], kind="stable")].reshape(n, -1)
+
+
+def pairs_each(rng: np.random.Generator, share: np.ndarray, n: int) -> np.ndarray:
+    """Return how many of n pairs each block gets, ``(len(share),)``: by its weight, at least one.
+
+    One of each block and the rest by weight, rounded up or down at random.
+    """
+    rest = n - len(share)
+    edges = np.cumsum(rest * share / share.sum()) + rng.random() * (1 - 1e-9) + 1e-9
+    return 1 + np.diff(np.floor(edges), prepend=0.0).astype(int)
+
+
 def _different(coalitions):
     """Return the first of each pair met, without the empty and the full coalition."""
     p = coalitions.shape[1]

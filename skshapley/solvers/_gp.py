@@ -11,7 +11,7 @@ import numpy as np
 from skshapley._odd import Hyper, OddDesign, Pairs, Pool, Posterior, fit_hyper
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._gp_errors import standard_errors
-from skshapley.solvers._gp_straight import remainder, straight
+from skshapley.solvers._gp_straight import blended, remainder, straight
 
 WALKS_BELOW = 1.3  # pairs per player, below which nothing can be said of the error
 
@@ -146,7 +146,9 @@ class _Case:
         if core.block is None and n_pairs < WALKS_BELOW * core.n_players:
             return values, np.full_like(values, np.nan)
         errors = standard_errors(posterior, self.theta)
-        if not placed.all():
+        if placed.all() and core.block is None:
+            values, errors = blended(posterior, values, errors)
+        elif not placed.all():
             values, errors = remainder(
                 posterior, values, errors, pairs.take(~placed), drawn[~placed]
             )
@@ -172,5 +174,5 @@ def _merged(parts):
         np.concatenate([pairs.signs for pairs in parts]),
         np.concatenate([pairs.values for pairs in parts]),
         block,
-        parts[0].n_blocks,
+        parts[0].blocks,
     )

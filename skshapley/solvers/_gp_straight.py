@@ -20,7 +20,7 @@ def straight(pairs, enumerated):
     Returns
     -------
     values : ndarray of shape (p, k)
-        With blocks, the mean over blocks of their solutions.
+        With blocks, the mean of their solutions, by weight.
     residual : ndarray of shape (k,), bool
         True where least squares does not explain the values, or too few pairs could tell.
     """
@@ -43,10 +43,10 @@ def straight(pairs, enumerated):
         if residual.all() and not enumerated:
             break
         solutions.append(solution)
-    whole = pairs.block is None or len(parts) == pairs.n_blocks
-    if not solutions or not whole:
+    if len(solutions) < len(parts) or not (pairs.blocks is None or pairs.blocks.complete):
         return np.zeros((p, k)), np.ones(k, dtype=bool)
-    return np.mean(solutions, axis=0), residual
+    share = np.ones(1) if pairs.blocks is None else pairs.blocks.share
+    return np.tensordot(share, solutions, axes=1), residual
 
 
 def remainder(posterior, values, errors, drawn, expected):
@@ -82,6 +82,26 @@ def remainder(posterior, values, errors, drawn, expected):
     variance = influence @ residual**2 * n / max(1, n - p)
     share = (errors**2).sum(axis=0) / np.maximum((errors**2 + variance).sum(axis=0), 1e-300)
     return values + share * change, np.sqrt((1 - share) ** 2 * errors**2 + share**2 * variance)
+
+
+def blended(posterior, values, errors):
+    """Return values and errors mixed with those of least squares on the same pairs.
+
+    Where the prior is far off (one coalition worth more than all others together) least squares
+    errs less, and both say about how much: they are weighted by their variances, summed over the
+    players. Their errors are taken to agree in sign, which is the worst case.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Without blocks.
+    values, errors : ndarray of shape (p, k)
+        Of the process.
+    """
+    other, variance = posterior.process.regression.solve(posterior.values)
+    total = (errors**2).sum(axis=0), variance.sum(axis=0)
+    share = total[0] / np.maximum(total[0] + total[1], 1e-300)
+    return values + share * (other - values), (1 - share) * errors + share * np.sqrt(variance)
 
 
 def _kernel_weights(signs):

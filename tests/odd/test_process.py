@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from skshapley._odd import (
+    Blocks,
     Evidence,
     Hyper,
     Pairs,
@@ -107,7 +108,8 @@ def test_gradient_agrees_with_finite_differences(blocked, n_outputs):
     full = 2 if blocked else 1  # one full coalition a block: it is seen without noise
     signs = np.vstack([np.ones((full, p)), rng.choice([-1.0, 1.0], (n - full, p))])
     block = np.arange(n) % 4 if blocked else None
-    evidence = Evidence(Pairs(signs, rng.normal(size=(n, n_outputs)), block, 4.0))
+    blocks = Blocks.of(np.arange(8).reshape(4, 2), np.full(8, 1 / 8)) if blocked else None
+    evidence = Evidence(Pairs(signs, rng.normal(size=(n, n_outputs)), block, blocks))
     theta = Hyper.start(p, blocked) + 0.5 * rng.normal(size=p + (5 if blocked else 3))
     gradient = evidence(theta)[1]
     step = 1e-3
@@ -142,30 +144,51 @@ def test_posterior_agrees_with_brute_force():
     np.testing.assert_allclose(posterior.process.shapley_variance, variance, atol=1e-8)
 
 
-def test_blocks_agree_with_a_joint_normal():
-    """Two of three blocks seen: f_b = f + own_b, and phi of the mean over all three blocks."""
+@pytest.mark.parametrize(
+    ("rows", "weights"),
+    [
+        ([[0], [1]], [1 / 3, 1 / 3, 1 / 3]),  # a row is not seen
+        ([[0], [2]], [0.2, 0.3, 0.5]),
+        ([[0, 3], [1, 2]], [0.1, 0.4, 0.3, 0.2]),
+    ],
+)
+def test_blocks_agree_with_a_joint_normal(rows, weights):
+    """v_r = f + own_r for each row r, blocks and the whole are weighted means over r."""
     rng = np.random.default_rng(2)
-    p = 5
+    p, b, weights, rows = 5, len(weights), np.array(weights), np.array(rows)
     hyper = some_hyper(p, rng, blocked=True)
     at = cube(p)[[31, 3, 12, 31, 9, 26]]
     block = np.array([0, 0, 0, 1, 1, 1])
-    pairs = Pairs(at, rng.normal(size=(6, 1)), block, 3.0)
-    linear = Hyper(hyper.reach, hyper.linear, 0.0, 0.0)
-    higher = higher_kernel(cube(p), cube(p), linear)
-    straight = cross(cube(p), cube(p), linear) - higher
+    pairs = Pairs(at, rng.normal(size=(6, 1)), block, Blocks.of(rows, weights))
+    common = Hyper(hyper.reach, hyper.linear, 0.0, 0.0)
+    higher = higher_kernel(cube(p), cube(p), common)
+    straight = cross(cube(p), cube(p), common) - higher
     size = hyper.size * size_covariance(cube(p), cube(p))
-    own = hyper.linear_spread * straight + hyper.higher_spread * higher
-    joint = np.kron(np.ones((3, 3)), straight + higher + size) + np.kron(np.eye(3), own)
-    place = block * 2**p + ((at > 0) @ (1 << np.arange(p))).astype(int)
-    to_phi = np.tile(enumerated_shapley(np.eye(2**p), p), 3) / 3
-    seen = joint[np.ix_(place, place)] + np.diag(noise(pairs.roughness, hyper))
-    between = to_phi @ joint[:, place]
+    shares = np.stack([np.bincount(part, minlength=len(weights)) / len(part) for part in rows])
+    unit = (shares**2).sum(axis=1).mean()
+    own = (hyper.linear_spread * straight + hyper.higher_spread * higher) / unit
+    joint = np.kron(np.ones((b, b)), straight + higher + size) + np.kron(np.eye(b), own)
+    place = ((at > 0) @ (1 << np.arange(p))).astype(int)
+    to_seen = np.einsum("nr,nc->nrc", shares[block], np.eye(2**p)[place]).reshape(6, -1)
+    to_phi = np.kron(weights, enumerated_shapley(np.eye(2**p), p))
+    seen = to_seen @ joint @ to_seen.T + np.diag(noise(pairs.roughness, hyper))
+    between = to_phi @ joint @ to_seen.T
     variance = to_phi @ joint @ to_phi.T - between @ np.linalg.solve(seen, between.T)
     posterior = Posterior.of(pairs, hyper)
     np.testing.assert_allclose(
         posterior.shapley(), between @ np.linalg.solve(seen, pairs.values), atol=1e-9
     )
     np.testing.assert_allclose(posterior.process.shapley_variance, np.diag(variance), atol=1e-8)
+
+
+def test_blocks_that_make_the_whole_background():
+    even = Blocks.of(np.array([[0, 3], [2, 1]]), np.full(4, 0.25))
+    np.testing.assert_allclose(even.share, 0.5)
+    assert even.whole == pytest.approx(0.5)
+    assert even.complete
+    assert Blocks.of(np.array([[0], [1]]), np.array([0.2, 0.8])).complete
+    assert not Blocks.of(np.array([[0, 1]]), np.array([0.2, 0.8])).complete
+    assert not Blocks.of(np.array([[0], [1]]), np.full(3, 1 / 3)).complete
 
 
 def test_left_out_values_are_predicted_from_the_others():

@@ -208,8 +208,9 @@ def test_leverage_pairs_have_the_expected_sizes():
 class Rows:
     """The game of a model on background rows, evaluated by hand against blocks of them."""
 
-    def __init__(self, p, b, seed=0):
+    def __init__(self, p, b, seed=0, weights=None):
         rng = np.random.default_rng(seed)
+        self.weights = np.full(b, 1 / b) if weights is None else weights
         self.x, self.rows = rng.normal(size=p), rng.normal(size=(b, p))
         self.pairs, self.slopes = rng.integers(0, p, (8, 3)), rng.normal(size=p)
 
@@ -217,8 +218,9 @@ class Rows:
         return z @ self.slopes + z[..., self.pairs].prod(axis=-1).sum(axis=-1)
 
     def __call__(self, coalitions, references=None):
-        rows = self.rows if references is None else self.rows[references]
-        return self.model(np.where(coalitions[:, None], self.x, rows)).mean(axis=1)
+        if references is None:
+            return self.model(np.where(coalitions[:, None], self.x, self.rows)) @ self.weights
+        return self.model(np.where(coalitions[:, None], self.x, self.rows[references])).mean(axis=1)
 
 
 @pytest.fixture
@@ -227,8 +229,8 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr("skshapley.samplers._odd.MOST_BLOCK_PAIRS", 520)
 
 
-def solve_blocks(game, p, b, evals, seed, weights=None):
-    sampler = Odd().start(p, [np.random.default_rng(seed)], weights or np.full(b, 1 / b))
+def solve_blocks(game, p, b, evals, seed):
+    sampler = Odd().start(p, [np.random.default_rng(seed)], game.weights)
     row = np.array([0])
     design = sampler.ask(row, sampler.n_draws(evals, p, b))
     references = design.coalition_references
@@ -239,10 +241,12 @@ def solve_blocks(game, p, b, evals, seed, weights=None):
     return design, solver.result()
 
 
-def test_blocks_of_rows_buy_accuracy(small_blocks):
+@pytest.mark.parametrize("heaviest", [1, 9])
+def test_blocks_of_rows_buy_accuracy(small_blocks, heaviest):
     """At equal model rows, four seeds: blocks against the whole background for every pair."""
     p, b = 10, 24
-    game = Rows(p, b)
+    weights = np.linspace(1, heaviest, b)
+    game = Rows(p, b, weights=weights / weights.sum())
     truth = exact(game, p)
     gains = []
     for seed in range(4):
@@ -258,25 +262,34 @@ def test_blocks_of_rows_buy_accuracy(small_blocks):
 def test_every_row_is_used_equally_often(small_blocks):
     p, b = 10, 30
     design, _ = solve_blocks(Rows(p, b), p, b, 100, 0)
-    assert 1 < design.n_blocks < b
+    assert 1 < design.block.max() + 1 < b
     used = np.bincount(design.coalition_references[0].ravel(), minlength=b)
     assert used.min() == used.max() > 0
-    assert design.n_blocks == design.block.max() + 1
+    assert design.blocks[0].complete
 
 
-def test_blocks_of_an_additive_model_are_exact():
+@pytest.mark.parametrize("heaviest", [1, 3])
+def test_blocks_of_an_additive_model_are_exact(heaviest):
+    """Each row has a block of its own and enough pairs to be solved by itself."""
     p, b = 8, 20
-    game = Rows(p, b)
+    weights = np.linspace(1, heaviest, b)
+    game = Rows(p, b, weights=weights / weights.sum())
     game.pairs = game.pairs[:0]
     design, estimate = solve_blocks(game, p, b, 40, 0)
     assert design.block is not None
-    truth = game.slopes * (game.x - game.rows.mean(axis=0))
+    truth = game.slopes * (game.x - game.weights @ game.rows)
     np.testing.assert_allclose(estimate.values[0, :, 0], truth, atol=1e-9)
 
 
-def test_rows_of_unequal_weight_are_averaged_over_as_a_whole():
-    sampler = Odd().start(8, [np.random.default_rng(0)], np.array([0.5, 0.3, 0.2]))
-    assert sampler.ask(np.array([0]), 30).coalition_references is None
+def test_heavy_rows_have_more_pairs_and_none_is_left_out():
+    p, b = 8, 30
+    weights = np.r_[np.full(b - 1, 0.5), 0.5 * (b - 1)] / (b - 1)
+    sampler = Odd().start(p, [np.random.default_rng(0)], weights)
+    design = sampler.ask(np.array([0]), 12)
+    used = np.bincount(design.coalition_references[0].ravel(), minlength=b)
+    assert used.min() > 0
+    assert used.sum() == 14 * b  # twelve coalitions paid for on each row, and the ends
+    assert used[-1] == 2 * (1 + 75) + 2  # a pair, half of the 150 beyond one each, and the ends
 
 
 def test_unknown_references_are_refused():
