@@ -20,6 +20,12 @@ API = [
         ["ExactTrees", "TreeEnsemble", "read_trees", "UnreadableModelError"],
     ),
     (
+        "Batches",
+        "Tables of any size, to an iterator or to Parquet.",
+        "skshapley.batches",
+        ["explain_batches", "ExplanationDataset"],
+    ),
+    (
         "Pictures",
         "They read an explanation, and give back what they show by ``frame``.",
         "skshapley.plots",
@@ -117,7 +123,7 @@ API = [
         "Errors",
         "",
         "skshapley.exceptions",
-        ["ModelOutputError", "PartialExplanationError"],
+        ["ModelOutputError", "PartialExplanationError", "BatchError"],
     ),
 ]
 
@@ -126,7 +132,7 @@ def write_api_reference(folder: Path) -> None:
     """Write the page of the API reference, if it has changed."""
     lines = ["API reference", "=============", ""]
     for title, text, module, names in API:
-        lines += [title, "-" * len(title), "", text, "", f".. currentmodule:: {module}", ""]
+        lines += [title, "-" * len(title), "", text, "", f".. module:: {module}", ""]
         lines += [".. autosummary::", "   :toctree: .", "", *(f"   {name}" for name in names), ""]
     page, text = folder / "api.rst", "\n".join(lines)
     folder.mkdir(exist_ok=True)

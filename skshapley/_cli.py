@@ -23,7 +23,7 @@ from skshapley.stopping import StandardError
 
 OK, FAILED, USAGE = 0, 1, 2
 
-DISPLAYS = {
+DISPLAYS: dict[str, type[plots.Display]] = {
     "bar": plots.BarDisplay,
     "beeswarm": plots.BeeswarmDisplay,
     "decision": plots.DecisionDisplay,
@@ -32,7 +32,7 @@ DISPLAYS = {
     "matrix": plots.MatrixDisplay,
     "waterfall": plots.WaterfallDisplay,
 }
-COMPONENTS = {"sampler": SAMPLERS, "solver": SOLVERS, "reward": REWARDS}
+COMPONENTS: dict[str, dict] = {"sampler": SAMPLERS, "solver": SOLVERS, "reward": REWARDS}
 
 CODES = """\
 exit status:
