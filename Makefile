@@ -12,7 +12,7 @@ INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow lint type bench bench-accuracy bench-permutations bench-sgd bench-structured doc changelog constraints clean
+.PHONY: help setup demo test test-slow lint type bench bench-accuracy bench-permutations bench-sgd bench-structured doc linkcheck changelog constraints clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data i
 
 doc: $(STAMP)-doc ## build the documentation into doc/_build/html
 	$(BIN)/python -m sphinx -W --keep-going doc doc/_build/html
+
+linkcheck: doc ## check the links between the pages; those to other sites need a network
+	$(BIN)/python doc/check_links.py doc/_build/html
 
 changelog: $(STAMP)-setup ## show what the next release's changelog would say
 	$(BIN)/towncrier build --draft

@@ -132,7 +132,7 @@ def write_api_reference(folder: Path) -> None:
     """Write the page of the API reference, if it has changed."""
     lines = ["API reference", "=============", ""]
     for title, text, module, names in API:
-        lines += [title, "-" * len(title), "", text, "", f".. module:: {module}", ""]
+        lines += [title, "-" * len(title), "", f".. module:: {module}", "", text, ""]
         lines += [".. autosummary::", "   :toctree: .", "", *(f"   {name}" for name in names), ""]
     page, text = folder / "api.rst", "\n".join(lines)
     folder.mkdir(exist_ok=True)

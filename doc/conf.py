@@ -1,6 +1,7 @@
 """How Sphinx builds the documentation."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -45,6 +46,16 @@ html_sidebars = {page: [] for page in ("index", "getting_started", "from_shap")}
 # A name in single backticks is code, and a link where Sphinx knows it.
 default_role = "code"
 
+# A reference to a name of ours that is not there is an error (warnings are, in `make doc`). Those
+# of other projects lead out of what can be followed offline.
+nitpicky = True
+nitpick_ignore_regex = [
+    (r"py:.*", r"(numpy|pandas|collections|typing|sklearn|matplotlib)\..*"),
+    (r"py:class", r"skshapley\._odd\..*"),  # a design that only its own solver reads
+]
+# The docstrings say more of types, with shapes.
+autodoc_typehints = "none"
+
 autosummary_generate = True
 # Each class page lists its methods by itself; numpydoc's own table would ask for a page of each.
 numpydoc_show_class_members = False
@@ -65,6 +76,20 @@ sphinx_gallery_conf = {
 }
 
 write_api_reference(HERE / "generated")
+
+
+def write_changelog(path):
+    """Write what has been released, under what the next release would say."""
+    command = [sys.executable, "-m", "towncrier", "build", "--draft"]
+    command += ["--version", "Next release", "--date", "to come"]
+    run = subprocess.run(command, cwd=HERE.parent, capture_output=True, text=True, check=True)
+    released = (HERE.parent / "CHANGELOG.md").read_text(encoding="utf-8").split("-->")[1]
+    text = f"# Changelog\n\n{run.stdout.strip()}\n{released}"
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+write_changelog(HERE / "generated" / "changelog.md")
 
 
 def without_substitutions(app, what, name, obj, options, lines):

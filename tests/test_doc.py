@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import inspect
+import re
 import sys
 from pathlib import Path
 from runpy import run_path
@@ -69,11 +70,45 @@ def test_reference_lists_the_public_modules():
     assert {module for _, _, module, _ in REFERENCE} == modules - {"skshapley.explanation"}
 
 
+def cited():
+    """First author and year of everything under References in the docstrings of public names."""
+    for _, _, module, names in REFERENCE:
+        for name in names:
+            text = inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
+            section = re.search(r"References\n-+\n(.*?)(\n\n\w|\Z)", text, re.S)
+            for part in re.split(r"[.;)]\s", " ".join(section[1].split())) if section else ():
+                found = re.match(r"([A-Z][\w'-]+)[^()]* \((\d{4})", part)
+                if found:
+                    yield found.groups()
+
+
+def test_references_are_in_the_bibliography():
+    entries = (DOC / "references.rst").read_text(encoding="utf-8").split("\n- ")
+    known = {
+        re.match(r"([\w'-]+).*?\((\d{4})\)", " ".join(entry.split())).groups()
+        for entry in entries[1:]
+    }
+    assert len(set(cited())) > 20
+    assert not set(cited()) - known
+
+
 def test_registries_are_not_listed():
     fake = type(sys)("fake")
     fake.__all__ = ["Explanation", "RATIO"]
     fake.Explanation, fake.RATIO = skshapley.Explanation, 2
     assert public_names(fake) == {"Explanation"}
+
+
+def test_dangling_links_are_seen(tmp_path):
+    check = run_path(str(DOC / "check_links.py"))["check"]
+    (tmp_path / "a.html").write_text('<p id="here"><a href="b.html#there">b</a><img src="c.png">')
+    (tmp_path / "b.html").write_text(
+        '<a name="there"></a><a href="a.html#gone">a</a><a href="#here">b</a>'
+        '<a href="https://example.org/#far">out</a><a href="a.html#here">a</a>'
+    )
+    dangling, external = check(tmp_path)
+    assert dangling == [("a.html", "c.png"), ("b.html", "a.html#gone"), ("b.html", "#here")]
+    assert external == {"https://example.org/#far"}
 
 
 def test_every_folder_of_examples_has_a_header():
