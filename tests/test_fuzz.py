@@ -182,15 +182,6 @@ def dtypes(pair):
     assert additive(as_numbers, X, background)
 
 
-def magnitudes(pair):
-    """The sum may overflow, and then it is refused."""
-    X, background = pair
-    with np.errstate(all="ignore"):
-        ends = [as_numbers(part).sum(axis=1) for part in pair]
-    right = additive(as_numbers, X, background)
-    assert right or not np.isfinite(np.concatenate(ends)).all() or np.abs(ends[0]).max() > 1e307
-
-
 def not_finite(pair):
     assert additive(finite_numbers, *pair)
 
@@ -354,7 +345,7 @@ def starts_no_workers(drawn):
 
 
 SMALL = floats(min_value=-1e3, max_value=1e3)
-HUGE = st.floats().filter(np.isfinite)
+HUGE = st.floats(min_value=-1e300, max_value=1e300)
 ODD = st.sampled_from([0.0, 1.0, -2.5, 1e-9, np.nan, np.inf, -np.inf])
 GROWN = [
     partial(DecisionTreeRegressor, max_depth=4, random_state=0),
@@ -380,7 +371,7 @@ PARAMETERS = [
 PROPERTIES = {
     "dtypes, shapes, constant columns": (pairs(INTEGERS), dtypes, 15, 300),
     "floats of two widths": (pairs(FLOATS, SMALL), dtypes, 15, 300),
-    "huge and tiny values": (pairs(FLOATS[:1], HUGE), magnitudes, 20, 400),
+    "huge and tiny values": (pairs(FLOATS[:1], HUGE), dtypes, 20, 400),
     "NaN and infinity": (pairs(FLOATS, ODD), not_finite, 15, 300),
     "NaN and infinity that the model passes on": (
         pairs(FLOATS, ODD),
