@@ -20,7 +20,6 @@ from ._style import (
     label_x,
     name_rows,
     widen,
-    width_of_rows,
     zero_line,
 )
 from ._text import named_values, number, shorten
@@ -160,16 +159,9 @@ class BarDisplay(Display):
         """
         return self.table.copy()
 
-    def _labels(self):
-        first = self.table[~self.table["feature"].duplicated()]
-        return named_values(first)
-
-    def _name_rows(self, ax):
-        name_rows(ax, self._labels())
-
     @property
-    def _narrow_width(self):
-        return width_of_rows(self._labels())
+    def _row_names(self):
+        return named_values(self.table[~self.table["feature"].duplicated()])
 
     def _height(self, width):
         n_cohorts = self.table["cohort"].nunique(dropna=False)
@@ -193,7 +185,7 @@ class BarDisplay(Display):
         size = font_size(ax, n * n_cohorts)
         height = 0.75 / n_cohorts
         zero_line(ax)
-        self._name_rows(ax)
+        name_rows(ax, self._row_names)
         self._widen(ax, size)
         for number_of, part in enumerate(parts):
             value = part["value"].to_numpy()

@@ -226,7 +226,7 @@ def _points(explanation, column, partner):
 
 def _places(data, value):
     """Return where instances stand along the axis, ``(r,)``, and the ticks that name places."""
-    groups = categories(data)
+    groups = [False, True] if pd.api.types.is_bool_dtype(data) else categories(data)
     numbers = ordered_numbers(data)
     missing = data.isna().to_numpy()
     if groups is None and not isinstance(data.dtype, pd.CategoricalDtype):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ._style import WIDTH, panels
+from ._style import WIDTH, panels, width_of_rows, write_names
 from ._text import shorten
 
 MOST_OUTPUTS = 12
@@ -33,7 +33,8 @@ class Drawn(ABC):
     @property
     def _narrow_width(self):
         """Width among several."""
-        return min(self._width, NARROW)
+        names = self._row_names
+        return width_of_rows(names) if names else min(self._width, NARROW)
 
     @property
     def _n_axes(self):
@@ -51,9 +52,10 @@ class Drawn(ABC):
     def _height(self, width) -> float:
         """Return the height, in inches, of an axes of this width with what is around it."""
 
-    def _name_rows(self, ax):
-        """Name the rows, if there are any; this may narrow the axes beside."""
-        return
+    @property
+    def _row_names(self) -> list:
+        """What stands beside the rows, if their numbers need room."""
+        return []
 
     def _panels(self, axes):
         """Return the axes given, as a list, or new ones."""
@@ -178,7 +180,8 @@ class SmallMultiples(Drawn):
         parts = [axes[start : start + each] for start in range(0, n, each)]
         # First what narrows axes, so that each display measures its room as it will be.
         for display, own in zip(self.displays.values(), parts, strict=True):
-            display._name_rows(own[0])
+            if display._row_names:
+                write_names(own[0], display._row_names)
         for (name, display), own in zip(self.displays.items(), parts, strict=True):
             display.plot(own)
             _entitle(own[0], shorten(name))

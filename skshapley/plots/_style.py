@@ -118,12 +118,17 @@ def label_x(ax, text):
     ax.set_xlabel(fill(text, max(int(letters), 24)), parse_math=False)
 
 
-def name_rows(ax, names):
-    """Name the rows 0, 1, ... from top to bottom, in letters that fit."""
-    n = len(names)
-    size = font_size(ax, n)
+def write_names(ax, names):
+    """Write the names of the rows 0, 1, ... beside the axes, in letters that fit."""
     # Names are no formulas: "$" and "_" stand for themselves.
-    ax.set_yticks(range(n), names, fontsize=size, parse_math=False)
+    size = font_size(ax, len(names))
+    ax.set_yticks(range(len(names)), names, fontsize=size, parse_math=False)
+
+
+def name_rows(ax, names):
+    """Name the rows 0, 1, ... from top to bottom, and let the axes find their place."""
+    n = len(names)
+    write_names(ax, names)
     ax.set_ylim(n - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):

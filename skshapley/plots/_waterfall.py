@@ -15,7 +15,6 @@ from ._style import (
     label_x,
     name_rows,
     widen,
-    width_of_rows,
 )
 from ._text import named_values, number
 
@@ -109,12 +108,9 @@ class WaterfallDisplay(Display):
         starts = np.append(ends[1:], self.base_value)
         return self.table.assign(start=starts, end=ends)
 
-    def _name_rows(self, ax):
-        name_rows(ax, ["prediction", *named_values(self.table), "base value"])
-
     @property
-    def _narrow_width(self):
-        return width_of_rows(named_values(self.table))
+    def _row_names(self):
+        return ["prediction", *named_values(self.table), "base value"]
 
     def _height(self, width):
         return height_of_rows(len(self.table) + 2)
@@ -149,7 +145,7 @@ class WaterfallDisplay(Display):
         reach = np.nan_to_num(half)
         low = min(np.minimum(start, end - reach).min(), self.base_value)
         high = max(np.maximum(start, end + reach).max(), self.base_value)
-        self._name_rows(ax)
+        name_rows(ax, self._row_names)
         texts = [number(change, signed=True) for change in value]
         widen(ax, low, high, texts, size)
         for y, text, change, tip in zip(

@@ -192,6 +192,20 @@ def test_dependence_gives_missing_values_a_place(explanation):
     assert "missing" in [t.get_text() for t in drawn.ax_.get_xticklabels()]
 
 
+@pytest.mark.parametrize("kind", ["bool", "boolean"])
+def test_dependence_of_yes_and_no(explanation, kind):
+    answers = pd.array([True, False, None] * 4, dtype="boolean")
+    expected = ["False", "True", "missing"]
+    if kind == "bool":
+        answers, expected = answers.fillna(False).astype(bool), expected[:2]
+    explanation.data["x3"] = answers
+    drawn = DependenceDisplay.from_explanation(explanation, features="x3", partner=None)
+    assert [label.get_text() for label in drawn.ax_.get_xticklabels()] == expected
+    frame = drawn.frame()
+    places = frame["data"].map({True: 1, False: 0}).fillna(2).to_numpy(dtype=float)
+    assert (np.abs(frame["x"] - places) <= 0.4).all()
+
+
 def test_dependence_of_dates(explanation):
     explanation.data["x3"] = pd.date_range("2024-01-01", periods=12, freq="D")
     drawn = DependenceDisplay.from_explanation(explanation, features="x3", partner=None)
