@@ -229,7 +229,17 @@ class Response:
         return values
 
     def in_its_container(self, X):
-        """Return X as the model knows it: with names if it was fitted with names, and only then."""
+        """Return X as the model knows it: with names if it was fitted with names, and only then.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n, d)
+
+        Raises
+        ------
+        ValueError
+            For another number of columns.
+        """
         if is_frame(X):
             # without names of its own, a model warns of ours; names that are not text it never sees
             nameless = self._column_names is None and self._width is not None

@@ -1,0 +1,92 @@
+"""Two workers against one: CPU seconds of an explanation here, and spread over two processes.
+
+A random forest of 100 trees on 30 features, which does not thread by itself; a background of 100
+rows, 40 instances, 200 evaluations each; joblib's loky backend, and dask's with two worker
+processes to which the model was scattered. The workers have done one such explanation before. CPU
+seconds are those of this process and, where work is spread, of the workers; "shared" is the part
+of them that the workers did. Efficiency is the quotient: two workers that do nothing but what one
+does have 1, and time on an idle machine is half of that quotient's inverse, and what is not shared.
+
+Run ``OMP_NUM_THREADS=1 python benchmarks/bench_workers.py``; it writes
+``benchmarks/results/workers.md``.
+"""
+
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import psutil
+from dask.distributed import Client, LocalCluster
+from joblib import parallel_config
+from sklearn.datasets import make_friedman1
+from sklearn.ensemble import RandomForestRegressor
+
+from skshapley import ShapleyExplainer
+
+P, B, R, EVALS, REPEATS = 30, 100, 40, 200, 2
+RESULTS = Path(__file__).parent / "results" / "workers.md"
+
+
+def cpu_seconds():
+    """Return the CPU seconds of this process so far, and of those that it has started."""
+    me = psutil.Process()
+    families = [[me], me.children(recursive=True)]
+    return np.array([sum(sum(p.cpu_times()[:2]) for p in family) for family in families])
+
+
+def measured(explainer, X):
+    """Return the explanation and the CPU seconds of both kinds that it took."""
+    before = cpu_seconds()
+    explanation = explainer.explain(X)
+    return explanation, cpu_seconds() - before
+
+
+@contextmanager
+def loky(explainer):
+    """Two processes of joblib's own."""
+    with parallel_config("loky", n_jobs=2):
+        yield
+
+
+@contextmanager
+def dask(explainer):
+    """Two workers of a dask cluster."""
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster),
+        parallel_config("dask", scatter=[explainer.reward_.masked_]),
+    ):
+        yield
+
+
+def main():
+    X, y = make_friedman1(1000, P, random_state=0)
+    forest = RandomForestRegressor(100, random_state=0).fit(X, y)
+    explainer = ShapleyExplainer(forest, sampler="antithetic", max_evals=EVALS, random_state=0)
+    explainer.fit(X[:B])
+    X = X[B : B + R]
+    lines = [
+        "| backend | one, CPU s | two, CPU s | shared | efficiency |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for backend in (loky, dask):
+        with backend(explainer):
+            explainer.explain(X[:8])
+            runs = []
+            for _ in range(REPEATS):
+                spread, costs = measured(explainer, X)
+                with parallel_config("sequential"):
+                    serial, (one, _) = measured(explainer, X)
+                runs.append((one, costs.sum(), costs[1] / costs.sum()))
+            np.testing.assert_array_equal(spread.values, serial.values)
+        one, two, shared = np.min(runs, axis=0)
+        lines.append(
+            f"| {backend.__name__} | {one:.1f} | {two:.1f} | {shared:.2f} | {one / two:.2f} |"
+        )
+        print(lines[-1], flush=True)
+    text = __doc__.split("\n\n", 1)[1].split("\n\nRun ``")[0]
+    RESULTS.write_text("# Two workers against one\n\n" + text + "\n\n" + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
