@@ -19,7 +19,7 @@ import time
 import warnings
 
 import numpy as np
-from accuracy_methods import EXACT, METHODS, POOLED, SPREAD, Counted
+from accuracy_methods import EXACT, METHODS, PEERS, POOLED, SPREAD, Counted
 from accuracy_report import report
 from accuracy_tasks import CLOCK, SUITE, TABLES, TASKS
 from accuracy_truths import CACHE
@@ -90,14 +90,22 @@ def done():
     return {tuple(line["key"]): line["found"] for line in lines}
 
 
+def forget(keys):
+    """Take runs out of the cache, so that an interrupted `--again` goes on without it."""
+    lines = [{"key": key, "found": found} for key, found in done().items() if key not in keys]
+    RUNS.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
 def run(arguments):
     """Do the runs that are missing, one after the other."""
-    found, begin, made, warm = done(), time.process_time(), {}, set()
     RUNS.parent.mkdir(parents=True, exist_ok=True)
+    if arguments.again:
+        forget(set(wanted(arguments)))
+    found, begin, made, warm = done(), time.process_time(), {}, set()
     for key in wanted(arguments):
         task, budget, method, seed = key
         name = task, task in CLOCK and method in POOLED
-        if key in found and not arguments.again:
+        if key in found:
             continue
         if time.process_time() - begin > arguments.seconds:
             return
@@ -106,9 +114,9 @@ def run(arguments):
         tasks = made[name]
         if tasks[0].n_players > METHODS[method].most_players:
             continue
-        if method not in warm:  # imports, and what is compiled on the first call
+        if method in PEERS and (task, method) not in warm:  # what is compiled on the first call
             measure(method, tasks, float(budget), seed)
-            warm.add(method)
+            warm.add((task, method))
         line = measure(method, tasks, float(budget), seed)
         with RUNS.open("a") as file:
             file.write(json.dumps({"key": key, "found": line}) + "\n")
@@ -128,7 +136,7 @@ def main():
     parser.add_argument("--budgets", default="", help="evaluations per player")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=np.inf, help="CPU after which to stop")
-    parser.add_argument("--again", action="store_true", help="also the runs that are done")
+    parser.add_argument("--again", action="store_true", help="forget them first")
     parser.add_argument("--report", action="store_true", help="measure nothing")
     arguments = parser.parse_args()
     logging.getLogger("shap").setLevel(logging.ERROR)
