@@ -1,10 +1,11 @@
 """Check the links of the built pages to each other: python doc/check_links.py doc/_build/html.
 
 Every relative link must lead to a file, and what stands after # to a place on its page. Links to
-other sites need a network: they are listed, and not followed.
+other sites need a network: they are counted, and not followed.
 """
 
 import sys
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -46,6 +47,7 @@ def check(folder):
 
 if __name__ == "__main__":
     dangling, external = check(Path(sys.argv[1]))
-    print("Not followed:", *sorted(external), sep="\n    ")
-    print(*(f"{page}: {link} leads nowhere" for page, link in dangling), sep="\n")
+    sites = Counter(urlsplit(link).netloc for link in external)
+    print("Not followed:", ", ".join(f"{n} of {site or 'data'}" for site, n in sites.items()))
+    print("".join(f"{page}: {link} leads nowhere\n" for page, link in dangling), end="")
     sys.exit(f"{len(dangling)} dangling links" if dangling else 0)

@@ -39,10 +39,15 @@ html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
+    "navbar_persistent": ["search-button"],
+    "header_links_before_dropdown": 6,
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {page: [] for page in ("index", "getting_started", "from_shap")}
+html_sidebars = {
+    page: []
+    for page in ("index", "getting_started", "from_shap", "references", "generated/changelog")
+}
 # A name in single backticks is code, and a link where Sphinx knows it.
 default_role = "code"
 

@@ -23,7 +23,6 @@ those?
 import os
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -75,8 +74,7 @@ references = X_test[risk < 0.5].sample(100, random_state=0)
 explainer = ShapleyExplainer(model, max_evals=1024, output=True).fit(references)
 explanation = explainer.explain(X_test.loc[person])
 print(f"predicted {explanation.predictions[0]:.2f}, references {explanation.base_values[0]:.2f}")
-WaterfallDisplay.from_explanation(explanation).plot()
-plt.show()
+WaterfallDisplay.from_explanation(explanation)
 
 # %%
 # A single reference

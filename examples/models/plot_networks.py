@@ -36,7 +36,12 @@ for name, model in models.items():
 
 explanations = {
     name: ShapleyExplainer(
-        model, response_method="log_odds", max_background=100, max_evals=200, random_state=0
+        model,
+        response_method="log_odds",
+        sampler="antithetic",
+        max_background=100,
+        max_evals=200,
+        random_state=0,
     )
     .fit(X_train)
     .explain(X_test.iloc[:40])
