@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from skshapley import ShapleyExplainer
+from skshapley._progress import progress
 
 
 class Recorder:
@@ -50,3 +51,23 @@ def test_callbacks_are_torn_down_when_the_model_fails(explainer):
     explainer.set_callbacks()  # and none are left
     explainer.explain(np.zeros((2, 2)))
     assert recorder.events.count("setup") == recorder.events.count("teardown")
+
+
+@pytest.mark.parametrize(("total", "of"), [(40, "/40"), (None, "")])
+def test_a_log_gets_lines_with_pace_and_time_left(total, of, capsys, monkeypatch):
+    now = 0.0
+    monkeypatch.setattr("skshapley._progress.time.monotonic", lambda: now)
+    with progress(total, verbose=1) as report:
+        for now in (0.5, 2.0, 4.0):  # half a second after the start nothing is said
+            report(10 + int(5 * now), before=10)
+    left = [", 4 s left", ", 2 s left"] if total else ["", ""]
+    assert capsys.readouterr().err.splitlines() == [
+        f"explaining: 20{of}, 5 rows/s{left[0]}",
+        f"explaining: 30{of}, 5 rows/s{left[1]}",
+    ]
+
+
+def test_nothing_is_said_unless_asked_for(capsys):
+    with progress(3, verbose=0) as report:
+        assert report is None
+    assert not capsys.readouterr().err

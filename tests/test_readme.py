@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 import skshapley
+import skshapley.batches
 import skshapley.plots
 import skshapley.rewards
 import skshapley.samplers
@@ -25,6 +26,7 @@ REGISTERED = {
 }
 PLACES = [
     skshapley,
+    skshapley.batches,
     skshapley.Explanation,
     skshapley.ShapleyExplainer,
     skshapley.plots,

@@ -50,14 +50,18 @@ def table_digest(X, index=None) -> str:
 
 
 def answers_digest(explainer) -> str:
-    """Return the hash of what the explainer's model says, or of its trees.
+    """Return the hash of what the explainer's model says, and of its trees where they were read.
 
     Pickles of one model differ from process to process (padding of structured arrays, counters of
     k-d trees), so a model that is asked is known by its answers: on the background, and on hybrids
     of its rows, to the last bit.
     """
-    if getattr(explainer, "exact_", None) is not None:
-        return _trees_digest(explainer.exact_.trees)
+    exact = getattr(explainer, "exact_", None)
+    trees = None if exact is None else _trees_digest(exact.trees)
+    return digest_of(trees, _hybrids_digest(explainer) if hasattr(explainer, "reward_") else None)
+
+
+def _hybrids_digest(explainer):
     game = explainer.reward_.game(take_rows(explainer.background_, slice(0, PROBES)))
     r, p, b = game.n_rows, game.n_players, game.n_references
     rng = generator(0, 2)

@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from skshapley import TreeExplainer
+from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley.batches import ExplanationDataset, _files, explain_batches
 from skshapley.exceptions import BatchError
 
@@ -175,6 +177,20 @@ def test_other_trees_are_refused(table, tmp_path):
         explainer = TreeExplainer(forest).fit(X)
         if fails:
             with pytest.raises(FileExistsError, match="answers"):
+                explain_batches(explainer, X, tmp_path)
+        else:
+            explain_batches(explainer, X, tmp_path)
+
+
+def test_another_step_before_the_same_trees_is_refused(table, tmp_path):
+    X = table[NAMES]
+    forest = RandomForestRegressor(3, random_state=0).fit(X.to_numpy(), X["a"] * X["b"])
+    for scale, fails in ((1.0, False), (1.0, False), (2.0, True)):
+        step = StandardScaler(with_mean=False).fit(X * scale)
+        step.scale_ = np.full(5, scale)
+        explainer = ShapleyExplainer(make_pipeline(step, forest), random_state=0).fit(X)
+        if fails:
+            with pytest.raises(FileExistsError, match="model's answers was"):
                 explain_batches(explainer, X, tmp_path)
         else:
             explain_batches(explainer, X, tmp_path)
