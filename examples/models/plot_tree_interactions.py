@@ -35,7 +35,7 @@ order = np.abs(explanation.values).mean(axis=0).argsort()[::-1][:7]
 size = pd.DataFrame(
     np.abs(interactions).mean(axis=0), explanation.feature_names, explanation.feature_names
 ).iloc[order, order]
-figure, ax = plt.subplots(figsize=(5.6, 4.6), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.2, 4.6), layout="constrained")
 image = ax.imshow(size, cmap="Blues", norm="log")
 ax.set(xticks=range(7), yticks=range(7), xticklabels=size.columns, yticklabels=size.index)
 for (i, j), number in np.ndenumerate(size.to_numpy()):
