@@ -19,7 +19,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from skshapley import ShapleyExplainer, __version__
-from skshapley._cli import FAILED, OK, USAGE, main, read_config
+from skshapley._cli import main
+from skshapley._cli._explain import read_config
+from skshapley._cli._status import FAILED, OK, USAGE
 from skshapley.batches import ExplanationDataset
 from skshapley.samplers import Antithetic
 from skshapley.stopping import StandardError

@@ -1,0 +1,148 @@
+"""``skshapley explain``: a model, a background and a table from files, into a folder."""
+
+import json
+import sys
+import tomllib
+import warnings
+from pathlib import Path
+
+import pandas as pd
+
+from skshapley._cli._status import FAILED, OK, UsageError
+from skshapley._explainer import ShapleyExplainer
+from skshapley.batches import explain_batches
+from skshapley.rewards import REWARDS
+from skshapley.samplers import SAMPLERS
+from skshapley.solvers import SOLVERS
+from skshapley.stopping import StandardError
+
+COMPONENTS: dict[str, dict] = {"sampler": SAMPLERS, "solver": SOLVERS, "reward": REWARDS}
+
+
+def run_explain(arguments):
+    """Explain a table into a folder."""
+    model = load_model(arguments.model, arguments.trust, arguments.trust_pickle)
+    columns = arguments.columns or _known_columns(model)
+    keys = arguments.keys or []
+    parameters = read_config(arguments.config) if arguments.config else {}
+    parameters.setdefault("random_state", 0)
+    for name in ("random_state", "n_jobs"):
+        if getattr(arguments, name) is not None:
+            parameters[name] = getattr(arguments, name)
+    if not arguments.data.exists():
+        raise UsageError(f"--data {str(arguments.data)!r} does not exist.")
+    background = _background(arguments.background, columns, keys)
+    explainer = ShapleyExplainer(model, **parameters).fit(background)
+    with warnings.catch_warnings():
+        # told below, and by the exit status
+        warnings.filterwarnings("ignore", "explain_batches set .* rows aside", UserWarning)
+        dataset = explain_batches(
+            explainer,
+            arguments.data,
+            arguments.out,
+            batch_rows=arguments.batch_rows,
+            keys=keys,
+            on_error=arguments.on_error,
+            verbose=not arguments.quiet,
+        )
+    skipped = len(dataset.skipped())
+    sys.stdout.write(f"{arguments.out}: {len(dataset)} rows explained, {skipped} set aside\n")
+    return FAILED if skipped else OK
+
+
+def load_model(path: Path, trust=(), trust_pickle=False):
+    """Return the model of a file, if its types are trusted.
+
+    Raises
+    ------
+    UsageError
+        If there is no such file, or it holds types that were not named.
+    """
+    if not path.exists():
+        raise UsageError(f"--model {str(path)!r} does not exist.")
+    if path.suffix.lower() != ".skops":
+        if not trust_pickle:
+            raise UsageError(
+                f"--model {str(path)!r} is no .skops file: loading a pickle runs whatever code is"
+                f" in it. Pass --trust-pickle if you know where it comes from."
+            )
+        import joblib
+
+        return joblib.load(path)
+    try:
+        import skops.io
+    except ImportError as error:
+        raise UsageError(
+            "A .skops model needs skops; install it with: pip install 'skshapley[skops]'."
+        ) from error
+    unknown = sorted(set(skops.io.get_untrusted_types(file=path)) - set(trust))
+    if unknown:
+        raise UsageError(
+            f"--model {str(path)!r} holds types that are not trusted: {', '.join(unknown)}. If you"
+            f" know where it comes from, pass --trust {' '.join([*trust, *unknown])}"
+        )
+    return skops.io.load(path, trusted=list(trust))
+
+
+def _known_columns(model):
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(names)
+
+
+def _background(path, columns, keys):
+    """Return the background as a DataFrame of the columns that count."""
+    if not path.exists():
+        raise UsageError(f"--background {str(path)!r} does not exist.")
+    frame = pd.read_csv(path) if path.suffix.lower() == ".csv" else pd.read_parquet(path)
+    lacking = [name for name in columns or () if name not in frame.columns]
+    if lacking:
+        raise UsageError(
+            f"--background {str(path)!r} lacks the columns {lacking}: it has {list(frame.columns)}."
+        )
+    return frame[columns] if columns else frame.drop(columns=keys, errors="ignore")
+
+
+def read_config(path: Path) -> dict:
+    """Return the parameters of a ShapleyExplainer that a TOML or JSON file names.
+
+    Raises
+    ------
+    UsageError
+        For another kind of file, text that cannot be parsed, or parameters that there are not.
+    """
+    parsers = {".toml": tomllib.loads, ".json": json.loads}
+    if path.suffix.lower() not in parsers or not path.exists():
+        raise UsageError(f"--config takes a .toml or .json file that exists; got {str(path)!r}.")
+    try:
+        config = parsers[path.suffix.lower()](path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UsageError(f"--config {str(path)!r} cannot be parsed: {error}.") from error
+    choices = sorted(set(ShapleyExplainer._get_param_names()) - {"estimator", "verbose"})
+    unknown = sorted(set(config) - set(choices)) if isinstance(config, dict) else [config]
+    if unknown:
+        raise UsageError(
+            f"--config {str(path)!r} names the parameters {unknown}, which ShapleyExplainer does"
+            f" not take: choose among {choices}."
+        )
+    return {name: _component(name, value) for name, value in config.items()}
+
+
+def _component(name, value):
+    """Return a table of the configuration as the object that it describes."""
+    if not isinstance(value, dict) or name not in (*COMPONENTS, "stopping"):
+        return value
+    parameters = dict(value)
+    if name == "stopping":
+        made = StandardError
+    else:
+        chosen = parameters.pop("name", None)
+        if chosen not in COMPONENTS[name]:
+            raise UsageError(
+                f"--config has no {name} named {chosen!r}: choose one of"
+                f" {sorted(COMPONENTS[name])}."
+            )
+        made = COMPONENTS[name][chosen]
+    try:
+        return made(**parameters)
+    except TypeError as error:
+        raise UsageError(f"--config does not fit {made.__name__}: {error}.") from error

@@ -1,0 +1,180 @@
+"""The words of the command line, and how it ends."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import skshapley
+from skshapley._cli._explain import run_explain
+from skshapley._cli._plot import DISPLAYS, run_plot
+from skshapley._cli._status import FAILED, USAGE, UsageError
+from skshapley.exceptions import PartialExplanationError
+
+CODES = """\
+exit status:
+  0  all went well
+  1  the work failed, was interrupted, or some rows were set aside; what is finished is kept
+  2  the command was wrong, and no work was begun
+"""
+
+ABOUT = "Explain the predictions of a fitted model by Shapley values, with standard errors."
+
+MANUAL = f"""\
+examples:
+  skshapley explain --model model.skops --background bg.parquet --data rows.parquet --out phi/
+  skshapley plot phi/ --kind beeswarm --out beeswarm.png
+
+Each command has a manual of its own: skshapley explain --help, skshapley plot --help.
+
+{CODES}"""
+
+EXPLAIN_MANUAL = f"""\
+models:
+  A .skops file is loaded by skops, which refuses types that it does not know until you name each
+  of them after --trust. Anything else is taken for a pickle (joblib reads it), which can do
+  whatever it likes to your machine when it is loaded: --trust-pickle says that you know where it
+  comes from.
+
+tables:
+  Parquet files, folders of them, or CSV files. Of each the columns that the model was fitted on
+  are taken, by name; a model that knows no names gets --columns, or all columns but the keys. The
+  data are read a batch at a time, whatever their size.
+
+results:
+  A folder of Parquet files with one line per row and output: row, key:NAME, output, prediction,
+  base_value, and value:NAME, error:NAME and data:NAME for each feature, where the error is the
+  standard error of the value. pandas.read_parquet reads it, and `skshapley plot` draws it. The same
+  command, given again after a crash, goes on where it stopped, and ends with the same bits.
+
+configuration:
+  Parameters of skshapley.ShapleyExplainer as TOML or JSON, for instance
+
+    max_evals = 500
+    response_method = "predict_proba"
+    stopping = {{ rtol = 0.05 }}             # of skshapley.stopping.StandardError
+    groups = {{ address = ["street", "city"] }}
+    [sampler]                              # or just sampler = "leverage"
+    name = "antithetic"
+    references = "all"
+
+examples:
+  skshapley explain --model model.skops --background bg.parquet --data rows.parquet --out phi/
+  skshapley explain --model model.joblib --trust-pickle --background bg.csv --data rows/ \\
+      --out phi/ --keys customer day --on-error skip --config explainer.toml
+
+{CODES}"""
+
+PLOT_MANUAL = f"""\
+examples:
+  skshapley plot phi/ --kind beeswarm --out beeswarm.png
+  skshapley plot phi/ --kind waterfall --row 12 --output setosa --out row12.svg
+  skshapley plot phi/ --kind dependence --features age income --out dependence.pdf
+
+{CODES}"""
+
+
+def main(argv=None) -> int:
+    """Carry out a command line and return its exit status.
+
+    Parameters
+    ----------
+    argv : list of str, default=None
+        None: the arguments of the process.
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        return arguments.command(arguments)
+    except UsageError as error:
+        return _told(error, USAGE)
+    except (KeyboardInterrupt, PartialExplanationError):
+        return _told("interrupted; the same command goes on from here", FAILED)
+    except (ValueError, TypeError, IndexError, OSError, RuntimeError, ImportError) as error:
+        return _told(error, FAILED)
+
+
+def _told(error, status):
+    sys.stderr.write(f"skshapley: {error}\n")
+    return status
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        "skshapley",
+        description=ABOUT,
+        epilog=MANUAL,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=skshapley.__version__)
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for name, about, manual, arguments, command in (
+        (
+            "explain",
+            "explain a table into a folder",
+            EXPLAIN_MANUAL,
+            _explain_arguments,
+            run_explain,
+        ),
+        ("plot", "draw a folder of explanations", PLOT_MANUAL, _plot_arguments, run_plot),
+    ):
+        one = commands.add_parser(
+            name,
+            help=about,
+            description=f"{about[0].upper()}{about[1:]}.",
+            epilog=manual,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        arguments(one)
+        one.set_defaults(command=command)
+    return parser
+
+
+def _explain_arguments(parser):
+    add = parser.add_argument
+    add("--model", type=Path, required=True, metavar="FILE", help="the fitted model")
+    add("--background", type=Path, required=True, metavar="FILE", help="rows for absent features")
+    add("--data", type=Path, required=True, metavar="PATH", help="the rows to explain")
+    add("--out", type=Path, required=True, metavar="FOLDER", help="where the results go")
+    add("--config", type=Path, metavar="FILE", help="parameters of the explainer, TOML or JSON")
+    add("--columns", nargs="+", metavar="NAME", help="columns of a model that knows no names")
+    add("--keys", nargs="+", metavar="NAME", help="columns that tell rows apart")
+    add(
+        "--batch-rows", type=_positive, default=4096, metavar="N", help="rows a batch (%(default)s)"
+    )
+    add(
+        "--on-error",
+        choices=("raise", "skip"),
+        default="raise",
+        help="what to do about rows that cannot be explained: end the run (raise, the default), or"
+        " set them aside in the files _skipped-*.json with their keys and errors",
+    )
+    add("--n-jobs", type=int, metavar="N", help="workers; -1 for all cores (default: one)")
+    add("--random-state", type=int, metavar="N", help="seed (default: the configuration's, or 0)")
+    add("--trust", nargs="+", default=[], metavar="TYPE", help="types that a .skops file may hold")
+    add("--trust-pickle", action="store_true", help="load pickles: they may run any code")
+    add("--quiet", action="store_true", help="show no progress")
+
+
+def _plot_arguments(parser):
+    add = parser.add_argument
+    add("folder", type=Path, metavar="FOLDER", help="what `skshapley explain` wrote")
+    add("--kind", choices=sorted(DISPLAYS), required=True, help="the display")
+    add("--out", type=Path, required=True, metavar="FILE", help="the picture: .png, .svg, .pdf ...")
+    add("--output", metavar="LABEL", help="the output to show, where there are several")
+    add("--row", type=int, metavar="N", help="the row to show, from 0, of those explained")
+    add("--features", nargs="+", metavar="NAME", help="the features to show")
+    add("--max-features", type=_positive, metavar="N", help="most features to show")
+    add(
+        "--max-rows",
+        type=_positive,
+        default=2000,
+        metavar="N",
+        help="rows to draw, evenly spread over all (%(default)s)",
+    )
+    add("--dpi", type=_positive, default=150, metavar="N", help="dots per inch (%(default)s)")
+
+
+def _positive(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"a positive number, not {text!r}")
+    return value

@@ -1,0 +1,76 @@
+"""``skshapley plot``: a folder of explanations as a picture."""
+
+import inspect
+import sys
+
+from skshapley import plots
+from skshapley._cli._status import OK, UsageError
+from skshapley.batches import ExplanationDataset
+from skshapley.batches._files import write_whole
+
+DISPLAYS: dict[str, type[plots.Display]] = {
+    "bar": plots.BarDisplay,
+    "beeswarm": plots.BeeswarmDisplay,
+    "decision": plots.DecisionDisplay,
+    "dependence": plots.DependenceDisplay,
+    "force": plots.ForceDisplay,
+    "matrix": plots.MatrixDisplay,
+    "waterfall": plots.WaterfallDisplay,
+}
+
+
+def run_plot(arguments):
+    """Draw a folder of explanations into a file."""
+    import matplotlib as mpl
+
+    display = DISPLAYS[arguments.kind]
+    options = _options(arguments, display)
+    try:
+        dataset = ExplanationDataset(arguments.folder)
+    except FileNotFoundError as error:
+        raise UsageError(str(error)) from error
+    row = options.get("row")
+    if row is None:
+        explanation = dataset.read(arguments.max_rows)
+    else:
+        explanation, options["row"] = dataset.take([row]), 0
+    if "output" in options:
+        options["output"] = _label(explanation, options["output"])
+    mpl.use("Agg")  # no window opens
+    figure = display.from_explanation(explanation, **options).figure_
+    kind = arguments.out.suffix[1:] or "png"
+    if kind not in figure.canvas.get_supported_filetypes():
+        raise UsageError(
+            f"--out {str(arguments.out)!r} has a suffix that matplotlib cannot write: choose one of"
+            f" {sorted(figure.canvas.get_supported_filetypes())}."
+        )
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(
+        arguments.out,
+        lambda file: figure.savefig(file, format=kind, dpi=arguments.dpi, bbox_inches="tight"),
+    )
+    sys.stdout.write(f"{arguments.out}\n")
+    return OK
+
+
+def _options(arguments, display):
+    """Return the options that were given, if the display takes them."""
+    taken = inspect.signature(display.from_explanation).parameters
+    options = {
+        name: getattr(arguments, name)
+        for name in ("row", "output", "features", "max_features")
+        if getattr(arguments, name) is not None
+    }
+    for name in options:
+        if name not in taken:
+            raise UsageError(f"--kind {arguments.kind} takes no --{name.replace('_', '-')}.")
+    return options
+
+
+def _label(explanation, text):
+    """Return the output whose label reads like the text."""
+    names = [] if explanation.output_names is None else explanation.output_names.tolist()
+    for name in names:
+        if str(name) == text:
+            return name
+    raise UsageError(f"--output {text!r} is none of the outputs: {names}.")
