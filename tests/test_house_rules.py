@@ -38,6 +38,7 @@ LAYERS = (
         "_result",
         "_graphs",
         "_odd",
+        "_trees",
     },
     {"rewards", "samplers", "solvers", "stopping"},
     {"_evaluate", "_engine", "_plan"},

@@ -1,8 +1,8 @@
 """Exact values for tree ensembles."""
 
-from ._ensemble import TreeEnsemble, UnreadableModelError
+from skshapley._trees import TreeEnsemble, UnreadableModelError, read_trees
+
 from ._exact import ExactTrees
 from ._explainer import TreeExplainer as TreeExplainer
-from ._read import read_trees
 
 __all__ = ["ExactTrees", "TreeEnsemble", "UnreadableModelError", "read_trees"]

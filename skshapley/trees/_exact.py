@@ -6,10 +6,7 @@ from scipy import sparse
 
 from skshapley._engine import Outcome
 from skshapley._inputs import as_pandas, is_frame
-
-from ._ensemble import UnreadableModelError
-from ._read import RESPONSES, read_trees
-from ._values import TreeValues
+from skshapley._trees import RESPONSES, TreeValues, UnreadableModelError, read_trees
 
 # Rows of the background on which the reading of a model is compared with the model itself
 CHECKED_ROWS = 32

@@ -12,12 +12,11 @@ from skshapley._inputs import (
     is_frame,
     validated,
 )
+from skshapley._trees import INDICES, RESPONSES, read_trees
 from skshapley.explanation import Explanation
 from skshapley.rewards import Players
 
 from ._exact import ExactTrees
-from ._leaf_games import INDICES
-from ._read import RESPONSES, read_trees
 
 PERTURBATIONS = ("interventional", "path_dependent")
 

@@ -17,9 +17,9 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LinearRegression
 from sklearn.multioutput import MultiOutputRegressor
 
+from skshapley._trees._codes import Codes, predict
+from skshapley._trees._read_hist_gradient_boosting import NODE_FIELDS
 from skshapley.trees import UnreadableModelError, read_trees
-from skshapley.trees._codes import Codes, predict
-from skshapley.trees._read_hist_gradient_boosting import NODE_FIELDS
 
 from .conftest import RECIPES, lgb, make_data, xgb
 
