@@ -56,6 +56,7 @@ def make_plan(
         return _pair(sampler, solver, owner)
 
     chosen, solving = components(n_players)
+    solving.check()
     if stopping is not None and not solving.has_standard_errors:
         raise ValueError(
             f"{owner} got stopping={stopping!r}, but {type(solving).__name__} has no standard"

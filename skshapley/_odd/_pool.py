@@ -8,7 +8,7 @@ from skshapley._odd._hyper import Hyper
 from skshapley._odd._pairs import Pairs
 from skshapley._odd._posterior import Process
 
-MOST_KEPT = 4  # factorised processes: one per set of players that matter
+MOST_KEPT = 4  # factorised processes, each for a set of players that matter
 
 
 class Pool:

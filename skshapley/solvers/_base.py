@@ -48,6 +48,9 @@ class Solver(BaseEstimator, ABC):
     has_standard_errors: bool = True
     pilots: int = 0
 
+    def check(self) -> None:
+        """Refuse wrong parameters, before anything is evaluated."""
+
     def start(self, n_players: int, v_empty: np.ndarray, v_full: np.ndarray):
         """Prepare a run.
 

@@ -6,6 +6,8 @@ squares that leaves nothing to explain, to regression on what the process leaves
 many.
 """
 
+from numbers import Integral
+
 import numpy as np
 
 from skshapley._odd import Hyper, OddDesign, Pairs, Pool, Posterior, fit_hyper
@@ -22,10 +24,10 @@ class GaussianProcess(Solver):
     Hyper-parameters are fitted to the values of one instance, all outputs together, for the first
     instances of a run, its pilots. Those that follow take the mean of the pilots' (of their
     logarithms), and share one design, so that one matrix serves them all: milliseconds an instance
-    instead of tenths of a second. Where least squares leaves no residual
-    (additive and pairwise games) its solution is exact and returned; where the pairs are more than
-    a process can hold, least squares on what it leaves unexplained takes in the rest. Attributions
-    add up exactly.
+    instead of tenths of a second, for .7 to 2.2 times the squared error. Where least squares leaves
+    no residual (additive and pairwise games) its solution is exact and returned; where the pairs
+    are more than a process can hold, least squares on what it leaves unexplained takes in the rest.
+    Attributions add up exactly.
 
     Standard errors are posterior standard deviations, widened by the error of held-out predictions;
     they are NaN below 1.3 pairs per player.
@@ -64,6 +66,18 @@ class GaussianProcess(Solver):
 
     def __init__(self, pilots=8):
         self.pilots = pilots
+
+    def check(self):
+        """Refuse a number of pilots that is none."""
+        if (
+            not isinstance(self.pilots, Integral)
+            or isinstance(self.pilots, bool)
+            or self.pilots < 0
+        ):
+            raise ValueError(
+                f"GaussianProcess takes pilots as an int, 0 or more; got {self.pilots!r}. 0 fits"
+                f" every instance by itself."
+            )
 
     def start(self, n_players, v_empty, v_full):
         """Prepare a run."""
