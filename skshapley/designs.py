@@ -237,9 +237,13 @@ class MarginalDesign(Design):
         In each of n rounds, for each player: a coalition without it, and the same with it.
     unit : int
         Number of consecutive rounds that form one independent replicate; divides n.
+    weights : ndarray of shape (r, n, p) or None
+        What each contribution counts for, where coalitions follow another law than the one that
+        is asked about; None for 1.
     """
 
     unit: int = 1
+    weights: NDArray[np.float64] | None = None
     references = None
     stratum_weights = None
 

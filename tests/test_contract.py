@@ -12,7 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skshapley import shapley_values
-from skshapley.samplers import SAMPLERS, Antithetic, Kernel, Leverage, MonteCarlo, Orthogonal
+from skshapley.samplers import (
+    SAMPLERS,
+    Antithetic,
+    Classical,
+    Kernel,
+    Leverage,
+    MonteCarlo,
+    Orthogonal,
+)
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS
 from skshapley.testing import (
     AirportGame,
@@ -25,6 +33,12 @@ from skshapley.testing import (
 )
 from skshapley.testing.contracts import PAIR_CHECKS, SAMPLER_CHECKS, SOLVER_CHECKS, check_refused
 
+
+def small_sets_first(p):
+    """A law of sizes that is not Shapley's."""
+    return np.arange(p, 0, -1) / (p * (p + 1) / 2)
+
+
 # Parameters that make another method; the registries' entries are taken as they come.
 VARIANTS = {
     "monte-carlo, all": MonteCarlo(references="all"),
@@ -33,6 +47,7 @@ VARIANTS = {
     "orthogonal, all": Orthogonal(references="all"),
     "kernel, again": Kernel(replacement=True),
     "leverage, again": Leverage(replacement=True),
+    "classical, small sets": Classical(small_sets_first),
     "leverage, singles": Leverage(paired=False, replacement=True),
 }
 EVERY_SAMPLER = {name: sampler() for name, sampler in SAMPLERS.items()} | VARIANTS
@@ -63,6 +78,7 @@ OTHER_SUM = "adds up to something else"
 APART = "players are estimated apart, so that their sum has an error"
 CHOSEN = "what is drawn depends on the values seen"
 UNLUCKY = "coalitions drawn again and again: no budget is sure to tell all players apart"
+WEIGHED = "contributions count by how unlikely they were"
 ON_AVERAGE = "exact on average only"
 BOUNDARY = "enumerates the smallest sizes first: the least budgets do not tell all players apart"
 WALK = "its path ends a mini-batch with every design"
@@ -72,6 +88,8 @@ SATURATED = "the least budgets cannot tell an additive game from any other"
 EXEMPT_SAMPLERS = {
     "antithetic, random": {"references": "the background rows drawn have a mean of their own"},
     "classical": {"efficiency": APART},
+    "classical, small sets": dict.fromkeys(["additive", "references"], WEIGHED)
+    | {"efficiency": APART},
     "owen": {"efficiency": APART},
     "owen-halved": {"efficiency": APART},
     "stratified": dict.fromkeys(["linearity", "outputs"], CHOSEN) | {"efficiency": APART},
@@ -300,6 +318,7 @@ COVERED = {
     ("stratified", "stratified-mean"): lambda p: 16 * p * (p - 1) + 2,
     ("owen", "stratified-mean"): lambda p: 40 * (p + 1) + 2,
     ("classical", "marginal-mean"): lambda p: 40 * p + 2,
+    ("classical, small sets", "marginal-mean"): lambda p: 80 * p + 2,
     ("leverage", "sample-reuse"): lambda p: 10 * p,
     ("leverage", "regression-adjustment"): lambda p: 10 * p,
 }

@@ -12,12 +12,21 @@ from skshapley.samplers._base import Sampler
 
 
 class Classical(Sampler):
-    """For each player a permutation of its own: v(those before it) and v(with it), two evaluations.
+    """For each player a coalition of its own: v(without it) and v(with it), two evaluations.
 
-    In every round each of p players joins the players before it in an independent uniform
-    permutation. A round is a unit and costs at most 2 p evaluations. Attributions need not add up
-    to v(all) - v(empty). A baseline to compare with; "monte-carlo" makes twice as much of the same
-    evaluations.
+    In every round each of p players joins an independent random coalition of the others: first a
+    size s = 0..p-1, then uniform among those of that size, which makes its probability
+    p_S = law(s)/C(p - 1, s). A round is a unit and costs at most 2 p evaluations. Attributions need
+    not add up to v(all) - v(empty). A baseline to compare with; "monte-carlo" makes twice as much
+    of the same evaluations.
+
+    Parameters
+    ----------
+    law : callable or None, default=None
+        From the number of players p to the probabilities of the sizes 0..p-1, shape ``(p,)``, all
+        positive. None: 1/p each, the weights in the Shapley value, as in a random permutation.
+        With any other a contribution counts 1/(p law(s)) times: the mean stays the Shapley value,
+        but additive games are no longer exact.
 
     References
     ----------
@@ -41,8 +50,12 @@ class Classical(Sampler):
 
     produces = MarginalDesign
 
+    def __init__(self, law=None):
+        self.law = law
+
     def n_draws(self, n_evals, n_players, n_references):
-        """Return how many rounds `n_evals` evaluations buy."""
+        """Return how many rounds `n_evals` evaluations buy; the law is checked."""
+        self._size_law(n_players)
         return n_evals // (2 * n_players)
 
     def least_evals(self, n_players, n_references):
@@ -56,10 +69,26 @@ class Classical(Sampler):
     def ask(self, rows, n):
         """Return `n` rounds for each of `rows`."""
         p = self.n_players_
+        law = self._size_law(p)
+        size = np.empty((len(rows), n, p), dtype=np.intp)
         coalitions = np.empty((len(rows), n, p, 2, p), dtype=bool)
+        own = np.eye(p, dtype=bool)
         for i, row in enumerate(rows):
-            time = self.rngs_[row].random((n, p, p))  # of each player's arrival, player by player
-            own = np.diagonal(time, axis1=1, axis2=2)[:, :, None]
-            coalitions[i, :, :, 0] = time < own
-            coalitions[i, :, :, 1] = time <= own
-        return MarginalDesign(coalitions.reshape(len(rows), -1, p))
+            draw = self.rngs_[row].random((n, p, p))  # player by player, one for each of the others
+            size[i] = np.searchsorted(law.cumsum()[:-1], draw[:, own], side="right")
+            draw[:, own] = np.inf
+            coalitions[i, :, :, 0] = draw.argsort(axis=2).argsort(axis=2) < size[i, :, :, None]
+            coalitions[i, :, :, 1] = coalitions[i, :, :, 0] | own
+        weights = None if self.law is None else 1 / (p * law[size])
+        return MarginalDesign(coalitions.reshape(len(rows), -1, p), weights=weights)
+
+    def _size_law(self, p):
+        if self.law is None:
+            return np.full(p, 1 / p)
+        law = np.asarray(self.law(p), dtype=np.float64)
+        if law.shape != (p,) or not (law > 0).all() or abs(law.sum() - 1) > 1e-9:
+            raise ValueError(
+                f"Classical got a law that gives {law} for {p} players: it takes a function that"
+                f" returns the positive probabilities, of sum 1, of the sizes 0 to {p - 1}."
+            )
+        return law

@@ -7,12 +7,15 @@ from skshapley.solvers._permutation_mean import PermutationMean
 class MarginalMean(PermutationMean):
     """Mean marginal contribution of each player over rounds, with standard errors over units.
 
-    Unlike along a walk, the contributions of a round do not add up to v(all) - v(empty).
+    Unlike along a walk, the contributions of a round do not add up to v(all) - v(empty). Where
+    coalitions are drawn by another law than the value's own, contributions carry weights.
 
     References
     ----------
-    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
-    for structured data, section 4.3.1.
+    Strumbelj & Kononenko (2014), Explaining prediction models and individual predictions with
+    feature contributions, Knowledge and Information Systems 41, Algorithm 1. Chen, Song, Wainwright
+    & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation for structured data,
+    section 4.3.1.
 
     Examples
     --------
@@ -21,7 +24,6 @@ class MarginalMean(PermutationMean):
     >>> result = shapley_values(
     ...     lambda S: S @ [1.0, 2.0, 4.0],
     ...     n_players=3,
-    ...     sampler="local-permutations",
     ...     solver=MarginalMean(),
     ...     max_evals=20,
     ...     random_state=0,
@@ -31,10 +33,13 @@ class MarginalMean(PermutationMean):
     """
 
     accepts = (MarginalDesign,)  # type: ignore[assignment]
-    default_sampler = "local-permutations"
+    default_sampler = "classical"
 
     def _unit_means(self, design, values):
         p = self.n_players_
         r, _, k = values.shape
         pairs = values.reshape(r, -1, design.unit, p, 2, k)
-        return (pairs[..., 1, :] - pairs[..., 0, :]).mean(axis=2)
+        gains = pairs[..., 1, :] - pairs[..., 0, :]
+        if design.weights is not None:
+            gains *= design.weights.reshape(*gains.shape[:-1], 1)
+        return gains.mean(axis=2)

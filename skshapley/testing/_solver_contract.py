@@ -97,7 +97,9 @@ def _relabelled(design, values, order):
         by_player = values.shape[0], -1, len(order), 2, values.shape[2]
         values = values.reshape(by_player)[:, :, order].reshape(values.shape)
         blocks = design.coalitions.reshape(*by_player[:4], len(order))[:, :, order]
-        design = replace(design, coalitions=blocks.reshape(design.coalitions.shape))
+        weights = None if design.weights is None else design.weights[:, :, order]
+        coalitions = blocks.reshape(design.coalitions.shape)
+        design = replace(design, coalitions=coalitions, weights=weights)
     for name in [item.name for item in fields(design)]:
         value = getattr(design, name)
         if name in ("permutations", "players"):

@@ -114,6 +114,39 @@ def test_classical_coalitions_have_the_shapley_law():
         assert chisquare(seen, expected).pvalue > 1e-4 / d
 
 
+def larger_sets_first(p):
+    return np.arange(1, p + 1) / (p * (p + 1) / 2)
+
+
+def test_any_law_of_sizes_with_its_weights():
+    """p_S = law(s)/C(d - 1, s), chi-square (false alarms 1e-4 in all), and weight law ratios."""
+    n, d = 20_000, 4
+    sampler = Classical(larger_sets_first).start(d, [np.random.default_rng(3)])
+    design = sampler.ask(np.array([0]), n)
+    before = design.coalitions.reshape(n, d, 2, d)[:, :, 0]
+    names, law = before @ (1 << np.arange(d)), larger_sets_first(d)
+    for player in range(d):
+        others = [m for m in range(2**d) if not m >> player & 1]
+        seen = np.bincount(names[:, player], minlength=2**d)[others]
+        sizes = np.array([m.bit_count() for m in others])
+        drawn = law[sizes] / [comb(d - 1, s) for s in sizes]
+        assert chisquare(seen, n * drawn).pvalue > 1e-4 / d
+        wanted = 1 / (d * np.array([comb(d - 1, s) for s in range(d)])[before[:, player].sum(1)])
+        ratio = wanted / drawn[[others.index(m) for m in names[:, player]]]
+        np.testing.assert_allclose(design.weights[0, :, player], ratio)
+
+
+@pytest.mark.parametrize(
+    "law", [lambda p: np.full(p + 1, 1 / (p + 1)), lambda p: np.eye(p)[0], np.ones]
+)
+def test_a_law_that_is_none_is_refused_before_the_game_is_asked(law):
+    def game(coalitions):
+        raise AssertionError
+
+    with pytest.raises(ValueError, match="positive probabilities, of sum 1, of the sizes 0 to 4"):
+        shapley_values(game, n_players=5, sampler=Classical(law), max_evals=40)
+
+
 def test_classical_players_are_independent():
     """Contributions along one walk have sum 1 here; those of separate permutations do not."""
 
