@@ -138,6 +138,7 @@ def test_a_worker_that_is_killed_costs_time_only(processes, tmp_path, scattered)
     made = explainer(flag, fatal=True)
     serial = made.explain(X[B : B + R])
     assert not flag.exists()
+    processes.wait_for_workers(2)  # a lone worker would not be asked
     before = pids(processes)
     scatter = [made.reward_.masked_] if scattered else None
     with parallel_config("dask", scatter=scatter):

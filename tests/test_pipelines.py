@@ -68,7 +68,7 @@ def columns(sparse_threshold=0.0, numbers=None):
         (one_hot, ["kind", "city"]),
         (make_pipeline(gaps, numbers or StandardScaler()), ["pay", "age"]),
         ("passthrough", ["rooms"]),
-        (KBinsDiscretizer(3, encode="onehot-dense", quantile_method="linear"), ["pay"]),
+        (KBinsDiscretizer(3, encode="onehot-dense", strategy="uniform"), ["pay"]),
         sparse_threshold=sparse_threshold,
     )
 
@@ -151,7 +151,7 @@ def test_same_values_as_with_every_row_transformed(name, container):
         (PowerTransformer(), SplineTransformer(n_knots=3)),
         (SplineTransformer(n_knots=3, sparse_output=True),),  # it stores zeros, too
         (FunctionTransformer(np.abs), FunctionTransformer(np.log1p), StandardScaler(copy=False)),
-        (StandardScaler(), "passthrough", KBinsDiscretizer(4, quantile_method="linear")),
+        (StandardScaler(), "passthrough", KBinsDiscretizer(4, strategy="uniform")),
     ],
 )
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

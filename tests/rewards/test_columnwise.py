@@ -51,7 +51,7 @@ FRAME = pd.DataFrame(
 
 
 def bins(encode):
-    return KBinsDiscretizer(4, encode=encode, quantile_method="averaged_inverted_cdf")
+    return KBinsDiscretizer(4, encode=encode, strategy="uniform")
 
 
 TRANSFORMERS = {
