@@ -15,26 +15,28 @@ import numpy as np
 from skshapley import ShapleyExplainer
 from skshapley.batches import explain_batches
 
+BATCH_ROWS = 5
+
 
 def slow(X):
     time.sleep(0.001)
     return np.where(X[:, 0] * X[:, 1] > X[:, 2], X[:, 3], X[:, 1] - X[:, 2] * X[:, 3])
 
 
-def run(folder):
+def run(folder, n_rows):
     """Explain the rows; returns for a child process only, with its exit status."""
     rng = np.random.default_rng(0)
     explainer = ShapleyExplainer(slow, sampler="antithetic", max_evals=16, random_state=5)
     explainer.fit(rng.normal(size=(5, 4)))
-    explain_batches(explainer, rng.normal(size=(N_ROWS, 4)), folder, batch_rows=BATCH_ROWS)
+    explain_batches(explainer, rng.normal(size=(n_rows, 4)), folder, batch_rows=BATCH_ROWS)
 
 
-def forked(folder):
+def forked(folder, n_rows):
     child = os.fork()
     if not child:
         status = 1
         try:
-            run(folder)
+            run(folder, n_rows)
             status = 0
         finally:
             os._exit(status)
@@ -45,14 +47,11 @@ def parts(folder):
     return len(list(folder.glob("part-*")))
 
 
-ROOT, N_ROWS, SEED = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-BATCH_ROWS = 5
-
-if __name__ == "__main__":
-    rng = np.random.default_rng(SEED)
-    killed, reached = ROOT / "killed", []
-    while parts(killed) < 0.6 * N_ROWS / BATCH_ROWS:
-        before, child = parts(killed), forked(killed)
+def main(root, n_rows, seed):
+    rng = np.random.default_rng(seed)
+    killed, reached = root / "killed", []
+    while parts(killed) < 0.6 * n_rows / BATCH_ROWS:
+        before, child = parts(killed), forked(killed, n_rows)
         while parts(killed) == before:
             if os.waitpid(child, os.WNOHANG)[0]:
                 raise SystemExit("a run ended before it wrote anything")
@@ -61,7 +60,11 @@ if __name__ == "__main__":
         os.kill(child, signal.SIGKILL)
         if os.waitpid(child, 0)[1] == signal.SIGKILL:
             reached.append(parts(killed))
-    for folder in (killed, ROOT / "peace"):
-        if os.waitpid(forked(folder), 0)[1]:
+    for folder in (killed, root / "peace"):
+        if os.waitpid(forked(folder, n_rows), 0)[1]:
             raise SystemExit(f"the run in {folder.name} failed")
     sys.stdout.write(json.dumps(reached))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
