@@ -76,6 +76,7 @@ def draw_suite(cells, folder):
         ticks = budgets_of(cells, 2)
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.set_xticks([], minor=True)
+        ax.set_yscale("log")
         ax.set_ylim(top=1)  # kernel regressions on 2 d evaluations are far above
     axes[0].set_ylabel("squared error / squared norm")
     save(figure, axes, folder / "suite.png")
@@ -117,5 +118,5 @@ def draw_cells(cells, folder):
     ax.set_yticks(range(len(tasks)), tasks)
     ax.invert_yaxis()
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)
-    ax.legend(ncols=len(budgets), fontsize=8)
+    figure.legend(ncols=len(budgets), loc="outside lower center")
     figure.savefig(folder / "cells.png", dpi=90)
