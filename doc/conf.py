@@ -12,6 +12,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 from api_reference import write_api_reference  # noqa: E402
+from docutils import nodes  # noqa: E402
+from docutils.utils.math.latex2mathml import tex2mathml  # noqa: E402
 
 import skshapley  # noqa: E402
 
@@ -25,10 +27,11 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
-    "sphinx.ext.mathjax",
     "myst_parser",
 ]
 myst_enable_extensions = ["dollarmath"]
+# Formulas are part of the page: no script, no network.
+html_math_renderer = "mathml"
 exclude_patterns = ["_build", "_templates", "images", "auto_examples/**.ipynb"]
 templates_path = ["_templates"]
 html_theme = "pydata_sphinx_theme"
@@ -106,6 +109,17 @@ def without_substitutions(app, what, name, obj, options, lines):
             lines[number] = "``".join(parts)
 
 
+def visit_formula(translator, node):
+    translator.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def visit_displayed_formula(translator, node):
+    translator.body += ["<p>", tex2mathml(node.astext(), as_block=True), "</p>"]
+    raise nodes.SkipNode
+
+
 def setup(app):
+    app.add_html_math_renderer("mathml", (visit_formula, None), (visit_displayed_formula, None))
     # After numpydoc, which makes the lines.
     app.connect("autodoc-process-docstring", without_substitutions, priority=900)
