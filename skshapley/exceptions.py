@@ -37,6 +37,15 @@ class BatchError(RuntimeError):
 
     What went wrong is its ``__cause__``.
 
+    Parameters
+    ----------
+    message : str
+        What happened, and where.
+    rows : ndarray of int, optional
+        Positions of the batch's rows in the source.
+    keys : Index, optional
+        Their keys, where they have any.
+
     Attributes
     ----------
     rows : ndarray of int
