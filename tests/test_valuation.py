@@ -5,7 +5,7 @@ from math import factorial
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -74,6 +74,49 @@ def test_nearest_neighbours_are_valued_exactly(data, k):
     np.testing.assert_allclose(valued.values_, by_permutations(utility, 6), atol=1e-12)
     np.testing.assert_allclose(valued.full_value_, utility(range(6)))
     assert (valued.standard_errors_ == 0).all()
+
+
+IRIS_BY_PYDVL = [
+    *(0.06921957671957658, 0.06961640211640206, 0.0712433862433861, 0.06981481481481475),
+    *(0.046957671957671816, 0.06917989417989401, 0.04485449735449727, 0.07144179894179886),
+    0.08767195767195748,
+]
+IRIS_NEIGHBOURS_BY_PYDVL = {
+    1: [
+        *(0.11111111111111112, 0.11111111111111112, 0.11111111111111112, 0.07277777777777777),
+        *(0.11388888888888887, 0.08666666666666667, 0.09777777777777778, 0.16444444444444445),
+        0.09777777777777778,
+    ],
+    3: [
+        *(0.11111111111111112, 0.11111111111111112, 0.11111111111111112, 0.08388888888888889),
+        *(0.09166666666666665, 0.08666666666666667, 0.07555555555555554, 0.07555555555555556),
+        0.07555555555555554,
+    ],
+}
+
+
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return X[::17], y[::17], X[1::5], y[1::5]
+
+
+def test_equals_pydvl():
+    """Numbers of pyDVL 0.10.0 (NumPy 1.26.4, scikit-learn 1.9.1), an independent library.
+
+    ``ShapleyValuation`` over all subsets, ``DeterministicUniformSampler(index_iteration=
+    FiniteSequentialIndexIteration)``, of ``ModelUtility(model, SupervisedScorer(accuracy, test,
+    default=1/3), catch_errors=False)``, whose model is LogisticRegression(), or DummyClassifier()
+    where there is a single class; 1/3 is the accuracy of the most frequent class of all points.
+    """
+    valued = DataShapley(LogisticRegression(), max_evals=2**9).fit(*iris())
+    np.testing.assert_allclose(valued.values_, IRIS_BY_PYDVL, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", IRIS_NEIGHBOURS_BY_PYDVL)
+def test_nearest_neighbours_equal_pydvl(k):
+    """Numbers of pyDVL 0.10.0: ``KNNShapleyValuation(KNeighborsClassifier(k), test).fit(train)``."""
+    valued = DataShapley(KNeighborsClassifier(k)).fit(*iris())
+    np.testing.assert_allclose(valued.values_, IRIS_NEIGHBOURS_BY_PYDVL[k], rtol=0, atol=1e-12)
 
 
 def test_groups_are_players(data):
