@@ -254,15 +254,22 @@ def test_help_is_a_manual(command, capsys):
         assert section in text
 
 
-def test_processes(folder, tmp_path):
-    """A real process: types that nobody trusts, then trusted ones."""
-    files = ["--background", folder / "bg.parquet", "--data", folder / "rows.parquet"]
-    command = [sys.executable, "-m", "skshapley", "explain", "--model", folder / "trees.skops"]
-    command += [*files, "--out", tmp_path / "phi"]
-    refused = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (refused.returncode, refused.stdout) == (USAGE, "")
-    assert TREES in refused.stderr
-    done = subprocess.run([*command, "--trust", TREES], capture_output=True, text=True, check=False)
+def process(folder, out, *more):
+    files = {"--model": "trees.skops", "--background": "bg.parquet", "--data": "rows.parquet"}
+    arguments = [word for option, name in files.items() for word in (option, folder / name)]
+    command = [sys.executable, "-m", "skshapley", "explain", *arguments, "--out", out, *more]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_process_that_trusts_nobody(folder, tmp_path):
+    done = process(folder, tmp_path / "phi")
+    assert (done.returncode, done.stdout) == (USAGE, "")
+    assert TREES in done.stderr
+
+
+@pytest.mark.slow
+def test_a_process_that_goes_well(folder, tmp_path):
+    done = process(folder, tmp_path / "phi", "--trust", TREES)
     assert done.returncode == OK, done.stderr
     assert "15 rows explained" in done.stdout
     assert "15/15" in done.stderr

@@ -2,6 +2,7 @@
 
 import tracemalloc
 import weakref
+from copy import copy
 
 import numpy as np
 import pandas as pd
@@ -126,34 +127,32 @@ def test_categories_of_pieces_are_those_of_the_background():
 
 @pytest.fixture(scope="module")
 def iris():
+    """Flowers, a linear model of three classes, and one whose labels are numbers, and trees."""
     X, y = load_iris(return_X_y=True, as_frame=True)
-    names = np.array(["setosa", "versicolor", "virginica"])
-    return X, names[y]
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    linear = LogisticRegression(max_iter=500).fit(X, names)
+    numbered = copy(linear)
+    numbered.classes_ = np.arange(3)
+    return X, linear, numbered, RandomForestClassifier(3, random_state=0).fit(X, names)
 
 
 EXPLAINERS = {
-    "three outputs": lambda X, y: ShapleyExplainer(LogisticRegression(max_iter=500).fit(X, y)),
-    "labels that are numbers": lambda X, y: ShapleyExplainer(
-        LogisticRegression(max_iter=500).fit(X, np.unique(y, return_inverse=True)[1])
+    "three outputs": lambda linear, numbered, trees: ShapleyExplainer(linear),
+    "labels that are numbers": lambda linear, numbered, trees: ShapleyExplainer(numbered),
+    "one output": lambda linear, numbered, trees: ShapleyExplainer(linear, output="setosa"),
+    "groups": lambda linear, numbered, trees: ShapleyExplainer(linear, groups={"petal": [2, 3]}),
+    "no standard errors": lambda linear, numbered, trees: ShapleyExplainer(
+        linear, solver="sgd", max_evals=12, random_state=0
     ),
-    "one output": lambda X, y: ShapleyExplainer(
-        LogisticRegression(max_iter=500).fit(X, y), output="setosa"
-    ),
-    "groups": lambda X, y: ShapleyExplainer(
-        LogisticRegression(max_iter=500).fit(X, y), groups={"petal": [2, 3]}
-    ),
-    "no standard errors": lambda X, y: ShapleyExplainer(
-        LogisticRegression(max_iter=500).fit(X, y), solver="sgd", max_evals=12, random_state=0
-    ),
-    "exact trees": lambda X, y: ShapleyExplainer(RandomForestClassifier(3).fit(X, y)),
-    "trees": lambda X, y: TreeExplainer(RandomForestClassifier(3).fit(X, y)),
+    "exact trees": lambda linear, numbered, trees: ShapleyExplainer(trees),
+    "trees": lambda linear, numbered, trees: TreeExplainer(trees),
 }
 
 
 @pytest.mark.parametrize("name", EXPLAINERS)
 def test_what_is_written_is_read_back(name, iris, tmp_path):
-    X, y = iris
-    explainer = EXPLAINERS[name](X, y).fit(X[::15])
+    X, *models = iris
+    explainer = EXPLAINERS[name](*models).fit(X[::15])
     rows = X[::4]
     expected = Explanation.merge(explain_batches(explainer, rows, batch_rows=9))
     dataset = explain_batches(explainer, rows, tmp_path / "phi", batch_rows=9)
@@ -172,8 +171,8 @@ def test_what_is_written_is_read_back(name, iris, tmp_path):
 
 
 def test_lines_are_instances_and_outputs(iris, tmp_path):
-    X, y = iris
-    explainer = EXPLAINERS["three outputs"](X, y).fit(X[::15])
+    X, *models = iris
+    explainer = EXPLAINERS["three outputs"](*models).fit(X[::15])
     explain_batches(explainer, X[:5], tmp_path, batch_rows=2)
     frame = pd.read_parquet(tmp_path)
     wanted = explainer.explain(X[:5])
