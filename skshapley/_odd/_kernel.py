@@ -20,9 +20,12 @@ def linear_kernel(a: np.ndarray, b: np.ndarray, hyper: Hyper) -> np.ndarray:
 
 def higher_kernel(a: np.ndarray, b: np.ndarray, hyper: Hyper) -> np.ndarray:
     """Return the covariance of the odd interactions of three or more, 1 on the diagonal."""
-    angle = (a * hyper.reach) @ b.T
-    both = np.exp(angle + hyper.log_norm) - np.exp(hyper.log_norm - angle)
-    return (both / 2 - (a * hyper.rho) @ b.T) / hyper.higher_scale
+    grown = np.exp((a * hyper.reach) @ b.T + hyper.log_norm)
+    out = grown - np.exp(2 * hyper.log_norm) / grown
+    out /= 2
+    out -= (a * hyper.rho) @ b.T
+    out /= hyper.higher_scale
+    return out
 
 
 def cross(a: np.ndarray, b: np.ndarray, hyper: Hyper) -> np.ndarray:

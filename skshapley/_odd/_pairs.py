@@ -75,4 +75,4 @@ def size_covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the covariances of an odd Brownian motion in (2 s - p)/p, ``(n_a, n_b)``."""
     p = a.shape[1]
     x, y = a.sum(axis=1)[:, None] / p, b.sum(axis=1) / p
-    return np.where(x * y > 0, np.minimum(abs(x), abs(y)), -np.minimum(abs(x), abs(y)))
+    return (abs(x + y) - abs(x - y)) / 2  # the lesser size, negative where the signs differ

@@ -46,8 +46,8 @@ class Process:
     @cached_property
     def left_out_variance(self) -> np.ndarray:
         """The variances of values predicted from all the others, at scale 1, ``(n,)``."""
-        inverse, _ = lapack.dpotri(self.factor, lower=1)
-        return 1 / np.diag(inverse)
+        inverse, _ = lapack.dtrtri(self.factor, lower=1)
+        return 1 / np.einsum("mn,mn->n", inverse, inverse)
 
     @cached_property
     def regression(self) -> Regression:
