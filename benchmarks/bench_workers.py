@@ -1,7 +1,7 @@
 """Two workers against one: CPU seconds of an explanation here, and spread over two processes.
 
 A random forest of 100 trees on 30 features, which does not thread by itself; a background of 100
-rows, 40 instances, 200 evaluations each; joblib's loky backend, and dask's with two worker
+rows, 40 instances, 100 evaluations each; joblib's loky backend, and dask's with two worker
 processes to which the model was scattered. The workers have done one such explanation before. CPU
 seconds are those of this process and, where work is spread, of the workers; "shared" is the part
 of them that the workers did. Efficiency is the quotient: two workers that do nothing but what one
@@ -23,7 +23,7 @@ from sklearn.ensemble import RandomForestRegressor
 
 from skshapley import ShapleyExplainer
 
-P, B, R, EVALS, REPEATS = 30, 100, 40, 200, 2
+P, B, R, EVALS, REPEATS = 30, 100, 40, 100, 3
 RESULTS = Path(__file__).parent / "results" / "workers.md"
 
 
