@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
+from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from skshapley import Explanation, ShapleyExplainer, TreeExplainer
@@ -350,7 +350,6 @@ ODD = st.sampled_from([0.0, 1.0, -2.5, 1e-9, np.nan, np.inf, -np.inf])
 GROWN = [
     partial(DecisionTreeRegressor, max_depth=4, random_state=0),
     partial(ExtraTreesRegressor, 3, max_depth=4, random_state=0),
-    partial(HistGradientBoostingRegressor, max_iter=2, min_samples_leaf=1),
 ]
 PARAMETERS = [
     "max_evals",
