@@ -5,7 +5,7 @@ rows, 40 instances, 100 evaluations each; joblib's loky backend, and dask's with
 processes to which the model was scattered. The workers have done one such explanation before. CPU
 seconds, the least of three runs, are those of this process and, where work is spread, of the
 workers; "shared" is the part of them that the workers did. Efficiency is the quotient of both: two
-workers that do nothing but what one does have 1. What loky loses is mostly the model (9 MB, 40 ms
+workers that do nothing but what one does have 1. Part of what loky loses is the model (9 MB, 40 ms
 to pickle and to read), which it sends with each task of 32768 rows.
 
 Run ``OMP_NUM_THREADS=1 python benchmarks/bench_workers.py``; it writes
