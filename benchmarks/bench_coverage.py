@@ -8,17 +8,24 @@ never varies are left out. An arrow marks what lies outside 92-98 %, with its ca
 known: few units, or rare events (a player that matters on few of all walks).
 
     python benchmarks/bench_coverage.py [--runs 200] [--only walks|references|regression|others]
+    python benchmarks/bench_coverage.py --table [--runs 100]
+
+The latter runs every sampler of the registry with every solver that reads it and has standard
+errors, on seven games at three budgets, and writes `benchmarks/results/coverage.md`.
 
 Truths are closed forms, or enumeration by `skshapley.testing.brute_force`.
 """
 
 import argparse
 import time
-from itertools import combinations
+from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 
+from skshapley.designs import CoalitionDesign
 from skshapley.samplers import (
+    SAMPLERS,
     Antithetic,
     Classical,
     Kernel,
@@ -28,6 +35,7 @@ from skshapley.samplers import (
     Owen,
     Stratified,
 )
+from skshapley.solvers import SOLVERS
 from skshapley.testing import (
     AirportGame,
     FourierGame,
@@ -143,6 +151,8 @@ def measure(sampler, solver, game, truth, max_evals, n_runs):
         many, sampler=sampler, solver=solver, max_evals=max_evals, random_state=7
     )
     error, se = outcome.values[:, :, 0] - truth, outcome.standard_errors[:, :, 0]
+    if np.isnan(se).any(axis=1).all():
+        return np.nan, np.nan, np.nan
     spread = error.std(axis=0, ddof=1)
     varies = spread > 1e-9 * max(np.abs(truth).max(), 1.0)
     if not varies.any() or np.isnan(se).all():
@@ -235,6 +245,84 @@ def others(n_runs):
                     line(label, sampler, name, game, truth, budget, runs, solver)
 
 
+# --- every pair of the registries ----------------------------------------------------------------
+
+RESULTS = Path(__file__).parent / "results" / "coverage.md"
+TIMES = (4, 10, 30)
+# Their aim is another value than Shapley's on these games, or they give it exactly.
+ELSEWHERE = {"local", "local-permutations", "connected", "connected-regression", "myerson", "exact"}
+INTRODUCTION = """# Coverage of nominal 95 % intervals
+
+How often attribution ± 1.96 standard errors holds the Shapley value: every sampler with every
+solver that reads it and has standard errors, mean over tasks (lowest and highest task in
+parentheses), {runs} independent runs a task, at budgets of 4, 10 and 30 evaluations a player.
+Tasks: {tasks}.
+A dash: the budget is too small for the design or for a standard error, or covers all coalitions.
+Bold: outside 92-98 %. SE/SD is the mean standard error over the true standard deviation
+at the largest budget. Made by `benchmarks/bench_coverage.py --table`.
+
+"""
+
+
+def table_games():
+    """Seven games: name, game of one instance, Shapley values."""
+    games = {
+        name: (as_instances(game), game.shapley_values)
+        for name, game in {
+            "random 10": RandomGame(10, seed=1),
+            "airport 10": AirportGame(np.arange(1.0, 11.0) ** 1.5),
+            "fourier 12": sparse_fourier(12, seed=2),
+            "pairwise 16": full_pairwise(16, seed=3),
+            "fourier 30": sparse_fourier(30, seed=4),
+        }.items()
+    }
+    rng = np.random.default_rng(10)
+    for name, function in (("network 9 x 10", network), ("steps 9 x 10", steps)):
+        game = HybridGame(function, rng.normal(size=(1, 9)), rng.normal(size=(10, 9)))
+        games[name] = game, game.shapley_values[0, :, 0]
+    return games
+
+
+def table_line(sampler, solver, games, n_runs):
+    """Return one line of the table, or None where no game has a standard error."""
+    cells, ratio = [], np.nan
+    for times in TIMES:
+        found = []
+        for game, truth in games.values():
+            p, b = game.n_players, game.n_references
+            budget, component = times * p, SAMPLERS[sampler]()
+            if budget < 2**p and component.n_draws(budget - 2, p, b):
+                found.append(measure(component, solver, game, truth, budget, n_runs)[:2])
+        found = np.array(found).reshape(-1, 2)
+        found = found[~np.isnan(found[:, 0])]
+        if not len(found):
+            cells.append("-")
+            continue
+        share, ratio = found.mean(axis=0)
+        text = f"{share:.3f}" if 0.92 <= share <= 0.98 else f"**{share:.3f}**"
+        cells.append(f"{text} ({found[:, 0].min():.2f}-{found[:, 0].max():.2f})")
+    if set(cells) == {"-"}:
+        return None
+    return f"| {sampler} | {solver} | " + " | ".join(cells) + f" | {ratio:.2f} |"
+
+
+def table(n_runs):
+    """Write the table of all pairs of the registries."""
+    games = table_games()
+    lines = ["| sampler | solver | 4 p | 10 p | 30 p | SE/SD |", "|---|---|---|---|---|---|"]
+    for sampler, solver in product(SAMPLERS, SOLVERS):
+        made = SAMPLERS[sampler].produces
+        fits = issubclass(made, SOLVERS[solver].accepts)
+        # around walks, regression adjustment as it comes is their mean
+        fits &= solver != "regression-adjustment" or made is CoalitionDesign
+        if fits and sampler not in ELSEWHERE and SOLVERS[solver].has_standard_errors:
+            row = table_line(sampler, solver, games, n_runs)
+            lines.append(row or f"| {sampler} | {solver} | no standard error | | | |")
+            print(lines[-1], flush=True)
+    text = INTRODUCTION.format(runs=n_runs, tasks=", ".join(games)) + "\n".join(lines) + "\n"
+    RESULTS.write_text(text, encoding="utf-8")
+
+
 PARTS = {part.__name__: part for part in (walks, references, regression, others)}
 
 
@@ -242,12 +330,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=200, help="runs a line")
     parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--table", action="store_true", help="all pairs of the registries")
     args = parser.parse_args()
     start = time.process_time()
-    print(HEADER)
-    for name, part in PARTS.items():
-        if args.only in (None, name):
-            part(args.runs)
+    if args.table:
+        table(args.runs)
+    else:
+        print(HEADER)
+        for name, part in PARTS.items():
+            if args.only in (None, name):
+                part(args.runs)
     print(f"{time.process_time() - start:.0f} s CPU")
 
 

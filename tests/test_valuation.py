@@ -114,7 +114,7 @@ def test_equals_pydvl():
 
 @pytest.mark.parametrize("k", IRIS_NEIGHBOURS_BY_PYDVL)
 def test_nearest_neighbours_equal_pydvl(k):
-    """Numbers of pyDVL 0.10.0: ``KNNShapleyValuation(KNeighborsClassifier(k), test).fit(train)``."""
+    """Numbers of pyDVL 0.10.0, ``KNNShapleyValuation(KNeighborsClassifier(k), test)``."""
     valued = DataShapley(KNeighborsClassifier(k)).fit(*iris())
     np.testing.assert_allclose(valued.values_, IRIS_NEIGHBOURS_BY_PYDVL[k], rtol=0, atol=1e-12)
 

@@ -5,26 +5,37 @@ known; the second part is estimated by maximum sample reuse, the variance of whi
 alone. Unbiased only where g has not seen the coalitions that it is held against: hence folds. With
 one fold the correction of a linear g is identically zero (its normal equations), and so that is
 refused.
+
+The same around walks: they are taken through v - g + h instead of v, where h is the additive game
+with the Shapley values of g, which every walk solves. (Strata do not work so: each holds a part of
+g only, and surrogates of different folds would not cancel.)
 """
 
 import numpy as np
 
-from skshapley.designs import CoalitionDesign
+from skshapley.designs import CoalitionDesign, PermutationDesign
 from skshapley.solvers._base import Estimate, Solver
-from skshapley.solvers._sample_reuse import strata, unit_sums, variance_within
-from skshapley.solvers._surrogates import SURROGATES
+from skshapley.solvers._permutation_mean import PermutationMean
+from skshapley.solvers._sample_reuse import errors_within, strata, unit_sums
+from skshapley.solvers._student import widening
+from skshapley.solvers._surrogates import check_surrogate, fit_surrogate
 
 
 class RegressionAdjustment(Solver):
-    """Cross-fitted surrogates, corrected by maximum sample reuse on the units they have not seen.
+    """Cross-fitted surrogates, corrected by an unbiased estimate on the units they have not seen.
 
-    Standard errors are those of the correction, over units (pairs), within folds.
+    The estimate follows from the design: maximum sample reuse of coalitions, or the mean over
+    walks. Standard errors are those of the correction, over units; those of few units are widened
+    as Student's t is against the normal.
 
     Parameters
     ----------
-    surrogate : {"linear", "tree"}, default="linear"
-        What is fitted to the values. "linear": weighted least squares, an additive game. "tree":
-        boosted regression trees on the players' presence, whose Shapley values are exact.
+    surrogate : {"linear", "tree"} or regressor, default="linear"
+        What is fitted to the values. "linear": weighted least squares, an additive game; walks
+        solve such games by themselves, and it changes nothing there. "tree": boosted regression
+        trees. Any regressor is fitted to 0/1 indicators of the players; its Shapley
+        values are exact, read from its trees (`skshapley.trees`) or, for at most 14 players,
+        enumerated.
     folds : int, default=10
         Parts of the units; each is corrected by a surrogate of the others. At least 2.
 
@@ -50,7 +61,7 @@ class RegressionAdjustment(Solver):
     True
     """
 
-    accepts = (CoalitionDesign,)
+    accepts = (CoalitionDesign, PermutationDesign)
     default_sampler = "leverage"
 
     def __init__(self, surrogate="linear", folds=10):
@@ -59,11 +70,7 @@ class RegressionAdjustment(Solver):
 
     def start(self, n_players, v_empty, v_full):
         """Prepare a run."""
-        if self.surrogate not in SURROGATES:
-            raise ValueError(
-                f"RegressionAdjustment got surrogate={self.surrogate!r}: choose one of"
-                f" {sorted(SURROGATES)}."
-            )
+        check_surrogate(self.surrogate, n_players, type(self).__name__)
         if isinstance(self.folds, bool) or not isinstance(self.folds, int) or self.folds < 2:
             raise ValueError(
                 f"RegressionAdjustment got folds={self.folds!r}: it needs an int of at least 2: a"
@@ -71,10 +78,14 @@ class RegressionAdjustment(Solver):
             )
         super().start(n_players, v_empty, v_full)
         self._seen: list[list[tuple]] = [[] for _ in v_empty]
+        self._walked: list[tuple] = []
         return self
 
     def update(self, rows, design, values):
         """Keep the coalitions and values: surrogates need them at the end."""
+        if not isinstance(design, CoalitionDesign):
+            self._walked.append((rows, design, values))
+            return
         self._unit, self._replacement = design.unit, design.replacement
         m = design.coalitions.shape[1]
         for i, row in enumerate(rows):
@@ -83,6 +94,8 @@ class RegressionAdjustment(Solver):
 
     def result(self):
         """Fit, correct and average over folds, for each instance."""
+        if self._walked:
+            return self._mean_over_walks()
         solved = [self._solve(row) for row in range(len(self._seen))]
         return Estimate(*(np.stack(part) for part in zip(*solved, strict=True)))
 
@@ -102,8 +115,8 @@ class RegressionAdjustment(Solver):
         for one in range(min(self.folds, n_units)):
             inside = fold == one
             within = np.repeat(inside, unit)
-            surrogate = SURROGATES[self.surrogate](
-                coalitions[~within], expected[~within], left[~within]
+            surrogate = fit_surrogate(
+                self.surrogate, coalitions[~within], expected[~within], left[~within]
             )
             rest = left - surrogate.predict(coalitions)
             missed[within] = rest[within]
@@ -114,12 +127,12 @@ class RegressionAdjustment(Solver):
             parts = unit_sums(coalitions, expected, rest, unit)
             total += inside.mean() * (adjusted + np.einsum("u,upk->pk", weights, parts))
         parts = unit_sums(coalitions, expected, missed, unit)
-        if self._replacement:
-            scale = n_units / (n_units - 1) if n_units > 1 else np.nan
-            variance = ((parts - parts.mean(axis=0)) ** 2).sum(axis=0) * scale
-        else:
-            variance = variance_within(coalitions, expected, parts, unit)
-        return total + share, np.sqrt(variance)
+        if not self._replacement:
+            return total + share, errors_within(coalitions, expected, parts, unit)
+        scale = n_units / (n_units - 1) if n_units > 1 else np.nan
+        variance = ((parts - parts.mean(axis=0)) ** 2).sum(axis=0) * scale
+        degrees = np.array([max(n_units - 1, 1)])
+        return total + share, np.sqrt(variance) * widening(degrees)
 
     def _folds(self, coalitions, expected):
         """Return the fold of each unit, dealt size by size."""
@@ -148,3 +161,40 @@ class RegressionAdjustment(Solver):
             weights[size & ~inside] = drawn
             weights[size & inside] = drawn * (room - known) / max(n, 1)
         return weights
+
+    def _mean_over_walks(self):
+        """Return the mean of walks through v - g + h."""
+        inner = PermutationMean()
+        inner.start(self.n_players_, self.v_empty_, self.v_full_)
+        parts = [(rows, design, values.copy()) for rows, design, values in self._walked]
+        if not (isinstance(self.surrogate, str) and self.surrogate == "linear"):
+            for row in range(len(self.v_empty_)):
+                self._take_interactions(row, parts)
+        for rows, design, values in parts:
+            inner.update(rows, design, values)
+        return inner.result()
+
+    def _take_interactions(self, row, parts):
+        """Subtract g - h from the values of one instance, in place; both are 0 for no player."""
+        mine = [
+            (design, design.coalitions[i], values[i])
+            for rows, design, values in parts
+            for i in np.flatnonzero(rows == row)
+        ]
+        coalitions = np.concatenate([sets for _, sets, _ in mine])
+        length = mine[0][0].unit * (self.n_players_ + 1)
+        n_units = len(coalitions) // length
+        fold = np.arange(len(coalitions)) // length % self.folds
+        share = (self.v_full_[row] - self.v_empty_[row]) / self.n_players_
+        left = np.concatenate([values for *_, values in mine])
+        left = left - self.v_empty_[row] - coalitions.sum(axis=1, keepdims=True) * share
+        taken = np.zeros_like(left)
+        for one in range(min(self.folds, n_units) if n_units > 1 else 0):
+            inside = fold == one
+            surrogate = fit_surrogate(self.surrogate, coalitions[~inside], None, left[~inside])
+            base = surrogate.predict(np.zeros((1, self.n_players_), dtype=bool))
+            additive = coalitions[inside] @ surrogate.shapley()
+            taken[inside] = surrogate.predict(coalitions[inside]) - base - additive
+        ends = np.cumsum([len(sets) for _, sets, _ in mine])[:-1]
+        for (*_, values), part in zip(mine, np.split(taken, ends), strict=True):
+            values -= part

@@ -11,6 +11,7 @@ from scipy.special import gammaln
 
 from skshapley.designs import CoalitionDesign
 from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._student import effective_degrees, widening
 
 CENTRES = ("line", "empty")
 
@@ -19,14 +20,15 @@ class SampleReuse(Solver):
     """Unbiased weighted sums of the values of all sampled coalitions.
 
     Attributions add up exactly. Standard errors come from the spread of units (pairs), within each
-    size where coalitions are drawn without replacement; enumerated sizes carry none.
+    size where coalitions are drawn without replacement; enumerated sizes carry none. Those of few
+    units are widened as Student's t is against the normal.
 
     Parameters
     ----------
     centre : {"line", "empty"}, default="line"
         What is taken from v(S) before it is weighted; both leave the estimate unbiased. "line": the
-        straight line in the size from v(empty) to v(all), which lowers the variance, and does
-        nothing for pairs. "empty": v(empty). With the sampler ``Kernel(paired=False,
+        straight line in the size from v(empty) to v(all), which lowers the variance of most games.
+        "empty": v(empty). With the sampler ``Kernel(paired=False,
         replacement=True)`` the latter is unbiased KernelSHAP (Covert & Lee 2021, Eq 14), whose
         exact matrix A needs no solving.
 
@@ -88,7 +90,7 @@ class SampleReuse(Solver):
             self._draws[row] += m
             self._units[row] += len(parts)
             if not design.replacement:
-                self._within[row] = variance_within(coalitions, expected, parts, design.unit)
+                self._within[row] = errors_within(coalitions, expected, parts, design.unit)
 
     def result(self):
         """Return the sums over all draws, and their standard errors over units."""
@@ -98,10 +100,11 @@ class SampleReuse(Solver):
             with np.errstate(divide="ignore", invalid="ignore"):
                 spread = self._square / draws**2 - mean**2 / units
                 variance = np.where(units > 1, np.maximum(spread, 0) * units / (units - 1), np.nan)
+            errors = np.sqrt(variance) * widening(np.maximum(units - 1, 1))
         else:
-            variance = self._within
+            errors = self._within
         values = mean + (self.v_full_ - self.v_empty_)[:, None] / self.n_players_
-        return Estimate(values, np.sqrt(variance))
+        return Estimate(values, errors)
 
 
 def unit_sums(coalitions, expected, values, unit):
@@ -142,20 +145,27 @@ def strata(coalitions, expected, unit):
     return out
 
 
-def variance_within(coalitions, expected, parts, unit):
-    """Return the variance of the sum of `parts` for draws without replacement, ``(p, k)``.
+def errors_within(coalitions, expected, parts, unit):
+    """Return the standard errors of the sum of `parts` for draws without replacement, ``(p, k)``.
 
     A stratum's number of draws is its expected one rounded at random, and its draws are a simple
-    random sample of it (Cochran 1977, Sampling Techniques, chapter 5).
+    random sample of it (Cochran 1977, Sampling Techniques, chapter 5). Of a stratum with one draw
+    the squared contribution itself stands for both.
     """
-    total = np.zeros(parts.shape[1:])
+    variances, degrees = [np.zeros(parts.shape[1:])], [0]
     for inside, wanted, room in strata(coalitions, expected, unit):
         left = 1 - wanted / room
         if left < 1e-9:
             continue
         part, n = parts[inside], int(inside.sum())
-        mean = part.mean(axis=0)
-        fraction = wanted - np.floor(wanted)
-        total += fraction * (1 - fraction) * mean**2
-        total += left * (part**2 if n == 1 else (part - mean) ** 2 * n / (n - 1)).sum(axis=0)
-    return total
+        if n == 1:
+            variances.append(left * part[0] ** 2)
+        else:
+            mean = part.mean(axis=0)
+            fraction = wanted - np.floor(wanted)
+            spread = ((part - mean) ** 2).sum(axis=0) * n / (n - 1)
+            variances.append(left * spread + fraction * (1 - fraction) * mean**2)
+        degrees.append(max(n - 1, 1))
+    shares = np.stack(variances)
+    freedom = effective_degrees(shares[None], np.array(degrees)[None, :, None, None])[0]
+    return np.sqrt(shares.sum(axis=0)) * widening(freedom)

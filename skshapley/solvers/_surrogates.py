@@ -1,10 +1,15 @@
 """Games that are fitted to a sample of values, and whose Shapley values are known exactly."""
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import comb
+from sklearn.base import clone, is_regressor
+from sklearn.exceptions import NotFittedError
 
-TREES = 50
-DEPTH = 4
+from skshapley._trees import TreeValues, UnreadableModelError, read_trees
+from skshapley.solvers._sample_reuse import unit_sums
+
+SURROGATES = ("linear", "tree")
+MOST_ENUMERATED = 14  # players
 
 
 class LinearSurrogate:
@@ -36,71 +41,109 @@ class LinearSurrogate:
         return self._slopes - self._slopes.mean(axis=0)
 
 
-class TreeSurrogate:
-    """Boosted regression trees on the players' presence, one ensemble for each output.
+class FittedSurrogate:
+    """Any regressor on the players' presence, one fit for each output.
 
     Parameters
     ----------
+    regressor : estimator
+        Cloned for each output.
     coalitions : ndarray of shape (m, p), bool
-    expected : ndarray of shape (m,)
-        Not used: trees need no weights to be unbiased.
     values : ndarray of shape (m, k)
         With zeros at the empty and the full coalition.
     """
 
-    def __init__(self, coalitions, expected, values):
-        from sklearn.ensemble import GradientBoostingRegressor
-
+    def __init__(self, regressor, coalitions, values):
         self._n_players = coalitions.shape[1]
         ends = np.repeat([[False], [True]], self._n_players, axis=1)
-        present = np.concatenate([ends, coalitions]).astype(np.float32)
-        self._ensembles = []
-        for column in values.T:
-            model = GradientBoostingRegressor(n_estimators=TREES, max_depth=DEPTH, random_state=0)
-            self._ensembles.append(model.fit(present, np.concatenate([[0.0, 0.0], column])))
+        present = np.concatenate([ends, coalitions]).astype(np.float64)
+        known = np.zeros((2, values.shape[1]))
+        self._models = [
+            clone(regressor).fit(present, column) for column in np.concatenate([known, values]).T
+        ]
 
     def predict(self, coalitions):
         """Return the values of coalitions, ``(m, k)``."""
-        present = coalitions.astype(np.float32)
-        return np.stack([model.predict(present) for model in self._ensembles], axis=1)
+        present = coalitions.astype(np.float64)
+        return np.stack([model.predict(present) for model in self._models], axis=1).astype(float)
 
     def shapley(self):
         """Return the Shapley values, ``(p, k)``, with sum f(all) - f(empty)."""
-        return np.stack([self._of(model) for model in self._ensembles], axis=1)
+        return np.concatenate([self._of(model) for model in self._models], axis=1)
 
     def _of(self, model):
-        out = np.zeros(self._n_players)
-        for (tree,) in model.estimators_:
-            _add_tree(tree.tree_, out)
-        return model.learning_rate * out
+        p = self._n_players
+        if not is_read(model):
+            return self._by_enumeration(model)
+        nobody, everybody = np.zeros((1, p)), np.ones((1, p))
+        trees = TreeValues(read_trees(model, "predict"), np.arange(p)).fit(nobody)
+        return trees.values(everybody)[0]
+
+    def _by_enumeration(self, model):
+        cube = present_players(self._n_players)
+        values = np.asarray(model.predict(cube.astype(np.float64)), dtype=float)[:, None]
+        size = cube[1:-1].sum(axis=1)
+        inner = unit_sums(cube[1:-1], comb(self._n_players, size), values[1:-1] - values[0], 1)
+        return inner.sum(axis=0) + (values[-1] - values[0]) / self._n_players
 
 
-def _add_tree(tree, out):
-    """Add the Shapley values of one tree of 0/1 features to `out`, ``(p,)``.
+def present_players(p):
+    """Return all coalitions, ``(2^p, p)``, none first and all last."""
+    return (np.arange(2**p)[:, None] >> np.arange(p) & 1).astype(bool)
 
-    A leaf is reached if the a players on whose right it stands are present and the b others on its
-    path absent: a game in which each of the former gets (a - 1)! b!/(a + b)! of its value, and each
-    of the latter minus a! (b - 1)!/(a + b)!.
+
+def is_read(regressor):
+    """Whether the values of a regressor, once fitted, are had from its trees."""
+    try:
+        read_trees(regressor, "predict")
+    except NotFittedError:
+        return True
+    except UnreadableModelError:
+        return False
+    return True
+
+
+def check_surrogate(surrogate, n_players, owner):
+    """Refuse what is no surrogate, or has too many coalitions to know its values.
+
+    Parameters
+    ----------
+    surrogate : str or estimator
+    n_players : int
+    owner : str
+        Whose parameter it is, for the error.
     """
-    stack: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = [(0, (), ())]
-    while stack:
-        node, present, absent = stack.pop()
-        if tree.children_left[node] >= 0:
-            player = int(tree.feature[node])
-            stack.append((tree.children_left[node], present, (*absent, player)))
-            stack.append((tree.children_right[node], (*present, player), absent))
-            continue
-        a, b = len(present), len(absent)
-        value = tree.value[node, 0, 0] * np.exp(
-            gammaln(a + 1) + gammaln(b + 1) - gammaln(a + b + 1)
+    if isinstance(surrogate, str) and surrogate in SURROGATES:
+        return
+    if not (hasattr(surrogate, "__sklearn_tags__") and is_regressor(surrogate)):
+        raise ValueError(
+            f"{owner} got surrogate={surrogate!r}: choose one of {SURROGATES} or give a"
+            f" regressor, which is fitted to 0/1 indicators of the players."
         )
-        for player in present:
-            out[player] += value / a
-        for player in absent:
-            out[player] -= value / b
+    if n_players > MOST_ENUMERATED and not is_read(surrogate):
+        raise ValueError(
+            f"{owner} got surrogate={surrogate!r} with {n_players} players: the values of a"
+            f" regressor other than trees are enumerated, for at most {MOST_ENUMERATED} players;"
+            f' try surrogate="tree".'
+        )
 
 
-SURROGATES: dict[str, type[LinearSurrogate] | type[TreeSurrogate]] = {
-    "linear": LinearSurrogate,
-    "tree": TreeSurrogate,
-}
+def fit_surrogate(surrogate, coalitions, expected, values):
+    """Return the fitted surrogate.
+
+    Parameters
+    ----------
+    surrogate : str or estimator
+    coalitions : ndarray of shape (m, p), bool
+    expected : ndarray of shape (m,)
+        Expected number of coalitions of that size; trees need no such weights to be unbiased.
+    values : ndarray of shape (m, k)
+        With zeros at the empty and the full coalition.
+    """
+    if isinstance(surrogate, str) and surrogate == "linear":
+        return LinearSurrogate(coalitions, expected, values)
+    if isinstance(surrogate, str):
+        from sklearn.ensemble import GradientBoostingRegressor
+
+        surrogate = GradientBoostingRegressor(n_estimators=50, max_depth=4, random_state=0)
+    return FittedSurrogate(surrogate, coalitions, values)

@@ -4,14 +4,20 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.tree import DecisionTreeRegressor
 
 from skshapley import shapley_values
 from skshapley.samplers import Leverage, SquareRoot
 from skshapley.solvers import RegressionAdjustment
 from skshapley.solvers._sample_reuse import unit_sums
-from skshapley.solvers._surrogates import LinearSurrogate, TreeSurrogate
+from skshapley.solvers._surrogates import LinearSurrogate, fit_surrogate
 
 P = 6
+TREE = DecisionTreeRegressor(random_state=0)
 CUBE = ((np.arange(2**P)[:, None] >> np.arange(P)) & 1).astype(bool)
 
 
@@ -28,11 +34,34 @@ def exact(reward):
     return shapley_values(reward, n_players=P, sampler="exact", max_evals=2**P).values
 
 
-def test_tree_surrogate_agrees_with_enumeration():
+class Copycat(KNeighborsRegressor):
+    """No trees to read: its values are enumerated."""
+
+
+@pytest.mark.parametrize(
+    "surrogate",
+    [
+        "tree",
+        RandomForestRegressor(5, random_state=0),
+        HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=3),
+        LinearRegression(),
+        Copycat(3),
+    ],
+)
+def test_surrogate_agrees_with_enumeration(surrogate):
     rng = np.random.default_rng(0)
     seen = CUBE[1:-1][rng.permutation(2**P - 2)[:40]]
-    surrogate = TreeSurrogate(seen, None, rng.normal(size=(40, 2)))
-    np.testing.assert_allclose(surrogate.shapley(), exact(surrogate.predict), atol=1e-10)
+    fitted = fit_surrogate(surrogate, seen, None, rng.normal(size=(40, 2)))
+    np.testing.assert_allclose(fitted.shapley(), exact(fitted.predict), atol=1e-10)
+
+
+def test_xgboost_is_read():
+    """To its own single precision; its trees make no sum but float32's."""
+    xgboost = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    model = xgboost.XGBRegressor(n_estimators=5, max_depth=3, n_jobs=1)
+    fitted = fit_surrogate(model, CUBE[1:-1], None, rng.normal(size=(2**P - 2, 1)))
+    np.testing.assert_allclose(fitted.shapley(), exact(fitted.predict), atol=1e-6)
 
 
 def test_linear_surrogate_agrees_with_enumeration():
@@ -53,7 +82,7 @@ def test_on_its_own_sample_a_linear_surrogate_is_corrected_by_nothing():
     np.testing.assert_allclose(correction, 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("surrogate", ["linear", "tree"])
+@pytest.mark.parametrize("surrogate", ["linear", TREE], ids=["linear", "tree"])
 @pytest.mark.parametrize("sampler", [SquareRoot(replacement=True), Leverage()], ids=repr)
 def test_unbiased_and_standard_errors_true(surrogate, sampler):
     """Mean within 5 standard errors of the truth (false alarm below 1e-5 a player).
@@ -61,8 +90,8 @@ def test_unbiased_and_standard_errors_true(surrogate, sampler):
     Standard errors within 35 % of the deviation: surrogates of overlapping folds make units depend
     on one another.
     """
-    runs = 40 if surrogate == "tree" else 300
-    solver = RegressionAdjustment(surrogate, folds=3 if surrogate == "tree" else 4)
+    runs = 40 if surrogate is TREE else 300
+    solver = RegressionAdjustment(surrogate, folds=3 if surrogate is TREE else 4)
     results = [
         shapley_values(
             game, n_players=P, sampler=sampler, solver=solver, max_evals=38, random_state=i
@@ -75,6 +104,60 @@ def test_unbiased_and_standard_errors_true(surrogate, sampler):
     errors = np.sqrt(np.mean([result.standard_errors**2 for result in results], axis=0))
     np.testing.assert_allclose(errors.mean(), deviation.mean(), rtol=0.35)
     np.testing.assert_allclose(values.sum(axis=1), table()[-1] - table()[0])
+
+
+@pytest.mark.parametrize("sampler", ["antithetic", "monte-carlo"])
+def test_around_walks(sampler):
+    """Unbiased there too: within 5 standard errors, false alarm below 1e-5 a player."""
+    solver = RegressionAdjustment(TREE, folds=3)
+    results = [
+        shapley_values(
+            game, n_players=P, sampler=sampler, solver=solver, max_evals=100, random_state=i
+        )
+        for i in range(40)
+    ]
+    values = np.array([result.values for result in results])
+    deviation = values.std(axis=0, ddof=1)
+    assert (abs(values.mean(axis=0) - exact(game)) < 5 * deviation / np.sqrt(40)).all()
+    held = abs(values - exact(game)) <= 1.96 * np.array([r.standard_errors for r in results])
+    assert held.mean() > 0.85  # units share what their surrogates have seen
+
+
+def test_a_surrogate_that_fits_takes_the_variance_of_walks():
+    """Of 64 coalitions a tree of three folds has seen nearly all, and leaves little to chance."""
+
+    def deviation(solver):
+        runs = [
+            shapley_values(
+                game,
+                n_players=P,
+                sampler="monte-carlo",
+                solver=solver,
+                max_evals=200,
+                random_state=i,
+            ).values
+            for i in range(15)
+        ]
+        return np.std(runs, axis=0).mean()
+
+    assert deviation(RegressionAdjustment(TREE, folds=4)) < 0.6 * deviation("permutation-mean")
+
+
+def test_around_walks_a_linear_surrogate_changes_nothing():
+    """Walks solve additive games by themselves: v - g + h has the same steps as v."""
+    runs = [
+        shapley_values(
+            game, n_players=P, sampler="antithetic", solver=solver, max_evals=60, random_state=0
+        )
+        for solver in (
+            "permutation-mean",
+            RegressionAdjustment(),
+            RegressionAdjustment(LinearRegression()),
+        )
+    ]
+    for run in runs[1:]:
+        np.testing.assert_allclose(run.values, runs[0].values, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(run.standard_errors, runs[0].standard_errors, atol=1e-12)
 
 
 def test_lower_variance_than_sample_reuse_where_the_game_is_nearly_additive():
@@ -95,5 +178,12 @@ def test_too_few_folds_are_refused(folds):
 
 
 def test_unknown_surrogate_is_refused():
-    with pytest.raises(ValueError, match=r"surrogate='forest': choose one of \['linear', 'tree'\]"):
+    with pytest.raises(ValueError, match=r"surrogate='forest': choose one of \('linear', 'tree'\)"):
         shapley_values(game, n_players=P, solver=RegressionAdjustment("forest"), max_evals=40)
+
+
+def test_a_regressor_that_cannot_be_read_is_refused_for_many_players():
+    solver = RegressionAdjustment(Copycat())
+    with pytest.raises(ValueError, match="with 15 players: the values of a regressor other than"):
+        shapley_values(lambda S: S.sum(axis=1), n_players=15, solver=solver, max_evals=60)
+    assert clone(solver).surrogate is not solver.surrogate
