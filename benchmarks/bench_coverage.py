@@ -261,6 +261,13 @@ A dash: the budget is too small for the design or for a standard error, or cover
 Bold: outside 92-98 %. SE/SD is the mean standard error over the true standard deviation
 at the largest budget. Made by `benchmarks/bench_coverage.py --table`.
 
+What lies outside, and why. Walks and strata at 4 to 10 evaluations a player: two to ten units,
+and the airport game, whose contributions are 0 but for rare large ones (0.59 for antithetic walks
+and 0.44 for Owen's at 4; 0.90-0.96 on the other tasks): what has not been seen has no spread.
+Sobol, herding and SBQ are one set for each background row; their errors here come from the only row
+that got a second one, and are not to be relied on: ask for `replicates=`. "uniform"
+rarely draws the sizes that weigh most. "outer-sizes" repeats coalitions that it counts once.
+
 """
 
 
