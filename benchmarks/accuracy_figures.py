@@ -22,14 +22,15 @@ DRAWN = {
 
 def curves(cells, methods):
     """Yield method, budgets, geometric means of error, rows a player and seconds."""
-    budgets = budgets_of(cells, 2)
+    tasks = {budget: common(errors_at(cells, budget)).index for budget in budgets_of(cells, 2)}
+    most = max(map(len, tasks.values()))  # another set of tasks would bend the curves
+    tasks = {budget: names for budget, names in tasks.items() if len(names) == most}
     for method in methods:
         points = []
-        for budget in budgets:
-            tasks = common(errors_at(cells, budget)).index
+        for budget, names in tasks.items():
             at = cells[(cells["budget"] == budget) & (cells["method"] == method)]
-            at = at[at["task"].isin(tasks)]
-            if len(at) == len(tasks) and len(at):
+            at = at[at["task"].isin(names)]
+            if len(at) == most:
                 points.append((budget, geometric(at["error"]), geometric(at["seconds"])))
         if points:
             yield method, np.array(points).T
@@ -73,7 +74,7 @@ def draw_suite(cells, folder):
             line(ax, method, points[x], points[1])
         ax.set(xlabel=name, xscale="log")
     for ax in axes[:2]:
-        ticks = budgets_of(cells, 2)
+        ticks = axes[0].lines[0].get_xdata()
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.set_xticks([], minor=True)
         ax.set_yscale("log")

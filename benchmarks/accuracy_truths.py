@@ -47,7 +47,7 @@ def tree_truth(model, background, instances, total):
     """
     values = shap_trees(model, background, instances)
     gap = np.abs(values.sum(axis=1) - total).max() / np.linalg.norm(values, axis=1).min()
-    if gap > 1e-5:
+    if gap > 3e-4:  # sums in single precision are off by less
         raise ValueError(f"shap's values miss the prediction by {gap:.1e} of their norm.")
     return values
 

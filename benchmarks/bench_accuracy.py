@@ -77,7 +77,7 @@ def sensible(task, budget, method):
     """Whether to run a method: below 2 d only spread ones, and exact ones once, on a model."""
     if method in EXACT:
         return task in CLOCK and task.endswith("xgb") and budget == min(CLOCK_BUDGETS)
-    if task in CLOCK and method in POOLED and budget > 20:
+    if task in CLOCK and method in POOLED and budget > 50:
         return False
     return budget >= 2 or method in SPREAD
 
