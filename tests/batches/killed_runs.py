@@ -19,7 +19,7 @@ BATCH_ROWS = 5
 
 
 def slow(X):
-    time.sleep(0.001)
+    time.sleep(0.004)
     return np.where(X[:, 0] * X[:, 1] > X[:, 2], X[:, 3], X[:, 1] - X[:, 2] * X[:, 3])
 
 
@@ -56,7 +56,7 @@ def main(root, n_rows, seed):
             if os.waitpid(child, os.WNOHANG)[0]:
                 raise SystemExit("a run ended before it wrote anything")
             time.sleep(0.005)
-        time.sleep(rng.uniform(0, 0.1))
+        time.sleep(rng.uniform(0, 0.03))
         os.kill(child, signal.SIGKILL)
         if os.waitpid(child, 0)[1] == signal.SIGKILL:
             reached.append(parts(killed))
