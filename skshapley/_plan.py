@@ -99,13 +99,14 @@ def auto_pair(n_players: int, max_evals: int, *, walks: bool) -> tuple[Sampler, 
 
     All coalitions where the budget covers them. From four evaluations a player on, the process on
     the odd part: of all methods here it makes the least error of the same model rows, at any size
-    of background (``benchmarks/bench_accuracy.py``). Its algebra takes about half a second for each
-    of the first eight instances and some milliseconds for those that follow; the decision does not
-    know how many there are, nor what a model row costs, so that no result depends on either. Of a
-    model that answers thousands of rows a millisecond, a few instances are explained sooner by
-    walks. Below, walks that each have a background row of their own. These serve too with `walks`,
-    where a stopping rule asks for standard errors again and again, which cost them nothing, or a
-    mean over instances for no bias; and for more players than a process holds four pairs of.
+    of background (``benchmarks/bench_accuracy.py``). Its algebra takes about a quarter of a second
+    for each of the first eight instances and some milliseconds for those that follow; the decision
+    does not know how many there are, nor what a model row costs, so that no result depends on
+    either. Of a model that answers thousands of rows a millisecond, a few instances are explained
+    sooner by walks. Below, walks that each have a background row of their own. These serve too with
+    `walks`, where a stopping rule asks for standard errors again and again, which cost them
+    nothing, or a mean over instances for no bias; and for more players than a process holds four
+    pairs of.
     """
     if n_players <= MOST_PLAYERS and 2**n_players <= max_evals:
         sampler: Sampler = Exact()

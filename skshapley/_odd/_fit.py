@@ -10,7 +10,7 @@ from skshapley._odd._pairs import Pairs
 # (points, iterations) of the two stages: from the prior's means, and from an earlier fit
 COLD = ((200, 25), (600, 8))
 WARM = ((200, 12), (600, 8))
-BLOCKED = ((350, 30),)
+BLOCKED = ((200, 20),)
 LEAST_BLOCKS = 4
 
 
