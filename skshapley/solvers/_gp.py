@@ -90,11 +90,11 @@ class GaussianProcess(Solver):
         """Follow the pilots, or be one."""
         pool = commons.of(Pool)
         pool.n_pilots = self.pilots
-        self._teach = None if pool.follows(rows) else pool.teach
-        self._places = rows, players
         if pool.follows(rows):
             for case, own in zip(self._cases, players, strict=True):
                 case.follow(pool, own)
+        else:
+            self._teach, self._places = pool.teach, (rows, players)
 
     def update(self, rows, design, values):
         """Keep the pairs of each instance."""

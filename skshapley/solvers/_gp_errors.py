@@ -35,8 +35,10 @@ def standard_errors(posterior: Posterior, theta: np.ndarray | None) -> np.ndarra
 def _surprise(posterior, theta):
     """Return the mean squared standardised error of held-out pairs, ``(k,)``."""
     process, values = posterior.process, posterior.values
-    held, points, rest = process.held, process.points, process.held_out
-    if theta is not None:
+    held, points = process.held, process.points
+    if theta is None:
+        rest = process.held_out
+    else:
         kept = replace(points, values=values).take(~held)
         rest = Process(kept, Hyper.from_vector(fit_hyper(kept, theta), points.n_players))
     kept = Posterior(rest, values[~held])
