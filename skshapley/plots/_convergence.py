@@ -6,12 +6,12 @@ from collections.abc import Mapping
 import pandas as pd
 
 from ._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
-from ._display import Drawn, by_output
-from ._style import COLOURS, PANEL, side_label
+from ._display import ByFeature, by_output
+from ._style import COLOURS, side_label
 from ._text import shorten
 
 
-class ConvergenceDisplay(Drawn):
+class ConvergenceDisplay(ByFeature):
     """Attributions of one instance against the evaluations spent, with their 95 % bands.
 
     A panel for each feature, a line for each method.
@@ -140,17 +140,6 @@ class ConvergenceDisplay(Drawn):
             Columns ``method``, ``feature``, ``n_evaluations``, ``value``, ``standard_error``.
         """
         return self.table.copy()
-
-    @property
-    def _width(self):
-        return PANEL[0]
-
-    @property
-    def _n_axes(self):
-        return self.table["feature"].nunique()
-
-    def _height(self, width):
-        return PANEL[1]
 
     def plot(self, axes=None):
         """Draw.

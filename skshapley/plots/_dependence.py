@@ -13,13 +13,13 @@ from ._common import (
     ordered_numbers,
     response_name,
 )
-from ._display import Display, by_output
+from ._display import ByFeature, Display, by_output
 from ._partner import MAX_CATEGORIES, categories, strongest_partner
-from ._style import COLOURS, NEUTRAL, PANEL, ink, level_colours, side_label
+from ._style import COLOURS, NEUTRAL, ink, level_colours, side_label
 from ._text import number, shorten, value_text
 
 
-class DependenceDisplay(Display):
+class DependenceDisplay(ByFeature, Display):
     """The value of a feature against its attribution, a panel for each feature.
 
     A point is an instance, the line through it the 95 % interval of its attribution. Its colour is
@@ -128,17 +128,6 @@ class DependenceDisplay(Display):
             As the parameter `table`.
         """
         return self.table.copy()
-
-    @property
-    def _width(self):
-        return PANEL[0]
-
-    @property
-    def _n_axes(self):
-        return self.table["feature"].nunique()
-
-    def _height(self, width):
-        return PANEL[1]
 
     def plot(self, ax=None):
         """Draw.

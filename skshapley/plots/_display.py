@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ._style import WIDTH, panels, width_of_rows, write_names
+from ._style import PANEL, WIDTH, panels, width_of_rows, write_names
 from ._text import shorten
 
 MOST_OUTPUTS = 12
@@ -67,6 +67,23 @@ class Drawn(ABC):
         self.ax_ = axes[0]
         self.figure_ = self.ax_.figure
         return self
+
+
+class ByFeature(Drawn):
+    """Base class of the displays with an axes for each feature in the column of its `table`."""
+
+    table: pd.DataFrame
+
+    @property
+    def _width(self):
+        return PANEL[0]
+
+    @property
+    def _n_axes(self):
+        return self.table["feature"].nunique()
+
+    def _height(self, width):
+        return PANEL[1]
 
 
 class Display(Drawn):
