@@ -12,6 +12,8 @@ from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._moments import Moments
 from skshapley.solvers._student import effective_degrees, widening
 
+LEAST_REPLICATED = 8  # background rows with a second unit, from which the others may borrow
+
 
 class PermutationMean(Solver):
     """Mean marginal contribution over permutations.
@@ -19,9 +21,10 @@ class PermutationMean(Solver):
     Standard errors come from the spread of the units of the design (pairs, blocks), within each
     background row where units keep to one row. Those of few units are widened as Student's t is
     against the normal, so that the attribution ± 1.96 standard errors holds the truth 95 times in
-    100 (2, 4, 8, 30 units: by 6.5, 1.6, 1.2, 1.04). An instance with a single unit, or a single
-    one on each of several background rows, has none (NaN): the spread between rows, all of which
-    are used, is no error. A player that matters on few of all walks (the rare turn of a vote) must
+    100 (2, 4, 8, 30 units: by 6.5, 1.6, 1.2, 1.04). An instance with a single unit, or with a
+    second one on fewer than eight of its background rows and fewer than half of them, has none
+    (NaN): the spread between rows, all of which are used, is no error, and few rows do not tell the
+    spread on the others. A player that matters on few of all walks (the rare turn of a vote) must
     have been seen to, a few times, before its error is right.
 
     Where references are drawn at random, their chance value of v(empty) is corrected by regression
@@ -115,6 +118,7 @@ class PermutationMean(Solver):
         widened = widening(effective_degrees(share * spread, degrees))
         # strata with one unit borrow the mean spread of the others, which are a random choice
         known = replicated.sum(axis=1, keepdims=True)
+        enough = known[:, 0] >= min(LEAST_REPLICATED, replicated.shape[1] / 2)
         mean_spread = spread.sum(axis=1, keepdims=True) / np.maximum(known, 1)
         within = (share * np.where(replicated, spread, mean_spread)).sum(axis=1)
-        return np.where(known[:, 0] > 0, np.sqrt(within) * widened, np.nan)
+        return np.where(enough, np.sqrt(within) * widened, np.nan)

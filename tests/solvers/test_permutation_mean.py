@@ -133,6 +133,15 @@ def test_one_unit_each_leaves_no_standard_error():
     assert np.isnan(errors).all()
 
 
+@pytest.mark.parametrize(("rows", "second"), [(3, 1), (10, 4), (10, 5), (40, 7), (40, 8)])
+def test_rows_with_a_second_unit_speak_for_the_others_from_eight_or_half_on(rows, second):
+    references = np.r_[:rows, :second]
+    design = PermutationDesign(walks(len(references)), 1, references[None], np.full(rows, 1 / rows))
+    _, errors = solved([design], [GAME] * rows)
+    assert np.isfinite(errors).all() == (2 * second >= rows or second >= 8)
+    assert np.isnan(errors).all() == (2 * second < rows and second < 8)
+
+
 def product(rows):
     return np.where(rows[:, 0] > 0, rows[:, 1:].prod(axis=1), rows[:, 1] - rows[:, 2])
 
