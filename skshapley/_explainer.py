@@ -38,7 +38,7 @@ class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
         end of a pipeline of column-wise steps, which is explained exactly from its tables; all of
         them where the budget covers them; pairs of complements for the solver "gp" where it covers
         four evaluations a player; else, and under a stopping rule, antithetic permutations, each
-        pair against a background row of its own.
+        pair against a background row of its own; single permutations below two a player.
     solver : str or Solver, default="auto"
         What to make of them: a name of `skshapley.solvers.SOLVERS` or an instance.
     groups : dict, default=None

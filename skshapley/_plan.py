@@ -5,7 +5,7 @@ from math import ceil, sqrt
 from skshapley._engine import Plan
 from skshapley._params import resolve
 from skshapley._random import RowStream
-from skshapley.samplers import SAMPLERS, Antithetic, Exact, Odd, Sampler
+from skshapley.samplers import SAMPLERS, Antithetic, Exact, MonteCarlo, Odd, Sampler
 from skshapley.samplers._exact import MOST_PLAYERS
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver
 from skshapley.stopping import StoppingRule
@@ -103,17 +103,19 @@ def auto_pair(n_players: int, max_evals: int, *, walks: bool) -> tuple[Sampler, 
     for each of the first eight instances and some milliseconds for those that follow; the decision
     does not know how many there are, nor what a model row costs, so that no result depends on
     either. Of a model that answers thousands of rows a millisecond, a few instances are explained
-    sooner by walks. Below, walks that each have a background row of their own. These serve too with
-    `walks`, where a stopping rule asks for standard errors again and again, which cost them
-    nothing, or a mean over instances for no bias; and for more players than a process holds four
-    pairs of.
+    sooner by walks. Below, pairs of walks that each have a background row of their own, or, where
+    the budget does not reach for a pair on every row, single walks. Walks serve too with `walks`,
+    where a stopping rule asks for standard errors again and again, which cost them nothing, or a
+    mean over instances for no bias; and for more players than a process holds four pairs of.
     """
     if n_players <= MOST_PLAYERS and 2**n_players <= max_evals:
         sampler: Sampler = Exact()
     elif not walks and n_players <= MOST_IN_A_PROCESS and 4 * n_players <= max_evals:
         sampler = Odd()
-    else:
+    elif max_evals >= 2 * n_players:
         sampler = Antithetic()
+    else:
+        sampler = MonteCarlo()
     return sampler, _default_solver(sampler)
 
 

@@ -257,6 +257,13 @@ def test_auto_goes_by_the_budget():
     assert explain(max_evals=31).settings["sampler"].startswith("Odd(")
     assert explain(max_evals=20).settings["sampler"].startswith("Odd(")
     assert explain(max_evals=19).settings["sampler"].startswith("Antithetic(")
+    assert explain(max_evals=10).settings["sampler"].startswith("Antithetic(")
+    assert explain(max_evals=9).settings["sampler"].startswith("MonteCarlo(")
+    np.testing.assert_allclose(
+        explain(max_evals=6).values, additive_values(X, BACKGROUND), atol=1e-12
+    )
+    with pytest.raises(ValueError, match="max_evals=5, .* at least 6 evaluations"):
+        explain(max_evals=5)
     stopped = explain(max_evals=31, stopping=StandardError(rtol=0.1))
     assert stopped.settings["sampler"].startswith("Antithetic(")
 
