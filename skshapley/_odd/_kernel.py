@@ -11,40 +11,54 @@ from skshapley._odd._hyper import Hyper
 from skshapley._odd._pairs import Pairs, size_covariance
 
 JITTER = 1e-8
+PANEL = 128  # rows of a matrix made at once, which stay in the cache
 
 
-def linear_kernel(a: np.ndarray, b: np.ndarray, hyper: Hyper) -> np.ndarray:
-    """Return sum_j share_j s_j t_j between signs ``(n_a, p)`` and ``(n_b, p)``."""
-    return (a * hyper.share) @ b.T
+def kernel(
+    a: np.ndarray, b: np.ndarray, hyper: Hyper, linear: float, higher: float = 1.0
+) -> np.ndarray:
+    """Return the covariance of interactions between signs ``(n_a, p)`` and ``(n_b, p)``.
 
-
-def higher_kernel(a: np.ndarray, b: np.ndarray, hyper: Hyper) -> np.ndarray:
-    """Return the covariance of the odd interactions of three or more, 1 on the diagonal."""
-    grown = np.exp((a * hyper.reach) @ b.T + hyper.log_norm)
-    out = grown - np.exp(2 * hyper.log_norm) / grown
-    out /= 2
-    out -= (a * hyper.rho) @ b.T
-    out /= hyper.higher_scale
+    Parameters
+    ----------
+    a, b : ndarray of signs
+    hyper : Hyper
+    linear, higher : float
+        Variances of the linear part and of the odd interactions of three or more.
+    """
+    scale = higher / hyper.higher_scale
+    level = hyper.log_norm + np.log(scale / 2)
+    # two products, and all else in place: these matrices are large, and new ones dear
+    out = (a * hyper.reach) @ b.T
+    out += level
+    np.exp(out, out=out)
+    out -= np.exp(2 * level) / out
+    out += (a * (linear * hyper.share - scale * hyper.rho)) @ b.T
     return out
 
 
 def cross(a: np.ndarray, b: np.ndarray, hyper: Hyper) -> np.ndarray:
     """Return the covariance between the noiseless games at two lists of signs, without blocks."""
-    return (
-        hyper.linear * linear_kernel(a, b, hyper)
-        + higher_kernel(a, b, hyper)
-        + hyper.size * size_covariance(a, b)
-    )
+    out = kernel(a, b, hyper, hyper.linear)
+    out += hyper.size * size_covariance(a, b)
+    return out
 
 
 def gram(pairs: Pairs, hyper: Hyper) -> np.ndarray:
-    """Return the covariance matrix of the values seen, noise and jitter included, ``(n, n)``."""
-    linear = linear_kernel(pairs.signs, pairs.signs, hyper)
-    higher = higher_kernel(pairs.signs, pairs.signs, hyper)
-    if pairs.same_block is not None:
-        linear *= 1 + hyper.linear_spread * pairs.same_block
-        higher *= 1 + hyper.higher_spread * pairs.same_block
-    out = hyper.linear * linear + higher + hyper.size * pairs.size_table
+    """Return the covariance matrix of the values seen, noise and jitter included, ``(n, n)``.
+
+    Only its lower triangle is filled in.
+    """
+    signs, n = pairs.signs, len(pairs)
+    out = np.zeros((n, n))
+    for start in range(0, n, PANEL):
+        stop = min(start + PANEL, n)
+        out[start:stop, :stop] = cross(signs[start:stop], signs[:stop], hyper)
+    if pairs.block is not None:
+        own = hyper.linear * hyper.linear_spread, hyper.higher_spread
+        for block in range(pairs.block.max() + 1):
+            at = np.flatnonzero(pairs.block == block)
+            out[np.ix_(at, at)] += kernel(signs[at], signs[at], hyper, *own)
     out[np.diag_indices_from(out)] += noise(pairs.roughness, hyper)
     return out
 

@@ -74,5 +74,8 @@ def size_roughness(signs: np.ndarray) -> np.ndarray:
 def size_covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the covariances of an odd Brownian motion in (2 s - p)/p, ``(n_a, n_b)``."""
     p = a.shape[1]
-    x, y = a.sum(axis=1)[:, None] / p, b.sum(axis=1) / p
-    return (abs(x + y) - abs(x - y)) / 2  # the lesser size, negative where the signs differ
+    x, y = ((signs.sum(axis=1) + p).astype(int) // 2 for signs in (a, b))
+    sizes = np.linspace(-1, 1, p + 1)
+    # the lesser size, negative where the signs differ
+    table = (abs(sizes[:, None] + sizes) - abs(sizes[:, None] - sizes)) / 2
+    return table.take(x, axis=0).take(y, axis=1)

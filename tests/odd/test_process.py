@@ -19,7 +19,7 @@ from skshapley._odd import (
     functional_variance,
     gram,
 )
-from skshapley._odd._kernel import cross, higher_kernel, noise
+from skshapley._odd._kernel import cross, kernel, noise
 from skshapley._odd._pairs import size_covariance
 
 
@@ -63,7 +63,7 @@ def features(signs, hyper):
 def test_higher_kernel_is_the_sum_over_interactions(p):
     hyper = some_hyper(p, np.random.default_rng(p))
     phi = features(cube(p), hyper)
-    np.testing.assert_allclose(higher_kernel(cube(p), cube(p), hyper), phi @ phi.T, atol=1e-12)
+    np.testing.assert_allclose(kernel(cube(p), cube(p), hyper, linear=0.0), phi @ phi.T, atol=1e-12)
     np.testing.assert_allclose(np.diag(phi @ phi.T), 1.0)
 
 
@@ -161,7 +161,7 @@ def test_blocks_agree_with_a_joint_normal(rows, weights):
     block = np.array([0, 0, 0, 1, 1, 1])
     pairs = Pairs(at, rng.normal(size=(6, 1)), block, Blocks.of(rows, weights))
     common = Hyper(hyper.reach, hyper.linear, 0.0, 0.0)
-    higher = higher_kernel(cube(p), cube(p), common)
+    higher = kernel(cube(p), cube(p), common, linear=0.0)
     straight = cross(cube(p), cube(p), common) - higher
     size = hyper.size * size_covariance(cube(p), cube(p))
     shares = np.stack([np.bincount(part, minlength=len(weights)) / len(part) for part in rows])
