@@ -262,7 +262,7 @@ def test_auto_goes_by_the_budget():
     np.testing.assert_allclose(
         explain(max_evals=6).values, additive_values(X, BACKGROUND), atol=1e-12
     )
-    with pytest.raises(ValueError, match="max_evals=5, .* at least 6 evaluations"):
+    with pytest.raises(ValueError, match=r"max_evals=5, .* at least 6 evaluations"):
         explain(max_evals=5)
     stopped = explain(max_evals=31, stopping=StandardError(rtol=0.1))
     assert stopped.settings["sampler"].startswith("Antithetic(")
