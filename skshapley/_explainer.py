@@ -157,7 +157,7 @@ class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
         reward = resolve(self.reward, registry=REWARDS, base=Reward, owner=name, parameter="reward")
         response = Response(self.estimator, self.response_method, self.output, owner=name)
         self._take_background(X, sample_weight)
-        self._plan(1)
+        self._plan(len(self.background_weights_))
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )

@@ -24,14 +24,12 @@ from skshapley.samplers._odd_sets import (
 
 REFERENCES = ("blocks", "all")
 MOST_PAIRS = 2000  # that a process is made of; further ones are drawn at random
-MOST_BLOCK_PAIRS = 1500  # that all blocks share
+MOST_BLOCK_PAIRS = 2000  # that all blocks share
+ENOUGH = 1 / 3  # of all pairs: to see these against all rows tells more than others on blocks
 MOST_CHOSEN = 1100  # up to which pairs are chosen one after the other
 FIRST_SHARE, LEAST_FIRST = 0.5, 1.5  # of the pairs, and pairs per player, before any is chosen
 ROUNDS = 2
-LEAST_ROWS, LEAST_SHARE = (
-    8,
-    4,
-)  # with that many rows, a quarter of a pair per player on each will do
+LEAST_ROWS, LEAST_SHARE = 8, 4  # with 8 rows, a quarter of a pair per player on each will do
 POOL = 1500
 
 
@@ -98,9 +96,9 @@ class Odd(Sampler):
 
     def draws_now(self, asked: int, left: int) -> int:
         """Return how many of the draws that are left to ask for before choosing the next ones."""
-        total = asked + left
-        p, b = self.n_players_, len(self.reference_weights_)
-        in_blocks = self._dividable and b > 1 and _n_blocks(b, total // 2) > 1
+        self._total = total = asked + left
+        p = self.n_players_
+        in_blocks = self._n_blocks(total // 2) > 1
         if in_blocks or not self._chooses(total // 2) or total <= 2 * LEAST_FIRST * p:
             return left
         first = int(max(LEAST_FIRST * p, FIRST_SHARE * total / 2)) * 2
@@ -114,7 +112,7 @@ class Odd(Sampler):
         super().start(n_players, rngs, reference_weights)
         self._states = [None] * len(rngs)
         self._leaders, self._given = np.arange(len(rngs)), {}
-        self._dividable = self.references == "blocks"
+        self._total = 0
         return self
 
     def join(self, commons, rows, players):
@@ -225,14 +223,22 @@ class Odd(Sampler):
                 state.seen.append(design.pairs(i, values[i]))
 
     def _open(self, rng, n):
-        b, p = len(self.reference_weights_), self.n_players_
-        if not self._dividable or b == 1 or n >= n_all_pairs(p):
-            return _State()
-        count = _n_blocks(b, n)
+        count = self._n_blocks(max(n, self._total // 2))
         if count == 1:
             return _State()
         dealt = dealt_rows(rng, self.reference_weights_, count)
-        return _State(dealt, Blocks.of(dealt, self.reference_weights_), p)
+        return _State(dealt, Blocks.of(dealt, self.reference_weights_), self.n_players_)
+
+    def _n_blocks(self, n):
+        """Return into how many blocks to cut the background, n pairs on each row being paid for."""
+        b = len(self.reference_weights_)
+        most = min(b, MOST_BLOCK_PAIRS // (n + 1))
+        whole = n >= ENOUGH * n_all_pairs(self.n_players_)
+        if self.references != "blocks" or most <= 1 or whole:
+            return 1
+        # few rows may be left over, and none where the number of blocks divides b
+        counts = np.arange(most, max(1, most // 2), -1)
+        return int(counts[np.argmin(b % counts)])
 
     def _references(self, rows, block):
         """Return the background rows of each coalition, ``(r, m, q)``."""
@@ -241,16 +247,6 @@ class Odd(Sampler):
         blocks = np.stack([self._states[row].rows for row in rows])
         each = np.take_along_axis(blocks, block[:, :, None], axis=1)
         return np.repeat(each, 2, axis=1)
-
-
-def _n_blocks(b, n):
-    """Return into how many blocks to cut b rows, n pairs on each row being paid for."""
-    most = min(b, MOST_BLOCK_PAIRS // (n + 1))
-    if most <= 1:
-        return 1
-    # few rows may be left over, and none where the number of blocks divides b
-    counts = np.arange(most, max(1, most // 2), -1)
-    return int(counts[np.argmin(b % counts)])
 
 
 class _State:
