@@ -23,6 +23,8 @@ BLOCK_MODEL_ROWS = 2**19
 BLOCK_INSTANCES = 1024
 ASK_BYTES = 2**22
 GROWTH = 1.5
+# Values between 2**-200 and 2**200 are handed over as they are: standard errors take fourth powers
+PLAIN_EXPONENT = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,9 +257,9 @@ class _Cohort:
         self.sampler, self.solver = plan.components(self.count)
         rngs = row_generators(plan.entropy, plan.first_row + block.rows[members])
         self.sampler.start(self.count, rngs, game.reference_weights)
-        self.solver.start(self.count, block.v_empty[members], block.v_full[members])
-        for component in (self.solver, self.sampler):
-            component.join(block.commons, block.rows[members], players)
+        self.units, self.plain, self.told = np.ones((len(members), 1, 1)), True, False
+        self._start_solver()
+        self.sampler.join(block.commons, block.rows[members], players)
         self.left = self.sampler.n_draws(plan.max_evals - 2, self.count, b)
         least = self.sampler.least_evals(self.count, b)
         self.unit = self.sampler.unit_draws(self.count, b)
@@ -267,6 +269,12 @@ class _Cohort:
         self.open = np.arange(len(members))
         self.converged = np.zeros(len(members), dtype=bool)
         self.may_ask_again = self._next_draws() < self.left
+
+    def _start_solver(self):
+        block, members, units = self.block, self.members, self.units[:, 0]
+        ends = block.v_empty[members] / units, block.v_full[members] / units
+        self.solver.start(self.count, *ends)
+        self.solver.join(block.commons, block.rows[members], self.players)
 
     def _next_draws(self):
         """Return how many draws to ask for: all that stopping and memory allow."""
@@ -300,15 +308,28 @@ class _Cohort:
         everything = self.design.assemble(
             values, block.empty[members], block.v_empty[members], block.v_full[members]
         )
+        if not self.told and self.solver.scales:
+            self.units = _units(everything)
+            self.plain = (self.units == 1).all()
+            if not self.plain:
+                self._start_solver()
+        self.told = True
+        if not self.plain:
+            everything = everything / self.units[self.open]
         self.sampler.tell(self.open, self.design, everything)
         self.solver.update(self.open, self.design, everything)
         self._close()
+
+    def _result(self):
+        """Return attributions and standard errors in the units of the game."""
+        values, errors = self.solver.result()
+        return values * self.units, None if errors is None else errors * self.units
 
     def _close(self):
         """Leave the instances that are accurate enough, or all when the budget is spent."""
         stopping = self.block.plan.stopping
         if stopping is not None and (self.asked >= self.goal or not self.left):
-            values, errors = self.solver.result()
+            values, errors = self._result()
             if errors is not None:
                 done = stopping.done(values[self.open], errors[self.open])
                 self.converged[self.open[done]] = True
@@ -320,7 +341,7 @@ class _Cohort:
 
     def write(self, outcome):
         """Write values and standard errors at the players that matter; the others get exactly 0."""
-        values, errors = self.solver.result()
+        values, errors = self._result()
         outcome.solver = self.solver
         rows = self.block.rows[self.members]
         exact = np.zeros(len(rows), dtype=bool)
@@ -331,3 +352,13 @@ class _Cohort:
         outcome.standard_errors[rows] = np.nan if errors is None else 0.0
         if errors is not None:
             outcome.standard_errors[rows[:, None], self.players] = errors
+
+
+def _units(values):
+    """Return a power of two for each instance and output, ``(r, 1, k)``: what values are worth.
+
+    The largest value is then about 1, and its powers are floats; 1 where that needs no help.
+    """
+    largest = np.maximum(values.max(axis=1, keepdims=True), -values.min(axis=1, keepdims=True))
+    exponent = np.frexp(largest)[1]
+    return np.ldexp(1.0, np.where(np.abs(exponent) > PLAIN_EXPONENT, exponent, 0))

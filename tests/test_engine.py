@@ -5,11 +5,12 @@ import pytest
 import sklearn
 from joblib import parallel_config
 
-from skshapley import _engine
+from skshapley import _engine, shapley_values
 from skshapley._engine import Interrupted, run
 from skshapley._evaluate import Ledger
 from skshapley._plan import make_plan
 from skshapley.samplers import Antithetic, MonteCarlo
+from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError
 from skshapley.testing import HybridGame, RandomGame, as_instances, explain_game
 
@@ -389,3 +390,44 @@ def test_progress_is_reported_by_finished_instances(monkeypatch):
     game, finished = recorded(n_rows=5), []
     run(game, plan(game), progress=[None, finished.append])
     assert finished == [2, 4, 5]
+
+
+@pytest.mark.parametrize("size", [1e-306, 1e-160, 1e160, 9e305])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_values_of_any_size_have_the_attributions_and_errors_of_those_near_one(solver, size):
+    """Two outputs, one plain; the ends are zero, so that they tell nothing of the size between."""
+    game = RandomGame(6, seed=3)
+
+    def reward(coalitions):
+        inner = np.where(coalitions.all(axis=1) | ~coalitions.any(axis=1), 0.0, game(coalitions))
+        return inner / 20
+
+    def stretched(coalitions):
+        return np.stack([reward(coalitions), size * reward(coalitions)], axis=1)
+
+    most = {"linear": 64, "stratified-mean": 300}.get(solver, 50)
+    how = {"n_players": 6, "solver": solver, "max_evals": most, "random_state": 0}
+    plain = shapley_values(lambda S: np.stack([reward(S)] * 2, axis=1), **how)
+    result = shapley_values(stretched, **how)
+    tolerance = {"rtol": 0, "atol": 1e-9}
+    np.testing.assert_allclose(result.values / [1, size], plain.values, **tolerance)
+    if plain.standard_errors is not None:
+        errors = result.standard_errors / [1, size]
+        np.testing.assert_allclose(errors, plain.standard_errors, **tolerance)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_absolute_tolerances_are_in_the_units_of_the_game(size):
+    game = RandomGame(10, seed=0)
+
+    def evaluations(atol):
+        rule = StandardError(atol=atol * size)
+        return shapley_values(
+            lambda S: size * game(S),
+            n_players=10,
+            sampler="antithetic",
+            stopping=rule,
+            random_state=0,
+        ).n_evaluations
+
+    assert evaluations(10.0) < evaluations(0.01)

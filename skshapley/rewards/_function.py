@@ -4,7 +4,7 @@ import numpy as np
 
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._game import Game
-from skshapley.rewards._numbers import as_floats
+from skshapley.rewards._numbers import LARGEST, as_floats, flaw
 
 
 class FunctionGame(Game):
@@ -55,10 +55,11 @@ class FunctionGame(Game):
                 f"The reward returned values that are not numbers, such as {np.ravel(raw)[0]!r}; it"
                 f" must return one number (or one row of numbers) per coalition."
             )
-        if not np.isfinite(values).all():
+        wrong = flaw(values)
+        if wrong is not None:
             raise ModelOutputError(
-                f"The reward returned {(~np.isfinite(values)).sum()} values that are NaN or"
-                f" infinite for {n} coalitions; every coalition needs a finite value."
+                f"The reward returned {wrong[0]} in {wrong[1].sum()} values of {n} coalitions;"
+                f" every coalition needs a finite value, of at most {LARGEST:.0e}."
             )
         return values.reshape(n, -1)
 

@@ -1,8 +1,10 @@
-"""Whether something returned by a model or a game is made of numbers."""
+"""Whether something returned by a model or a game is made of numbers, and which are too large."""
 
 from numbers import Real
 
 import numpy as np
+
+LARGEST = 1e306  # leaves room for differences and sums
 
 
 def as_floats(raw) -> np.ndarray | None:
@@ -16,3 +18,12 @@ def as_floats(raw) -> np.ndarray | None:
     else:
         real = values.dtype.kind in "biuf"
     return values.astype(np.float64, copy=False) if real else None
+
+
+def flaw(values: np.ndarray) -> tuple[str, np.ndarray] | None:
+    """Return what is wrong with values, and where; None for usable ones."""
+    wrong = ~(np.abs(values) <= LARGEST)
+    if not wrong.any():
+        return None
+    finite = np.isfinite(values).all()
+    return f"numbers beyond {LARGEST:.0e}" if finite else "NaN or infinity", wrong

@@ -17,7 +17,7 @@ from skshapley.rewards._methods import (
     final_estimator,
     log_odds,
 )
-from skshapley.rewards._numbers import as_floats
+from skshapley.rewards._numbers import as_floats, flaw
 
 
 class Response:
@@ -220,11 +220,14 @@ class Response:
                 f" {np.ravel(raw)[0]!r}; choose another response_method, such as"
                 f' "predict_proba".'
             )
-        if not np.isfinite(values).all():
-            bad = np.flatnonzero(~np.isfinite(values.reshape(n, -1)).all(axis=1))
+        wrong = flaw(values)
+        if wrong is not None:
+            bad = np.flatnonzero(wrong[1].reshape(n, -1).any(axis=1))
+            zero = "log_proba" in self._label and (values[wrong[1]] == -np.inf).all()
+            hint = '; response_method="log_odds" clips probabilities of 0' if zero else ""
             raise ModelOutputError(
-                f"The model's {self._label} returned NaN or infinity for {len(bad)} of {n}"
-                f" rows{where}, first for row {bad[0]}; no attribution can be made of that."
+                f"The model's {self._label} returned {wrong[0]} for {len(bad)} of {n}"
+                f" rows{where}, first for row {bad[0]}; no attribution can be made of that{hint}."
             )
         return values
 

@@ -38,6 +38,9 @@ class Solver(BaseEstimator, ABC):
         The sampler that ``sampler="auto"`` stands for when this solver is asked for by name.
     has_standard_errors : bool
         Whether `result` can ever give standard errors; a stopping rule needs them.
+    scales : bool
+        Whether c times the values make c times the result. Then values that are very large or very
+        small come in units of a power of two.
     pilots : int
         So many instances at the head of a run are worked on before all others, which may learn from
         them (`join`).
@@ -46,6 +49,7 @@ class Solver(BaseEstimator, ABC):
     accepts: tuple[type, ...]
     default_sampler: str
     has_standard_errors: bool = True
+    scales: bool = True
     pilots: int = 0
 
     def check(self) -> None:

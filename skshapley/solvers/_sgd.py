@@ -102,6 +102,7 @@ class ProjectedSGD(Solver):
     accepts = (CoalitionDesign,)
     default_sampler = "importance"
     has_standard_errors = False
+    scales = False  # the radius and the trace are in the units of the values
 
     def __init__(
         self,

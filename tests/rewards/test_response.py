@@ -448,6 +448,7 @@ def test_predicted_class_of_a_regressor(model):
             "not numbers, such as np.datetime",
         ),
         (lambda X: np.where(X[:, 0] > 1, np.nan, 1), r"NaN or infinity for \d+ of 60 rows"),
+        (lambda X: 1.7e308 * np.sign(X[:, 0]), "numbers beyond 1e.306 for 60 of 60 rows"),
         (
             lambda X: np.where(X[:, :2] > 1, np.inf, 1),
             r"infinity for \d+ of 60 rows, first for row",
@@ -458,6 +459,14 @@ def test_wrong_responses(returned, message):
     with pytest.raises(ModelOutputError, match=message) as caught:
         probed(returned)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")  # the tree's own
+def test_the_logarithm_of_zero_names_the_response_that_clips():
+    model = DecisionTreeClassifier().fit(X, Y > 0)
+    with pytest.raises(ModelOutputError, match=r"infinity for 60 of 60.*that; response.*log_odds"):
+        probed(model, "predict_log_proba")
+    assert np.isfinite(probed(model, "log_odds")[1]).all()
 
 
 def test_labels_that_look_like_numbers_are_refused():
