@@ -45,7 +45,7 @@ API = [
             *("Sobol", "Herding", "SequentialBayesianQuadrature", "MallowsKernel"),
             *("SpearmanKernel", "KendallKernel", "draw_permutations", "CoalitionSampler"),
             *("Kernel", "Leverage", "Importance", "Uniform", "SquareRoot", "OuterSizes", "Odd"),
-            *("Classical", "Stratified", "Owen", "OwenHalved"),
+            *("OddLeverage", "Classical", "Stratified", "Owen", "OwenHalved"),
             *("LocalShapley", "LocalPermutations", "ConnectedShapley", "ConnectedRegression"),
             "Myerson",
         ],
@@ -57,7 +57,7 @@ API = [
         [
             *("Solver", "Estimate", "PermutationMean", "LeastSquares", "Linear", "MarginalMean"),
             *("StratifiedMean", "SampleReuse", "RegressionAdjustment", "GaussianProcess"),
-            *("ProjectedSGD", "Semivalue"),
+            *("LeaveOneOutProcess", "ProjectedSGD", "Semivalue"),
         ],
     ),
     (

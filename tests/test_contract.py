@@ -116,9 +116,12 @@ EXEMPT_SOLVERS = {
     },
     "sgd": dict.fromkeys(["additive", "null player", "references"], "exact in the limit only")
     | {"merging": WALK},
-    "gp": dict.fromkeys(["linearity", "outputs"], FITTED)
-    | dict.fromkeys(["additive", "references"], SATURATED)
-    | {"null player": ON_AVERAGE},
+    **dict.fromkeys(
+        ["gp", "gp-leave-one-out"],
+        dict.fromkeys(["linearity", "outputs"], FITTED)
+        | dict.fromkeys(["additive", "references"], SATURATED)
+        | {"null player": ON_AVERAGE},
+    ),
 }
 EXEMPT_PAIRS = {
     ("kernel, again", "least-squares"): dict.fromkeys(["additive", "references"], UNLUCKY),
@@ -292,7 +295,7 @@ NOT_SHAPLEY = {"local", "local-permutations", "connected", "connected-regression
     [pair for pair in PAIRS if pair[0] not in NOT_SHAPLEY and pair[0] in SAMPLERS],
 )
 def test_error_falls_with_the_budget(sampler, solver):
-    n_runs = 5 if solver == "gp" else 40
+    n_runs = 5 if solver.startswith("gp") else 40
     check_consistent(EVERY_SAMPLER[sampler], EVERY_SOLVER[solver], n_runs=n_runs)
 
 
@@ -340,7 +343,8 @@ def test_intervals_hold_the_truth(sampler, solver):
 
 
 def test_every_solver_with_standard_errors_is_held_to_them():
-    elsewhere = {"linear", "gp"}  # exact; and a process of its own, in tests/solvers/test_gp.py
+    # exact; and processes, in tests/solvers/test_gp.py and test_gp_left_out.py
+    elsewhere = {"linear", "gp", "gp-leave-one-out"}
     claiming = {name for name, solver in EVERY_SOLVER.items() if solver.has_standard_errors}
     assert claiming - elsewhere == {solver for _, solver in COVERED}
 

@@ -12,7 +12,7 @@ process".
 
 from skshapley._odd._blocks import Blocks
 from skshapley._odd._choice import choose_pairs
-from skshapley._odd._design import OddDesign
+from skshapley._odd._design import OddDesign, RandomOddDesign
 from skshapley._odd._evidence import Evidence
 from skshapley._odd._fit import fit_hyper
 from skshapley._odd._functional import functional, functional_variance
@@ -31,6 +31,7 @@ __all__ = [
     "Pool",
     "Posterior",
     "Process",
+    "RandomOddDesign",
     "choose_pairs",
     "fit_hyper",
     "functional",

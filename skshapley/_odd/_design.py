@@ -43,3 +43,11 @@ class OddDesign(Design):
         if self.block is None or self.blocks is None:
             return Pairs(signs, odd)
         return Pairs(signs, odd, self.block[instance], self.blocks[instance])
+
+
+@dataclass(frozen=True, eq=False)
+class RandomOddDesign(OddDesign):
+    """Pairs against the whole background, those of each size a simple random sample of all of it.
+
+    Some of every size are among them.
+    """

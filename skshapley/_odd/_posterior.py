@@ -50,6 +50,17 @@ class Process:
         return 1 / np.einsum("mn,mn->n", inverse, inverse)
 
     @cached_property
+    def inverse(self) -> np.ndarray:
+        """The inverse of the covariance matrix of the values seen, ``(n, n)``."""
+        lower, _ = lapack.dpotri(self.factor, lower=1)
+        return np.tril(lower) + np.tril(lower, -1).T
+
+    @cached_property
+    def noise(self) -> np.ndarray:
+        """The variance of each point that no smooth game explains, at scale 1, ``(n,)``."""
+        return noise(self.points.roughness, self.hyper)
+
+    @cached_property
     def regression(self) -> Regression:
         """Least squares on the same points."""
         return Regression(self.points)

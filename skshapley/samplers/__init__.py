@@ -14,6 +14,7 @@ from skshapley.samplers._local import LocalShapley
 from skshapley.samplers._local_permutations import LocalPermutations
 from skshapley.samplers._myerson import Myerson
 from skshapley.samplers._odd import Odd
+from skshapley.samplers._odd_leverage import OddLeverage
 from skshapley.samplers._outer_sizes import OuterSizes
 from skshapley.samplers._owen import Owen, OwenHalved
 from skshapley.samplers._permutations import Antithetic, MonteCarlo, Orthogonal, PermutationSampler
@@ -40,6 +41,7 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "square-root": SquareRoot,
     "outer-sizes": OuterSizes,
     "odd": Odd,
+    "odd-leverage": OddLeverage,
     "local": LocalShapley,
     "local-permutations": LocalPermutations,
     "connected": ConnectedShapley,
@@ -66,6 +68,7 @@ __all__ = [
     "MonteCarlo",
     "Myerson",
     "Odd",
+    "OddLeverage",
     "Orthogonal",
     "OuterSizes",
     "Owen",

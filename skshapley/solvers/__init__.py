@@ -1,6 +1,6 @@
 """Solvers: what to make of what was seen."""
 
-from skshapley._odd import OddDesign
+from skshapley._odd import OddDesign, RandomOddDesign
 from skshapley.designs import (
     CoalitionDesign,
     LinearDesign,
@@ -10,6 +10,7 @@ from skshapley.designs import (
 )
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._gp import GaussianProcess
+from skshapley.solvers._gp_left_out import LeaveOneOutProcess
 from skshapley.solvers._least_squares import LeastSquares
 from skshapley.solvers._linear import Linear
 from skshapley.solvers._marginal_mean import MarginalMean
@@ -27,6 +28,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "sample-reuse": SampleReuse,
     "regression-adjustment": RegressionAdjustment,
     "gp": GaussianProcess,
+    "gp-leave-one-out": LeaveOneOutProcess,
     "linear": Linear,
     "marginal-mean": MarginalMean,
     "sgd": ProjectedSGD,
@@ -37,6 +39,7 @@ DEFAULT_SOLVERS: dict[type, str] = {
     CoalitionDesign: "least-squares",
     LinearDesign: "linear",
     OddDesign: "gp",
+    RandomOddDesign: "gp-leave-one-out",
     MarginalDesign: "marginal-mean",
     PairDesign: "stratified-mean",
 }
@@ -47,6 +50,7 @@ __all__ = [
     "Estimate",
     "GaussianProcess",
     "LeastSquares",
+    "LeaveOneOutProcess",
     "Linear",
     "MarginalMean",
     "PermutationMean",

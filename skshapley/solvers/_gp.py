@@ -75,14 +75,14 @@ class GaussianProcess(Solver):
             or self.pilots < 0
         ):
             raise ValueError(
-                f"GaussianProcess takes pilots as an int, 0 or more; got {self.pilots!r}. 0 fits"
-                f" every instance by itself."
+                f"{type(self).__name__} takes pilots as an int, 0 or more; got {self.pilots!r}. 0"
+                f" fits every instance by itself."
             )
 
     def start(self, n_players, v_empty, v_full):
         """Prepare a run."""
         super().start(n_players, v_empty, v_full)
-        self._cases = [_Case() for _ in v_empty]
+        self._cases = [self._case() for _ in v_empty]
         self._teach = None
         return self
 
@@ -113,6 +113,9 @@ class GaussianProcess(Solver):
         values, errors = (np.stack(part) for part in zip(*solved, strict=True))
         gap = self.v_full_ - self.v_empty_ - values.sum(axis=1)
         return Estimate(values + gap[:, None] / self.n_players_, errors)
+
+    def _case(self):
+        return _Case()
 
 
 class _Case:

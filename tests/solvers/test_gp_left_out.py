@@ -1,0 +1,146 @@
+"""Solver "gp-leave-one-out": the closed form against refits, bias, calibration, its sampler."""
+
+from math import comb
+
+import numpy as np
+import pytest
+
+from skshapley import ShapleyExplainer, shapley_values
+from skshapley._odd import Hyper, Pairs, Posterior
+from skshapley.samplers import OddLeverage
+from skshapley.samplers._odd_sets import leverage_pairs
+from skshapley.solvers import GaussianProcess, LeaveOneOutProcess
+from skshapley.solvers._gp_left_out import _Corrected
+from skshapley.solvers._student import effective_degrees, widening
+from skshapley.testing import check_unbiased
+
+P = 7
+HYPER = Hyper.from_vector(np.r_[np.linspace(-3, -1, P), 3.0, -2.0, -4.0], P)
+
+
+def drawn_pairs(n, seed):
+    """Return pairs by leverage score, the full coalition first, with values of two outputs."""
+    rng = np.random.default_rng(seed)
+    coalitions = np.vstack([np.ones((1, P), dtype=bool), leverage_pairs(rng, P, n)[0]])
+    signs = np.where(coalitions, 1.0, -1.0)
+    rough = rng.normal(size=(n + 1, 2))
+    return Pairs(
+        signs, signs @ rng.normal(size=(P, 2)) + signs[:, :3].prod(axis=1)[:, None] + rough
+    )
+
+
+def by_refits(pairs):
+    """Return phi(m) + sum_S q(S) [(f - m)(S) + (N/n - 1) (f - m_without_S)(S)], word by word."""
+    posterior = Posterior.of(pairs, HYPER)
+    out = posterior.shapley()
+    coalitions = pairs.signs > 0
+    sizes = np.minimum(coalitions.sum(axis=1), P - coalitions.sum(axis=1))
+    missed = pairs.values - posterior.mean(pairs.signs)
+    for j in range(1, len(pairs)):
+        others = np.arange(len(pairs)) != j
+        rest = Posterior.of(pairs.take(others), HYPER)
+        outside = pairs.values[j] - rest.mean(pairs.signs[j : j + 1])[0]
+        size = coalitions[j].sum()
+        q = 2 * np.where(coalitions[j], 1 / size, -1 / (P - size)) / comb(P, size)
+        room, n = comb(P, size), (sizes == sizes[j]).sum()
+        out = out + q[:, None] * (missed[j] + (room / n - 1) * outside)
+    return out, sizes
+
+
+@pytest.mark.parametrize("n", [P - 1, 12, 40])
+def test_values_are_those_of_refits(n):
+    pairs = drawn_pairs(n, seed=n)
+    found = _Corrected(Posterior.of(pairs, HYPER)).values
+    np.testing.assert_allclose(found, by_refits(pairs)[0], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [12, 40])
+def test_standard_errors_are_a_jackknife_of_refits(n):
+    pairs = drawn_pairs(n, seed=n)
+    values, sizes = by_refits(pairs)
+    parts, counts = [], []
+    for size in (1, 2, 3):
+        members = np.flatnonzero(sizes == size)
+        away = [by_refits(pairs.take(np.arange(n + 1) != j))[0] for j in members]
+        m = len(members)
+        scale = (1 - m / comb(P, size)) * (m - 1) / m
+        parts.append(scale * ((np.array(away) - values) ** 2).sum(axis=0))
+        counts.append(m)
+    freedom = effective_degrees(np.array([parts]), np.array(counts)[None, :, None, None])[0]
+    expected = np.sqrt(np.sum(parts, axis=0)) * widening(freedom)
+    found = _Corrected(Posterior.of(pairs, HYPER)).standard_errors()
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_next_to_no_bias_where_the_process_has_one():
+    """Probability of a false alarm below 1e-5; on the same pairs "gp" is off by 6 of its errors."""
+    check_unbiased(OddLeverage(), LeaveOneOutProcess(), n_runs=150)
+    with pytest.raises(AssertionError, match="is estimated with a bias"):
+        check_unbiased(OddLeverage(), GaussianProcess(), n_runs=150)
+
+
+def rough_game(p, seed):
+    """Products of few players, a threshold and a wave."""
+    rng = np.random.default_rng(seed)
+    terms = [rng.choice(p, rng.integers(1, 6), replace=False) for _ in range(2 * p)]
+    weights, slopes = rng.normal(size=2 * p), rng.uniform(0, 1, p)
+
+    def reward(S):
+        products = sum(w * S[:, t].all(axis=1) for t, w in zip(terms, weights, strict=True))
+        return products + 2 * (S @ slopes > slopes.sum() / 2) + np.sin(3 * (S @ slopes))
+
+    return reward
+
+
+def test_intervals_cover_and_errors_are_less_than_of_least_squares():
+    """Nominal 95 % over 40 games x 10 players; correlated within a game, hence the wide band."""
+    p, inside, ratios = 10, [], []
+    for seed in range(40):
+        reward = rough_game(p, seed)
+        truth = shapley_values(reward, n_players=p, sampler="exact", max_evals=2**p).values
+        found, squares = (
+            shapley_values(reward, n_players=p, solver=solver, max_evals=100, random_state=seed)
+            for solver in ("gp-leave-one-out", "least-squares")
+        )
+        inside.append(abs(found.values - truth) <= 1.96 * found.standard_errors)
+        ratios.append(((found.values - truth) ** 2).sum() / ((squares.values - truth) ** 2).sum())
+    assert 0.9 < np.mean(inside) < 0.985
+    assert np.mean(np.log(ratios)) < np.log(0.8)
+
+
+def test_few_pairs_have_no_standard_error():
+    p = 10
+    result = shapley_values(
+        rough_game(p, 0), n_players=p, solver="gp-leave-one-out", max_evals=22, random_state=0
+    )
+    assert result.standard_errors is None
+    assert np.isfinite(result.values).all()
+
+
+def test_every_instance_has_pairs_of_its_own():
+    """Those that follow the pilots too, so that a mean over instances averages their errors."""
+    row, background = np.arange(8.0), np.random.default_rng(0).normal(size=(3, 8))
+    explainer = ShapleyExplainer(
+        lambda X: np.tanh(X.sum(axis=1)) + X[:, 0] * X[:, 1] * X[:, 2],
+        solver=LeaveOneOutProcess(pilots=1),
+        max_evals=60,
+        random_state=0,
+    )
+    values = explainer.fit(background).explain(np.stack([row] * 4)).values
+    assert len(np.unique(values[:, 0].round(9))) == 4
+
+
+@pytest.mark.parametrize("p", [2, 3, 8, 30])
+def test_pairs_of_every_size_and_none_twice(p):
+    sampler = OddLeverage().start(p, [np.random.default_rng(0)])
+    design = sampler.ask(np.array([0]), sampler.least_evals(p, 1))
+    coalitions = design.coalitions[0]
+    assert coalitions[0].all()
+    assert set(coalitions.sum(axis=1)) == set(range(p + 1))
+    assert len(np.unique(coalitions, axis=0)) == len(coalitions) == 2 * p
+    np.testing.assert_array_equal(coalitions[::2], ~coalitions[1::2])
+
+
+def test_no_more_pairs_than_a_process_holds():
+    assert OddLeverage().n_draws(10_000, 40, 1) == 4000
+    assert OddLeverage().n_draws(10_000, 8, 1) == 2**8 - 2
