@@ -26,7 +26,7 @@ _READERS = {
     ("lightgbm", "Booster"): read_lightgbm,
     ("lightgbm", "LGBMModel"): read_lightgbm,
 }
-RESPONSES = ("raw", "predict", "predict_proba", "decision_function")
+RESPONSES = ("raw", "predict", "predict_proba", "decision_function", "log_odds")
 
 
 def read_trees(model, response_method="raw", output=None):
@@ -37,7 +37,8 @@ def read_trees(model, response_method="raw", output=None):
     model : object
         A fitted model: XGBoost's and LightGBM's boosters and estimators, scikit-learn's
         HistGradientBoosting, GradientBoosting, random forests, extra trees and single trees.
-    response_method : {"raw", "predict", "predict_proba", "decision_function"}, default="raw"
+    response_method : str, default="raw"
+        "raw", "predict", "predict_proba", "decision_function" or "log_odds".
         The response to read.  "raw" is what the trees add up to: the margin of a boosted model
         (log-odds for a classifier), the mean or the class probabilities of a forest.  The others
         are read where they are that same thing, and refused where they are a function of it.

@@ -75,7 +75,8 @@ def read_hist_gradient_boosting(model):
 
 def _methods(model):
     if is_classifier(model):
-        return ("decision_function",)
+        # of several classes, log-odds are no sums
+        return ("decision_function", *(["log_odds"] if model.n_trees_per_iteration_ == 1 else []))
     return () if model.loss in _LOG_LINK else ("predict",)
 
 

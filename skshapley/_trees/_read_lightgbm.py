@@ -56,9 +56,16 @@ def read_lightgbm(model):
         strict=False,
         single_precision=False,
         encode=_Encoder(tuple(categories), tuple(categorical)),
-        methods=("predict",) if dump.get("objective") in _IDENTITY else (),
+        methods=_methods(model, dump),
         raw_response=_RawScore(booster, n_outputs, scale),
     )
+
+
+def _methods(model, dump):
+    if hasattr(model, "predict_proba"):  # whose `predict` are labels
+        logistic = dump.get("objective") == "binary sigmoid:1" and not dump["average_output"]
+        return ("log_odds",) if logistic else ()
+    return ("predict",) if dump.get("objective") in _IDENTITY else ()
 
 
 def _read_tree(root):

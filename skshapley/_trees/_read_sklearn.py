@@ -84,6 +84,8 @@ def read_gradient_boosting(model):
         for k, stage in enumerate(stages)
     ]
     response = _Response(model, "decision_function" if is_classifier(model) else "predict")
+    # the exponential loss has twice the sum as log-odds, and of several classes they are no sums
+    logistic = is_classifier(model) and model.loss == "log_loss" and n_outputs == 1
     return assemble(
         trees,
         n_outputs=n_outputs,
@@ -91,7 +93,7 @@ def read_gradient_boosting(model):
         n_features=model.n_features_in_,
         strict=False,
         single_precision=True,
-        methods=(response.method,),
+        methods=(response.method, "log_odds") if logistic else (response.method,),
         raw_response=response,
     )
 

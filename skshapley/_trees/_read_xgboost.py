@@ -72,9 +72,15 @@ def read_xgboost(model):
         single_precision=True,
         absent=np.nan,
         encode=encode,
-        methods=("predict",) if learner["objective"]["name"] in _IDENTITY else (),
+        methods=_methods(model, learner["objective"]["name"]),
         raw_response=_Margin(model, n_outputs),
     )
+
+
+def _methods(model, objective):
+    if hasattr(model, "predict_proba"):  # whose `predict` are labels
+        return ("log_odds",)
+    return ("predict",) if objective in _IDENTITY else ()
 
 
 def _n_trees_used(model, booster, forest):

@@ -40,6 +40,13 @@ def checked_method(estimator, method, owner):
             f"{owner} explains a fitted estimator, or a function of a table; got"
             f" {estimator!r}{hint}."
         )
+    kind = type(estimator)
+    if (kind.__module__.split(".")[0], kind.__name__) == ("xgboost", "Booster"):
+        raise TypeError(
+            f"{owner} explains what predicts from a table, and an XGBoost Booster predicts from a"
+            f" DMatrix: use skshapley.trees.TreeExplainer, or a function such as"
+            f" lambda X: booster.predict(xgboost.DMatrix(X))."
+        )
     if callable(estimator) and not hasattr(estimator, "predict") and not callable(method):
         if method != "auto":
             raise ValueError(

@@ -61,8 +61,6 @@ class ExactTrees:
                 "Each instance's own predicted class is not one sum over the trees; choose a class "
                 "as output."
             )
-        if method == "log_odds" and hasattr(estimator, "get_booster"):
-            method = "raw"
         if method not in RESPONSES:
             raise UnreadableModelError(f"The response {method!r} is not the sum of any trees.")
         trees = read_trees(estimator, method)

@@ -29,10 +29,11 @@ class TreeExplainer(Attributor):
     estimator : fitted tree model
         XGBoost's and LightGBM's estimators and boosters, and scikit-learn's HistGradientBoosting,
         GradientBoosting, RandomForest, ExtraTrees and single trees. It is never fitted here.
-    response_method : {"auto", "predict", "predict_proba", "decision_function"}, default="auto"
-        "auto": what the trees add up to, that is the margin of a boosted model (log-odds, for a
-        classifier), and the mean or the class probabilities of a forest. The others are refused
-        where they are a function of that sum, as the probabilities of a boosted model.
+    response_method : str, default="auto"
+        "auto", "predict", "predict_proba", "decision_function" or "log_odds". "auto": what the
+        trees add up to, that is the margin of a boosted model (log-odds, for a classifier), and the
+        mean or the class probabilities of a forest. The others are refused where they are a
+        function of that sum, as the probabilities of a boosted model.
     output : None or label, default=None
         None: the positive class of two, else all outputs at once. A class label or the position of
         an output: that one.

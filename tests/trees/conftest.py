@@ -81,6 +81,7 @@ RECIPES = {
     "lightgbm, categories": (
         lgb(max_cat_to_onehot=2, min_data_per_group=5, cat_smooth=1.0), True, True, 0,
     ),
+    "lightgbm, binary": (lgb(lightgbm.LGBMClassifier, num_leaves=8), True, False, 2),
     "lightgbm, classes": (lgb(lightgbm.LGBMClassifier, num_leaves=8), True, False, 3),
     "lightgbm, dart": (lgb(boosting_type="dart"), False, False, 0),
     "lightgbm, random forest": (
@@ -93,6 +94,7 @@ RECIPES = {
     "hist gradient boosting, gamma": (
         HistGradientBoostingRegressor(max_iter=12, loss="gamma"), False, False, 9,
     ),
+    "hist gradient boosting, binary": (HistGradientBoostingClassifier(max_iter=6), True, False, 2),
     "hist gradient boosting, classes": (HistGradientBoostingClassifier(max_iter=6), True, False, 3),
     "gradient boosting": (GradientBoostingRegressor(n_estimators=12), False, False, 0),
     "gradient boosting, from zero": (

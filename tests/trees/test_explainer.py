@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from scipy.special import logit
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
@@ -18,7 +19,7 @@ from skshapley import ShapleyExplainer
 from skshapley.rewards import Response
 from skshapley.trees import ExactTrees, TreeExplainer, UnreadableModelError
 
-from .conftest import make_data, xgb
+from .conftest import D, game_values, make_data, shapley_by_definition, xgb
 from .test_read import make_frame
 
 
@@ -211,6 +212,11 @@ def test_reading_is_compared_with_the_model(fitted, monkeypatch):
         ("xgboost", "auto", None),
         ("xgboost, binary", "log_odds", None),
         ("xgboost, binary", "log_odds", 0),
+        ("xgboost, classes", "log_odds", None),
+        ("hist gradient boosting, binary", "log_odds", None),
+        ("gradient boosting, binary", "log_odds", 0),
+        ("lightgbm, binary", "log_odds", None),
+        ("lightgbm, binary", "log_odds", 0),
         ("hist gradient boosting, classes", "decision_function", None),
         ("hist gradient boosting, classes", "decision_function", 1),
         ("gradient boosting, binary", "decision_function", 0),
@@ -229,10 +235,27 @@ def test_trees_behind_a_response(fitted, name, method, output):
 
 
 @pytest.mark.parametrize(
+    "name", ["hist gradient boosting, binary", "gradient boosting, binary", "lightgbm, binary"]
+)
+def test_log_odds_of_two_classes_are_read_from_the_trees(fitted, name):
+    model, X = fitted(name)
+    made = ShapleyExplainer(model, response_method="log_odds").fit(X[:20]).explain(X[50:53])
+    assert made.settings["why_sampled"] is None
+
+    def log_odds(rows):
+        return logit(model.predict_proba(rows)[:, 1])
+
+    for x, values in zip(X[50:53], made.values, strict=True):
+        v = game_values(log_odds, x, X[:20], np.ones(20), np.arange(D))
+        expected = shapley_by_definition(v)[:, 0]
+        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
     ("name", "method", "output", "reason"),
     [
         ("xgboost, binary", "auto", None, "predict_proba is not the sum"),
-        ("lightgbm, classes", "log_odds", None, "'log_odds' is not the sum"),
+        ("lightgbm, classes", "log_odds", None, "log_odds is not the sum"),
         ("random forest, classes", "auto", "predicted", "predicted class"),
     ],
 )
