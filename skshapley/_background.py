@@ -73,7 +73,7 @@ class OnBackground:
         """Return the background's rows of positive weight, at most max_background, and weights."""
         rows = np.flatnonzero(weights)
         if self.max_background is not None and len(rows) > self.max_background:
-            rng = generator(entropy_from(self.random_state), 1)
+            rng = generator(entropy_from(self.random_state, type(self).__name__), 1)
             rows = np.sort(rng.choice(rows, size=self.max_background, replace=False))
         return take_rows(X, rows), weights[rows] / weights[rows].sum()
 

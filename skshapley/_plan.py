@@ -68,7 +68,7 @@ def make_plan(
             f"{owner} got max_evals={max_evals!r}, which is too small for {type(chosen).__name__}"
             f" with {n_players} players: it needs at least {least} evaluations per instance."
         )
-    return Plan(components, budget, stopping, *RowStream.of(random_state))
+    return Plan(components, budget, stopping, *RowStream.of(random_state, owner))
 
 
 def _budget(max_evals, n_players, n_references, owner, times):

@@ -15,12 +15,14 @@ class RowStream(NamedTuple):
     first_row: int = 0
 
     @classmethod
-    def of(cls, random_state) -> "RowStream":
+    def of(cls, random_state, owner: str) -> "RowStream":
         """Return a stream as it is, anything else as the stream of a whole table."""
-        return random_state if isinstance(random_state, cls) else cls(entropy_from(random_state))
+        if isinstance(random_state, cls):
+            return random_state
+        return cls(entropy_from(random_state, owner))
 
 
-def entropy_from(random_state) -> int:
+def entropy_from(random_state, owner: str) -> int:
     """Turn `random_state` into the entropy of one run.
 
     Parameters
@@ -28,6 +30,8 @@ def entropy_from(random_state) -> int:
     random_state : None, int, numpy.random.Generator or numpy.random.RandomState
         None draws fresh entropy from the operating system; an int is its own entropy, so that two
         runs agree; a generator is advanced, so that two runs with the same object differ.
+    owner : str
+        Who asks, for errors.
 
     Returns
     -------
@@ -35,17 +39,16 @@ def entropy_from(random_state) -> int:
     """
     if random_state is None:
         return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
-    if isinstance(random_state, Integral):
-        if random_state < 0:
-            raise ValueError(
-                f"random_state must be None, a non-negative int, a numpy Generator or RandomState;"
-                f" got {random_state!r}. Pass an int for reproducible results."
-            )
+    if isinstance(random_state, Integral) and int(random_state) >= 0:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
-    state = check_random_state(random_state)
-    high, low = state.randint(2**31, size=2).tolist()
+    if random_state is not np.random and not isinstance(random_state, np.random.RandomState):
+        raise ValueError(
+            f"{owner} takes random_state as None, a non-negative int, a numpy Generator or"
+            f" RandomState; got {random_state!r}. Pass an int for reproducible results."
+        )
+    high, low = check_random_state(random_state).randint(2**31, size=2).tolist()
     return high << 31 | low
 
 

@@ -193,7 +193,7 @@ def make_couples(kind="chi-square", n_couples=50, n_players=16, n_samples=1000, 
     kinds = {"chi-square": ChiSquareCouples, "radial": RadialCouples}
     if kind not in kinds:
         raise ValueError(f"make_couples got kind={kind!r}: choose one of {list(kinds)}.")
-    rng = generator(entropy_from(random_state), 0)
+    rng = generator(entropy_from(random_state, "make_couples"), 0)
     X = rng.standard_normal((n_samples, n_players))
     chosen: list[np.ndarray] = []
     positive = (X**2).sum(axis=1) > chi_square_median(n_players)

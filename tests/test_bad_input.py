@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from xgboost import XGBRegressor
 
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley.exceptions import ModelOutputError, PartialExplanationError
@@ -122,9 +123,19 @@ def test_wrong_parameters(parameters, error, message):
 @pytest.mark.parametrize("state", ["seed", -1, 1.5])
 def test_wrong_random_state(state):
     model = Counter()
-    with pytest.raises(ValueError, match=str(state)):
+    with pytest.raises(ValueError, match=str(state)) as caught:
         ShapleyExplainer(model, random_state=state).fit(BACKGROUND)
+    one_sentence(caught, "ShapleyExplainer takes random_state")
     assert not model.calls
+
+
+def test_a_booster_of_xgboost_is_told_where_to_go():
+    booster = XGBRegressor(n_estimators=2).fit(BACKGROUND, np.arange(len(BACKGROUND))).get_booster()
+    with pytest.raises(
+        TypeError, match=r"predicts from a DMatrix: use .*TreeExplainer, or"
+    ) as caught:
+        ShapleyExplainer(booster).fit(BACKGROUND)
+    one_sentence(caught, "ShapleyExplainer")
 
 
 def test_the_least_budget_works():

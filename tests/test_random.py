@@ -6,31 +6,31 @@ from skshapley._random import RowStream, entropy_from, generator, row_generators
 
 
 def test_an_int_is_its_own_entropy():
-    assert entropy_from(7) == entropy_from(np.int64(7)) == 7
+    assert entropy_from(7, "Owner") == entropy_from(np.int64(7), "Owner") == 7
 
 
 def test_none_draws_fresh_entropy():
-    assert entropy_from(None) != entropy_from(None)
+    assert entropy_from(None, "Owner") != entropy_from(None, "Owner")
 
 
 @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
 def test_generators_are_advanced(make):
     state = make(3)
-    first, second = entropy_from(state), entropy_from(state)
+    first, second = entropy_from(state, "Owner"), entropy_from(state, "Owner")
     assert first != second
-    assert entropy_from(make(3)) == first
+    assert entropy_from(make(3), "Owner") == first
     assert min(first, second) >= 0
 
 
 @pytest.mark.parametrize("state", ["7", 1.5, [1, 2]])
 def test_other_states_are_refused(state):
-    with pytest.raises(ValueError, match=r"1\.5|'7'|\[1, 2\]|cannot be used to seed"):
-        entropy_from(state)
+    with pytest.raises(ValueError, match=r"^Owner takes random_state .* got ('7'|1\.5|\[1, 2\])"):
+        entropy_from(state, "Owner")
 
 
 def test_negative_ints_are_refused():
     with pytest.raises(ValueError, match="-1"):
-        entropy_from(-1)
+        entropy_from(-1, "Owner")
 
 
 def test_row_generators_are_the_spawned_children():
@@ -61,6 +61,6 @@ def test_rows_of_a_larger_table_draw_as_they_would_in_it():
         return explainer.fit(background).explain(rows).values
 
     whole = values(X, 3)
-    np.testing.assert_array_equal(values(X, RowStream.of(3)), whole)
+    np.testing.assert_array_equal(values(X, RowStream.of(3, "Owner")), whole)
     np.testing.assert_array_equal(values(X[4:], RowStream(3, 4)), whole[4:])
     assert (values(X[4:], 3) != whole[4:]).any()

@@ -57,7 +57,7 @@ class Folder:
         }
         old = read_json(self.path / MANIFEST)
         if old is None:
-            entropy = RowStream.of(random_state).entropy
+            entropy = RowStream.of(random_state, "explain_batches").entropy
             self._manifest = {"format": FORMAT, "entropy": str(entropy), "n_rows": None, **fixed}
             write_json(self.path / MANIFEST, self._manifest)
             return entropy

@@ -101,7 +101,7 @@ def explain_batches(
     source, wanted = open_source(source), _wanted(explainer, columns, keys)
     state = getattr(explainer, "random_state", None)
     if out is None:
-        run = _Run(explainer, RowStream.of(state).entropy, on_error)
+        run = _Run(explainer, RowStream.of(state, "explain_batches").entropy, on_error)
         return _stream(run, source, wanted, int(batch_rows), verbose)
     folder = Folder(Path(out))
     with folder.held():

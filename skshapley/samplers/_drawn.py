@@ -59,4 +59,5 @@ def draw_permutations(sampler, n_permutations, n_players, random_state=None):
         owner="draw_permutations",
         parameter="sampler",
     )
-    return sampler.draw(n_permutations, n_players, generator(entropy_from(random_state), 1))
+    entropy = entropy_from(random_state, "draw_permutations")
+    return sampler.draw(n_permutations, n_players, generator(entropy, 1))
