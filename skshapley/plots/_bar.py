@@ -62,6 +62,8 @@ class BarDisplay(Display):
     1      x1    1.5
     """
 
+    _scale = "x"
+
     def __init__(self, table, local=False, response="response"):
         self.table = table
         self.local = local

@@ -58,6 +58,8 @@ class BeeswarmDisplay(Display):
     3    1      x0    0.0  1.0
     """
 
+    _scale = "x"
+
     def __init__(self, table, response="response"):
         self.table = table
         self.response = response

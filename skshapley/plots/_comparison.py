@@ -52,6 +52,8 @@ class ComparisonDisplay(Drawn):
     3      second      x0   -2.0
     """
 
+    _scale = "x"
+
     def __init__(self, table, local=False, response="response"):
         self.table = table
         self.local = local

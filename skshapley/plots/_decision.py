@@ -45,6 +45,8 @@ class DecisionDisplay(Display):
     1      x0    1.0  1.0
     """
 
+    _scale = "x"
+
     def __init__(self, table, response="response"):
         self.table = table
         self.response = response

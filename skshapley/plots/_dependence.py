@@ -62,6 +62,8 @@ class DependenceDisplay(ByFeature, Display):
     1      x1  1.0   -3.0
     """
 
+    _scale = "y"
+
     def __init__(self, table, ticks, legends, response="response"):
         self.table = table
         self.ticks = ticks

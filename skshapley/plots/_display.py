@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ._style import PANEL, WIDTH, panels, width_of_rows, write_names
@@ -25,6 +26,9 @@ class Drawn(ABC):
         All of them.
     figure_ : matplotlib Figure
     """
+
+    # The axis of the response: small multiples have it in common
+    _scale: str | None = None
 
     @property
     def _width(self):
@@ -123,7 +127,7 @@ class Display(Drawn):
 
 
 class SmallMultiples(Drawn):
-    """The displays of several outputs side by side.
+    """The displays of several outputs side by side, on one scale.
 
     What `from_explanation` of a display returns for an explanation of several outputs if none is
     named.
@@ -202,6 +206,10 @@ class SmallMultiples(Drawn):
         for (name, display), own in zip(self.displays.items(), parts, strict=True):
             display.plot(own)
             _entitle(own[0], shorten(name))
+        if first._scale is not None:
+            limits = [getattr(ax, f"get_{first._scale}lim")() for ax in axes]
+            for ax in axes:
+                ax.set(**{f"{first._scale}lim": (np.min(limits), np.max(limits))})
         return self._drawn_on(axes)
 
 

@@ -57,6 +57,8 @@ class WaterfallDisplay(Display):
     1      x0    1.0    0.0  1.0
     """
 
+    _scale = "x"
+
     def __init__(self, table, base_value, prediction, response="response"):
         self.table = table
         self.base_value = base_value

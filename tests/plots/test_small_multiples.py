@@ -51,6 +51,20 @@ def test_each_output_has_the_display_that_it_would_have_alone(kind, options, sev
     assert titles == OUTPUTS
 
 
+@pytest.mark.parametrize(
+    ("kind", "axis"),
+    [("bar", "x"), ("beeswarm", "x"), ("waterfall", "x"), ("decision", "x"), ("dependence", "y")],
+)
+def test_outputs_have_one_scale_which_holds_the_widest(kind, axis, several):
+    small = replace(several, values=several.values * [1.0, 0.1])
+    drawn = getattr(small.plot, kind)(**KINDS[kind])
+    (limits,) = {getattr(ax, f"get_{axis}lim")() for ax in drawn.axes_}
+    for output in OUTPUTS:
+        alone = getattr(small.plot, kind)(output=output, **KINDS[kind])
+        low, high = getattr(alone.ax_.dataLim, f"interval{axis}")
+        assert limits[0] <= low < high <= limits[1]
+
+
 @pytest.mark.parametrize(("kind", "options"), KINDS.items(), ids=KINDS)
 def test_axes_that_are_given_are_drawn_on(kind, options, several):
     each = len(options.get("features", [0]))
