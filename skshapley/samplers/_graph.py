@@ -135,7 +135,10 @@ class GraphSampler(Sampler):
             costs: list[int] = []
             while (fitting := self._cost(graph, len(costs) + 1, n_evals)) is not None:
                 costs.append(fitting)
-            advice = f"not even order=1 fits, which needs {cost(1)}; put players into groups"
+            advice = (
+                f"not even order=1 fits, which needs {cost(1)}: raise max_evals or put players into"
+                f" groups"
+            )
             if costs:
                 advice = f"the largest order that fits is {len(costs)}, which needs {costs[-1]}"
         with_order = "" if order is None else f" with order={order}"
