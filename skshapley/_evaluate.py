@@ -11,7 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import sklearn
 from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import LokyBackend, MultiprocessingBackend, get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
+
+from skshapley._parcel import Parcel
 
 BATCH_ROWS = 8192
 TASK_BATCHES = 4
@@ -59,8 +62,8 @@ class Evaluator:
 
     def __init__(self, game, n_jobs=None):
         self.game = game
-        self._sequential = effective_n_jobs(n_jobs) == 1
-        self._parallel = None if self._sequential else Parallel(n_jobs=n_jobs)
+        self._parallel = None if effective_n_jobs(n_jobs) == 1 else Parallel(n_jobs=n_jobs)
+        self._shared = _as_sent(game.shared)
 
     def __enter__(self):
         if self._parallel is not None:
@@ -101,16 +104,23 @@ class Evaluator:
         return max(1, min(int(rows // model_rows), self.game.most_values))
 
     def _shipped(self, requests):
-        """Return what a worker needs: what all share, the game of these instances, the requests.
-
-        What all share stands alone among a task's arguments, where joblib's dask backend finds what
-        its `scatter` names, and sends it once.
-        """
+        """Return what a worker needs: what all share, the game of these instances, the requests."""
         needed, local = np.unique(requests.rows, return_inverse=True)
-        game, shared = copy(self.game.take(needed)), self.game.shared
-        if shared is not None:
+        game = copy(self.game.take(needed))
+        if self._shared is not None:
             game.shared = None
-        return shared, game, requests._replace(rows=local)
+        return self._shared, game, requests._replace(rows=local)
+
+
+def _as_sent(shared):
+    """Return what all tasks share as the active backend gets it.
+
+    For joblib's own processes, which would read it with every task, it is a parcel. joblib's dask
+    backend must find among a task's arguments, as it is, what its `scatter` names and sends once.
+    """
+    backend, _ = get_active_backend()
+    own = isinstance(backend, LokyBackend | MultiprocessingBackend)
+    return Parcel(shared) if own and shared is not None else shared
 
 
 def _batch(game, requests):

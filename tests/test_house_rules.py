@@ -28,7 +28,7 @@ PACKAGE = ROOT / "skshapley"
 # What may import what: a module imports from its own layer and from those above it in this list.
 # A name stands for a module or a whole subpackage.
 LAYERS = (
-    {"_random", "_commons", "_params", "_progress", "_inputs", "exceptions"},
+    {"_random", "_commons", "_params", "_parcel", "_progress", "_inputs", "exceptions"},
     {
         "designs",
         "explanation",

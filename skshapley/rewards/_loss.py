@@ -8,6 +8,7 @@ of single rows, and so are its Shapley values: every row may have a design of it
 """
 
 from abc import ABC, abstractmethod
+from copy import copy
 
 import numpy as np
 
@@ -51,6 +52,13 @@ class Loss(ABC):
 
     def __init__(self, response: WholeResponse, owner: str):
         self.response, self.owner = response, owner
+
+    def without_model(self) -> "Loss":
+        """Return a loss that can be called, and does not carry the model to workers."""
+        light = copy(self)
+        light.response = copy(self.response)
+        light.response.estimator = None
+        return light
 
     @abstractmethod
     def targets(self, y, n: int) -> np.ndarray:
@@ -231,9 +239,19 @@ class LossGame(Game):
     n_outputs = 1
 
     def __init__(self, game: Game, loss: Loss, targets: np.ndarray):
-        self._game, self._loss, self._targets = game, loss, targets
+        self._game, self._loss, self._targets = game, loss.without_model(), targets
         self.n_players, self.n_rows = game.n_players, game.n_rows
         self.rows_per_value, self.bytes_per_row = game.rows_per_value, game.bytes_per_row
+
+    @property
+    def shared(self):
+        """What the game of the response shares."""
+        return self._game.shared
+
+    @shared.setter
+    def shared(self, content):
+        self._game = copy(self._game)
+        self._game.shared = content
 
     def __call__(self, coalitions, rows, references=None):
         """Return minus the losses, ``(r, m, 1)``."""
