@@ -9,6 +9,18 @@ the lesser of two runs, measured in turn, `fit` and `explain` together; "model a
 step on as many rows, transformed beforehand. The largest difference of attributions between both
 ways is in the last column. The ratio cannot pass that of "every row" to "model alone".
 
+The second table has the default where the response is the sum of the trees, a regression or
+log-odds: nothing is sampled, and the trees are read behind the columns that the pipeline makes.
+"every row" samples, as above, without either short cut. "difference" is the largest one of the
+default's attributions from `TreeExplainer` on the transformed table, one group of columns for each
+raw one. Sampled values differ by their sampling error: "error" is the root mean square of their
+differences from the exact ones, and stands beside that of their standard errors.
+
+At least 5 times faster "on a ColumnTransformer with one-hot and scaling in front of XGBoost" is
+what was asked for. The default has it, with room, for regressions and log-odds, which it reads; the
+probability of a classifier is no sum of trees and is sampled. There no way of masking can have it
+in the first line, where predicting alone takes more than a fifth of the time of every row.
+
 Run ``OMP_NUM_THREADS=1 python benchmarks/bench_pipelines.py``; it writes
 ``benchmarks/results/pipelines.md``.
 """
@@ -23,9 +35,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
-from xgboost import XGBClassifier
+from xgboost import XGBClassifier, XGBRegressor
 
-from skshapley import ShapleyExplainer
+from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley.rewards import InterventionalReward
 
 N, P, B, R, EVALS, REPEATS = 10_000, 30, 100, 20, 250, 2
@@ -76,12 +88,13 @@ def pipelines(X):
     )
 
 
-def explain(pipeline, X, transformed):
+def explain(pipeline, X, transformed, sampler="antithetic", response_method="auto"):
     """Return the explanation and its CPU seconds."""
     explainer = ShapleyExplainer(
         pipeline,
+        response_method=response_method,
         reward=InterventionalReward(transformed=transformed),
-        sampler="antithetic",
+        sampler=sampler,
         max_evals=EVALS,
         random_state=0,
     )
@@ -110,6 +123,40 @@ def measured(pipeline, X):
     return fast, slow, alone, np.abs(once.values - plain.values).max()
 
 
+def grouped(pipeline, X):
+    """Return exact values of the last step, a group of the transformed columns for each column."""
+    rows = pipeline[0].transform(X[: B + R])
+    made = [name.split("__", 1)[1] for name in pipeline[0].get_feature_names_out()]
+    groups = {
+        name: [f"x{j}" for j, end in enumerate(made) if f"{end}_".startswith(f"{name}_")]
+        for name in X
+    }
+    return TreeExplainer(pipeline[-1], groups=groups).fit(rows[:B]).explain(rows[B:]).values
+
+
+def read(n_words):
+    """Yield the lines of the second table."""
+    X, y = table(n_words)
+    _, pipeline = next(pipelines(X))
+    trees = {"n_estimators": 100, "max_depth": 6, "n_jobs": 1}
+    for last, method in ((XGBRegressor(**trees), "auto"), (XGBClassifier(**trees), "log_odds")):
+        model = make_pipeline(pipeline[0], last).fit(X, y)
+        times = []
+        for _ in range(REPEATS):
+            exact, fast = explain(model, X, True, "auto", method)
+            sampled, slow = explain(model, X, False, "antithetic", method)
+            times.append((slow, fast))
+        slow, fast = np.min(times, axis=0)
+        off = np.abs(exact.values - grouped(model, X)).max()
+        error = np.sqrt(((sampled.values - exact.values) ** 2).mean())
+        claimed = np.sqrt((sampled.standard_errors**2).mean())
+        kinds = f"{P - n_words} scaled, {n_words} one-hot"
+        yield (
+            f"| {kinds}; {type(last).__name__}, {method} | {slow:.2f} | {fast:.2f}"
+            f" | {slow / fast:.0f} | {off:.0e} | {error:.4f} | {claimed:.4f} |"
+        )
+
+
 def main():
     lines = [
         "| pipeline | every row, CPU s | once, CPU s | ratio | model alone, CPU s | difference |",
@@ -124,6 +171,15 @@ def main():
                 f" | {difference:.0e} |"
             )
             print(lines[-1], flush=True)
+    lines += [
+        "",
+        "| pipeline | every row, CPU s | trees read, CPU s | ratio | difference | error | its SE |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for n_words in (10, 20):
+        for line in read(n_words):
+            lines.append(line)
+            print(line, flush=True)
     title = "# Pipelines at the speed of their model"
     text = __doc__.split("\n\n", 1)[1].split("\n\nRun ``")[0]
     RESULTS.write_text(f"{title}\n\n{text}\n\n" + "\n".join(lines) + "\n")
