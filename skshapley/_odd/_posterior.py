@@ -44,6 +44,11 @@ class Process:
         return np.maximum(prior - np.einsum("np,np->p", seen, seen), 0.0)
 
     @cached_property
+    def influence(self) -> np.ndarray:
+        """The Shapley values of a value of one at a point and zero at the others, ``(p, n)``."""
+        return cho_solve((self.factor, True), self.covariances.T, check_finite=False).T
+
+    @cached_property
     def left_out_variance(self) -> np.ndarray:
         """The variances of values predicted from all the others, at scale 1, ``(n,)``."""
         inverse, _ = lapack.dtrtri(self.factor, lower=1)

@@ -77,19 +77,40 @@ def leverage_pairs(rng, p, n, least_size=1):
     The size law is that of leverage scores (Musco & Witter 2025, section 3); a size whose pairs are
     fewer than its share is enumerated.
     """
-    law = np.zeros(p + 1)
-    law[min(least_size, p // 2) : p + 1 - min(least_size, p // 2)] = 1.0
     n = min(n, n_all_pairs(p))
-    half = _pairs_by_size(law, n)
-    expected = 2 * half[: p // 2 + 1]
-    if p % 2 == 0:
-        expected[-1] /= 2
-    edges = np.floor(np.cumsum(expected) + rng.random() * (1 - 1e-9) + 1e-9)
-    counts = np.diff(edges, prepend=0.0).astype(int)
+    expected = _by_leverage(p, n, least_size)
+    counts = _rounded(rng, expected)
     parts = [_distinct_of_size(rng, s, count, p) for s, count in enumerate(counts) if count]
     pairs = np.concatenate(parts)[rng.permutation(counts.sum())]
     size = pairs.sum(axis=1)
     return pairs, expected[np.minimum(size, p - size)]
+
+
+def sizes_missing(rng: np.random.Generator, seen: np.ndarray, n: int, m: int) -> np.ndarray:
+    """Return how many of m pairs are to have each size, ``(p // 2 + 1,)`` int, by leverage score.
+
+    They go where those seen and n more are short of the law of leverage scores.
+    """
+    p, size = seen.shape[1], seen.sum(axis=1)
+    there = np.bincount(np.minimum(size, p - size), minlength=p // 2 + 1)
+    missing = np.maximum(_by_leverage(p, len(seen) + n) - there, 0.0)
+    return _rounded(rng, m * missing / missing.sum())
+
+
+def _by_leverage(p, n, least_size=1):
+    """Return how many of n pairs are expected of each size, ``(p // 2 + 1,)``."""
+    law = np.zeros(p + 1)
+    law[min(least_size, p // 2) : p + 1 - min(least_size, p // 2)] = 1.0
+    expected = 2 * _pairs_by_size(law, n)[: p // 2 + 1]
+    if p % 2 == 0:
+        expected[-1] /= 2
+    return expected
+
+
+def _rounded(rng, expected):
+    """Return numbers with these means and their sum, rounded up or down at random."""
+    edges = np.floor(np.cumsum(expected) + rng.random() * (1 - 1e-9) + 1e-9)
+    return np.diff(edges, prepend=0.0).astype(int)
 
 
 def dealt_rows(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndarray:
@@ -107,9 +128,7 @@ def pairs_each(rng: np.random.Generator, share: np.ndarray, n: int) -> np.ndarra
 
     One of each block and the rest by weight, rounded up or down at random.
     """
-    rest = n - len(share)
-    edges = np.cumsum(rest * share / share.sum()) + rng.random() * (1 - 1e-9) + 1e-9
-    return 1 + np.diff(np.floor(edges), prepend=0.0).astype(int)
+    return 1 + _rounded(rng, (n - len(share)) * share / share.sum())
 
 
 def _different(coalitions):

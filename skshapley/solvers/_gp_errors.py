@@ -1,8 +1,9 @@
 """Standard errors of the process, held against what it fails to predict.
 
 The posterior variance takes the hyper-parameters for known and the prior for true. It is widened by
-the number of hyper-parameters relative to the pairs, and by how much worse than promised a process
-that has seen most of the pairs predicts the others.
+the number of hyper-parameters relative to the pairs, and by how much worse than promised values
+are predicted from others: each of them, and all together in their effect on the Shapley values, to
+which errors that are small but alike add up.
 """
 
 from dataclasses import replace
@@ -12,6 +13,8 @@ import numpy as np
 from skshapley._odd import Hyper, Posterior, Process, fit_hyper
 
 LARGEST = 25.0  # squared standardised errors beyond it count as that
+NOTHING = 1e-6  # of the variance: pairs that promise to take away no more of it tell nothing
+TINY = np.finfo(float).tiny
 
 
 def standard_errors(posterior: Posterior, theta: np.ndarray | None) -> np.ndarray:
@@ -23,26 +26,37 @@ def standard_errors(posterior: Posterior, theta: np.ndarray | None) -> np.ndarra
     theta : ndarray or None
         The vector of its hyper-parameters where they were fitted to these very values.
     """
-    points = posterior.process.points
+    process = posterior.process
     error, variance = posterior.left_out()
-    scale = np.maximum(posterior.scale, np.mean(error**2 / variance[:, None], axis=0))
-    if points.block is None:
-        spent = 1 + points.n_players / len(points)
-        scale = scale * spent * np.maximum(1.0, _surprise(posterior, theta))
-    return np.sqrt(posterior.process.shapley_variance[:, None] * scale)
+    squared = error**2 / variance[:, None]
+    scale = np.maximum(posterior.scale, squared.mean(axis=0))
+    if process.points.block is None:
+        # left out, a pair moves the Shapley values by its influence times its error
+        weight = (process.influence**2).sum(axis=0) * variance
+        moved = weight @ squared / (weight.sum() * np.maximum(scale, TINY))
+        spent = 1 + process.points.n_players / len(process.points)
+        scale = scale * spent * np.maximum(1.0, np.maximum(moved, _surprise(posterior, theta)))
+    return np.sqrt(process.shapley_variance[:, None] * scale)
 
 
 def _surprise(posterior, theta):
-    """Return the mean squared standardised error of held-out pairs, ``(k,)``."""
+    """Return the mean squared error of held-out pairs, relative to what was promised, ``(k,)``.
+
+    The larger of two: of their values, and of the Shapley values, which they move.
+    """
     process, values = posterior.process, posterior.values
     held, points = process.held, process.points
     if theta is None:
-        rest = process.held_out
+        rest, full = process.held_out, posterior
     else:
         kept = replace(points, values=values).take(~held)
-        rest = Process(kept, Hyper.from_vector(fit_hyper(kept, theta), points.n_players))
+        hyper = Hyper.from_vector(fit_hyper(kept, theta), points.n_players)
+        rest, full = Process(kept, hyper), Posterior(Process(points, hyper), values)
     kept = Posterior(rest, values[~held])
     mean, variance = kept.predict(points.signs[held])
-    scale = np.maximum(kept.scale, np.finfo(float).tiny)
+    scale = np.maximum(kept.scale, TINY)
     squared = (values[held] - mean) ** 2 / (variance[:, None] * scale)
-    return np.minimum(squared, LARGEST).mean(axis=0)
+    moved = ((full.shapley() - kept.shapley()) ** 2).sum(axis=0)
+    before, after = rest.shapley_variance.sum(), full.process.shapley_variance.sum()
+    promised = max(before - after, NOTHING * before)
+    return np.maximum(np.minimum(squared, LARGEST).mean(axis=0), moved / (promised * scale))

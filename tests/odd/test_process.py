@@ -221,6 +221,36 @@ def test_choice_is_greedy_in_the_posterior_variance():
     assert len(set(chosen)) == 3
 
 
+def test_choice_takes_the_sizes_asked_for_first():
+    """Then it is free; of a size that the pool lacks none is taken."""
+    p, hyper = 7, some_hyper(7, np.random.default_rng(4))
+    signs = cube(p)[: 2 ** (p - 1)]
+    process = Process(Pairs(signs[:4], np.zeros((4, 1))), hyper)
+    size = (p - np.abs(signs[4:].sum(axis=1)).astype(int)) // 2
+    pool, size = signs[4:][size != 1], size[size != 1]
+    asked = np.array([0, 5, 4, 2])
+    chosen = choose_pairs(process, pool, 9, asked)
+    assert (np.bincount(size[chosen[:6]], minlength=4) == [0, 0, 4, 2]).all()
+    first = np.vstack([signs[:4], pool[chosen[:6]]])
+    rest = np.setdiff1d(np.arange(len(pool)), chosen[:6])
+    free = choose_pairs(Process(Pairs(first, np.zeros((10, 1))), hyper), pool[rest], 3)
+    assert (chosen[6:] == rest[free]).all()
+
+
+def test_influence_is_the_change_of_the_shapley_values():
+    """Also when a pair is left out: by its influence times the error of its prediction."""
+    rng = np.random.default_rng(3)
+    p, hyper = 6, some_hyper(6, np.random.default_rng(3))
+    pairs = Pairs(cube(p)[rng.permutation(32)[:12]], rng.normal(size=(12, 1)))
+    posterior = Posterior.of(pairs, hyper)
+    influence, (errors, _) = posterior.process.influence, posterior.left_out()
+    np.testing.assert_allclose(influence @ pairs.values, posterior.shapley(), rtol=1e-9)
+    for j in (0, 7):
+        without = Posterior.of(pairs.take(np.delete(np.arange(12), j)), hyper).shapley()
+        change = influence[:, [j]] * errors[j]
+        np.testing.assert_allclose(posterior.shapley() - without, change, rtol=1e-7)
+
+
 def test_fit_climbs_to_where_the_gradient_vanishes():
     rng = np.random.default_rng(5)
     p, hyper = 5, some_hyper(5, np.random.default_rng(5))
