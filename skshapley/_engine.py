@@ -7,13 +7,15 @@ solver; the requests of all cohorts are evaluated together.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import sklearn
 
 from skshapley._commons import Commons
-from skshapley._evaluate import Evaluator, Ledger, Requests
+from skshapley._evaluate import Evaluator, Requests
+from skshapley._ledger import Ledger
 from skshapley._random import row_generators
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -212,7 +214,8 @@ class _Block:
     def _run(self, cohorts, evaluator):
         game = self.game
         again = any(cohort.may_ask_again for cohort in cohorts)
-        ledger = Ledger(game.n_players, game.n_references, self.rows, keep=again)
+        differing = partial(game.differing, self.rows)
+        ledger = Ledger(game.n_players, game.n_references, self.rows, again, differing)
         while cohorts:
             batches = [(cohort, *cohort.ask()) for cohort in cohorts]
             widths = [_references_each(requests) for _, requests, _ in batches]

@@ -7,7 +7,7 @@ from joblib import parallel_config
 
 from skshapley import _engine, shapley_values
 from skshapley._engine import Interrupted, run
-from skshapley._evaluate import Ledger
+from skshapley._ledger import Ledger
 from skshapley._plan import make_plan
 from skshapley.samplers import Antithetic, MonteCarlo
 from skshapley.solvers import SOLVERS

@@ -5,7 +5,8 @@ import pytest
 import sklearn
 from joblib import parallel_config
 
-from skshapley._evaluate import BATCH_ROWS, Evaluator, Ledger, Requests
+from skshapley._evaluate import BATCH_ROWS, Evaluator, Requests
+from skshapley._ledger import Ledger
 from skshapley.designs import PermutationDesign
 from skshapley.rewards import Game
 
@@ -221,3 +222,39 @@ def test_bits_of_a_design_and_of_its_coalitions_are_the_same_key(p):
     assert sent.any()
     _, sent = ledger.evaluate(Evaluator(game), Requests(rows, coalitions, None))
     assert not sent.any()
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("p", [4, 90])
+def test_coalitions_alike_in_the_players_that_differ_are_one_request(p, keep):
+    """Only the first three players differ, the second only from background row 0."""
+    differing = np.zeros((4, 2, p), dtype=bool)
+    differing[:, :, [0, 2]] = differing[:, 0, 1] = True
+    game = Numbered(p, n_references=2)
+    ledger = Ledger(p, 2, np.arange(40, 44), keep, lambda: differing)
+    wanted = requests(300, p, b=2, first_row=40)
+    reduced = wanted.coalitions & differing[wanted.rows - 40, wanted.references[:, 0]]
+    wanted = wanted._replace(coalitions=reduced)
+    expected = truth(game, wanted)
+    rng = np.random.default_rng(5)
+    idle = ~differing[wanted.rows - 40, wanted.references[:, 0]] & (rng.random((300, p)) < 0.5)
+    _, sent = ledger.evaluate(
+        Evaluator(game), wanted._replace(coalitions=reduced | idle), distinct=True
+    )
+    assert sent.sum() == distinct(wanted) < 4 * 2 * 8 + 1
+    values, again = ledger.evaluate(Evaluator(game), wanted)
+    np.testing.assert_array_equal(again, np.zeros(300, dtype=bool) if keep else sent)
+    if not keep:
+        np.testing.assert_array_equal(values, expected)
+
+
+@pytest.mark.parametrize("b", [None, 2])
+def test_against_several_rows_all_players_count(b):
+    """Nothing is said of them by what differs from each row."""
+    game, q = Numbered(3, n_references=2), 1 if b is None else 2
+    ledger = Ledger(3, 2, np.arange(4), True, lambda: np.zeros((4, 2, 3), dtype=bool))
+    wanted = requests(100, 3, b=b, q=q)
+    expected = truth(game, wanted)
+    values, sent = ledger.evaluate(Evaluator(game), wanted)
+    np.testing.assert_array_equal(values, expected)
+    assert sent.sum() == distinct(wanted)

@@ -41,7 +41,7 @@ LAYERS = (
         "_trees",
     },
     {"rewards", "samplers", "solvers", "stopping"},
-    {"_evaluate", "_engine", "_plan"},
+    {"_evaluate", "_ledger", "_engine", "_plan"},
     {"_background", "_attributor"},
     {"_explainer", "_global", "_functional", "_valuation", "_knn_valuation", "trees"},
     {"plots", "testing", "diagnostics", "datasets", "bounds", "responses", "batches"},

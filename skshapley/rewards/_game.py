@@ -87,6 +87,19 @@ class Game(ABC):
         """
         return np.ones((len(rows), self.n_players), dtype=bool)
 
+    def differing(self, rows) -> np.ndarray | None:
+        """Return which players differ from which background row, ``(r, b, p)`` bool.
+
+        Against that row, coalitions that are alike in them have the same value, and one of them is
+        evaluated. None where that is not known.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (r,), int
+            Positions of the instances.
+        """
+        return None
+
     def take(self, rows) -> "Game":
         """Return the game of some instances alone, numbered anew, to be sent to a worker.
 

@@ -238,6 +238,16 @@ class InterventionalGame(Game):
         """Return the players of which some column differs from some background row."""
         return self._instances.active[rows]
 
+    def differing(self, rows):
+        """Return the players of which some column differs from each background row."""
+        unlike = self._pool.unlike(rows)
+        if unlike is None:
+            return None
+        out = np.zeros((*unlike.shape[:2], self.n_players), dtype=bool)
+        for column, player in enumerate(self.shared.column_player):
+            out[:, :, player] |= unlike[:, :, column]
+        return out
+
     def take(self, rows):
         """Return the game of some instances."""
         return InterventionalGame(self.shared, self._empty, self._instances.take(rows))

@@ -6,6 +6,7 @@ came.
 """
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,15 @@ class RowPool(ABC):
         hybrid : array, sparse matrix or frame of n q rows
         """
 
+    def unlike(self, rows) -> np.ndarray | None:
+        """Return where instances differ from each background row, ``(r, b, d)``; None if unknown.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (r,), int
+        """
+        return None
+
 
 class ColumnPool(RowPool):
     """Tables that are gathered by columns."""
@@ -74,8 +84,23 @@ class ColumnPool(RowPool):
         """Return hybrid rows; `present` is ``(n, d)``, by column."""
 
     @abstractmethod
+    def _columns(self):
+        """Return each column of the instances and the background, one after the other."""
+
+    @cached_property
+    def _codes(self):
+        """Numbers for the values, missing being one of them, ``(r + b, d)``."""
+        codes = [pd.factorize(column, use_na_sentinel=False)[0] for column in self._columns()]
+        return np.column_stack(codes)
+
     def differs(self) -> np.ndarray:
         """Return where an instance differs from some background row, ``(r, d)`` bool."""
+        instances, background = np.split(self._codes, [len(self.X)])
+        return (instances != background[0]) | (background != background[0]).any(axis=0)
+
+    def unlike(self, rows):
+        """Return where instances differ from each background row, ``(r, b, d)`` bool."""
+        return self._codes[rows][:, None] != self._codes[len(self.X) :]
 
 
 class ArrayPool(ColumnPool):
@@ -92,14 +117,26 @@ class ArrayPool(ColumnPool):
         _blend(hybrid.reshape(n, q, -1), instance.astype(kind, copy=False), present[:, None, :])
         return hybrid
 
+    def _columns(self):
+        return np.concatenate([self.X, self.background]).T
+
+    @property
+    def _comparable(self):
+        return self.X.dtype != object and self.background.dtype != object  # which may hold pd.NA
+
     def differs(self):
         """Return where an instance differs from some background row, ``(r, d)`` bool."""
-        if self.X.dtype == object or self.background.dtype == object:
-            pools = np.concatenate([self.X, self.background]).T  # may hold pd.NA
-            return np.column_stack([_column_differs(pool, len(self.X)) for pool in pools])
+        if not self._comparable:
+            return super().differs()
         first = self.background[:1]
         constant = _same(self.background, first).all(axis=0)
         return ~(constant & _same(self.X, first))
+
+    def unlike(self, rows):
+        """Return where instances differ from each background row, ``(r, b, d)`` bool."""
+        if not self._comparable:
+            return super().unlike(rows)
+        return ~_same(self.X[rows][:, None], self.background)
 
 
 class UniformFramePool(ArrayPool):
@@ -127,9 +164,8 @@ class FramePool(ColumnPool):
         columns = zip(self._names, self._pools, index, strict=True)
         return pd.DataFrame({name: pool.take(positions) for name, pool, positions in columns})
 
-    def differs(self):
-        """Return where an instance differs from some background row, ``(r, d)`` bool."""
-        return np.column_stack([_column_differs(pool, len(self.X)) for pool in self._pools])
+    def _columns(self):
+        return self._pools
 
 
 class NarwhalsPool(ColumnPool):
@@ -146,10 +182,8 @@ class NarwhalsPool(ColumnPool):
         columns = [pool[pool.columns[0]][positions] for pool, positions in pairs]
         return columns[0].to_frame().with_columns(*columns[1:]).to_native()
 
-    def differs(self):
-        """Return where an instance differs from some background row, ``(r, d)`` bool."""
-        arrays = [pool[pool.columns[0]].to_numpy() for pool in self._pools]
-        return np.column_stack([_column_differs(array, len(self.X)) for array in arrays])
+    def _columns(self):
+        return [pool[pool.columns[0]].to_numpy() for pool in self._pools]
 
 
 class SparsePool(RowPool):
@@ -235,10 +269,3 @@ def _blend(hybrid, instance, present):
 def _same(values, first):
     """Return where values equal `first`; missing equals missing."""
     return (values == first) | (pd.isna(values) & pd.isna(first))
-
-
-def _column_differs(pool, r):
-    """Return for the r instances at the head of a pool whether they differ from its background."""
-    codes = pd.factorize(pool, use_na_sentinel=False)[0]
-    background = codes[r:]
-    return (codes[:r] != background[0]) | (background != background[0]).any()

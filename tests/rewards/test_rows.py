@@ -141,6 +141,17 @@ def test_differs(name):
     assert (row_pool(X, background, np.arange(D)).differs() | ~np.array(varying)).all()
 
 
+@pytest.mark.parametrize("name", TABLES)
+def test_unlike(name):
+    """Cell by cell of an instance and a background row; missing is a value."""
+    _, make = TABLES[name]
+    X, background = make(R, 0), make(B, 1)
+    found = row_pool(X, background, np.arange(D)).unlike(np.array([3, 0]))
+    ours, theirs = cells(X), cells(background)
+    expected = [[[ours[i][j] != row[j] for j in range(D)] for row in theirs] for i in (3, 0)]
+    assert found.tolist() == expected
+
+
 def rows_of(table, rows):
     return table.iloc[rows] if isinstance(table, pd.DataFrame) else table[rows]
 
