@@ -25,8 +25,8 @@ from skshapley.samplers._odd_sets import (
 
 REFERENCES = ("blocks", "all")
 MOST_PAIRS = 2000  # that a process is made of; further ones are drawn at random
-MOST_BLOCK_PAIRS = 2000  # that all blocks share
-FEW_BLOCKS, MOST_IN_FEW = 4, 2500  # so many blocks are worth so many pairs
+MOST_BLOCK_PAIRS = 1500  # that all blocks share
+FEW_BLOCKS, MOST_IN_FEW = 10, 2500  # up to so many blocks more pairs pay
 ENOUGH = 1 / 3  # of all pairs: to see these against all rows tells more than others on blocks
 MOST_CHOSEN = 1100  # up to which pairs are chosen one after the other
 FIRST_SHARE, LEAST_FIRST = 0.5, 1.5  # of the pairs, and pairs per player, before any is chosen
@@ -240,7 +240,7 @@ class Odd(Sampler):
     def _n_blocks(self, n):
         """Return into how many blocks to cut the background, n pairs on each row being paid for."""
         b = len(self.reference_weights_)
-        few = FEW_BLOCKS if FEW_BLOCKS * (n + 1) <= MOST_IN_FEW else 0
+        few = min(FEW_BLOCKS, MOST_IN_FEW // (n + 1))
         most = min(b, max(few, MOST_BLOCK_PAIRS // (n + 1)))
         whole = n >= ENOUGH * n_all_pairs(self.n_players_)
         if self.references != "blocks" or most <= 1 or whole:
