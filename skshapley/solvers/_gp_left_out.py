@@ -145,9 +145,8 @@ class _Corrected:
         Without the pair j, a_i becomes a_i - A_ij a_j/A_jj and A_ii becomes A_ii - A_ij^2/A_jj.
         """
         process = self.posterior.process
-        inverse = process.inverse
-        shift = (inverse @ process.covariances.T)[1:]
-        inverse = inverse[1:, 1:]
+        shift = process.influence.T[1:]
+        inverse = process.inverse[1:, 1:]
         own = np.diag(inverse)
         out = -shift[:, :, None] * self._missed[:, None, :] - self._change
         for start in range(0, len(own), PANEL):
