@@ -260,8 +260,8 @@ class _Cohort:
         self.sampler, self.solver = plan.components(self.count)
         rngs = row_generators(plan.entropy, plan.first_row + block.rows[members])
         self.sampler.start(self.count, rngs, game.reference_weights)
-        self.units, self.plain, self.told = np.ones((len(members), 1, 1)), True, False
-        self._start_solver()
+        self.units = None  # until the first values are in
+        self._start_solver(1.0)
         self.sampler.join(block.commons, block.rows[members], players)
         self.left = self.sampler.n_draws(plan.max_evals - 2, self.count, b)
         least = self.sampler.least_evals(self.count, b)
@@ -273,8 +273,8 @@ class _Cohort:
         self.converged = np.zeros(len(members), dtype=bool)
         self.may_ask_again = self._next_draws() < self.left
 
-    def _start_solver(self):
-        block, members, units = self.block, self.members, self.units[:, 0]
+    def _start_solver(self, units):
+        block, members = self.block, self.members
         ends = block.v_empty[members] / units, block.v_full[members] / units
         self.solver.start(self.count, *ends)
         self.solver.join(block.commons, block.rows[members], self.players)
@@ -311,12 +311,11 @@ class _Cohort:
         everything = self.design.assemble(
             values, block.empty[members], block.v_empty[members], block.v_full[members]
         )
-        if not self.told and self.solver.scales:
-            self.units = _units(everything)
+        if self.units is None:
+            self.units = _units(everything, self.solver.scales)
             self.plain = (self.units == 1).all()
             if not self.plain:
-                self._start_solver()
-        self.told = True
+                self._start_solver(self.units[:, 0])
         if not self.plain:
             everything = everything / self.units[self.open]
         self.sampler.tell(self.open, self.design, everything)
@@ -357,11 +356,14 @@ class _Cohort:
             outcome.standard_errors[rows[:, None], self.players] = errors
 
 
-def _units(values):
+def _units(values, scales):
     """Return a power of two for each instance and output, ``(r, 1, k)``: what values are worth.
 
-    The largest value is then about 1, and its powers are floats; 1 where that needs no help.
+    The largest value is then about 1, and its powers are floats; 1 where that needs no help, or the
+    solver does not scale.
     """
+    if not scales:
+        return np.ones((len(values), 1, values.shape[2]))
     largest = np.maximum(values.max(axis=1, keepdims=True), -values.min(axis=1, keepdims=True))
     exponent = np.frexp(largest)[1]
     return np.ldexp(1.0, np.where(np.abs(exponent) > PLAIN_EXPONENT, exponent, 0))

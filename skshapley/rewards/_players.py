@@ -6,6 +6,14 @@ import numpy as np
 import pandas as pd
 
 
+def marked_players(flags, column_player, n_players) -> np.ndarray:
+    """Return which players have a column that is marked in flags ``(..., d)``, ``(..., p)``."""
+    marked = np.zeros((*flags.shape[:-1], n_players), dtype=bool)
+    for column, player in enumerate(column_player):
+        marked[..., player] |= flags[..., column]
+    return marked
+
+
 @dataclass(frozen=True, eq=False)
 class Players:
     """Which player each column belongs to.
@@ -78,10 +86,7 @@ class Players:
         -------
         marked : ndarray of shape (r, p), bool
         """
-        marked = np.zeros((len(flags), self.n_players), dtype=bool)
-        for column, player in enumerate(self.column_player):
-            marked[:, player] |= flags[:, column]
-        return marked
+        return marked_players(flags, self.column_player, self.n_players)
 
     def table(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the instances with one column per player; a group shows its values as text.

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from skshapley._inputs import n_rows, take_rows
 from skshapley.rewards._game import Game
 from skshapley.rewards._masked import MaskedModel, prepare
-from skshapley.rewards._players import Players
+from skshapley.rewards._players import Players, marked_players
 from skshapley.rewards._response import Response
 from skshapley.rewards._rows import CHUNK_ROWS, row_pool
 
@@ -243,10 +243,7 @@ class InterventionalGame(Game):
         unlike = self._pool.unlike(rows)
         if unlike is None:
             return None
-        out = np.zeros((*unlike.shape[:2], self.n_players), dtype=bool)
-        for column, player in enumerate(self.shared.column_player):
-            out[:, :, player] |= unlike[:, :, column]
-        return out
+        return marked_players(unlike, self.shared.column_player, self.n_players)
 
     def take(self, rows):
         """Return the game of some instances."""
