@@ -1,10 +1,10 @@
 """Shapley values for any fitted estimator, the scikit-learn way."""
 
-from skshapley._explainer import ShapleyExplainer
-from skshapley._functional import shapley_values
-from skshapley._global import GlobalImportance
-from skshapley._global_explanation import GlobalExplanation
-from skshapley._valuation import DataShapley
+from skshapley._estimators._explainer import ShapleyExplainer
+from skshapley._estimators._functional import shapley_values
+from skshapley._estimators._global import GlobalImportance
+from skshapley._estimators._valuation import DataShapley
+from skshapley._records._global_explanation import GlobalExplanation
 from skshapley.explanation import Explanation
 from skshapley.plots import PlotAccessor
 from skshapley.trees import TreeExplainer

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from scipy.special import gammaincinv
 
-from skshapley._random import entropy_from, generator
+from skshapley._tools._random import entropy_from, generator
 from skshapley.rewards import Game
 from skshapley.testing import brute_force
 

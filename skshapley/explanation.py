@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from skshapley._importance import cohort_masks, importance
-from skshapley._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
+from skshapley._records._importance import cohort_masks, importance
+from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -386,7 +386,7 @@ def test_what_the_model_did_and_where(act, message, after, where):
     "cause", [KeyboardInterrupt(), ValueError("no more"), MemoryError(), ModelOutputError("bad")]
 )
 def test_finished_instances_are_kept(cause, monkeypatch):
-    monkeypatch.setattr("skshapley._engine.BLOCK_INSTANCES", 2)
+    monkeypatch.setattr("skshapley._run._engine.BLOCK_INSTANCES", 2)
     frame = pd.DataFrame(X, columns=list("abcd"), index=list("pqrstu"))
     background = pd.DataFrame(BACKGROUND, columns=list("abcd"))
 
@@ -416,7 +416,7 @@ def test_interrupted_before_anything_was_finished():
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_a_failing_worker_keeps_what_was_finished(n_jobs, monkeypatch):
-    monkeypatch.setattr("skshapley._engine.BLOCK_INSTANCES", 2)
+    monkeypatch.setattr("skshapley._run._engine.BLOCK_INSTANCES", 2)
     explainer = ShapleyExplainer(_fails_on_large, max_evals=16, n_jobs=n_jobs).fit(BACKGROUND)
     instances = np.vstack([X[:4], X[4:] + 100])
     with pytest.raises(PartialExplanationError, match="stopped by OSError after 4") as caught:

@@ -6,9 +6,9 @@ import sklearn
 from joblib import parallel_config
 
 from skshapley import _engine, shapley_values
-from skshapley._engine import Interrupted, run
-from skshapley._ledger import Ledger
-from skshapley._plan import make_plan
+from skshapley._run._engine import Interrupted, run
+from skshapley._run._ledger import Ledger
+from skshapley._run._plan import make_plan
 from skshapley.samplers import Antithetic, MonteCarlo
 from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError

@@ -5,8 +5,8 @@ import pytest
 import sklearn
 from joblib import parallel_config
 
-from skshapley._evaluate import BATCH_ROWS, Evaluator, Requests
-from skshapley._ledger import Ledger
+from skshapley._run._evaluate import BATCH_ROWS, Evaluator, Requests
+from skshapley._run._ledger import Ledger
 from skshapley.designs import PermutationDesign
 from skshapley.rewards import Game
 

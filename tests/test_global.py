@@ -379,7 +379,7 @@ def test_missing_values_are_the_models_business():
 
 
 def test_interrupted_work_keeps_the_finished_rows(monkeypatch):
-    monkeypatch.setattr("skshapley._engine.BLOCK_INSTANCES", 2)
+    monkeypatch.setattr("skshapley._run._engine.BLOCK_INSTANCES", 2)
 
     def model(X):
         if len(X) > 10 and X.max() > 50:

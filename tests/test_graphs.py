@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.image import grid_to_graph
 
-from skshapley._graphs import (
+from skshapley.samplers._graphs import (
     all_connected_sets,
     as_graph,
     connected_sets,

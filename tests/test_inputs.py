@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skshapley._inputs import (
+from skshapley._tables._inputs import (
     as_array,
     as_pandas,
     check_columns,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skshapley import ShapleyExplainer
-from skshapley._progress import progress
+from skshapley._tools._progress import progress
 
 
 class Recorder:
@@ -56,7 +56,7 @@ def test_callbacks_are_torn_down_when_the_model_fails(explainer):
 @pytest.mark.parametrize(("total", "of"), [(40, "/40"), (None, "")])
 def test_a_log_gets_lines_with_pace_and_time_left(total, of, capsys, monkeypatch):
     now = 0.0
-    monkeypatch.setattr("skshapley._progress.time.monotonic", lambda: now)
+    monkeypatch.setattr("skshapley._tools._progress.time.monotonic", lambda: now)
     with progress(total, verbose=1) as report:
         for now in (0.5, 2.0, 4.0):  # half a second after the start nothing is said
             report(10 + int(5 * now), before=10)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skshapley import ShapleyExplainer
-from skshapley._random import RowStream, entropy_from, generator, row_generators
+from skshapley._tools._random import RowStream, entropy_from, generator, row_generators
 
 
 def test_an_int_is_its_own_entropy():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from skshapley._cli._status import FAILED, OK, UsageError
-from skshapley._explainer import ShapleyExplainer
+from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley.batches import explain_batches
 from skshapley.rewards import REWARDS
 from skshapley.samplers import SAMPLERS

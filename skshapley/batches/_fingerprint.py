@@ -11,8 +11,8 @@ import pandas as pd
 import sklearn
 from sklearn.base import BaseEstimator
 
-from skshapley._inputs import as_pandas, take_rows
-from skshapley._random import generator
+from skshapley._tables._inputs import as_pandas, take_rows
+from skshapley._tools._random import generator
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 # What the bits of the results may depend on

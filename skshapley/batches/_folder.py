@@ -3,7 +3,7 @@
 import json
 from contextlib import contextmanager
 
-from skshapley._random import RowStream
+from skshapley._tools._random import RowStream
 from skshapley.batches._dataset import MANIFEST, ExplanationDataset
 from skshapley.batches._files import locked, need_pyarrow, read_json, write_json
 from skshapley.batches._fingerprint import differences, explainer_facts, table_digest, versions

@@ -9,10 +9,10 @@ from warnings import warn
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._attributor import Attributor
-from skshapley._inputs import column_names, is_frame
-from skshapley._progress import progress
-from skshapley._random import RowStream
+from skshapley._estimators._attributor import Attributor
+from skshapley._tables._inputs import column_names, is_frame
+from skshapley._tools._progress import progress
+from skshapley._tools._random import RowStream
 from skshapley.batches._folder import Folder
 from skshapley.batches._sources import OWNER, Batch, Wanted, batches, open_source
 from skshapley.exceptions import BatchError, PartialExplanationError

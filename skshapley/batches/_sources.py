@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import union_categoricals
 
-from skshapley._inputs import as_pandas, is_foreign, is_frame, narwhal, take_rows
+from skshapley._tables._inputs import as_pandas, is_foreign, is_frame, narwhal, take_rows
 from skshapley.batches._files import need_pyarrow
 
 OWNER = "explain_batches"

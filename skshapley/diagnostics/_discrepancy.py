@@ -6,7 +6,7 @@ Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estim
 
 import numpy as np
 
-from skshapley._params import resolve
+from skshapley._tools._params import resolve
 from skshapley.samplers._kernels import KERNELS, PermutationKernel
 
 ENTRIES = 2**22

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._evaluate import Evaluator, Requests
+from skshapley._run._evaluate import Evaluator, Requests
 from skshapley.explanation import Explanation
 from skshapley.rewards import FunctionGame
 

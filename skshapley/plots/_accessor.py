@@ -1,14 +1,14 @@
 """`explanation.plot.waterfall()` and its like."""
 
-from ._bar import BarDisplay
-from ._beeswarm import BeeswarmDisplay
-from ._decision import DecisionDisplay
-from ._dependence import DependenceDisplay
-from ._force import ForceDisplay
-from ._heat_map import HeatMapDisplay
-from ._matrix import MatrixDisplay
-from ._sentence import SentenceDisplay
-from ._waterfall import WaterfallDisplay
+from skshapley.plots._bar import BarDisplay
+from skshapley.plots._beeswarm import BeeswarmDisplay
+from skshapley.plots._decision import DecisionDisplay
+from skshapley.plots._dependence import DependenceDisplay
+from skshapley.plots._force import ForceDisplay
+from skshapley.plots._heat_map import HeatMapDisplay
+from skshapley.plots._matrix import MatrixDisplay
+from skshapley.plots._sentence import SentenceDisplay
+from skshapley.plots._waterfall import WaterfallDisplay
 
 
 class PlotAccessor:

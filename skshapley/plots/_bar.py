@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from skshapley._importance import cohort_masks
-
-from ._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
-from ._display import Display, by_output
-from ._style import (
+from skshapley._records._importance import cohort_masks
+from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
+from skshapley.plots._display import Display, by_output
+from skshapley.plots._style import (
     COLOURS,
     beside,
     colour_of,
@@ -22,7 +21,7 @@ from ._style import (
     widen,
     zero_line,
 )
-from ._text import named_values, number, shorten
+from skshapley.plots._text import named_values, number, shorten
 
 
 class BarDisplay(Display):

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from ._common import HALF_WIDTH, errors_of, fold, levels, one_output, response_name
-from ._display import Display, by_output
-from ._style import (
+from skshapley.plots._common import HALF_WIDTH, errors_of, fold, levels, one_output, response_name
+from skshapley.plots._display import Display, by_output
+from skshapley.plots._style import (
     NEUTRAL,
     height_of_rows,
     interval_note,
@@ -14,7 +14,7 @@ from ._style import (
     name_rows,
     zero_line,
 )
-from ._text import short_names
+from skshapley.plots._text import short_names
 
 # Half the height of a row that points may fill
 REACH = 0.4

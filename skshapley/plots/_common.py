@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 import pandas as pd
 
-from ._text import UNEXPLAINED, shorten
+from skshapley.plots._text import UNEXPLAINED, shorten
 
 # Half the width of a 95 % interval, in standard errors
 HALF_WIDTH = 1.96

@@ -5,10 +5,24 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from ._common import HALF_WIDTH, check_count, errors_of, one_output, one_row, response_name
-from ._display import Drawn, by_output
-from ._style import COLOURS, height_of_rows, interval_note, label_x, name_rows, zero_line
-from ._text import short_names, shorten
+from skshapley.plots._common import (
+    HALF_WIDTH,
+    check_count,
+    errors_of,
+    one_output,
+    one_row,
+    response_name,
+)
+from skshapley.plots._display import Drawn, by_output
+from skshapley.plots._style import (
+    COLOURS,
+    height_of_rows,
+    interval_note,
+    label_x,
+    name_rows,
+    zero_line,
+)
+from skshapley.plots._text import short_names, shorten
 
 MARKERS = "oDs^vP"
 

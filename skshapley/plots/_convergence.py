@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from ._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
-from ._display import ByFeature, by_output
-from ._style import COLOURS, side_label
-from ._text import shorten
+from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
+from skshapley.plots._display import ByFeature, by_output
+from skshapley.plots._style import COLOURS, side_label
+from skshapley.plots._text import shorten
 
 
 class ConvergenceDisplay(ByFeature):

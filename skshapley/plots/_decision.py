@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from ._common import closed, fold, levels, one_output, response_name
-from ._display import Display, by_output
-from ._style import height_of_rows, ink, label_x, level_colours, name_rows
-from ._text import short_names
+from skshapley.plots._common import closed, fold, levels, one_output, response_name
+from skshapley.plots._display import Display, by_output
+from skshapley.plots._style import height_of_rows, ink, label_x, level_colours, name_rows
+from skshapley.plots._text import short_names
 
 
 class DecisionDisplay(Display):

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from ._beeswarm import swarm
-from ._common import (
+from skshapley.plots._beeswarm import swarm
+from skshapley.plots._common import (
     HALF_WIDTH,
     check_count,
     errors_of,
@@ -13,10 +13,10 @@ from ._common import (
     ordered_numbers,
     response_name,
 )
-from ._display import ByFeature, Display, by_output
-from ._partner import MAX_CATEGORIES, categories, strongest_partner
-from ._style import COLOURS, NEUTRAL, ink, level_colours, side_label
-from ._text import number, shorten, value_text
+from skshapley.plots._display import ByFeature, Display, by_output
+from skshapley.plots._partner import MAX_CATEGORIES, categories, strongest_partner
+from skshapley.plots._style import COLOURS, NEUTRAL, ink, level_colours, side_label
+from skshapley.plots._text import number, shorten, value_text
 
 
 class DependenceDisplay(ByFeature, Display):

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ._style import PANEL, WIDTH, panels, width_of_rows, write_names
-from ._text import shorten
+from skshapley.plots._style import PANEL, WIDTH, panels, width_of_rows, write_names
+from skshapley.plots._text import shorten
 
 MOST_OUTPUTS = 12
 # Inches that a display takes at most where it is one of several

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ._common import HALF_WIDTH, one_output, parts_of_row
-from ._display import Display, by_output
-from ._style import colour_of_steps, error_bars, ink, interval_note, label_x
-from ._text import named_values, number
+from skshapley.plots._common import HALF_WIDTH, one_output, parts_of_row
+from skshapley.plots._display import Display, by_output
+from skshapley.plots._style import colour_of_steps, error_bars, ink, interval_note, label_x
+from skshapley.plots._text import named_values, number
 
 # Segments narrower than this share of the whole stay without a name
 LEAST_SHARE = 0.04

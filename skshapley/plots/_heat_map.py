@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from ._common import errors_of, one_output, one_row, response_name
-from ._display import Display, by_output
-from ._style import ink, side_label, signed_colours
+from skshapley.plots._common import errors_of, one_output, one_row, response_name
+from skshapley.plots._display import Display, by_output
+from skshapley.plots._style import ink, side_label, signed_colours
 
 
 class HeatMapDisplay(Display):

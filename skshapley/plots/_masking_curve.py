@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from ._display import Drawn
-from ._style import COLOURS, ink
+from skshapley.plots._display import Drawn
+from skshapley.plots._style import COLOURS, ink
 
 XLABELS = {
     "deletion": "masked, of the features that rank first (%)",

@@ -3,10 +3,17 @@
 import numpy as np
 import pandas as pd
 
-from ._common import HALF_WIDTH, errors_of, fold, one_output, response_name
-from ._display import Display, by_output
-from ._style import height_of_rows, ink, label_x, name_rows, side_label, signed_colours
-from ._text import short_names
+from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, response_name
+from skshapley.plots._display import Display, by_output
+from skshapley.plots._style import (
+    height_of_rows,
+    ink,
+    label_x,
+    name_rows,
+    side_label,
+    signed_colours,
+)
+from skshapley.plots._text import short_names
 
 # From so many instances on, they are ordered by their first principal component
 MANY = 1000

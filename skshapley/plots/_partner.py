@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ._common import ordered_numbers
+from skshapley.plots._common import ordered_numbers
 
 MAX_BINS = 10
 LEAST_BIN = 12

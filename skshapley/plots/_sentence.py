@@ -5,10 +5,10 @@ from html import escape
 import numpy as np
 import pandas as pd
 
-from ._common import errors_of, one_output, one_row, response_name
-from ._display import Display, by_output
-from ._style import ink, settle, signed_colours, width_in_points
-from ._text import number
+from skshapley.plots._common import errors_of, one_output, one_row, response_name
+from skshapley.plots._display import Display, by_output
+from skshapley.plots._style import ink, settle, signed_colours, width_in_points
+from skshapley.plots._text import number
 
 LETTER = 0.602  # width of a monospaced letter, in font sizes
 MARGIN = 0.1  # inches beside the text

@@ -8,7 +8,7 @@ from textwrap import fill
 
 import numpy as np
 
-from ._text import UNEXPLAINED
+from skshapley.plots._text import UNEXPLAINED
 
 POSITIVE = "#E07B00"
 NEGATIVE = "#2B83BA"

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ._common import HALF_WIDTH, one_output, parts_of_row
-from ._display import Display, by_output
-from ._style import (
+from skshapley.plots._common import HALF_WIDTH, one_output, parts_of_row
+from skshapley.plots._display import Display, by_output
+from skshapley.plots._style import (
     beside,
     colour_of_steps,
     error_bars,
@@ -16,7 +16,7 @@ from ._style import (
     name_rows,
     widen,
 )
-from ._text import named_values, number
+from skshapley.plots._text import named_values, number
 
 
 class WaterfallDisplay(Display):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from skshapley._inputs import as_pandas, check_columns, is_frame, narwhal
+from skshapley._tables._inputs import as_pandas, check_columns, is_frame, narwhal
 from skshapley.rewards._reward import InterventionalReward
 
 

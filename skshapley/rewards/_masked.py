@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from skshapley._inputs import as_pandas, column_names, column_types, is_frame, take_rows
+from skshapley._tables._inputs import as_pandas, column_names, column_types, is_frame, take_rows
 from skshapley.rewards._columnwise import MixedColumnsError, sources
 from skshapley.rewards._response import Response
 from skshapley.rewards._rows import SparsePool, row_pool

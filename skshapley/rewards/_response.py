@@ -8,7 +8,7 @@ import pandas as pd
 from joblib import effective_n_jobs, parallel_config
 from scipy.special import expit
 
-from skshapley._inputs import as_array, column_names, is_frame, n_rows
+from skshapley._tables._inputs import as_array, column_names, is_frame, n_rows
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._methods import (
     BY_CLASS,

@@ -8,7 +8,7 @@ import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
 
-from skshapley._inputs import n_rows, take_rows
+from skshapley._tables._inputs import n_rows, take_rows
 from skshapley.rewards._game import Game
 from skshapley.rewards._masked import MaskedModel, prepare
 from skshapley.rewards._players import Players, marked_players

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from skshapley._inputs import is_frame, narwhal
+from skshapley._tables._inputs import is_frame, narwhal
 
 CHUNK_ROWS = 8192
 BLEND_BYTES = 2**17

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skshapley._commons import Commons
+from skshapley._tools._commons import Commons
 
 
 class Sampler(BaseEstimator, ABC):

@@ -12,7 +12,7 @@ from numbers import Integral
 
 import numpy as np
 
-from skshapley._random import generator
+from skshapley._tools._random import generator
 from skshapley.samplers._permutations import PermutationSampler
 from skshapley.samplers._quadrature import bayesian_weights, uniform_permutations
 

@@ -14,14 +14,14 @@ from itertools import islice
 import numpy as np
 from scipy.special import beta
 
-from skshapley._graphs import connected_sets, masks_to_arrays, patches
-from skshapley.samplers._graph import (
+from skshapley.samplers._graph_sampler import (
     GraphSampler,
     Local,
     TooManyCoalitions,
     assemble,
     refuse_above,
 )
+from skshapley.samplers._graphs import connected_sets, masks_to_arrays, patches
 
 
 class ConnectedShapley(GraphSampler):

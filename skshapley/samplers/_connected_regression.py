@@ -12,8 +12,8 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, splu
 from scipy.special import gammaln
 
-from skshapley._graphs import all_connected_sets, masks_to_arrays
-from skshapley.samplers._graph import GraphSampler, LinearPlan, TooManyCoalitions
+from skshapley.samplers._graph_sampler import GraphSampler, LinearPlan, TooManyCoalitions
+from skshapley.samplers._graphs import all_connected_sets, masks_to_arrays
 
 
 class ConnectedRegression(GraphSampler):

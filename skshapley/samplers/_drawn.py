@@ -2,8 +2,8 @@
 
 from numbers import Integral
 
-from skshapley._params import resolve
-from skshapley._random import entropy_from, generator
+from skshapley._tools._params import resolve
+from skshapley._tools._random import entropy_from, generator
 from skshapley.samplers._permutations import PermutationSampler
 
 

@@ -11,7 +11,7 @@ from numbers import Integral
 
 import numpy as np
 
-from skshapley._params import resolve
+from skshapley._tools._params import resolve
 from skshapley.samplers._codes import PermutationCode, set_generator
 from skshapley.samplers._kernels import KERNELS, PermutationKernel
 from skshapley.samplers._permutations import with_reverses

@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from skshapley._graphs import patches
 from skshapley.samplers._exact import shapley_weights
-from skshapley.samplers._graph import GraphSampler, Local, assemble, refuse_above
+from skshapley.samplers._graph_sampler import GraphSampler, Local, assemble, refuse_above
+from skshapley.samplers._graphs import patches
 
 
 class LocalShapley(GraphSampler):

@@ -5,10 +5,10 @@ Chen et al. (2018), section 4.3.1, for neighbourhoods too large to enumerate.
 
 import numpy as np
 
-from skshapley._graphs import as_graph
 from skshapley.designs import MarginalDesign
 from skshapley.samplers._base import Sampler
-from skshapley.samplers._graph import checked_order
+from skshapley.samplers._graph_sampler import checked_order
+from skshapley.samplers._graphs import as_graph
 
 
 class LocalPermutations(Sampler):

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import beta
 
-from skshapley._graphs import all_connected_sets, masks_to_arrays
-from skshapley.samplers._graph import GraphSampler, LinearPlan, TooManyCoalitions
+from skshapley.samplers._graph_sampler import GraphSampler, LinearPlan, TooManyCoalitions
+from skshapley.samplers._graphs import all_connected_sets, masks_to_arrays
 
 
 class Myerson(GraphSampler):

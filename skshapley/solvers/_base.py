@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skshapley._commons import Commons
+from skshapley._tools._commons import Commons
 
 
 class Estimate(NamedTuple):

@@ -5,7 +5,7 @@ from scipy.special import comb
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 
-from skshapley._trees import TreeValues, UnreadableModelError, read_trees
+from skshapley._ensembles import TreeValues, UnreadableModelError, read_trees
 from skshapley.solvers._sample_reuse import unit_sums
 
 SURROGATES = ("linear", "tree")

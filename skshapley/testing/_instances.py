@@ -4,8 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from skshapley._engine import run
-from skshapley._plan import make_plan
+from skshapley._run._engine import run
+from skshapley._run._plan import make_plan
 from skshapley.rewards import Game
 from skshapley.testing.games import brute_force
 

@@ -4,7 +4,7 @@ import numpy as np
 import sklearn
 from joblib import parallel_config
 
-from skshapley._functional import shapley_values
+from skshapley._estimators._functional import shapley_values
 from skshapley.testing._instances import HybridGame, explain_game
 from skshapley.testing.games import AdditiveGame, RandomGame, StackedGame
 

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from skshapley._engine import Outcome
-from skshapley._inputs import as_pandas, is_frame
-from skshapley._trees import RESPONSES, TreeValues, UnreadableModelError, read_trees
+from skshapley._ensembles import RESPONSES, TreeValues, UnreadableModelError, read_trees
+from skshapley._run._engine import Outcome
+from skshapley._tables._inputs import as_pandas, is_frame
 
 # Rows of the background on which the reading of a model is compared with the model itself
 CHECKED_ROWS = 32

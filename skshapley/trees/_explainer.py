@@ -3,8 +3,9 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._attributor import Attributor
-from skshapley._inputs import (
+from skshapley._ensembles import INDICES, RESPONSES, read_trees
+from skshapley._estimators._attributor import Attributor
+from skshapley._tables._inputs import (
     check_columns,
     check_frame,
     checked_weights,
@@ -12,11 +13,9 @@ from skshapley._inputs import (
     is_frame,
     validated,
 )
-from skshapley._trees import INDICES, RESPONSES, read_trees
 from skshapley.explanation import Explanation
 from skshapley.rewards import Players
-
-from ._exact import ExactTrees
+from skshapley.trees._exact import ExactTrees
 
 PERTURBATIONS = ("interventional", "path_dependent")
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from skshapley._trees._join import join, meeting_weights
-from skshapley._trees._leaf_games import INDICES, leaf_values, presence_law
-from skshapley._trees._path_dependent import leaf_values_directly, training_law
+from skshapley._ensembles._join import join, meeting_weights
+from skshapley._ensembles._leaf_games import INDICES, leaf_values, presence_law
+from skshapley._ensembles._path_dependent import leaf_values_directly, training_law
 
 from .conftest import shapley_by_definition
 
@@ -52,7 +52,7 @@ def test_join_equals_the_tables(k, index):
 
 
 def test_join_in_small_pieces(monkeypatch):
-    from skshapley._trees import _join
+    from skshapley._ensembles import _join
 
     rng = np.random.default_rng(0)
     instances, background = rng.integers(0, 1 << 12, (2, 5, 40)).astype(np.uint16)

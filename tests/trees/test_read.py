@@ -17,8 +17,8 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LinearRegression
 from sklearn.multioutput import MultiOutputRegressor
 
-from skshapley._trees._codes import Codes, predict
-from skshapley._trees._read_hist_gradient_boosting import NODE_FIELDS
+from skshapley._ensembles._codes import Codes, predict
+from skshapley._ensembles._read_hist_gradient_boosting import NODE_FIELDS
 from skshapley.trees import UnreadableModelError, read_trees
 
 from .conftest import RECIPES, lgb, make_data, xgb

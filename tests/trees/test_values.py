@@ -10,7 +10,7 @@ import xgboost
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestRegressor
 
-from skshapley._trees._values import TreeValues
+from skshapley._ensembles._values import TreeValues
 from skshapley.trees import UnreadableModelError, read_trees
 
 from .conftest import RECIPES, D, game_values, shapley_by_definition, xgb
@@ -139,7 +139,7 @@ def test_tables_and_joins_agree():
 
 def test_join_is_taken_for_few_rows(monkeypatch):
     """Guards the test above: one row goes through the join."""
-    from skshapley._trees import _references
+    from skshapley._ensembles import _references
 
     model, X = deep_forest(30, n=300, n_estimators=3)
     calls = []
@@ -151,7 +151,7 @@ def test_join_is_taken_for_few_rows(monkeypatch):
 
 
 def test_pieces_of_the_background_add_up(monkeypatch):
-    from skshapley._trees import _values
+    from skshapley._ensembles import _values
 
     model, X = deep_forest(20, n=200, n_estimators=2)
     trees = read_trees(model)
@@ -200,7 +200,7 @@ def test_same_for_any_n_jobs_and_alone(fitted, name, memory):
 
 
 def test_trees_in_many_blocks(fitted, monkeypatch):
-    from skshapley._trees import _values
+    from skshapley._ensembles import _values
 
     model, X = fitted("lightgbm, classes")
     trees = read_trees(model)

@@ -18,8 +18,8 @@ Shapley the moment of (a, b) is a! b! / (a + b + 1)!.
 import numpy as np
 from scipy import sparse
 
-from ._join import TESTS, unpack_bits
-from ._leaf_games import presence_law, reach_probabilities
+from skshapley._ensembles._join import TESTS, unpack_bits
+from skshapley._ensembles._leaf_games import presence_law, reach_probabilities
 
 # Leaves of more path players meet the fail masks of both sides directly
 MOST_TABLE_BITS = 10

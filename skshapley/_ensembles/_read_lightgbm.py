@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ._codes import ZERO
-from ._ensemble import UnreadableModelError, assemble
-from ._frames import frame_to_matrix, is_frame
+from skshapley._ensembles._codes import ZERO
+from skshapley._ensembles._ensemble import UnreadableModelError, assemble
+from skshapley._ensembles._frames import frame_to_matrix, is_frame
 
 # Objectives that predict the raw score itself.
 _IDENTITY = {

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from skshapley._commons import Commons
-from skshapley._evaluate import Evaluator, Requests
-from skshapley._ledger import Ledger
-from skshapley._random import row_generators
+from skshapley._run._evaluate import Evaluator, Requests
+from skshapley._run._ledger import Ledger
+from skshapley._tools._commons import Commons
+from skshapley._tools._random import row_generators
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule

@@ -14,7 +14,7 @@ from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import LokyBackend, MultiprocessingBackend, get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
-from skshapley._parcel import Parcel
+from skshapley._run._parcel import Parcel
 
 BATCH_ROWS = 8192
 TASK_BATCHES = 4

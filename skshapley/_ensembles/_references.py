@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ._join import join
-from ._path_dependent import leaf_values_directly, passing_ratios, training_law
-from ._tables import background_law, histogram
+from skshapley._ensembles._join import join
+from skshapley._ensembles._path_dependent import leaf_values_directly, passing_ratios, training_law
+from skshapley._ensembles._tables import background_law, histogram
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
 
-from ._ensemble import UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import UnreadableModelError, assemble
 
 
 def read_forest(model):

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ._ensemble import UnreadableModelError, assemble
-from ._frames import frame_to_matrix, is_frame
+from skshapley._ensembles._ensemble import UnreadableModelError, assemble
+from skshapley._ensembles._frames import frame_to_matrix, is_frame
 
 # How an objective maps the stored base score to the margin.
 _LOGIT = {"binary:logistic", "reg:logistic"}

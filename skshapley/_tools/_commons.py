@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from skshapley._random import generator
+from skshapley._tools._random import generator
 
 T = TypeVar("T")
 

@@ -4,10 +4,10 @@ from math import ceil
 
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skshapley._attributor import TableEstimator
-from skshapley._background import OnBackground
-from skshapley._global_explanation import GlobalExplanation
-from skshapley._inputs import checked_weights, take_rows
+from skshapley._estimators._attributor import TableEstimator
+from skshapley._estimators._background import OnBackground
+from skshapley._records._global_explanation import GlobalExplanation
+from skshapley._tables._inputs import checked_weights, take_rows
 from skshapley.rewards import InterventionalReward
 from skshapley.rewards._loss import LossGame, WholeResponse, resolve_loss
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._engine import Interrupted, Outcome, Plan, run
-from skshapley._inputs import (
+from skshapley._run._engine import Interrupted, Outcome, Plan, run
+from skshapley._run._plan import make_plan
+from skshapley._tables._inputs import (
     check_columns,
     check_container,
     check_frame,
@@ -16,9 +17,8 @@ from skshapley._inputs import (
     take_rows,
     validated,
 )
-from skshapley._plan import make_plan
-from skshapley._progress import progress
-from skshapley._random import entropy_from, generator
+from skshapley._tools._progress import progress
+from skshapley._tools._random import entropy_from, generator
 from skshapley.exceptions import PartialExplanationError
 from skshapley.rewards import Players
 

@@ -3,11 +3,11 @@
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._ensemble import UnreadableModelError
-from ._read_hist_gradient_boosting import read_hist_gradient_boosting
-from ._read_lightgbm import read_lightgbm
-from ._read_sklearn import read_forest, read_gradient_boosting
-from ._read_xgboost import read_xgboost
+from skshapley._ensembles._ensemble import UnreadableModelError
+from skshapley._ensembles._read_hist_gradient_boosting import read_hist_gradient_boosting
+from skshapley._ensembles._read_lightgbm import read_lightgbm
+from skshapley._ensembles._read_sklearn import read_forest, read_gradient_boosting
+from skshapley._ensembles._read_xgboost import read_xgboost
 
 _FORESTS = tuple(
     f"{name}{kind}"

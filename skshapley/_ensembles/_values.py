@@ -8,14 +8,14 @@ import sklearn
 from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed
 
-from ._codes import Codes, predict
-from ._ensemble import TreeEnsemble
-from ._groups import Chunk, Groups
-from ._interactions import add_interactions
-from ._leaf_games import INDICES
-from ._paths import Paths, trace_paths
-from ._references import Background, TrainingData
-from ._tables import chunk_table, look_up
+from skshapley._ensembles._codes import Codes, predict
+from skshapley._ensembles._ensemble import TreeEnsemble
+from skshapley._ensembles._groups import Chunk, Groups
+from skshapley._ensembles._interactions import add_interactions
+from skshapley._ensembles._leaf_games import INDICES
+from skshapley._ensembles._paths import Paths, trace_paths
+from skshapley._ensembles._references import Background, TrainingData
+from skshapley._ensembles._tables import chunk_table, look_up
 
 # Instances that are looked up together, so that their indices stay in the cache
 ROWS = 512

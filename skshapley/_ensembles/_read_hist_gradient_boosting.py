@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from ._ensemble import UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import UnreadableModelError, assemble
 
 # The fields of a node that are read, as scikit-learn 1.6 to 1.9 name them.
 NODE_FIELDS = (

@@ -8,7 +8,7 @@ game between the two has the closed form below.
 import numpy as np
 from scipy import sparse
 
-from ._leaf_games import presence_law
+from skshapley._ensembles._leaf_games import presence_law
 
 # Disjointness tests that are made in one call
 TESTS = 1 << 20

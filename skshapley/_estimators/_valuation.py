@@ -6,11 +6,11 @@ from sklearn.metrics import check_scoring
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_consistent_length
 
-from skshapley._engine import run
-from skshapley._knn_valuation import knn_shapley
-from skshapley._plan import make_plan
-from skshapley._progress import progress
-from skshapley._result import ShapleyResult
+from skshapley._estimators._knn_valuation import knn_shapley
+from skshapley._records._result import ShapleyResult
+from skshapley._run._engine import run
+from skshapley._run._plan import make_plan
+from skshapley._tools._progress import progress
 from skshapley.rewards import DataGame
 
 

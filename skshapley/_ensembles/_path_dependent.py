@@ -8,7 +8,7 @@ the path players are passed independently, each with the product of its ratios a
 
 import numpy as np
 
-from ._leaf_games import presence_law
+from skshapley._ensembles._leaf_games import presence_law
 
 
 def passing_ratios(trees, paths, chunk):

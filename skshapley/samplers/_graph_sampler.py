@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skshapley._graphs import Graph, Patch, as_graph
 from skshapley.designs import LinearDesign
 from skshapley.samplers._base import Sampler
+from skshapley.samplers._graphs import Graph, Patch, as_graph
 
 MOST_COALITIONS = 2**22
 PLANS_KEPT = 4

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from ._leaf_games import leaf_values
+from skshapley._ensembles._leaf_games import leaf_values
 
 
 def histogram(index, weights, n_bits):

@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skshapley._evaluate import Requests
+from skshapley._run._evaluate import Requests
 
 LEAST_TIED = 0.02  # of all players and background rows: with fewer ties to look for them costs more
 

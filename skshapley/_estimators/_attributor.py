@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._inputs import as_pandas
+from skshapley._tables._inputs import as_pandas
 from skshapley.explanation import Explanation
 
 

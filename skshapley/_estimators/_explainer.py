@@ -2,11 +2,11 @@
 
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._attributor import Attributor
-from skshapley._background import OnBackground
-from skshapley._inputs import take_rows
-from skshapley._params import resolve
-from skshapley._progress import CallbackSupportMixin, callbacks, with_callbacks
+from skshapley._estimators._attributor import Attributor
+from skshapley._estimators._background import OnBackground
+from skshapley._tables._inputs import take_rows
+from skshapley._tools._params import resolve
+from skshapley._tools._progress import CallbackSupportMixin, callbacks, with_callbacks
 from skshapley.explanation import Explanation
 from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
 from skshapley.trees import ExactTrees, UnreadableModelError

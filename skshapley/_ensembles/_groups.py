@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ._ensemble import UnreadableModelError
+from skshapley._ensembles._ensemble import UnreadableModelError
 
 MOST_PATH_PLAYERS = 64
 # Instances that are compared at once, so that the intermediate masks stay in the cache

@@ -2,9 +2,9 @@
 
 from math import ceil, sqrt
 
-from skshapley._engine import Plan
-from skshapley._params import resolve
-from skshapley._random import RowStream
+from skshapley._run._engine import Plan
+from skshapley._tools._params import resolve
+from skshapley._tools._random import RowStream
 from skshapley.samplers import SAMPLERS, Antithetic, Exact, MonteCarlo, Odd, Sampler
 from skshapley.samplers._exact import MOST_PLAYERS
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver

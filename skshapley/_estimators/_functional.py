@@ -2,9 +2,9 @@
 
 from numbers import Integral
 
-from skshapley._engine import run
-from skshapley._plan import make_plan
-from skshapley._result import ShapleyResult
+from skshapley._records._result import ShapleyResult
+from skshapley._run._engine import run
+from skshapley._run._plan import make_plan
 from skshapley.rewards import FunctionGame
 
 

@@ -1,0 +1,15 @@
+"""Tree ensembles: read, and their values computed; what `skshapley.trees` and solvers share."""
+
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError
+from skshapley._ensembles._leaf_games import INDICES
+from skshapley._ensembles._read import RESPONSES, read_trees
+from skshapley._ensembles._values import TreeValues
+
+__all__ = [
+    "INDICES",
+    "RESPONSES",
+    "TreeEnsemble",
+    "TreeValues",
+    "UnreadableModelError",
+    "read_trees",
+]

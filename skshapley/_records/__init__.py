@@ -1,0 +1,1 @@
+"""What users get back: results, importances, and their exchange with other packages."""

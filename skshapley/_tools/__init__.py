@@ -1,0 +1,1 @@
+"""What every room uses: seeds, the resolver of parameters, progress."""
