@@ -5,7 +5,8 @@ import pytest
 import sklearn
 from joblib import parallel_config
 
-from skshapley import _engine, shapley_values
+from skshapley import shapley_values
+from skshapley._run import _engine
 from skshapley._run._engine import Interrupted, run
 from skshapley._run._ledger import Ledger
 from skshapley._run._plan import make_plan
