@@ -170,9 +170,8 @@ def n_units(sampler, game, max_evals):
     """Return the number of independent units of one run."""
     p, b = game.n_players, game.n_references
     rng = np.random.default_rng(0)
-    design = sampler.start(p, [rng], game.reference_weights).ask(
-        np.zeros(1, dtype=int), sampler.n_draws(max_evals - 2, p, b)
-    )
+    n = sampler.n_draws(max_evals - 2, p, b)
+    design = sampler.start(p, [rng], n, game.reference_weights).ask(np.zeros(1, dtype=int), n)
     draws = getattr(design, "permutations", None)
     draws = design.coalitions if draws is None else draws
     return draws.shape[1] // getattr(design, "unit", 1)
@@ -242,7 +241,7 @@ def others(n_runs):
     for name, (game, truth) in cooperative_games().items():
         for label, sampler, solver, times, runs in methods:
             for factor in times:
-                budget = factor * sampler.least_evals(game.n_players, 1) + 2
+                budget = factor * sampler.price(game.n_players, 1).least_evals + 2
                 if budget <= 3000:
                     line(label, sampler, name, game, truth, budget, runs, solver)
 

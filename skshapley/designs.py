@@ -173,6 +173,24 @@ class PermutationDesign:
         entering = np.uint64(1) << self.permutations[:, :, :-1].astype(np.uint64)
         return np.cumsum(entering, axis=2, dtype=np.uint64).ravel()
 
+    def contributions(self, values, step_weights=None):
+        """Return what each player adds where it enters each walk, ``(r, n, p, k)``.
+
+        Parameters
+        ----------
+        values : ndarray of shape (r, n (p + 1), k)
+            Of all coalitions, ends included (`assemble`).
+        step_weights : ndarray of shape (p,) or None
+            How much the step of each position counts; None for 1.
+        """
+        r, n, p = self.permutations.shape
+        steps = np.diff(values.reshape(r, n, p + 1, -1), axis=2)
+        if step_weights is not None:
+            steps *= step_weights[:, None]
+        contributions = np.empty_like(steps)
+        np.put_along_axis(contributions, self.permutations[..., None], steps, axis=2)
+        return contributions
+
     def assemble(self, values, empty, v_empty, v_full):
         """Return the values along all walks, ends included, ``(r, n (p + 1), k)``.
 
@@ -247,6 +265,19 @@ class MarginalDesign(Design):
     references = None
     stratum_weights = None
 
+    def contributions(self, values):
+        """Return what each player adds in each round, weighted, ``(r, n, p, k)``.
+
+        Parameters
+        ----------
+        values : ndarray of shape (r, 2 n p, k)
+        """
+        r, m, k = values.shape
+        p = self.coalitions.shape[2]
+        pairs = values.reshape(r, m // (2 * p), p, 2, k)
+        gains = pairs[..., 1, :] - pairs[..., 0, :]
+        return gains if self.weights is None else gains * self.weights[..., None]
+
 
 @dataclass(frozen=True, eq=False)
 class PairDesign(Design):
@@ -273,3 +304,14 @@ class PairDesign(Design):
     stratum_weights: NDArray[np.float64]
     certain: NDArray[np.bool_]
     unit: int = 1
+
+    def contributions(self, values):
+        """Return what the player of each draw adds, ``(r, n, k)``.
+
+        Parameters
+        ----------
+        values : ndarray of shape (r, 2 n, k)
+        """
+        r, m, k = values.shape
+        pairs = values.reshape(r, m // 2, 2, k)
+        return pairs[:, :, 1] - pairs[:, :, 0]

@@ -10,6 +10,7 @@ import pandas as pd
 
 from skshapley._records._importance import cohort_masks, importance
 from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
+from skshapley._records._settings import Settings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,8 +44,10 @@ class Explanation:
         evaluations, NaN where they are not on record.
     converged : ndarray of shape (r,), bool
         Exact, or accurate enough for the stopping rule.
-    settings : dict
-        How it was computed.
+    settings : Settings
+        How it was computed, by attribute: ``explanation.settings.sampler``.
+    entries : ndarray of shape (p, 1), int
+        The positions of the players that each attribution belongs to: one player each.
     plot : PlotAccessor
         The displays, as methods: ``explanation.plot.bar()``.
 
@@ -72,13 +75,16 @@ class Explanation:
     n_evaluations: np.ndarray
     n_model_rows: np.ndarray
     converged: np.ndarray
-    settings: dict = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+    entries: np.ndarray | None = None
 
     # Pictures are a layer above this one: `skshapley/__init__.py` puts their accessor here.
     plot: ClassVar[property]
 
     def __post_init__(self):
-        for name in (*_BY_ROW, "feature_names", "output_names"):
+        if self.entries is None:
+            object.__setattr__(self, "entries", np.arange(len(self.feature_names))[:, None])
+        for name in (*_BY_ROW, "feature_names", "output_names", "entries"):
             value = getattr(self, name)
             if value is not None:
                 view = np.asarray(value).view()  # the caller's own array stays writeable
@@ -139,7 +145,7 @@ class Explanation:
         chosen: dict = {
             key: None if part is None else part[..., found[0]] for key, part in parts.items()
         }
-        settings = {**self.settings, "output": name}
+        settings = replace(self.settings, output=name)
         return replace(self, output_names=None, settings=settings, **chosen)
 
     def to_frame(self, kind="wide") -> pd.DataFrame:
@@ -341,7 +347,7 @@ class Explanation:
         return {
             "feature_names": self.feature_names.tolist(),
             "output_names": None if names is None else names.tolist(),
-            "output": self.settings.get("output"),
+            "output": self.settings.output,
         }
 
     def _title(self):
@@ -349,10 +355,7 @@ class Explanation:
         return f"Explanation: {len(self)} instances, {len(self.feature_names)} features{outputs}"
 
     def __repr__(self):
-        how = ", ".join(
-            f"{key}={self.settings[key]}" for key in ("sampler", "solver") if key in self.settings
-        )
-        return f"<{self._title()}; {how or 'method unknown'}>"
+        return f"<{self._title()}; {self.settings.method}>"
 
     def _repr_html_(self):
         """Return what was done and a table of the most important players, names escaped."""
@@ -361,7 +364,7 @@ class Explanation:
         longest = frame["importance"].max() or 1.0
         lines = "".join(_line(line, line.importance / longest) for line in frame.itertuples())
         facts = {
-            **{key: self.settings[key] for key in ("sampler", "solver") if key in self.settings},
+            "method": self.settings.method,
             "evaluations per instance": f"{self.n_evaluations.mean():.4g}" if len(self) else "0",
             "converged": f"{self.converged.sum()} of {len(self)}",
         }

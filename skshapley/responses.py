@@ -30,7 +30,7 @@ Which measurement makes the last iris unusual among the others?
 
 >>> forest = IsolationForest(random_state=0).fit(X)
 >>> anomaly = ShapleyExplainer(forest, max_evals=64).fit(X[::10]).explain(X[-1:])
->>> anomaly.settings["response_method"]
+>>> anomaly.settings.response_method
 'score_samples'
 """
 

@@ -4,14 +4,12 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from scipy.special import ndtr
-from sklearn.base import BaseEstimator
+
+from skshapley._tools._constraints import Number, Parametrised
 
 
-class StoppingRule(BaseEstimator, ABC):
+class StoppingRule(Parametrised, ABC):
     """Base class of stopping rules: parameters only, and one question."""
-
-    def check(self) -> None:
-        """Refuse wrong parameters, before anything is evaluated."""
 
     @abstractmethod
     def done(self, values: np.ndarray, standard_errors: np.ndarray) -> np.ndarray:
@@ -61,22 +59,22 @@ class StandardError(StoppingRule):
     (array([ True]), array([False]))
     """
 
+    _constraints = {
+        "rtol": Number(least=0),
+        "atol": Number(least=0),
+        "confidence": Number(above=0, below=1, hint="try 0.95"),
+    }
+
     def __init__(self, rtol=0.0, atol=0.0, confidence=0.95):
         self.rtol = rtol
         self.atol = atol
         self.confidence = confidence
 
-    def check(self):
-        """Refuse negative tolerances, two zeros, and a confidence that is no probability."""
-        if not (self.rtol >= 0 and self.atol >= 0 and self.rtol + self.atol > 0):
+    def _check_together(self):
+        if self.rtol == self.atol == 0:
             raise ValueError(
-                f"StandardError needs rtol >= 0 and atol >= 0, not both 0; got rtol={self.rtol!r},"
-                f" atol={self.atol!r}. Try rtol=0.05."
-            )
-        if not 0 < self.confidence < 1:
-            raise ValueError(
-                f"StandardError takes confidence above 0 and below 1; got {self.confidence!r}."
-                f" Try 0.95."
+                f"StandardError got rtol={self.rtol!r} and atol={self.atol!r}: one of them must be"
+                f" above 0, or nothing is ever accurate enough; try rtol=0.05."
             )
 
     def done(self, values, standard_errors):

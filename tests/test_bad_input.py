@@ -88,10 +88,10 @@ PARAMETERS = {
     "references": (
         dict(sampler=Antithetic(references="every")),
         ValueError,
-        "references='every': choose one of \"all\"",
+        'references as one of "all"',
     ),
     "stopping": (dict(stopping=0.05), TypeError, r"got 0.05. Try .*StandardError\(rtol=0.05\)"),
-    "stopping by nothing": (dict(stopping=StandardError()), ValueError, "not both 0"),
+    "stopping by nothing": (dict(stopping=StandardError()), ValueError, "must be above 0"),
     "groups unknown": (
         dict(groups={"g": ["x9"]}),
         ValueError,
@@ -115,7 +115,7 @@ def test_wrong_parameters(parameters, error, message):
     with pytest.raises(error, match=message) as caught:
         ShapleyExplainer(model, **parameters).fit(BACKGROUND)
     # a component speaks for itself of its own parameters
-    own = "references=" in message or "not both" in message
+    own = "references" in message or "must be above" in message
     one_sentence(caught, "" if own else "ShapleyExplainer")
     assert not model.calls
 

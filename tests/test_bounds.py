@@ -205,7 +205,7 @@ RADIUS = 1.2 * np.linalg.norm(GAME.shapley_values)
 
 def squared_errors(solver, n, runs=100):
     sampler = Importance(ratio=RADIUS / BOUND)
-    sampler.start(D, [np.random.default_rng([3, i]) for i in range(runs)])
+    sampler.start(D, [np.random.default_rng([3, i]) for i in range(runs)], n)
     rows = np.arange(runs)
     design = sampler.ask(rows, n)
     values = GAME(design.coalitions.reshape(-1, D)).reshape(runs, n, 1)
@@ -257,8 +257,8 @@ def test_monte_carlo_counts_hold(counted):
         n = chebyshev_permutations(epsilon, delta, truth[0] * (1 - truth[0]), n_players=p)
     runs = 1000
     rows = np.arange(runs)
-    sampler = MonteCarlo().start(p, [np.random.default_rng([5, i]) for i in range(runs)])
-    design = sampler.ask(rows, int(n))
+    rngs = [np.random.default_rng([5, i]) for i in range(runs)]
+    design = MonteCarlo().start(p, rngs, int(n)).ask(rows, int(n))
     solver = PermutationMean().start(p, np.zeros((runs, 1)), np.ones((runs, 1)))
     solver.update(rows, design, worth(design.coalitions)[..., None])
     off = np.abs(solver.result().values[:, :, 0] - truth).max(axis=1)

@@ -264,7 +264,10 @@ AXIOMS = [pair for pair in PAIRS if pair == own_pair(pair[0])]
 @settings(derandomize=True, max_examples=10, database=None)
 @given(game=games(), times=st.integers(1, 6), seed=st.integers(0, 2**31))
 def test_axioms_hold_for_any_game(sampler, solver, game, times, seed):
-    p, budget = game.n_players, times * EVERY_SAMPLER[sampler].least_evals(game.n_players, 1) + 2
+    p, budget = (
+        game.n_players,
+        times * EVERY_SAMPLER[sampler].price(game.n_players, 1).least_evals + 2,
+    )
     result = shapley_values(
         game,
         sampler=EVERY_SAMPLER[sampler],

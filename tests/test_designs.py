@@ -7,6 +7,7 @@ from skshapley.designs import CoalitionDesign, Design, PermutationDesign
 from skshapley.samplers import Antithetic, Kernel, MonteCarlo, Orthogonal
 from skshapley.samplers._permutations import _Dealer
 
+MANY = 10**6  # draws, more than any test asks for
 P = 5
 
 
@@ -160,7 +161,7 @@ def test_random_references_follow_the_weights():
 
 def started(sampler, b, n_rows=3, p=P):
     rngs = [np.random.default_rng([9, row]) for row in range(n_rows)]
-    return sampler.start(p, rngs, np.full(b, 1 / b))
+    return sampler.start(p, rngs, MANY, np.full(b, 1 / b))
 
 
 @pytest.mark.parametrize("sampler", [MonteCarlo, Antithetic, Orthogonal])
@@ -180,7 +181,9 @@ def test_walks_with_references_asked_twice_are_those_of_the_sum(sampler, referen
     rows = np.arange(3)
     whole = started(sampler(references=references), b=4).ask(rows, 16)
     twice = started(sampler(references=references), b=4)
-    parts = [twice.ask(rows, 6), twice.ask(rows, 10)]
+    parts = [twice.ask(rows, 6)]
+    twice.tell(rows, parts[0], np.zeros((3, parts[0].coalitions.shape[1], 1)))
+    parts.append(twice.ask(rows, 10))
     for name in ("permutations", "references"):
         joined = np.concatenate([getattr(part, name) for part in parts], axis=1)
         np.testing.assert_array_equal(joined, getattr(whole, name))

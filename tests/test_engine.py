@@ -6,7 +6,7 @@ import sklearn
 from joblib import parallel_config
 
 from skshapley import shapley_values
-from skshapley._run import _engine
+from skshapley._run import _cohort, _engine
 from skshapley._run._engine import Interrupted, run
 from skshapley._run._ledger import Ledger
 from skshapley._run._plan import make_plan
@@ -103,7 +103,8 @@ def test_small_asks_give_what_one_ask_gives(references, monkeypatch):
     sampler = Antithetic(references=references)
     at_once, piecewise = recorded(), recorded()
     expected = explain_game(at_once, sampler=sampler, max_evals=100)
-    monkeypatch.setattr(_engine, "ASK_BYTES", 1)
+    for module in (_cohort, _engine):
+        monkeypatch.setattr(module, "ASK_BYTES", 1)
     outcome = explain_game(piecewise, sampler=sampler, max_evals=100)
     assert len(piecewise.calls) > len(at_once.calls)
     assert sorted(piecewise.requests) == sorted(at_once.requests)
@@ -115,7 +116,8 @@ def test_small_asks_give_what_one_ask_gives(references, monkeypatch):
 
 
 def test_a_full_ledger_costs_evaluations_and_changes_nothing_else(monkeypatch):
-    monkeypatch.setattr(_engine, "ASK_BYTES", 1)
+    for module in (_cohort, _engine):
+        monkeypatch.setattr(module, "ASK_BYTES", 1)
     expected = explain_game(recorded(), sampler="monte-carlo", max_evals=60)
     monkeypatch.setattr(Ledger, "capacity", 5)
     game = recorded()
@@ -303,7 +305,7 @@ def test_a_sampler_may_need_all_players():
 
 def test_every_background_row_is_used_even_by_the_least_budget():
     game = recorded(n_rows=2, p=6, b=5)
-    least = Antithetic().least_evals(6, 5) + 2
+    least = Antithetic().price(6, 5).least_evals + 2
     explain_game(game, sampler="antithetic", max_evals=least)
     assert {(row, r) for row, _, (r,) in game.requests} == {
         (i, r) for i in (0, 1) for r in range(5)

@@ -62,8 +62,8 @@ def test_a_record_of_everything():
     assert made.converged.all()
     assert made.n_evaluations.tolist() == [32] * 4
     assert made.n_model_rows.tolist() == [30 * 12 + 1] * 4
-    assert made.settings["sampler"] == "Exact()"
-    assert made.settings["n_background"] == 12
+    assert made.settings.sampler == "Exact()"
+    assert made.settings.n_background == 12
 
 
 def test_the_model_is_called_once_for_the_background_and_once_for_the_instances():
@@ -274,19 +274,19 @@ def test_a_hybrid_row_that_comes_again_is_not_asked_again(sampler, groups, monke
 
 
 def test_auto_goes_by_the_budget():
-    assert explain(max_evals=32).settings["sampler"] == "Exact()"
-    assert explain(max_evals=31).settings["sampler"].startswith("Odd(")
-    assert explain(max_evals=20).settings["sampler"].startswith("Odd(")
-    assert explain(max_evals=19).settings["sampler"].startswith("Antithetic(")
-    assert explain(max_evals=10).settings["sampler"].startswith("Antithetic(")
-    assert explain(max_evals=9).settings["sampler"].startswith("MonteCarlo(")
+    assert explain(max_evals=32).settings.sampler == "Exact()"
+    assert explain(max_evals=31).settings.sampler.startswith("Odd(")
+    assert explain(max_evals=20).settings.sampler.startswith("Odd(")
+    assert explain(max_evals=19).settings.sampler.startswith("Antithetic(")
+    assert explain(max_evals=10).settings.sampler.startswith("Antithetic(")
+    assert explain(max_evals=9).settings.sampler.startswith("MonteCarlo(")
     np.testing.assert_allclose(
         explain(max_evals=6).values, additive_values(X, BACKGROUND), atol=1e-12
     )
     with pytest.raises(ValueError, match=r"max_evals=5, .* at least 6 evaluations"):
         explain(max_evals=5)
     stopped = explain(max_evals=31, stopping=StandardError(rtol=0.1))
-    assert stopped.settings["sampler"].startswith("Antithetic(")
+    assert stopped.settings.sampler.startswith("Antithetic(")
 
 
 @pytest.mark.parametrize("reward", ["baseline", BaselineReward(), BaselineReward([0.0] * 5)])
@@ -347,7 +347,20 @@ def test_equal_random_states_give_equal_results(make):
     np.testing.assert_array_equal(first.values, second.values)
 
 
-@pytest.mark.parametrize("state", [None, np.random.default_rng(0), np.random.RandomState(0)])
+def test_a_run_without_a_seed_can_be_made_again_from_its_record():
+    """Its background was drawn, too."""
+    options = dict(max_background=6, **SAMPLED)
+    explainer = ShapleyExplainer(curved, **options).fit(BACKGROUND)
+    made = explainer.explain(X)
+    np.testing.assert_array_equal(explainer.explain(X).values, made.values)
+    again = ShapleyExplainer(curved, random_state=made.settings.entropy, **options)
+    np.testing.assert_array_equal(again.fit(BACKGROUND).explain(X).values, made.values)
+    other = explainer.fit(BACKGROUND).explain(X)
+    assert (other.values != made.values).any()
+    assert other.settings.entropy != made.settings.entropy
+
+
+@pytest.mark.parametrize("state", [np.random.default_rng(0), np.random.RandomState(0)])
 def test_states_that_move_on(state):
     explainer = ShapleyExplainer(curved, random_state=state, **SAMPLED).fit(BACKGROUND)
     assert (explainer.explain(X).values != explainer.explain(X).values).any()

@@ -14,6 +14,7 @@ from matplotlib.text import Text
 from sklearn.ensemble import RandomForestClassifier
 
 from skshapley import Explanation, ShapleyExplainer, shapley_values
+from skshapley._records._settings import Settings
 from skshapley.plots import BarDisplay, PlotAccessor
 
 R, P, K = 5, 3, 2
@@ -39,7 +40,7 @@ def made(k=None, **changes):
         n_evaluations=np.full(R, 10.0),
         n_model_rows=np.full(R, 100),
         converged=np.array([True, False, True, True, False]),
-        settings={"sampler": "Exact()", "solver": "Linear()", "output": None},
+        settings=Settings(sampler="Exact()", solver="Linear()"),
     )
     return Explanation(**{**parts, **changes})
 
@@ -105,8 +106,8 @@ def test_output():
     np.testing.assert_array_equal(yes.predictions, whole.predictions[:, 1])
     assert yes.values.shape == (R, P)
     assert yes.output_names is None
-    assert yes.settings["output"] == "yes"
-    assert whole.settings["output"] is None
+    assert yes.settings.output == "yes"
+    assert whole.settings.output is None
 
 
 def test_output_of_an_explanation_without_standard_errors():
@@ -368,12 +369,12 @@ def test_pickling_keeps_everything():
 def test_repr_says_what_and_how():
     text = "<Explanation: 5 instances, 3 features, 2 outputs; sampler=Exact(), solver=Linear()>"
     assert repr(made(K)) == text
-    assert "method unknown" in repr(made(settings={}))
+    assert "method unknown" in repr(made(settings=Settings()))
 
 
 @pytest.mark.parametrize("k", [None, K])
 def test_html_escapes_names(k):
-    nasty = {"sampler": "<script>", "solver": "Linear()"}
+    nasty = Settings(sampler="<script>", solver="Linear()")
     html = made(k, settings=nasty)._repr_html_()
     assert "&lt;b&gt;job" in html
     assert "&lt;script&gt;" in html
@@ -486,7 +487,7 @@ def test_from_shap_takes_slices(shap, whole, cut, expected):
     there = Explanation.from_shap(cut(whole.to_shap()))
     for name in ("values", "base_values", "predictions"):
         np.testing.assert_array_equal(getattr(there, name), getattr(expected, name))
-    assert there.settings.get("output") == expected.settings["output"]
+    assert there.settings.output == expected.settings.output
 
 
 def test_from_shap_of_a_model(shap):

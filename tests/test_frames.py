@@ -124,7 +124,7 @@ def test_categories_in_xgboost(enumerated):
     np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-9)
     # from its trees, in float64; the model itself adds them up in float32
     made = ShapleyExplainer(model).fit(X[:10]).explain(X[10:14])
-    assert made.settings["why_sampled"] is None
+    assert made.settings.why_sampled is None
     np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-6)
 
 

@@ -106,7 +106,7 @@ def test_three_named_classes_by_definition():
         return -np.log(means[np.arange(30), y[::5]])
 
     explanation = GlobalImportance(model).fit(X[::15]).explain(X[::5], pd.Series(names[y[::5]]))
-    assert "Exact" in explanation.rows.settings["sampler"]  # few players are enumerated
+    assert "Exact" in explanation.rows.settings.sampler  # few players are enumerated
     agrees(explanation, by_definition(model.predict_proba, losses, X[::5], X[::15]))
 
 
@@ -355,10 +355,10 @@ def test_few_rows_get_more_evaluations_and_many_a_pair_of_walks():
     importance.fit(X[:2])
     for n, evals in ((2000, 40), (100, 164)):
         explanation = importance.explain(X[:n], np.zeros(n))
-        assert explanation.rows.settings["max_evals"] == evals
-        assert explanation.rows.settings["sampler"] == "Antithetic()"  # which has no bias
+        assert explanation.rows.settings.max_evals == evals
+        assert explanation.rows.settings.sampler == "Antithetic()"  # which has no bias
     stratified = importance.set_params(sampler="stratified").explain(X[:400], np.zeros(400))
-    assert stratified.rows.settings["max_evals"] == 762  # its least design
+    assert stratified.rows.settings.max_evals == 762  # its least design
 
 
 def test_certain_and_wrong_costs_much_but_not_infinitely():

@@ -83,8 +83,8 @@ def explained(model, transformed, table=X, rows=ROWS, reward=InterventionalRewar
 def assert_same(model, masked="columns made once by", rtol=0.0, **kwargs):
     """Compare with the plain way, which transforms every hybrid row; exactly by default."""
     once, plain = (explained(model, transformed, **kwargs) for transformed in (True, False))
-    assert once.settings["masked"].startswith(masked)
-    assert plain.settings["masked"] == "raw columns: transformed=False asked for"
+    assert once.settings.masked.startswith(masked)
+    assert plain.settings.masked == "raw columns: transformed=False asked for"
     for part in ("values", "standard_errors", "base_values", "predictions"):
         ours, theirs = getattr(once, part), getattr(plain, part)
         np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=rtol)
@@ -140,7 +140,7 @@ def test_same_values_as_with_every_row_transformed(name, container):
     # products of a matrix may round by the layout of the matrix
     rtol = 1e-9 if "Regression" in type(model).__name__ else 0.0
     explanation = assert_same(pipeline, rtol=rtol, groups={"both": ["age", "rooms"]}, **kwargs)
-    assert explanation.settings["masked"] == "columns made once by columntransformer"
+    assert explanation.settings.masked == "columns made once by columntransformer"
     assert list(explanation.feature_names) == ["both", "city", "kind", "pay", "left"]
     assert not explanation.values[:, 4].any()  # a player whose column is dropped
 
@@ -223,7 +223,7 @@ def test_steps_that_mix_columns_are_left_to_the_model():
     made_once = "columns made once by columntransformer, standardscaler"
     # PCA rounds by the layout of its matrix, and may then pass a threshold
     once = assert_same(model.fit(X, Y), masked=made_once, rtol=1e-9)
-    assert once.settings["masked"] == made_once
+    assert once.settings.masked == made_once
 
 
 @pytest.mark.parametrize("reward", [InterventionalReward, BaselineReward])
@@ -308,7 +308,7 @@ def test_everything_else_is_masked_in_raw_columns(model, kwargs, reason):
     explanation = assert_same(
         model, "raw columns: ", table=NUMBERS, rows=NUMBERS[B : B + R], **kwargs
     )
-    assert re.search(reason, explanation.settings["masked"])
+    assert re.search(reason, explanation.settings.masked)
 
 
 def test_a_step_that_is_not_what_it_seems_is_found_out(monkeypatch):
@@ -355,8 +355,8 @@ def test_trees_behind_columns_are_exact(name, container):
     how = {"response_method": method, "max_evals": 2**6}
     exact = explained(pipeline, True, sampler="auto", **how)
     plain = explained(pipeline, False, sampler="exact", **how)
-    assert exact.settings["why_sampled"] is None
-    assert plain.settings["why_sampled"] is not None
+    assert exact.settings.why_sampled is None
+    assert plain.settings.why_sampled is not None
     assert plain.converged.all()
     assert exact.n_model_rows.sum() == 0
     np.testing.assert_allclose(exact.values, plain.values, rtol=0, atol=atol)

@@ -39,7 +39,7 @@ def explained(model, data, groups=None, **kwargs):
 def test_trees_agree_with_sampling_and_have_no_error(model, data, kwargs):
     exact = explained(model, data, **kwargs)
     sampled = explained(model, data, sampler="antithetic", max_evals=400, **kwargs)
-    assert exact.settings["why_sampled"] is None
+    assert exact.settings.why_sampled is None
     assert exact.converged.all()
     assert (exact.standard_errors == 0).all()
     assert (exact.n_model_rows == 0).all()
@@ -62,5 +62,5 @@ def test_trees_agree_with_sampling_and_have_no_error(model, data, kwargs):
 )
 def test_everything_else_is_sampled_and_the_record_says_why(model, data, kwargs, reason):
     explanation = explained(model, data, max_evals=150, **kwargs)
-    assert reason in explanation.settings["why_sampled"]
+    assert reason in explanation.settings.why_sampled
     assert explanation.standard_errors.max() > 0 or isinstance(model, LinearRegression)

@@ -47,18 +47,10 @@ def test_equal_attributions_need_an_absolute_tolerance():
     assert StandardError(rtol=0.5).done(values, np.zeros((1, 3, 1))).all()
 
 
-@pytest.mark.parametrize(
-    "rule", [{}, {"rtol": 0.0}, {"rtol": -0.1, "atol": 1.0}, {"atol": -1.0}, {"rtol": np.nan}]
-)
-def test_tolerances_that_are_none_are_refused(rule):
-    with pytest.raises(ValueError, match=r"StandardError needs rtol >= 0 .* Try rtol=0\.05"):
+@pytest.mark.parametrize("rule", [{}, {"rtol": 0.0}])
+def test_a_rule_that_nothing_meets_is_refused(rule):
+    with pytest.raises(ValueError, match=r"one of them must be above 0.*try rtol=0\.05"):
         shapley_values(RandomGame(4), stopping=StandardError(**rule))
-
-
-@pytest.mark.parametrize("confidence", [0.0, 1.0, -0.5, np.nan])
-def test_a_confidence_that_is_no_probability_is_refused(confidence):
-    with pytest.raises(ValueError, match=r"confidence above 0 and below 1; got .* Try 0\.95"):
-        shapley_values(RandomGame(4), stopping=StandardError(rtol=0.1, confidence=confidence))
 
 
 def test_a_rule_is_a_parameter_object():

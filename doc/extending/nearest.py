@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skshapley._tools._constraints import Count
 from skshapley.rewards import Game, Reward
 
 
@@ -22,6 +23,8 @@ class NearestReward(Reward):
     Aas, Jullum & Loland (2021), Explaining individual predictions when features are dependent,
     Artificial Intelligence 298, section 3.3 (with kernel weights).
     """
+
+    _constraints = {"n_neighbors": Count()}
 
     def __init__(self, n_neighbors=10):
         self.n_neighbors = n_neighbors

@@ -31,17 +31,15 @@ class ShareTheGap(Solver):
     accepts = (MarginalDesign,)
     default_sampler = "classical"
 
-    def start(self, n_players, v_empty, v_full):
-        """Prepare a run."""
-        super().start(n_players, v_empty, v_full)
-        self._gains = [[] for _ in v_full]  # of each instance, arrays (units, p, k)
-        return self
+    def _start(self, players, lesson):
+        self._gains = [[] for _ in self.v_full_]  # of each instance, arrays (units, p, k)
 
     def update(self, rows, design, values):
         """Keep the mean contributions of each unit."""
-        r, _, k = values.shape
-        ends = values.reshape(r, -1, design.unit, self.n_players_, 2, k)
-        for row, gains in zip(rows, (ends[..., 1, :] - ends[..., 0, :]).mean(axis=2), strict=True):
+        contributions = design.contributions(values)  # (r, n, p, k)
+        r, _, p, k = contributions.shape
+        units = contributions.reshape(r, -1, design.unit, p, k).mean(axis=2)
+        for row, gains in zip(rows, units, strict=True):
             self._gains[row].append(gains)
 
     def result(self):

@@ -63,7 +63,7 @@ print(f"accuracy on unseen reviews: {model.score(texts[3000:], favourable[3000:]
 reward = TokenReward(model, SENTENCE, mask="xxx", response_method="log_odds", output="predicted")
 exact = shapley_values(reward, sampler="exact", max_evals=2**reward.n_players)
 explanation = reward.explanation(exact)
-print(f"predicted: {explanation.settings['output']}, {exact.n_evaluations} evaluations")
+print(f"predicted: {explanation.settings.output}, {exact.n_evaluations} evaluations")
 SentenceDisplay.from_explanation(explanation)
 
 # %%

@@ -1,24 +1,69 @@
 """What the estimators of tables share: the record of attributions, and the transformer."""
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skshapley._estimators._background import Background
+from skshapley._records._outcome import Outcome
+from skshapley._records._settings import Settings, label
+from skshapley._run._engine import Plan
 from skshapley._tables._inputs import as_pandas
+from skshapley._tools._random import RowStream
 from skshapley.explanation import Explanation
+from skshapley.rewards import Players
 
 
 class TableEstimator(MetaEstimatorMixin, BaseEstimator):
-    """Base class of estimators that explain a table's rows; fitted, they have ``players_``."""
+    """Base class of estimators that explain a table's rows; fitted, they hold a background."""
+
+    estimator: Any
+    random_state: Any
+    _background: Background
+    _model: str
+
+    @property
+    def players_(self) -> Players:
+        """Names of the players and the columns of each."""
+        return self._background.players
+
+    @property
+    def background_(self) -> Any:
+        """The background rows, an array or frame of shape (b, d), or None."""
+        return self._background.rows
+
+    @property
+    def background_weights_(self) -> np.ndarray:
+        """Their weights, ``(b,)``, with sum 1."""
+        return self._background.weights
 
     @property
     @abstractmethod
-    def _output_names(self):
+    def _output_names(self) -> list | None:
         """Labels of the explained outputs, or None for a single one."""
 
-    def _recorded(self, outcome, X, settings) -> Explanation:
+    @abstractmethod
+    def _facts(self) -> dict[str, Any]:
+        """Return what the record says of the response and the reward."""
+
+    def _take(self, background: Background) -> None:
+        """Keep the background, and the model's name: its repr may take longer than a row."""
+        self._background, self._model = background, label(self.estimator)
+
+    def _settings(self, outcome: Outcome, plan: Plan | None) -> Settings:
+        """Return how an outcome came about; None for a plan where nothing was sampled."""
+        rows, facts = self.background_, self._facts()
+        if plan is not None:
+            state = self.random_state
+            state = state.entropy if isinstance(state, RowStream) else state
+            facts["random_state"] = label(state)
+        n_background = None if rows is None else len(rows)
+        return Settings.of(outcome, plan, model=self._model, n_background=n_background, **facts)
+
+    def _recorded(self, outcome: Outcome, X: Any, plan: Plan | None = None) -> Explanation:
         """Return an outcome of the engine as the record that users see."""
         names = self._output_names
 
@@ -37,7 +82,8 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
             n_evaluations=outcome.n_evaluations,
             n_model_rows=outcome.n_model_rows,
             converged=outcome.converged,
-            settings=settings,
+            settings=self._settings(outcome, plan),
+            entries=outcome.entries,
         )
 
     def __sklearn_tags__(self):

@@ -1,11 +1,11 @@
-"""What estimators that call a model on background rows share: tables, counts, budget, the run."""
+"""The rows that stand in for absent players, with all that is known and checked of them."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from skshapley._run._engine import Interrupted, Outcome, Plan, run
-from skshapley._run._plan import make_plan
 from skshapley._tables._inputs import (
     check_columns,
     check_container,
@@ -17,122 +17,106 @@ from skshapley._tables._inputs import (
     take_rows,
     validated,
 )
-from skshapley._tools._progress import progress
-from skshapley._tools._random import entropy_from, generator
-from skshapley.exceptions import PartialExplanationError
+from skshapley._tools._random import generator
 from skshapley.rewards import Players
 
 
-class OnBackground:
-    """Mixin of estimators that evaluate a model on hybrids of instances and background rows.
+@dataclass(frozen=True, eq=False)
+class Background:
+    """Background rows, their weights and their players.
 
     Attributes
     ----------
-    players_ : Players
-    background_ : array or frame of shape (b, d)
-    background_weights_ : ndarray of shape (b,)
-        With sum 1.
+    rows : array or frame of shape (b, d), or None
+        None where nothing but the model's own training data stands in for absent players.
+    weights : ndarray of shape (b,)
+        With sum 1; empty where there are no rows.
+    players : Players
     """
 
-    sampler: Any
-    solver: Any
-    groups: Any
-    max_evals: Any
-    stopping: Any
-    max_background: Any
-    n_jobs: Any
-    random_state: Any
-    verbose: Any
+    rows: Any
+    weights: np.ndarray
+    players: Players
 
-    def _take_background(self, X, sample_weight):
-        """Check the background and keep it, its weights and its players."""
-        owner = type(self).__name__
-        X = self._table(X, reset=True)
-        weights = checked_weights(sample_weight, len(X), owner)
-        self.players_ = Players.from_groups(self.groups, column_names(X), owner)
-        self.background_, self.background_weights_ = self._sampled(X, weights)
-
-    def _table(self, X, reset):
-        """Return X checked, in its own container."""
-        owner = type(self).__name__
-        if not reset:
-            check_container(X, self.background_, owner)
-        if is_frame(X):
-            check_frame(X, owner)
-        try:
-            X = validated(self, X, reset)
-        except ValueError as error:
-            changes = "" if reset or not is_frame(X) else column_changes(X, self.background_)
-            if not changes:
-                raise
-            # scikit-learn's sentence, and the diff that it does not show
-            raise ValueError(f"{str(error).rstrip()}\n{changes}") from None
-        return X if reset else check_columns(X, self.background_, owner)
-
-    def _sampled(self, X, weights):
-        """Return the background's rows of positive weight, at most max_background, and weights."""
-        rows = np.flatnonzero(weights)
-        if self.max_background is not None and len(rows) > self.max_background:
-            rng = generator(entropy_from(self.random_state, type(self).__name__), 1)
-            rows = np.sort(rng.choice(rows, size=self.max_background, replace=False))
-        return take_rows(X, rows), weights[rows] / weights[rows].sum()
-
-    def _check_counts(self):
-        """Refuse counts that are none."""
-        limit, n_jobs, verbose = self.max_background, self.n_jobs, self.verbose
-        rules = {
-            "max_background": (limit is None or (_is_int(limit) and limit > 0), "a positive int"),
-            "n_jobs": (n_jobs is None or (_is_int(n_jobs) and n_jobs != 0), "an int but 0"),
-            "verbose": (isinstance(verbose, (int, np.integer)) and verbose >= 0, "an int >= 0"),
-        }
-        for name, (kept, choices) in rules.items():
-            if not kept:
-                choices = choices if name == "verbose" else f"None or {choices}"
-                raise ValueError(
-                    f"{type(self).__name__} takes {name} as {choices}; got {getattr(self, name)!r}."
-                )
-
-    def _plan(self, n_references, max_evals=None, unbiased=False) -> Plan:
-        return make_plan(
-            sampler=self.sampler,
-            solver=self.solver,
-            max_evals=self.max_evals if max_evals is None else max_evals,
-            stopping=self.stopping,
-            random_state=self.random_state,
-            n_players=self.players_.n_players,
-            n_references=n_references,
-            owner=type(self).__name__,
-            unbiased=unbiased,
-        )
-
-    def _run(self, game, plan, record, tasks=None) -> Outcome:
-        """Spend the plan on the game's instances.
+    @classmethod
+    def of(
+        cls,
+        owner: BaseEstimator,
+        X: Any,
+        sample_weight: Any,
+        groups: Any,
+        max_rows: int | None = None,
+        entropy: int | None = None,
+    ) -> Self:
+        """Return the background of an estimator, checked.
 
         Parameters
         ----------
-        game : Game
-        plan : Plan
-        record : callable
-            Makes what the user gets of the outcome of the first instances, if the run breaks off.
-        tasks : callable or None
-            Told the number of finished instances.
+        owner : estimator
+            Whose ``fit`` it is: it learns the number and the names of the columns.
+        X : array or frame of shape (b, d)
+        sample_weight : array of shape (b,) or None
+        groups : dict or None
+        max_rows : int or None
+            Rows of a larger table are drawn, without replacement.
+        entropy : int or None
+            What they are drawn from.
 
         Raises
         ------
-        PartialExplanationError
-            If an error or an interruption comes after some instances were finished.
+        ValueError, TypeError
+            For no rows, wrong weights or groups.
         """
-        try:
-            with progress(game.n_rows, self.verbose) as bar:
-                return run(game, plan, n_jobs=self.n_jobs, progress=(bar, tasks))
-        except Interrupted as error:
-            raise PartialExplanationError(
-                f"Explaining stopped by {type(error.__cause__).__name__} after"
-                f" {len(error.outcome.values)} of {game.n_rows} instances; the finished ones are in"
-                f" this error's .explanation.",
-                record(error.outcome),
-            ) from error.__cause__
+        name = type(owner).__name__
+        X = checked_table(owner, X)
+        weights = checked_weights(sample_weight, len(X), name)
+        players = Players.from_groups(groups, column_names(X), name)
+        rows = np.flatnonzero(weights)
+        if max_rows is not None and entropy is not None and len(rows) > max_rows:
+            rng = generator(entropy, 1)
+            rows = np.sort(rng.choice(rows, size=max_rows, replace=False))
+        return cls(take_rows(X, rows), weights[rows] / weights[rows].sum(), players)
+
+    def table(self, owner: BaseEstimator, X: Any) -> Any:
+        """Return instances checked against the background, in its container.
+
+        Parameters
+        ----------
+        owner : estimator
+        X : array or frame of shape (r, d)
+
+        Raises
+        ------
+        ValueError, TypeError
+            For other columns, dtypes or containers.
+        """
+        return checked_table(owner, X, like=self.rows, fitted=True)
 
 
-def _is_int(value):
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+def checked_table(owner: BaseEstimator, X: Any, like: Any = None, fitted: bool = False) -> Any:
+    """Return X checked, in its own container.
+
+    Parameters
+    ----------
+    owner : estimator
+        It learns the number and the names of the columns, or knows them.
+    X : array or frame
+    like : array or frame, or None
+        What X must have the container, the columns and the dtypes of.
+    fitted : bool, default=False
+        Whether `owner` knows its columns already.
+    """
+    name = type(owner).__name__
+    if like is not None:
+        check_container(X, like, name)
+    if is_frame(X):
+        check_frame(X, name)
+    try:
+        X = validated(owner, X, not fitted)
+    except ValueError as error:
+        changes = column_changes(X, like) if like is not None and is_frame(X) else ""
+        if not changes:
+            raise
+        # scikit-learn's sentence, and the diff that it does not show
+        raise ValueError(f"{str(error).rstrip()}\n{changes}") from None
+    return X if like is None else check_columns(X, like, name)

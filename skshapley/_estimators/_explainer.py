@@ -3,16 +3,27 @@
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
-from skshapley._estimators._background import OnBackground
+from skshapley._estimators._background import Background
+from skshapley._estimators._sampling import (
+    COUNTS,
+    drawn_entropy,
+    plan_of,
+    random_state_of,
+    run_plan,
+)
+from skshapley._records._settings import label
+from skshapley._run._plan import is_auto
 from skshapley._tables._inputs import take_rows
+from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve
 from skshapley._tools._progress import CallbackSupportMixin, callbacks, with_callbacks
+from skshapley._tools._random import entropy_from
 from skshapley.explanation import Explanation
 from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
 from skshapley.trees import ExactTrees, UnreadableModelError
 
 
-class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
+class ShapleyExplainer(CallbackSupportMixin, Attributor):
     """Explain the predictions of a fitted model by Shapley values, with standard errors.
 
     Parameters
@@ -66,7 +77,7 @@ class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
         The reward, fitted to the background.
     exact_ : ExactTrees or None
         The tables of a tree ensemble, where they serve; where not, an explanation's
-        ``settings["why_sampled"]`` says why.
+        ``settings.why_sampled`` says why.
     players_ : Players
         Names of the players and the columns of each.
     background_ : array or frame of shape (b, d)
@@ -153,11 +164,15 @@ class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
             For wrong parameters, an empty background or wrong weights, before the model is called.
         """
         name = type(self).__name__
-        self._check_counts()
+        check_parameters(self, COUNTS)
         reward = resolve(self.reward, registry=REWARDS, base=Reward, owner=name, parameter="reward")
+        reward.check()
         response = Response(self.estimator, self.response_method, self.output, owner=name)
-        self._take_background(X, sample_weight)
-        self._plan(len(self.background_weights_))
+        self._entropy = drawn_entropy(self)
+        limit = self.max_background
+        entropy = None if limit is None else entropy_from(random_state_of(self), name)
+        self._take(Background.of(self, X, sample_weight, self.groups, limit, entropy))
+        plan_of(self, len(self.background_weights_))  # which refuses what is wrong
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
@@ -166,7 +181,7 @@ class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
 
     def _short_cut(self):
         """Return the tables of a tree ensemble and None, or None and why it is sampled."""
-        if (self.sampler, self.solver) != ("auto", "auto"):
+        if not (is_auto(self.sampler) and is_auto(self.solver)):
             return None, "sampler or solver asked for"
         if not isinstance(self.reward_, InterventionalReward):
             return None, f"{type(self.reward_).__name__} has no exact values"
@@ -203,41 +218,31 @@ class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
             their explanation.
         """
         check_is_fitted(self, "reward_")
-        self._check_counts()
-        X = self._table(X, reset=False)
-        plan = self._plan(self.reward_.n_references_)
+        check_parameters(self, COUNTS)
+        X = self._background.table(self, X)
         if self.exact_ is not None:
             outcome = self.exact_.explain(self.reward_.preparation_.transform(X))
-            return self._explanation(outcome, X, plan)
+            return self._recorded(outcome, X)
+        plan = plan_of(self, self.reward_.n_references_)
         game = self.reward_.game(X)
 
         def partial(outcome):
-            return self._explanation(outcome, take_rows(X, slice(0, len(outcome.values))), plan)
+            return self._recorded(outcome, take_rows(X, slice(0, len(outcome.values))), plan)
 
         with callbacks(self, len(X)) as tasks:
-            outcome = self._run(game, plan, partial, tasks)
-        return self._explanation(outcome, X, plan)
+            outcome = run_plan(self, game, plan, partial, tasks)
+        return self._recorded(outcome, X, plan)
 
     @property
     def _output_names(self):
         return self.reward_.response_.output_names
 
-    def _explanation(self, outcome, X, plan):
-        components = plan.components(self.players_.n_players)
-        sampler, solver = (repr(component) for component in components)
-        if self.exact_ is not None:
-            sampler, solver = "none: exact, by tables of the trees", "none"
-        settings = {
-            "model": repr(self.estimator),
-            "response_method": str(self.reward_.response_.method),
+    def _facts(self):
+        return {
+            "response_method": label(self.reward_.response_.method),
             "output": self.output,
-            "reward": repr(self.reward_),
+            "reward": label(self.reward_),
             "masked": self.reward_.masked_columns_,
-            "sampler": sampler,
-            "solver": solver,
+            "closed_form": None if self.exact_ is None else "trees",
             "why_sampled": self._why_sampled,
-            "max_evals": plan.max_evals,
-            "n_background": len(self.background_),
-            "random_state": repr(self.random_state),
         }
-        return self._recorded(outcome, X, settings)

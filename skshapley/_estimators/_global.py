@@ -5,16 +5,27 @@ from math import ceil
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skshapley._estimators._attributor import TableEstimator
-from skshapley._estimators._background import OnBackground
+from skshapley._estimators._background import Background
+from skshapley._estimators._sampling import (
+    COUNTS,
+    drawn_entropy,
+    plan_of,
+    random_state_of,
+    run_plan,
+)
 from skshapley._records._global_explanation import GlobalExplanation
+from skshapley._records._settings import label
+from skshapley._run._plan import is_auto
 from skshapley._tables._inputs import checked_weights, take_rows
+from skshapley._tools._constraints import check_parameters
+from skshapley._tools._random import entropy_from
 from skshapley.rewards import InterventionalReward
 from skshapley.rewards._loss import LossGame, WholeResponse, resolve_loss
 
 LEAST_EVALS = 2**14
 
 
-class GlobalImportance(OnBackground, TableEstimator):
+class GlobalImportance(TableEstimator):
     """SAGE values: how much each feature lowers the loss of a model, over many rows.
 
     The worth of a set of features is minus the mean loss of what the model says when only they are
@@ -140,11 +151,14 @@ class GlobalImportance(OnBackground, TableEstimator):
             For wrong parameters, an empty background or wrong weights, before the model is called.
         """
         owner = type(self).__name__
-        self._check_counts()
+        check_parameters(self, COUNTS)
         response = WholeResponse(self.estimator, self.response_method, owner=owner)
         self.loss_ = resolve_loss(self.loss, response, owner)
-        self._take_background(X, sample_weight)
-        self._plan(1, unbiased=True)
+        self._entropy = drawn_entropy(self)
+        limit = self.max_background
+        entropy = None if limit is None else entropy_from(random_state_of(self), owner)
+        self._take(Background.of(self, X, sample_weight, self.groups, limit, entropy))
+        plan_of(self, 1, unbiased=True)  # which refuses what is wrong
         self.reward_ = InterventionalReward().fit(
             response, self.background_, self.background_weights_, self.players_
         )
@@ -178,21 +192,21 @@ class GlobalImportance(OnBackground, TableEstimator):
             explanation.
         """
         check_is_fitted(self, "reward_")
-        self._check_counts()
+        check_parameters(self, COUNTS)
         owner = type(self).__name__
-        X = self._table(X, reset=False)
+        X = self._background.table(self, X)
         check_consistent_length(X, y)
         targets = self.loss_.targets(y, len(X))
         weights = checked_weights(sample_weight, len(X), owner, unit="row")
-        plan = self._plan(1, self._max_evals(len(X)), unbiased=True)
+        plan = plan_of(self, 1, self._max_evals(len(X)), unbiased=True)
         game = LossGame(self.reward_.game(X), self.loss_, targets)
 
         def record(outcome):
             n = len(outcome.values)
-            rows = self._recorded(outcome, take_rows(X, slice(0, n)), self._settings(plan))
+            rows = self._recorded(outcome, take_rows(X, slice(0, n)), plan)
             return GlobalExplanation(rows, weights[:n] / weights[:n].sum())
 
-        return record(self._run(game, plan, record))
+        return record(run_plan(self, game, plan, record))
 
     @property
     def _output_names(self):
@@ -200,24 +214,17 @@ class GlobalImportance(OnBackground, TableEstimator):
 
     def _max_evals(self, n_rows):
         """Return the evaluations per row: few, since rows vary more than the estimates at one."""
-        if self.max_evals != "auto":
+        if not is_auto(self.max_evals):
             return self.max_evals
         p = self.players_.n_players
         evals = max(2 * p, ceil(LEAST_EVALS / n_rows))
-        if (self.sampler, self.solver) == ("auto", "auto"):
+        if is_auto(self.sampler) and is_auto(self.solver):
             return evals
-        sampler, _ = self._plan(1).components(p)
-        return max(evals, sampler.least_evals(p, 1) + 2)
+        sampler, _ = plan_of(self, 1).components(p)
+        return max(evals, sampler.price(p, 1).least_evals + 2)
 
-    def _settings(self, plan):
-        sampler, solver = (repr(part) for part in plan.components(self.players_.n_players))
+    def _facts(self):
         return {
-            "model": repr(self.estimator),
-            "response_method": str(self.reward_.response_.method),
+            "response_method": label(self.reward_.response_.method),
             "loss": self.loss_.name,
-            "sampler": sampler,
-            "solver": solver,
-            "max_evals": plan.max_evals,
-            "n_background": len(self.background_),
-            "random_state": repr(self.random_state),
         }

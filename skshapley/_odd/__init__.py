@@ -18,17 +18,17 @@ from skshapley._odd._fit import fit_hyper
 from skshapley._odd._functional import functional, functional_variance
 from skshapley._odd._hyper import Hyper
 from skshapley._odd._kernel import gram
+from skshapley._odd._lesson import Lesson
 from skshapley._odd._pairs import Pairs
-from skshapley._odd._pool import Pool
 from skshapley._odd._posterior import Posterior, Process
 
 __all__ = [
     "Blocks",
     "Evidence",
     "Hyper",
+    "Lesson",
     "OddDesign",
     "Pairs",
-    "Pool",
     "Posterior",
     "Process",
     "RandomOddDesign",

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from skshapley._records._settings import Settings
+
 
 def to_shap(explanation):
     """Return what `Explanation.to_shap` gives."""
@@ -48,17 +50,17 @@ def parts_of_shap(theirs) -> dict:
     tables = [data for data in (theirs.display_data, theirs.data) if np.ndim(data)]
     table = _table(tables[0] if tables else None, names, values.shape[:2], owner)
     outputs = theirs.output_names
-    settings = {"source": "shap"}
+    output = None
     if values.ndim == 3:
         outputs = np.array(range(values.shape[2]) if outputs is None else outputs, dtype=object)
     elif isinstance(outputs, str):
-        settings["output"] = outputs
+        output = outputs
     return _parts(
         values,
         base,
         table,
         output_names=outputs if values.ndim == 3 else None,
-        settings=settings,
+        settings=Settings(source="shap", output=output),
     )
 
 
@@ -107,7 +109,7 @@ def parts_of_shapiq(theirs, data, feature_names) -> dict:
         np.array([each.baseline_value for each in theirs], dtype=float),
         _table(data, feature_names, (len(theirs), p), owner),
         n_evaluations=np.array([np.nan if n is None else n for n in spent], dtype=float),
-        settings={"source": "shapiq", "index": index},
+        settings=Settings(source="shapiq", index=index),
     )
 
 

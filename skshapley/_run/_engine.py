@@ -1,32 +1,29 @@
 """The loop: ask, evaluate, tell, for one block of instances after another.
 
 Blocks of instances are cut by fixed numbers and the working memory. Within a block, instances with
-the same number of players that matter form a cohort and share the arrays of one sampler and one
-solver; the requests of all cohorts are evaluated together.
+the same number of players that matter form a cohort; the requests of all cohorts are evaluated
+together.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-import sklearn
 
+from skshapley._records._outcome import Outcome
+from skshapley._run._cohort import ASK_BYTES, Cohort, places
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._run._ledger import Ledger
-from skshapley._tools._commons import Commons
-from skshapley._tools._random import row_generators
+from skshapley._tools._memory import working_bytes
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
 
 BLOCK_MODEL_ROWS = 2**19
 BLOCK_INSTANCES = 1024
-ASK_BYTES = 2**22
-GROWTH = 1.5
-# Values between 2**-200 and 2**200 are handed over as they are: standard errors take fourth powers
-PLAIN_EXPONENT = 200
+BLOCK_SHARE = 1 / 2  # of the working memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,65 +50,21 @@ class Plan:
     first_row: int = 0
 
 
-@dataclass(eq=False)
-class Outcome:
-    """What a run gives, by instance.
-
-    Attributes
-    ----------
-    values, standard_errors : ndarray of shape (r, p, k)
-        Standard errors are NaN where there are none.
-    v_empty, v_full : ndarray of shape (r, k)
-    n_evaluations : ndarray of shape (r,)
-        Evaluations, v(empty) and v(all) included; fractions where walks have references of their
-        own.
-    n_model_rows : ndarray of shape (r,), int
-        Rows given to the model for this instance, v(empty) excluded, which is shared.
-    converged : ndarray of shape (r,), bool
-        Exact, or accurate enough for the stopping rule.
-    solver : Solver or None
-        The solver that came last, with what it kept of its run (a trace).
-    """
-
-    values: np.ndarray
-    standard_errors: np.ndarray
-    v_empty: np.ndarray
-    v_full: np.ndarray
-    n_evaluations: np.ndarray
-    n_model_rows: np.ndarray
-    converged: np.ndarray
-    solver: Solver | None = None
-
-    @classmethod
-    def blank(cls, r, p, k):
-        """Return room for `r` instances."""
-        return cls(
-            np.zeros((r, p, k)),
-            np.full((r, p, k), np.nan),
-            np.zeros((r, k)),
-            np.zeros((r, k)),
-            np.zeros(r),
-            np.zeros(r, dtype=np.int64),
-            np.zeros(r, dtype=bool),
-        )
-
-    def head(self, n):
-        """Return the first `n` instances."""
-        arrays: dict[str, Any] = {
-            name: v[:n] for name, v in vars(self).items() if isinstance(v, np.ndarray)
-        }
-        return replace(self, **arrays)
-
-
 class Interrupted(Exception):  # noqa: N818 - never leaves the package
     """Carries the outcome of the finished instances."""
 
-    def __init__(self, outcome):
+    def __init__(self, outcome: Outcome):
         super().__init__(outcome)
         self.outcome = outcome
 
 
-def run(game, plan: Plan, *, n_jobs=None, progress=()) -> Outcome:
+def run(
+    game: Any,
+    plan: Plan,
+    *,
+    n_jobs: int | None = None,
+    progress: Sequence[Callable[[int], object] | None] = (),
+) -> Outcome:
     """Spend a plan on every instance of a game.
 
     Parameters
@@ -131,58 +84,75 @@ def run(game, plan: Plan, *, n_jobs=None, progress=()) -> Outcome:
     Interrupted
         If an error or a KeyboardInterrupt (its cause) comes after the first block.
     """
-    outcome = Outcome.blank(game.n_rows, game.n_players, game.n_outputs)
-    commons = Commons(plan.entropy)
+    _, solver = plan.components(game.n_players)
+    outcome = Outcome.blank(game.n_rows, game.n_outputs, solver.entries(game.n_players))
+    lesson = None
     with Evaluator(game, n_jobs) as evaluator:
-        for rows in _blocks(game, plan):
+        for rows in _blocks(game, plan, solver.pilots):
+            follows = 0 < solver.pilots <= rows[0]
             try:
-                _Block(game, plan, rows, commons).fill(outcome, evaluator)
+                block = Block(game, plan, rows, lesson if follows else None)
+                cohorts = block.fill(outcome, evaluator)
             except (Exception, KeyboardInterrupt) as error:
                 if rows[0] == 0:
                     raise
                 raise Interrupted(outcome.head(rows[0])) from error
+            if not follows or lesson is None:
+                for cohort in cohorts:
+                    lesson = cohort.solver.lesson(lesson)
             for report in progress:
                 if report is not None:
                     report(int(rows[-1]) + 1)
     return outcome
 
 
-def _blocks(game, plan):
+def _blocks(game, plan, pilots) -> Iterator[np.ndarray]:
     """Yield the rows of one block after the other; pilots share none with those that follow."""
     size = _block_size(game, plan)
-    head = min(plan.components(game.n_players)[1].pilots, game.n_rows)
+    head = min(pilots, game.n_rows)
     for begin, end in ((0, head), (head, game.n_rows)):
         for start in range(begin, end, size):
             yield np.arange(start, min(start + size, end))
 
 
-def _block_size(game, plan):
+def _block_size(game, plan) -> int:
     sampler, _ = plan.components(game.n_players)
     p, k, b = game.n_players, game.n_outputs, game.n_references
-    draws = max(1, sampler.n_draws(plan.max_evals - 2, p, b)) if p > 1 else 1
-    coalitions = draws * sampler.coalitions_per_draw(p)
-    if not sampler.one_shot:
-        unit = sampler.unit_draws(p, b) * sampler.coalitions_per_draw(p)
-        coalitions = min(coalitions, max(ASK_BYTES // p, unit))
+    coalitions = 1
+    if p > 1:
+        draws = sampler.n_draws(plan.max_evals - 2, p, b)
+        price = sampler.price(p, b)
+        coalitions = max(1, draws) * price.coalitions
+        if not sampler.one_shot:
+            coalitions = min(coalitions, max(ASK_BYTES // p, price.unit * price.coalitions))
     bytes_an_instance = coalitions * (4 * p + 48 * k + 64) + 8 * b * k + 16 * b * p * k
-    memory = sklearn.get_config()["working_memory"] * 2**20 / 2
     model_rows = plan.max_evals * game.rows_per_value
-    sizes = memory // bytes_an_instance, BLOCK_MODEL_ROWS // model_rows, BLOCK_INSTANCES
-    return max(1, int(min(sizes)))
+    by_memory = working_bytes(BLOCK_SHARE) // bytes_an_instance
+    return max(1, int(min(by_memory, BLOCK_MODEL_ROWS // model_rows, BLOCK_INSTANCES)))
 
 
-class _Block:
-    """Instances that are worked on together."""
+class Block:
+    """Instances that are worked on together.
 
-    def __init__(self, game, plan, rows, commons):
-        self.game, self.plan, self.rows, self.commons = game, plan, rows, commons
+    Parameters
+    ----------
+    game : Game
+    plan : Plan
+    rows : ndarray of int
+        The instances, contiguous.
+    lesson : object or None
+        What instances before these have taught.
+    """
+
+    def __init__(self, game: Any, plan: Plan, rows: np.ndarray, lesson: Any):
+        self.game, self.plan, self.rows, self.lesson = game, plan, rows, lesson
         self.empty = game.empty(rows)
         self.v_empty = (game.reference_weights[:, None] * self.empty).sum(axis=1)
         self.v_full = game.full(rows)
         self.spent = np.zeros(len(rows), dtype=np.int64)
 
-    def fill(self, outcome, evaluator):
-        """Run all cohorts to their end and write the outcome of these instances."""
+    def fill(self, outcome: Outcome, evaluator: Evaluator) -> list[Cohort]:
+        """Run all cohorts to their end and write the outcome; return the cohorts."""
         rows = self.rows
         outcome.v_empty[rows], outcome.v_full[rows] = self.v_empty, self.v_full
         active = self.game.active(rows)
@@ -194,7 +164,7 @@ class _Block:
             members = np.flatnonzero(counts == count)
             players = np.nonzero(active[members])[1].reshape(len(members), count)
             if count > 1:
-                cohorts.append(_Cohort(self, members, players))
+                cohorts.append(Cohort(self, members, players))
             else:
                 self._settle(outcome, members, players)
         self._run(cohorts, evaluator)
@@ -202,14 +172,16 @@ class _Block:
             cohort.write(outcome)
         outcome.n_model_rows[rows] = self.spent + 1
         outcome.n_evaluations[rows] = 2 + self.spent / self.game.rows_per_value
+        return cohorts
 
     def _settle(self, outcome, members, players):
         """Give everything to the only player that matters, if any."""
         rows = self.rows[members]
         outcome.standard_errors[rows] = 0.0
         outcome.converged[rows] = True
-        if players.shape[1]:
-            outcome.values[rows, players[:, 0]] = (self.v_full - self.v_empty)[members]
+        if players.shape[1] == outcome.entries.shape[1] == 1:
+            at = places(outcome.entries, players, self.game.n_players)
+            outcome.values[rows, at] = (self.v_full - self.v_empty)[members]
 
     def _run(self, cohorts, evaluator):
         game = self.game
@@ -247,123 +219,3 @@ def _joined(parts):
     rows, coalitions, *others = zip(*parts, strict=True)
     optional = [None if any(x is None for x in f) else np.concatenate(f) for f in others]
     return Requests(np.concatenate(rows), np.concatenate(coalitions), *optional)
-
-
-class _Cohort:
-    """Instances of a block with the same number of players that matter."""
-
-    def __init__(self, block, members, players):
-        game, plan = block.game, block.plan
-        self.block, self.members, self.players = block, members, players
-        self.count = players.shape[1]
-        b = game.n_references
-        self.sampler, self.solver = plan.components(self.count)
-        rngs = row_generators(plan.entropy, plan.first_row + block.rows[members])
-        self.sampler.start(self.count, rngs, game.reference_weights)
-        self.units = None  # until the first values are in
-        self._start_solver(1.0)
-        self.sampler.join(block.commons, block.rows[members], players)
-        self.left = self.sampler.n_draws(plan.max_evals - 2, self.count, b)
-        least = self.sampler.least_evals(self.count, b)
-        self.unit = self.sampler.unit_draws(self.count, b)
-        # a stopping rule is asked when so many draws are in; the first time every background row is
-        self.goal = max(self.sampler.n_draws(least, self.count, b), 2 * self.unit)
-        self.asked = 0
-        self.open = np.arange(len(members))
-        self.converged = np.zeros(len(members), dtype=bool)
-        self.may_ask_again = self._next_draws() < self.left
-
-    def _start_solver(self, units):
-        block, members = self.block, self.members
-        ends = block.v_empty[members] / units, block.v_full[members] / units
-        self.solver.start(self.count, *ends)
-        self.solver.join(block.commons, block.rows[members], self.players)
-
-    def _next_draws(self):
-        """Return how many draws to ask for: all that stopping and memory allow."""
-        if self.sampler.one_shot:
-            return self.left
-        per_draw = self.count * self.sampler.coalitions_per_draw(self.count)
-        most = max(ASK_BYTES // per_draw // self.unit, 1) * self.unit
-        most = min(most, self.sampler.draws_now(self.asked, self.left))
-        if self.block.plan.stopping is not None:
-            most = min(most, self.goal - self.asked)
-        return min(most, self.left)
-
-    def ask(self):
-        """Return the requests of the next design, and whether they are all different."""
-        n = self._next_draws()
-        self.asked, self.left = self.asked + n, self.left - n
-        self.design = self.sampler.ask(self.open, n)
-        flat, instance, references = self.design.requested(len(self.open))
-        bits = self.design.bits()
-        members = self.members[self.open]
-        if self.count < self.block.game.n_players:
-            wide = np.zeros((len(flat), self.block.game.n_players), dtype=bool)
-            np.put_along_axis(wide, self.players[self.open][instance], flat, axis=1)
-            flat, bits = wide, None
-        rows = self.block.rows[members][instance]
-        return Requests(rows, flat, references, bits), self.design.distinct
-
-    def tell(self, values):
-        """Hand the values to sampler and solver, the known ones of both ends filled in."""
-        members, block = self.members[self.open], self.block
-        everything = self.design.assemble(
-            values, block.empty[members], block.v_empty[members], block.v_full[members]
-        )
-        if self.units is None:
-            self.units = _units(everything, self.solver.scales)
-            self.plain = (self.units == 1).all()
-            if not self.plain:
-                self._start_solver(self.units[:, 0])
-        if not self.plain:
-            everything = everything / self.units[self.open]
-        self.sampler.tell(self.open, self.design, everything)
-        self.solver.update(self.open, self.design, everything)
-        self._close()
-
-    def _result(self):
-        """Return attributions and standard errors in the units of the game."""
-        values, errors = self.solver.result()
-        return values * self.units, None if errors is None else errors * self.units
-
-    def _close(self):
-        """Leave the instances that are accurate enough, or all when the budget is spent."""
-        stopping = self.block.plan.stopping
-        if stopping is not None and (self.asked >= self.goal or not self.left):
-            values, errors = self._result()
-            if errors is not None:
-                done = stopping.done(values[self.open], errors[self.open])
-                self.converged[self.open[done]] = True
-                self.open = self.open[~done]
-            more = int(self.asked * (GROWTH - 1)) // self.unit
-            self.goal = self.asked + max(more, 1) * self.unit
-        if not self.left:
-            self.open = self.open[:0]
-
-    def write(self, outcome):
-        """Write values and standard errors at the players that matter; the others get exactly 0."""
-        values, errors = self._result()
-        outcome.solver = self.solver
-        rows = self.block.rows[self.members]
-        exact = np.zeros(len(rows), dtype=bool)
-        if errors is not None and self.design.exact:
-            exact = (errors == 0).all(axis=(1, 2))
-        outcome.converged[rows] = self.converged | exact
-        outcome.values[rows[:, None], self.players] = values
-        outcome.standard_errors[rows] = np.nan if errors is None else 0.0
-        if errors is not None:
-            outcome.standard_errors[rows[:, None], self.players] = errors
-
-
-def _units(values, scales):
-    """Return a power of two for each instance and output, ``(r, 1, k)``: what values are worth.
-
-    The largest value is then about 1, and its powers are floats; 1 where that needs no help, or the
-    solver does not scale.
-    """
-    if not scales:
-        return np.ones((len(values), 1, values.shape[2]))
-    largest = np.maximum(values.max(axis=1, keepdims=True), -values.min(axis=1, keepdims=True))
-    exponent = np.frexp(largest)[1]
-    return np.ldexp(1.0, np.where(np.abs(exponent) > PLAIN_EXPONENT, exponent, 0))

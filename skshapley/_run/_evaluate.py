@@ -9,14 +9,15 @@ from copy import copy
 from typing import NamedTuple
 
 import numpy as np
-import sklearn
 from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import LokyBackend, MultiprocessingBackend, get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from skshapley._run._parcel import Parcel
+from skshapley._tools._memory import working_bytes
 
 BATCH_ROWS = 8192
+BATCH_SHARE = 1 / 8  # of the working memory
 TASK_BATCHES = 4
 
 
@@ -99,8 +100,7 @@ class Evaluator:
         """Return how many requests go into one call of the reward."""
         q = None if requests.references is None else requests.references.shape[1]
         model_rows = self.game.rows_per_value if q is None else q
-        budget = sklearn.get_config()["working_memory"] * 2**20 / 8
-        rows = min(BATCH_ROWS, budget // max(self.game.bytes_per_row, 1))
+        rows = min(BATCH_ROWS, working_bytes(BATCH_SHARE) // max(self.game.bytes_per_row, 1))
         return max(1, min(int(rows // model_rows), self.game.most_values))
 
     def _shipped(self, requests):

@@ -1,8 +1,10 @@
 """From names and "auto" to a sampler and a solver that fit together and a budget that is enough."""
 
 from math import ceil, sqrt
+from typing import Any
 
 from skshapley._run._engine import Plan
+from skshapley._tools._constraints import Count
 from skshapley._tools._params import resolve
 from skshapley._tools._random import RowStream
 from skshapley.samplers import SAMPLERS, Antithetic, Exact, MonteCarlo, Odd, Sampler
@@ -15,17 +17,17 @@ MOST_IN_A_PROCESS = 500  # players
 
 def make_plan(
     *,
-    sampler,
-    solver,
-    max_evals,
-    stopping,
-    random_state,
+    sampler: Any,
+    solver: Any,
+    max_evals: Any,
+    stopping: Any,
+    random_state: Any,
     n_players: int,
     n_references: int,
     owner: str,
     unbiased: bool = False,
 ) -> Plan:
-    """Check the parameters of a run and return its plan.
+    """Check the parameters of a run, those of its components too, and return its plan.
 
     With `unbiased`, "auto" stands for methods without a bias, which means over many instances would
     keep.
@@ -35,7 +37,7 @@ def make_plan(
     TypeError
         If sampler and solver do not fit.
     ValueError
-        For unknown names, or a budget that is less than the least design.
+        For unknown names, wrong parameters, or a budget that is less than the least design.
     """
     if stopping is not None:
         if not isinstance(stopping, StoppingRule):
@@ -44,26 +46,28 @@ def make_plan(
                 f" skshapley.stopping.StandardError(rtol=0.05)."
             )
         stopping.check()
-    solver = solver if solver == "auto" else _solver(solver, owner)
-    sampler = sampler if sampler == "auto" else _sampler(sampler, owner)
+    solver = solver if is_auto(solver) else _solver(solver, owner)
+    sampler = sampler if is_auto(sampler) else _sampler(sampler, owner)
     # room to go on until the rule says stop, for a sampler that can be asked again
-    again = stopping is not None and not (sampler != "auto" and sampler.one_shot)
+    again = stopping is not None and (is_auto(sampler) or not sampler.one_shot)
     budget = _budget(max_evals, n_players, n_references, owner, times=16 if again else 1)
 
     def components(count):
-        if (sampler, solver) == ("auto", "auto"):
+        if is_auto(sampler) and is_auto(solver):
             return auto_pair(count, budget, walks=unbiased or stopping is not None)
         return _pair(sampler, solver, owner)
 
     chosen, solving = components(n_players)
-    solving.check()
+    for component in (chosen, solving):
+        component.check()
+    solving.check_players(n_players)
     if stopping is not None and not solving.has_standard_errors:
         raise ValueError(
             f"{owner} got stopping={stopping!r}, but {type(solving).__name__} has no standard"
             f" errors to stop by; choose another solver or stopping=None."
         )
     if n_players > 1 and not chosen.n_draws(budget - 2, n_players, n_references):
-        least = chosen.least_evals(n_players, n_references) + 2
+        least = chosen.price(n_players, n_references).least_evals + 2
         raise ValueError(
             f"{owner} got max_evals={max_evals!r}, which is too small for {type(chosen).__name__}"
             f" with {n_players} players: it needs at least {least} evaluations per instance."
@@ -71,10 +75,15 @@ def make_plan(
     return Plan(components, budget, stopping, *RowStream.of(random_state, owner))
 
 
+def is_auto(value: Any) -> bool:
+    """Return whether a parameter is left to us; an object may compare with a str as it likes."""
+    return isinstance(value, str) and value == "auto"
+
+
 def _budget(max_evals, n_players, n_references, owner, times):
-    if max_evals == "auto":
+    if is_auto(max_evals):
         return auto_budget(n_players, n_references) * times
-    if isinstance(max_evals, bool) or not hasattr(max_evals, "__index__") or max_evals < 1:
+    if not Count().allows(max_evals):
         raise ValueError(
             f'{owner} takes max_evals as "auto" or a positive int, evaluations per instance;'
             f" got {max_evals!r}."
@@ -129,11 +138,11 @@ def _sampler(sampler, owner):
 
 def _pair(sampler, solver, owner):
     """Return a fresh sampler and solver, made to fit."""
-    if sampler == "auto":
+    if is_auto(sampler):
         chosen = SAMPLERS[solver.default_sampler]()
     else:
         chosen = _sampler(sampler, owner)
-    if solver == "auto":
+    if is_auto(solver):
         return chosen, _default_solver(chosen)
     if not issubclass(chosen.produces, solver.accepts):
         fitting = [n for n, s in SAMPLERS.items() if issubclass(s.produces, solver.accepts)]

@@ -38,7 +38,7 @@ def entropy_from(random_state, owner: str) -> int:
     entropy : int
     """
     if random_state is None:
-        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+        return fresh_entropy()
     if isinstance(random_state, Integral) and int(random_state) >= 0:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
@@ -50,6 +50,11 @@ def entropy_from(random_state, owner: str) -> int:
         )
     high, low = check_random_state(random_state).randint(2**31, size=2).tolist()
     return high << 31 | low
+
+
+def fresh_entropy() -> int:
+    """Return entropy of the operating system."""
+    return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
 
 
 def row_generators(entropy: int, rows: Iterable[int]) -> list[np.random.Generator]:

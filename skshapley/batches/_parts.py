@@ -7,12 +7,13 @@ does not grow with them.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from skshapley._records._settings import Settings
 from skshapley.batches._files import write_whole
 from skshapley.batches._fingerprint import told
 from skshapley.explanation import Explanation
@@ -96,7 +97,7 @@ def write_part(path, explanation: Explanation, rows, batch, digest, typed, schem
         keys=list(explanation.index.names) if batch.keyed else [],
         feature_names=explanation.feature_names.tolist(),
         output_names=None if names is None else names.tolist(),
-        settings={key: _plain(value) for key, value in explanation.settings.items()},
+        settings={name: _plain(value) for name, value in asdict(explanation.settings).items()},
     )
     columns = dict(_columns(explanation, rows, batch.keyed, typed))
     table = pa.table(columns) if schema is None else _as_before(columns, schema)
@@ -234,7 +235,7 @@ def _explanation(table, footer, k):
         n_evaluations=heads["n_evaluations"].to_numpy(),
         n_model_rows=heads["n_model_rows"].to_numpy(),
         converged=heads["converged"].to_numpy(),
-        settings=footer.settings,
+        settings=Settings(**footer.settings),
     )
 
 

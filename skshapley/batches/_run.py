@@ -167,10 +167,7 @@ class _Run:
         if self._draws:
             self.explainer.random_state = RowStream(self.entropy, batch.first_row)
         made = self.explainer.explain(batch.X)
-        settings = made.settings
-        if self._draws:
-            settings = {**settings, "random_state": str(self.entropy)}
-        return replace(made, data=made.data.set_axis(batch.index, axis=0), settings=settings)
+        return replace(made, data=made.data.set_axis(batch.index, axis=0))
 
     def attempt(self, batch: Batch):
         """Return the explanation of the good rows or None, their positions, and the failures.

@@ -136,11 +136,11 @@ def errors_of(explanation):
 
 def response_name(explanation):
     """Return what the attributions are measured in, e.g. "probability of setosa"."""
-    if "loss" in explanation.settings:
-        return f"{explanation.settings['loss'].replace('_', ' ')} saved"
-    method = explanation.settings.get("response_method")
-    name = _RESPONSES.get(method, "response")
-    output = explanation.settings.get("output")
+    settings = explanation.settings
+    if settings.loss is not None:
+        return f"{settings.loss.replace('_', ' ')} saved"
+    name = _RESPONSES.get(settings.response_method, "response")
+    output = settings.output
     if output == "predicted":
         output = "the predicted class"
     return name if output is None else f"{name} of {shorten(output)}"

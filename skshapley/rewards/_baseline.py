@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 
 from skshapley._tables._inputs import as_pandas, check_columns, is_frame, narwhal
+from skshapley._tools._constraints import Fitting
 from skshapley.rewards._reward import InterventionalReward
+
+
+def is_row(baseline: object) -> bool:
+    """Return whether it may be one row of a table, or None for none given."""
+    if baseline is None or is_frame(baseline) or isinstance(baseline, pd.Series | Mapping):
+        return True
+    return not isinstance(baseline, str | bytes) and np.iterable(baseline)
 
 
 class BaselineReward(InterventionalReward):
@@ -31,6 +39,11 @@ class BaselineReward(InterventionalReward):
     >>> explainer.fit(np.array([[0.0, 0.0], [0.0, 2.0]])).explain(np.array([[1.0, 1.0]])).values
     array([[1., 0.]])
     """
+
+    _constraints = {
+        **InterventionalReward._constraints,
+        "baseline": Fitting(is_row, "None or one row: an array, a mapping, a Series or a frame"),
+    }
 
     def __init__(self, baseline=None, transformed=True):
         super().__init__(transformed)

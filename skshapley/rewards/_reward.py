@@ -5,18 +5,20 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import sklearn
-from sklearn.base import BaseEstimator
 
 from skshapley._tables._inputs import n_rows, take_rows
+from skshapley._tools._constraints import Flag, Parametrised
+from skshapley._tools._memory import working_bytes
 from skshapley.rewards._game import Game
 from skshapley.rewards._masked import MaskedModel, prepare
 from skshapley.rewards._players import Players, marked_players
 from skshapley.rewards._response import Response
 from skshapley.rewards._rows import CHUNK_ROWS, row_pool
 
+HYBRID_SHARE = 1 / 8  # of the working memory, for the hybrid rows of one call
 
-class Reward(BaseEstimator, ABC):
+
+class Reward(Parametrised, ABC):
     """Base class of rewards: what a coalition of features of an instance is worth.
 
     A reward holds parameters only. `fit` takes the background, `game` binds it to instances.
@@ -98,16 +100,13 @@ class InterventionalReward(Reward):
     array([[1., 0.]])
     """
 
+    _constraints = {"transformed": Flag()}
+
     def __init__(self, transformed=True):
         self.transformed = transformed
 
     def fit(self, response, background, weights, players):
         """Take the background and evaluate the model on it once: v(empty) against each row."""
-        if not isinstance(self.transformed, (bool, np.bool_)):
-            raise ValueError(
-                f"{type(self).__name__} takes transformed as True or False; got"
-                f" {self.transformed!r}."
-            )
         self.response_, self.background_ = response, background
         self.weights_, self.players_ = weights, players
         self.n_references_ = len(weights)
@@ -213,8 +212,8 @@ class InterventionalGame(Game):
         """Return the response of each hybrid row, ``(n, q, k)``, in calls of bounded size."""
         n, q = references.shape
         response, (_, _, _, winners, labels) = self.shared.response, self._instances
-        memory = sklearn.get_config()["working_memory"] * 2**20 / 8
-        step = max(1, int(min(CHUNK_ROWS, memory // self.bytes_per_row)) // n)
+        most = working_bytes(HYBRID_SHARE) // self.bytes_per_row
+        step = max(1, int(min(CHUNK_ROWS, most)) // n)
         parts = []
         for start in range(0, q, step):
             chunk = references[:, start : start + step]

@@ -6,6 +6,7 @@ from itertools import compress
 import numpy as np
 import pandas as pd
 
+from skshapley._records._settings import Settings, label
 from skshapley.explanation import Explanation
 from skshapley.rewards._response import Response
 
@@ -154,12 +155,12 @@ class TokenReward:
             n_evaluations=np.array([result.n_evaluations]),
             n_model_rows=np.array([result.n_evaluations]),
             converged=np.array([result.converged]),
-            settings={
-                "model": repr(self.response.estimator),
-                "response_method": method if isinstance(method, str) else repr(method),
-                "output": self._explained_output(),
-                "reward": f"TokenReward(mask={self.mask!r})",
-            },
+            settings=Settings(
+                model=label(self.response.estimator),
+                response_method=label(method),
+                output=self._explained_output(),
+                reward=f"TokenReward(mask={self.mask!r})",
+            ),
         )
 
     def _explained_output(self):

@@ -1,20 +1,20 @@
 """What every sampler is: a parameter object that says which coalitions to look at."""
 
 from abc import ABC, abstractmethod
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from skshapley._tools._commons import Commons
+from skshapley._tools._constraints import Parametrised
+from skshapley.samplers._price import Price
 
 
-class Sampler(BaseEstimator, ABC):
+class Sampler(Parametrised, ABC):
     """Base class of samplers.
 
     A sampler holds parameters only. The engine clones it, calls `start` once for a block of
-    instances, then `ask` until the budget is spent or the instances are done. A *draw* is the
-    sampler's own smallest thing to ask for: a permutation, a coalition. Budgets are counted in
-    evaluations and exclude the empty and the full coalition here.
+    instances, and then `ask` and `tell` in turn until the draws are spent or the instances are
+    done. Subclasses say what draws cost (`price`) and make designs of them (`_ask`).
 
     Attributes
     ----------
@@ -33,6 +33,22 @@ class Sampler(BaseEstimator, ABC):
     needs_all_players: bool = False
 
     @abstractmethod
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return what draws cost.
+
+        Parameters
+        ----------
+        n_players : int
+            Number of players, p.
+        n_references : int
+            Number of background rows, b; 1 for a game that has none.
+
+        Raises
+        ------
+        ValueError
+            If there is no design for so many players.
+        """
+
     def n_draws(self, n_evals: int, n_players: int, n_references: int) -> int:
         """Return how many draws `n_evals` evaluations buy; 0 if not even the least design.
 
@@ -43,54 +59,21 @@ class Sampler(BaseEstimator, ABC):
         n_players : int
             Number of players, p.
         n_references : int
-            Number of background rows, b; 1 for a game that has none.
+            Number of background rows, b.
         """
+        return self.price(n_players, n_references).n_draws(n_evals)
 
-    @abstractmethod
-    def least_evals(self, n_players: int, n_references: int) -> int:
-        """Return the least number of evaluations that give a design, without both ends.
-
-        Parameters
-        ----------
-        n_players : int
-            Number of players, p.
-        n_references : int
-            Number of background rows, b; 1 for a game that has none.
-        """
-
-    def unit_draws(self, n_players: int, n_references: int) -> int:
-        """Return the number of draws that make one independent unit: asks are multiples of it.
-
-        Parameters
-        ----------
-        n_players : int
-            Number of players, p.
-        n_references : int
-            Number of background rows, b; 1 for a game that has none.
-        """
-        return 1
-
-    def coalitions_per_draw(self, n_players: int) -> int:
-        """Return the number of coalitions that one draw adds to a design.
-
-        Parameters
-        ----------
-        n_players : int
-            Number of players, p.
-        """
-        return 1
-
-    def draws_now(self, asked: int, left: int) -> int:
-        """Return how many draws to ask for at most before `tell` may change what comes next.
-
-        Parameters
-        ----------
-        asked, left : int
-            Draws so far, and still to come with this budget.
-        """
-        return left
-
-    def start(self, n_players: int, rngs: list[np.random.Generator], reference_weights=None):
+    def start(
+        self,
+        n_players: int,
+        rngs: list[np.random.Generator],
+        n_draws: int,
+        reference_weights: np.ndarray | None = None,
+        *,
+        players: np.ndarray | None = None,
+        lesson: Any = None,
+        shared_rng: np.random.Generator | None = None,
+    ) -> Self:
         """Prepare a run over ``len(rngs)`` instances.
 
         Parameters
@@ -98,34 +81,39 @@ class Sampler(BaseEstimator, ABC):
         n_players : int
         rngs : list of numpy.random.Generator
             One per instance.
+        n_draws : int
+            The draws that all asks together come to, at most.
         reference_weights : ndarray of shape (b,) or None
             Weights of the background rows, with sum 1; None for a game that has none.
+        players : ndarray of shape (r, n_players), int, or None
+            Which of the game's players these are, for each instance; None for all of them.
+        lesson : object or None
+            What instances before these have taught the solver (`Solver.lesson`).
+        shared_rng : numpy.random.Generator or None
+            The same at every start of a run, for designs that instances share.
 
         Returns
         -------
         self
         """
-        self.n_players_ = n_players
+        self.n_players_, self.n_draws_ = n_players, n_draws
         self.rngs_ = rngs
-        self.reference_weights_ = (
-            np.ones(1) if reference_weights is None else np.asarray(reference_weights)
-        )
+        self.reference_weights_ = np.ones(1) if reference_weights is None else reference_weights
+        self._untold = False
+        self._start(players, lesson, shared_rng)
         return self
 
-    def join(self, commons: Commons, rows: np.ndarray, players: np.ndarray) -> None:
-        """Meet what the instances of a run have in common, after `start`.
+    def draws_now(self, asked: int) -> int:
+        """Return how many draws to ask for at most before `tell` may change what comes next.
 
         Parameters
         ----------
-        commons : Commons
-        rows : ndarray of shape (r,), int
-            The instances' positions in the run.
-        players : ndarray of shape (r, n_players), int
-            Which of the game's players matter to each.
+        asked : int
+            Draws so far.
         """
+        return self.n_draws_ - asked
 
-    @abstractmethod
-    def ask(self, rows: np.ndarray, n: int):
+    def ask(self, rows: np.ndarray, n: int) -> Any:
         """Return a design of `n` draws for the instances `rows`.
 
         Parameters
@@ -133,15 +121,28 @@ class Sampler(BaseEstimator, ABC):
         rows : ndarray of shape (r,), int
             Positions among the instances given to `start`.
         n : int
-            Number of draws, from `n_draws`.
+            Number of draws.
 
         Returns
         -------
         design : instance of `produces`
-        """
 
-    def tell(self, rows: np.ndarray, design, values: np.ndarray) -> None:
-        """Learn from the values of a design; adaptive samplers override this.
+        Raises
+        ------
+        RuntimeError
+            If the values of the design before have not been told.
+        """
+        if self._untold:
+            raise RuntimeError(
+                f"{type(self).__name__}.ask was called twice: tell the values of the first design"
+                f" before you ask for the next one."
+            )
+        design = self._ask(rows, n)
+        self._untold = True
+        return design
+
+    def tell(self, rows: np.ndarray, design: Any, values: np.ndarray) -> None:
+        """Take in the values of the design that was asked for last.
 
         Parameters
         ----------
@@ -152,3 +153,15 @@ class Sampler(BaseEstimator, ABC):
         values : ndarray of shape (r, m, k)
             Values of its coalitions.
         """
+        self._untold = False
+        self._tell(rows, design, values)
+
+    def _start(self, players: Any, lesson: Any, shared_rng: Any) -> None:
+        """Make what a run needs; parameters as for `start`."""
+
+    @abstractmethod
+    def _ask(self, rows: np.ndarray, n: int) -> Any:
+        """Return a design of `n` draws for the instances `rows`."""
+
+    def _tell(self, rows: np.ndarray, design: Any, values: np.ndarray) -> None:
+        """Learn from the values of a design, in an adaptive sampler."""

@@ -7,8 +7,10 @@ whose Algorithm 1 walks along one permutation for all players at half the cost: 
 
 import numpy as np
 
+from skshapley._tools._constraints import Fitting, Maybe
 from skshapley.designs import MarginalDesign
 from skshapley.samplers._base import Sampler
+from skshapley.samplers._price import Price
 
 
 class Classical(Sampler):
@@ -49,25 +51,24 @@ class Classical(Sampler):
     """
 
     produces = MarginalDesign
+    _constraints = {
+        "law": Maybe(Fitting(callable, "a function from p to the probabilities of 0 to p - 1"))
+    }
 
     def __init__(self, law=None):
         self.law = law
 
-    def n_draws(self, n_evals, n_players, n_references):
-        """Return how many rounds `n_evals` evaluations buy; the law is checked."""
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return the price of rounds; a law of other sizes is refused."""
         self._size_law(n_players)
-        return n_evals // (2 * n_players)
+        return Price(
+            draw=2 * n_players * n_references,
+            coalitions=2 * n_players,
+            references=n_references,
+            least=1,
+        )
 
-    def least_evals(self, n_players, n_references):
-        """Return 2 p: one round."""
-        return 2 * n_players
-
-    def coalitions_per_draw(self, n_players):
-        """Return 2 p."""
-        return 2 * n_players
-
-    def ask(self, rows, n):
-        """Return `n` rounds for each of `rows`."""
+    def _ask(self, rows, n):
         p = self.n_players_
         law = self._size_law(p)
         size = np.empty((len(rows), n, p), dtype=np.intp)

@@ -11,8 +11,11 @@ from math import comb
 
 import numpy as np
 
+from skshapley._tools._constraints import Flag
+from skshapley._tools._counting import rounded, uniform_of_size
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers._base import Sampler
+from skshapley.samplers._price import Price
 
 MOST_TRIES = 50
 
@@ -30,6 +33,7 @@ class CoalitionSampler(Sampler):
     """
 
     produces = CoalitionDesign
+    _constraints = {"paired": Flag(), "replacement": Flag()}
 
     def __init__(self, paired=True, replacement=False):
         self.paired = paired
@@ -50,48 +54,44 @@ class CoalitionSampler(Sampler):
         """True without replacement: what was drawn cannot be drawn again."""
         return not self.replacement
 
-    def n_draws(self, n_evals, n_players, n_references):
-        """Return how many coalitions `n_evals` evaluations buy; 0 if not even the least design."""
-        if n_evals < self.least_evals(n_players, n_references):
-            return 0
-        if not self.replacement:
-            n_evals = min(n_evals, 2**n_players - 2)
-        return n_evals // 2 * 2 if self.paired else n_evals
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return the price of coalitions: 2 (p - 1) at least, since fewer cannot tell p apart."""
+        unit = 2 if self.paired else 1
+        return Price(
+            draw=n_references,
+            coalitions=1,
+            references=n_references,
+            least=2 * (n_players - 1),
+            most=None if self.replacement else 2**n_players - 2,
+            step=unit,
+            unit=unit,
+        )
 
-    def least_evals(self, n_players, n_references):
-        """Return 2 (p - 1): fewer coalitions cannot tell p players apart."""
+    def _check_together(self):
         if not (self.paired or self.replacement):
             raise ValueError(
                 f"{type(self).__name__} got paired=False with replacement=False: without"
                 f" replacement coalitions are drawn in pairs; set paired=True or replacement=True."
             )
-        return 2 * (n_players - 1)
 
-    def unit_draws(self, n_players, n_references):
-        """Return 2 for pairs, else 1."""
-        return 2 if self.paired else 1
+    def _start(self, players, lesson, shared_rng):
+        # members have a stream of their own, whatever the sizes of the asks
+        self._members = [rng.spawn(1)[0] for rng in self.rngs_]
+        self._law = np.concatenate([[0.0], self.size_law(self.n_players_), [0.0]])
 
-    def start(self, n_players, rngs, reference_weights=None):
-        """Prepare a run; members have a stream of their own, whatever the sizes of the asks."""
-        super().start(n_players, rngs, reference_weights)
-        self._members = [rng.spawn(1)[0] for rng in rngs]
-        self._law = np.concatenate([[0.0], self.size_law(n_players), [0.0]])
-        return self
-
-    def ask(self, rows, n):
-        """Return `n` coalitions for each of `rows`, pair after pair."""
+    def _ask(self, rows, n):
         p = self.n_players_
         if self.replacement:
             draws = [self._with_replacement(self.rngs_[row], self._members[row], n) for row in rows]
             expected = n * self._law
         else:
-            expected = 2 * _pairs_by_size(self._law, n // 2)
+            expected = 2 * pairs_by_size(self._law, n // 2)
             draws = [_full_rank(self._without_replacement, self.rngs_[row], n) for row in rows]
         coalitions = np.stack(draws)
         return CoalitionDesign(
             coalitions,
             expected_draws=expected[coalitions.sum(axis=2)],
-            unit=self.unit_draws(p, 1),
+            unit=2 if self.paired else 1,
             replacement=self.replacement,
             distinct=not self.replacement,
             exact=not self.replacement and n == 2**p - 2,
@@ -100,32 +100,26 @@ class CoalitionSampler(Sampler):
     def _with_replacement(self, rng, members_rng, n):
         p = self.n_players_
         sizes = rng.choice(p + 1, size=n // 2 if self.paired else n, p=self._law)
-        coalitions = _uniform_of_size(members_rng, sizes, p)
-        return _with_complements(coalitions) if self.paired else coalitions
+        coalitions = uniform_of_size(members_rng, sizes, p)
+        return with_complements(coalitions) if self.paired else coalitions
 
     def _without_replacement(self, rng, n):
         """Draw n/2 different pairs; each size has its expected number up to random rounding."""
         p = self.n_players_
-        half = _pairs_by_size(self._law, n // 2)[: p // 2 + 1].copy()
+        half = pairs_by_size(self._law, n // 2)[: p // 2 + 1].copy()
         half[: (p + 1) // 2] *= 2  # a pair holds the sizes s and p - s: count it once
-        edges = np.floor(np.cumsum(half) + rng.random() * (1 - 1e-9) + 1e-9)
-        counts = np.diff(edges, prepend=0.0).astype(int)
-        pairs = [_distinct_of_size(rng, s, count, p) for s, count in enumerate(counts) if count]
+        counts = rounded(rng, half)
+        pairs = [distinct_of_size(rng, s, count, p) for s, count in enumerate(counts) if count]
         coalitions = np.concatenate(pairs)
-        return _with_complements(coalitions[rng.permutation(len(coalitions))])
+        return with_complements(coalitions[rng.permutation(len(coalitions))])
 
 
-def _with_complements(coalitions):
+def with_complements(coalitions: np.ndarray) -> np.ndarray:
+    """Return coalitions ``(n, p)``, each followed by its complement: ``(2 n, p)``."""
     return np.stack([coalitions, ~coalitions], axis=1).reshape(-1, coalitions.shape[1])
 
 
-def _uniform_of_size(rng, sizes, p):
-    """Return one uniform coalition of each size, ``(len(sizes), p)``."""
-    order = rng.permuted(np.broadcast_to(np.arange(p), (len(sizes), p)), axis=1)
-    return order < sizes[:, None]
-
-
-def _pairs_by_size(law, n_pairs):
+def pairs_by_size(law: np.ndarray, n_pairs: int) -> np.ndarray:
     """Return the expected number of pairs for each size 0..p, both halves alike, with sum n_pairs.
 
     min(c law(s), C(p, s)/2) with c such that the sum is right: a size whose coalitions are fewer
@@ -146,7 +140,7 @@ def _pairs_by_size(law, n_pairs):
             return share
 
 
-def _distinct_of_size(rng, size, count, p):
+def distinct_of_size(rng: np.random.Generator, size: int, count: int, p: int) -> np.ndarray:
     """Return `count` different coalitions of one size, uniform, no two of them complements."""
     halves = 2 * size == p
     available = comb(p, size) // (2 if halves else 1)
@@ -160,7 +154,7 @@ def _distinct_of_size(rng, size, count, p):
         return coalitions
     found = np.empty((0, p), dtype=bool)
     while len(found) < count:
-        more = _uniform_of_size(rng, np.full(count - len(found), size), p)
+        more = uniform_of_size(rng, np.full(count - len(found), size), p)
         if halves:
             more ^= ~more[:, :1]
         found = np.concatenate([found, more])

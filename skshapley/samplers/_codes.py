@@ -8,10 +8,10 @@ set.
 """
 
 from abc import abstractmethod
-from numbers import Integral
 
 import numpy as np
 
+from skshapley._tools._constraints import Count, Flag
 from skshapley._tools._random import generator
 from skshapley.samplers._permutations import PermutationSampler
 from skshapley.samplers._quadrature import bayesian_weights, uniform_permutations
@@ -39,6 +39,11 @@ class PermutationCode(PermutationSampler):
     """
 
     one_shot = True
+    _constraints = {
+        **PermutationSampler._constraints,
+        "paired": Flag(),
+        "replicates": Count(hint="with 2 or more there are standard errors"),
+    }
 
     def __init__(self, references="stratified", weights="equal", paired=True, replicates=1):
         super().__init__(references, weights)
@@ -49,20 +54,12 @@ class PermutationCode(PermutationSampler):
     def _set(self, n: int, p: int) -> np.ndarray:
         """Return the set of `n` permutations ``(n, p)``, always the same one."""
 
-    def _check(self):
-        super()._check()
-        if not isinstance(self.replicates, Integral) or self.replicates < 1:
-            raise ValueError(
-                f"{type(self).__name__} takes replicates as a positive int; got"
-                f" {self.replicates!r}. With 2 or more there are standard errors."
-            )
-
     def _least_unit(self, n_players):
         return 2 if self.paired else 1
 
-    def least_evals(self, n_players, n_references):
-        """Return the cost of the least replicates, on every background row if it has its own."""
-        return super().least_evals(n_players, n_references) * self.replicates
+    @property
+    def _sets_per_row(self):
+        return self.replicates
 
     def _unit(self, n_draws, n_references):
         rows = n_references if self._single(n_references) else 1
@@ -73,10 +70,9 @@ class PermutationCode(PermutationSampler):
         labels = uniform_permutations(rng, n_units, p)
         return labels[:, self._set(unit, p)].reshape(-1, p)
 
-    def start(self, n_players, rngs, reference_weights=None):
-        """Prepare a run."""
+    def _start(self, players, lesson, shared_rng):
+        super()._start(players, lesson, shared_rng)
         self._weights_by_size: dict[int, np.ndarray] = {}
-        return super().start(n_players, rngs, reference_weights)
 
     def _weigh(self, permutations, unit):
         # relabelling leaves the weights as they are

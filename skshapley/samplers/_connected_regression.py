@@ -10,9 +10,15 @@ from itertools import islice
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, splu
-from scipy.special import gammaln
 
-from skshapley.samplers._graph_sampler import GraphSampler, LinearPlan, TooManyCoalitions
+from skshapley._tools._constraints import Flag
+from skshapley._tools._counting import log_binomial
+from skshapley.samplers._graph_sampler import (
+    GRAPH_CONSTRAINTS,
+    GraphSampler,
+    LinearPlan,
+    TooManyCoalitions,
+)
 from skshapley.samplers._graphs import all_connected_sets, masks_to_arrays
 
 
@@ -51,6 +57,8 @@ class ConnectedRegression(GraphSampler):
     >>> float(result.values.sum()), result.n_evaluations
     (4.0, 11)
     """
+
+    _constraints = {**GRAPH_CONSTRAINTS, "balanced": Flag()}
 
     def __init__(self, graph="chain", order=4, balanced=False):
         self.graph = graph
@@ -94,8 +102,7 @@ def _kernel(sizes, p, balanced):
     if balanced:
         number = np.bincount(sizes)[sizes]
         return 1 / (sizes * (p - sizes) * number)
-    log_room = gammaln(p + 1) - gammaln(sizes + 1) - gammaln(p - sizes + 1)
-    return np.exp(np.log(p) - log_room) / (sizes * (p - sizes))
+    return np.exp(np.log(p) - log_binomial(p, sizes)) / (sizes * (p - sizes))
 
 
 class _Solution(LinearOperator):

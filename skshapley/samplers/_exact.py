@@ -4,8 +4,10 @@ from math import comb
 
 import numpy as np
 
+from skshapley._tools._counting import all_coalitions
 from skshapley.designs import LinearDesign
 from skshapley.samplers._base import Sampler
+from skshapley.samplers._price import Price
 
 MOST_PLAYERS = 20
 
@@ -30,25 +32,20 @@ class Exact(Sampler):
     produces = LinearDesign
     one_shot = True
 
-    def n_draws(self, n_evals, n_players, n_references):
-        """Return 2^p - 2, or 0 if the budget is less."""
-        n = self.least_evals(n_players, n_references)
-        return n if n_evals >= n else 0
-
-    def least_evals(self, n_players, n_references):
-        """Return 2^p - 2."""
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return the price of all 2^p - 2 coalitions, no more and no less."""
         if n_players > MOST_PLAYERS:
             raise ValueError(
                 f"Exact enumerates 2^p coalitions of at most {MOST_PLAYERS} players; got"
                 f" {n_players}. Put features into groups, or choose a sampler such as"
                 f' "antithetic" or "leverage".'
             )
-        return 2**n_players - 2
+        n = 2**n_players - 2
+        return Price(draw=n_references, coalitions=1, references=n_references, least=n, most=n)
 
-    def ask(self, rows, n):
-        """Return the one design of all coalitions, for every instance."""
-        p = self.n_players_
-        coalitions = (np.arange(2**p)[:, None] >> np.arange(p)) & 1 == 1
+    def _ask(self, rows, n):
+        # one design, for every instance
+        coalitions = all_coalitions(self.n_players_)
         return LinearDesign(
             coalitions[None], weights=shapley_weights(coalitions), distinct=True, exact=True
         )

@@ -7,18 +7,25 @@ players need are evaluated once.
 
 from abc import abstractmethod
 from collections import OrderedDict
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from skshapley._tools._constraints import Count, Fitting
 from skshapley.designs import LinearDesign
 from skshapley.samplers._base import Sampler
-from skshapley.samplers._graphs import Graph, Patch, as_graph
+from skshapley.samplers._graphs import NAMES, Graph, Patch, as_graph, is_graph
+from skshapley.samplers._price import Price
 
 MOST_COALITIONS = 2**22
 PLANS_KEPT = 4
+GRAPH_CONSTRAINTS = {
+    "graph": Fitting(
+        is_graph, f"{NAMES}, an adjacency matrix (dense or sparse), or a networkx graph"
+    ),
+    "order": Count(),
+}
 
 
 class TooManyCoalitions(Exception):  # noqa: N818 - never leaves the samplers
@@ -68,6 +75,7 @@ class GraphSampler(Sampler):
     produces = LinearDesign
     one_shot = True
     needs_all_players = True
+    _constraints = GRAPH_CONSTRAINTS
 
     def __init__(self, graph="chain", order=1):
         self.graph = graph
@@ -79,10 +87,15 @@ class GraphSampler(Sampler):
 
     def n_evaluations(self, n_players: int) -> int:
         """Return what an instance costs: evaluations, v(empty) and v(all) included."""
-        return self.least_evals(n_players, 1) + 2
+        return self.price(n_players, 1).least_evals + 2
 
-    def n_draws(self, n_evals, n_players, n_references):
-        """Return the number of coalitions.
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return the price of the coalitions, no more and no less."""
+        n = self._affordable(n_players, MOST_COALITIONS).n_evals
+        return Price(draw=n_references, coalitions=1, references=n_references, least=n, most=n)
+
+    def n_draws(self, n_evals: int, n_players: int, n_references: int) -> int:
+        """Return the number of coalitions, without counting many more than the budget.
 
         Raises
         ------
@@ -91,17 +104,13 @@ class GraphSampler(Sampler):
         """
         return self._affordable(n_players, n_evals).n_evals
 
-    def least_evals(self, n_players, n_references):
-        """Return the number of coalitions."""
-        return self._affordable(n_players, MOST_COALITIONS).n_evals
-
-    def ask(self, rows, n):
-        """Return the one design, for every instance."""
+    def _ask(self, rows, n):
+        # one design, for every instance
         return self._affordable(self.n_players_, n).design()
 
     def _affordable(self, n_players, n_evals):
         graph = as_graph(self.graph, n_players, type(self).__name__)
-        order = self._checked_order()
+        order = self._radius
         try:
             return self._remembered(graph, order, n_evals)
         except TooManyCoalitions:
@@ -120,8 +129,10 @@ class GraphSampler(Sampler):
             raise TooManyCoalitions
         return plan
 
-    def _checked_order(self):
-        return checked_order(self.order, type(self).__name__)
+    @property
+    def _radius(self) -> int | None:
+        """The order, in a method that has one."""
+        return self.order
 
     def _refusal(self, graph, order, n_evals):
         most = min(64 * n_evals, MOST_COALITIONS)
@@ -154,13 +165,6 @@ class GraphSampler(Sampler):
         except TooManyCoalitions:
             return None
         return n_evals + 2 if n_evals <= limit else None
-
-
-def checked_order(order, owner: str) -> int:
-    """Return the order, or refuse it."""
-    if isinstance(order, bool) or not isinstance(order, Integral) or order < 1:
-        raise ValueError(f"{owner} takes order as a positive int; got {order!r}.")
-    return int(order)
 
 
 class Local(NamedTuple):

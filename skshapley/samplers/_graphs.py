@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -75,6 +75,17 @@ class Graph:
             reach = wider
         reach.sort_indices()
         return np.split(reach.indices, reach.indptr[1:-1])
+
+
+def is_graph(graph: Any) -> bool:
+    """Return whether `graph` is of a kind that `as_graph` reads, for some number of nodes."""
+    if isinstance(graph, str):
+        return graph in ("chain", "ring")
+    if isinstance(graph, tuple):
+        return len(graph) == 2 and graph[0] == "grid"
+    if hasattr(graph, "nodes") and hasattr(graph, "adjacency"):
+        return True
+    return np.ndim(graph) == 2 if not sparse.issparse(graph) else True
 
 
 def as_graph(graph, n_nodes: int, owner: str) -> Graph:

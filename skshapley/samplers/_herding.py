@@ -7,10 +7,10 @@ lowers the variance of the integral most. The paper's sets have ``paired=False``
 """
 
 from functools import lru_cache
-from numbers import Integral
 
 import numpy as np
 
+from skshapley._tools._constraints import Count, Named
 from skshapley._tools._params import resolve
 from skshapley.samplers._codes import PermutationCode, set_generator
 from skshapley.samplers._kernels import KERNELS, PermutationKernel
@@ -29,6 +29,12 @@ class GreedyCode(PermutationCode):
     paired, replicates, references, weights
         As for `PermutationCode`.
     """
+
+    _constraints = {
+        **PermutationCode._constraints,
+        "kernel": Named(KERNELS, PermutationKernel),
+        "candidates": Count(hint="the paper has 25"),
+    }
 
     def __init__(
         self,
@@ -52,13 +58,7 @@ class GreedyCode(PermutationCode):
             parameter="kernel",
         )
 
-    def _check(self):
-        super()._check()
-        if not isinstance(self.candidates, Integral) or self.candidates < 1:
-            raise ValueError(
-                f"{type(self).__name__} takes candidates as a positive int; got"
-                f" {self.candidates!r}. The paper has 25."
-            )
+    def _check_together(self):
         kernel = self._kernel()
         if self.paired:
             kernel.of_pairs()
@@ -168,8 +168,8 @@ class SequentialBayesianQuadrature(GreedyCode):
     ):
         super().__init__(kernel, candidates, paired, replicates, references, weights)
 
-    def _check(self):
-        super()._check()
+    def _check_together(self):
+        super()._check_together()
         self._kernel().check_weights()
 
     def _set(self, n, p):

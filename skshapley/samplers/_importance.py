@@ -8,8 +8,9 @@ l)), in which the binomial is gone, so that any d will do.
 """
 
 import numpy as np
-from scipy.special import gammaln
 
+from skshapley._tools._constraints import Maybe, Number
+from skshapley._tools._counting import log_binomial
 from skshapley.samplers._coalitions import CoalitionSampler
 
 
@@ -39,26 +40,21 @@ class Importance(CoalitionSampler):
 
     paired = False
     replacement = True
+    _constraints = {
+        "ratio": Maybe(
+            Number(above=0), hint="it is D/C, and None is the square root of the number of players"
+        )
+    }
 
     def __init__(self, ratio=None):
         self.ratio = ratio
 
     def size_law(self, n_players):
         """Return q(l), proportional to (sqrt(l) D + C) / (sqrt(l) (d - l))."""
-        if self.ratio is not None and not self.ratio > 0:
-            raise ValueError(
-                f"Importance got ratio={self.ratio!r}: it takes a positive number, D/C, or None for"
-                f" the square root of the number of players."
-            )
         ratio = np.sqrt(n_players) if self.ratio is None else self.ratio
         root = np.sqrt(np.arange(1, n_players))
         law = (root * ratio + 1) / (root * (n_players - np.arange(1, n_players)))
         return law / law.sum()
-
-    def least_evals(self, n_players, n_references):
-        """Return 2 (p - 1), as for the other samplers of coalitions; the size law is checked."""
-        self.size_law(n_players)
-        return super().least_evals(n_players, n_references)
 
 
 class Uniform(CoalitionSampler):
@@ -82,13 +78,13 @@ class Uniform(CoalitionSampler):
 
     paired = False
     replacement = True
+    _constraints = {}
 
     def __init__(self):
         pass
 
     def size_law(self, n_players):
         """Return C(d, l)/(2^d - 2), through logarithms; 0 where it underflows."""
-        size = np.arange(1, n_players)
-        log_count = gammaln(n_players + 1) - gammaln(size + 1) - gammaln(n_players - size + 1)
+        log_count = log_binomial(n_players, np.arange(1, n_players))
         law = np.exp(log_count - log_count.max())
         return law / law.sum()

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from skshapley._tools._counting import all_coalitions
 from skshapley.samplers._exact import shapley_weights
 from skshapley.samplers._graph_sampler import GraphSampler, Local, assemble, refuse_above
 from skshapley.samplers._graphs import patches
@@ -64,5 +65,5 @@ class LocalShapley(GraphSampler):
 @cache
 def _subsets(n, centre):
     """Return all subsets of n players and their weights in the Shapley value of one of them."""
-    subsets = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
+    subsets = all_coalitions(n)
     return subsets, shapley_weights(subsets)[centre]

@@ -7,8 +7,9 @@ import numpy as np
 
 from skshapley.designs import MarginalDesign
 from skshapley.samplers._base import Sampler
-from skshapley.samplers._graph_sampler import checked_order
+from skshapley.samplers._graph_sampler import GRAPH_CONSTRAINTS
 from skshapley.samplers._graphs import as_graph
+from skshapley.samplers._price import Price
 
 
 class LocalPermutations(Sampler):
@@ -47,43 +48,34 @@ class LocalPermutations(Sampler):
 
     produces = MarginalDesign
     needs_all_players = True
+    _constraints = GRAPH_CONSTRAINTS
 
     def __init__(self, graph="chain", order=1):
         self.graph = graph
         self.order = order
 
-    def n_draws(self, n_evals, n_players, n_references):
-        """Return how many rounds `n_evals` evaluations buy; 0 if not even a pair."""
-        self._neighbours(n_players)
-        return n_evals // (4 * n_players) * 2
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return the price of rounds, in pairs; a graph of other players is refused."""
+        self._graph(n_players)
+        return Price(
+            draw=2 * n_players * n_references,
+            coalitions=2 * n_players,
+            references=n_references,
+            least=2,
+            step=2,
+            unit=2,
+        )
 
-    def least_evals(self, n_players, n_references):
-        """Return 4 p: a pair of rounds."""
-        return 4 * n_players
-
-    def unit_draws(self, n_players, n_references):
-        """Return 2: a round and its reverse."""
-        return 2
-
-    def coalitions_per_draw(self, n_players):
-        """Return 2 p."""
-        return 2 * n_players
-
-    def start(self, n_players, rngs, reference_weights=None):
-        """Prepare a run."""
-        super().start(n_players, rngs, reference_weights)
-        self._near = np.zeros((n_players, n_players), dtype=bool)
-        for player, members in enumerate(self._neighbours(n_players)):
+    def _start(self, players, lesson, shared_rng):
+        p = self.n_players_
+        self._near = np.zeros((p, p), dtype=bool)
+        for player, members in enumerate(self._graph(p).neighbourhoods(self.order)):
             self._near[player, members] = True
-        return self
 
-    def _neighbours(self, n_players):
-        owner = type(self).__name__
-        graph = as_graph(self.graph, n_players, owner)
-        return graph.neighbourhoods(checked_order(self.order, owner))
+    def _graph(self, n_players):
+        return as_graph(self.graph, n_players, type(self).__name__)
 
-    def ask(self, rows, n):
-        """Return `n` rounds for each of `rows`."""
+    def _ask(self, rows, n):
         p = self.n_players_
         coalitions = np.empty((len(rows), n, p, 2, p), dtype=bool)
         for i, row in enumerate(rows):

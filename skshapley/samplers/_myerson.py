@@ -12,7 +12,12 @@ import numpy as np
 from scipy import sparse
 from scipy.special import beta
 
-from skshapley.samplers._graph_sampler import GraphSampler, LinearPlan, TooManyCoalitions
+from skshapley.samplers._graph_sampler import (
+    GRAPH_CONSTRAINTS,
+    GraphSampler,
+    LinearPlan,
+    TooManyCoalitions,
+)
 from skshapley.samplers._graphs import all_connected_sets, masks_to_arrays
 
 
@@ -44,10 +49,13 @@ class Myerson(GraphSampler):
     array([0.3333, 0.3333, 0.3333])
     """
 
+    _constraints = {"graph": GRAPH_CONSTRAINTS["graph"]}
+
     def __init__(self, graph="chain"):
         self.graph = graph
 
-    def _checked_order(self):
+    @property
+    def _radius(self) -> None:
         return None
 
     def _plan(self, graph, order, limit):

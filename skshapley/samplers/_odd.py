@@ -6,9 +6,12 @@ pair after the other, so as to lower the variance of the Shapley values under th
 solver "gp". Instances that take their hyper-parameters from others, seen before, share one design.
 """
 
+from copy import deepcopy
+
 import numpy as np
 
-from skshapley._odd import Blocks, Hyper, OddDesign, Pairs, Pool, Process, choose_pairs, fit_hyper
+from skshapley._odd import Blocks, Hyper, OddDesign, Pairs, Process, choose_pairs, fit_hyper
+from skshapley._tools._constraints import Flag, OneOf
 from skshapley.samplers._base import Sampler
 from skshapley.samplers._odd_sets import (
     WALKS_BELOW,
@@ -22,6 +25,7 @@ from skshapley.samplers._odd_sets import (
     scattered_pairs,
     sizes_missing,
 )
+from skshapley.samplers._price import Price
 
 REFERENCES = ("blocks", "all")
 MOST_PAIRS = 2000  # that a process is made of; further ones are drawn at random
@@ -76,34 +80,34 @@ class Odd(Sampler):
     """
 
     produces = OddDesign
+    _constraints = {"references": OneOf(REFERENCES), "adaptive": Flag()}
 
     def __init__(self, references="blocks", adaptive=True):
         self.references = references
         self.adaptive = adaptive
 
-    def n_draws(self, n_evals, n_players, n_references):
-        """Return how many coalitions `n_evals` evaluations buy, an even number; 0 if too few."""
-        if n_evals < self.least_evals(n_players, n_references):
-            return 0
-        return min(n_evals // 2 * 2, 2 * n_all_pairs(n_players))
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return the price of coalitions: a walk and its reverse at least, or a share of it.
 
-    def least_evals(self, n_players, n_references):
-        """Return 2 (p - 1), a walk and its reverse; fewer where blocks share the pairs."""
-        if self.references not in REFERENCES:
-            raise ValueError(f"Odd got references={self.references!r}: choose one of {REFERENCES}.")
-        walk = 2 * (n_players - 1)
-        if self.references == "all" or n_references < LEAST_ROWS:
-            return walk
-        return min(walk, 2 * -(-n_players // LEAST_SHARE))
+        Less than a walk will do where blocks of background rows share the pairs.
+        """
+        least = 2 * (n_players - 1)
+        if self.references == "blocks" and n_references >= LEAST_ROWS:
+            least = min(least, 2 * -(-n_players // LEAST_SHARE))
+        return Price(
+            draw=n_references,
+            coalitions=1,
+            references=n_references,
+            least=least,
+            most=2 * n_all_pairs(n_players),
+            step=2,
+            unit=2,
+        )
 
-    def unit_draws(self, n_players, n_references):
-        """Return 2, a coalition and its complement."""
-        return 2
-
-    def draws_now(self, asked: int, left: int) -> int:
+    def draws_now(self, asked: int) -> int:
         """Return how many of the draws that are left to ask for before choosing the next ones."""
-        self._total = total = asked + left
-        p = self.n_players_
+        p, total = self.n_players_, self.n_draws_
+        left = total - asked
         in_blocks = self._n_blocks(total // 2) > 1
         if in_blocks or not self._chooses(total // 2) or total <= 2 * LEAST_FIRST * p:
             return left
@@ -113,35 +117,28 @@ class Odd(Sampler):
         share = -(-(total - first) // (2 * ROUNDS)) * 2
         return min(share, left)
 
-    def start(self, n_players, rngs, reference_weights=None):
-        """Prepare a run."""
-        super().start(n_players, rngs, reference_weights)
-        self._states = [None] * len(rngs)
-        self._leaders, self._given = np.arange(len(rngs)), {}
-        self._total = 0
-        return self
-
-    def join(self, commons, rows, players):
-        """Let instances that follow pilots share one design, chosen by what those have taught."""
-        pool = commons.of(Pool)
-        if not pool.follows(rows):
+    def _start(self, players, lesson, shared_rng):
+        self._states = [None] * len(self.rngs_)
+        self._leaders, self._given = np.arange(len(self.rngs_)), {}
+        if lesson is None:
             return
+        # instances that follow others share one design, chosen by what those have taught
         sets, first, place = np.unique(players, axis=0, return_index=True, return_inverse=True)
-        self._leaders = first[place.reshape(-1)]
+        self._leaders, self.rngs_ = first[place.reshape(-1)], list(self.rngs_)
         for leader, members in zip(first, sets, strict=True):
-            self.rngs_[leader] = commons.generator(2, self.n_players_)
-            self._given[leader] = pool.mean(members, False) if pool.knows(members) else None
+            self.rngs_[leader] = deepcopy(shared_rng)
+            self._given[leader] = lesson.mean(members, False) if lesson.knows(members) else None
 
     def _chooses(self, n_pairs):
         p = self.n_players_
         least = LEAST_FIRST * p
         return self.adaptive and least < n_pairs <= MOST_CHOSEN and n_pairs < n_all_pairs(p) / 2
 
-    def ask(self, rows, n):
-        """Return n/2 pairs for each of `rows`, and the full coalition with the first."""
+    def _ask(self, rows, n):
+        # n/2 pairs, and the full coalition with the first
         whose = self._leaders[rows]
         leaders, place = np.unique(whose, return_inverse=True)
-        asks = [self._ask(leader, n // 2) for leader in leaders]
+        asks = [self._ask_one(leader, n // 2) for leader in leaders]
         pairs, *others = zip(*asks, strict=True)
         signs = np.stack(pairs)[place]
         block, drawn, start = (None if x[0] is None else np.stack(x)[place] for x in others)
@@ -158,7 +155,7 @@ class Odd(Sampler):
             start=start,
         )
 
-    def _ask(self, row, n):
+    def _ask_one(self, row, n):
         """Return pairs ``(m, p)``, their blocks, expected numbers, and start of one instance."""
         state, rng = self._states[row], self.rngs_[row]
         p, full = self.n_players_, np.ones((1, self.n_players_), dtype=bool)
@@ -221,8 +218,8 @@ class Odd(Sampler):
         seen = np.concatenate([np.ones((1, self.n_players_), dtype=bool), state.pairs])
         return Pairs(np.where(seen, 1.0, -1.0), np.empty((len(seen), 0)))
 
-    def tell(self, rows, design, values):
-        """Keep the values for the next choice."""
+    def _tell(self, rows, design, values):
+        # kept for the next choice
         if not self.adaptive or design.block is not None or self._given:
             return
         for i, row in enumerate(rows):
@@ -231,7 +228,7 @@ class Odd(Sampler):
                 state.seen.append(design.pairs(i, values[i]))
 
     def _open(self, rng, n):
-        count = self._n_blocks(max(n, self._total // 2))
+        count = self._n_blocks(self.n_draws_ // 2)
         if count == 1:
             return _State()
         dealt = dealt_rows(rng, self.reference_weights_, count)

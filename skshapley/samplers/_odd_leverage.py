@@ -6,6 +6,7 @@ from skshapley._odd import RandomOddDesign
 from skshapley.samplers._base import Sampler
 from skshapley.samplers._odd import MOST_PAIRS
 from skshapley.samplers._odd_sets import leverage_pairs, n_all_pairs
+from skshapley.samplers._price import Price
 
 
 class OddLeverage(Sampler):
@@ -40,22 +41,20 @@ class OddLeverage(Sampler):
     produces = RandomOddDesign
     one_shot = True
 
-    def n_draws(self, n_evals, n_players, n_references):
-        """Return how many coalitions `n_evals` evaluations buy, an even number; 0 if too few."""
-        if n_evals < self.least_evals(n_players, n_references):
-            return 0
-        return min(n_evals // 2 * 2, 2 * MOST_PAIRS, 2 * n_all_pairs(n_players))
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return the price of coalitions: 2 (p - 1) at least, with which every size is seen."""
+        return Price(
+            draw=n_references,
+            coalitions=1,
+            references=n_references,
+            least=2 * (n_players - 1),
+            most=2 * min(MOST_PAIRS, n_all_pairs(n_players)),
+            step=2,
+            unit=2,
+        )
 
-    def least_evals(self, n_players, n_references):
-        """Return 2 (p - 1), with which every size is seen."""
-        return 2 * (n_players - 1)
-
-    def unit_draws(self, n_players, n_references):
-        """Return 2, a coalition and its complement."""
-        return 2
-
-    def ask(self, rows, n):
-        """Return the full coalition and n/2 pairs for each of `rows`."""
+    def _ask(self, rows, n):
+        # the full coalition, and n/2 pairs
         p = self.n_players_
         draws = np.stack([leverage_pairs(self.rngs_[row], p, n // 2)[0] for row in rows])
         pairs = np.concatenate([np.ones((len(rows), 1, p), dtype=bool), draws], axis=1)

@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.linalg import hadamard
 
-from skshapley.samplers._coalitions import _distinct_of_size, _pairs_by_size
+from skshapley._tools._counting import rounded
+from skshapley.samplers._coalitions import distinct_of_size, pairs_by_size
 
 WALKS_BELOW = 1.3  # pairs per player, below which a walk tells more than scattered pairs
 
@@ -79,8 +80,8 @@ def leverage_pairs(rng, p, n, least_size=1):
     """
     n = min(n, n_all_pairs(p))
     expected = _by_leverage(p, n, least_size)
-    counts = _rounded(rng, expected)
-    parts = [_distinct_of_size(rng, s, count, p) for s, count in enumerate(counts) if count]
+    counts = rounded(rng, expected)
+    parts = [distinct_of_size(rng, s, count, p) for s, count in enumerate(counts) if count]
     pairs = np.concatenate(parts)[rng.permutation(counts.sum())]
     size = pairs.sum(axis=1)
     return pairs, expected[np.minimum(size, p - size)]
@@ -94,23 +95,17 @@ def sizes_missing(rng: np.random.Generator, seen: np.ndarray, n: int, m: int) ->
     p, size = seen.shape[1], seen.sum(axis=1)
     there = np.bincount(np.minimum(size, p - size), minlength=p // 2 + 1)
     missing = np.maximum(_by_leverage(p, len(seen) + n) - there, 0.0)
-    return _rounded(rng, m * missing / missing.sum())
+    return rounded(rng, m * missing / missing.sum())
 
 
 def _by_leverage(p, n, least_size=1):
     """Return how many of n pairs are expected of each size, ``(p // 2 + 1,)``."""
     law = np.zeros(p + 1)
     law[min(least_size, p // 2) : p + 1 - min(least_size, p // 2)] = 1.0
-    expected = 2 * _pairs_by_size(law, n)[: p // 2 + 1]
+    expected = 2 * pairs_by_size(law, n)[: p // 2 + 1]
     if p % 2 == 0:
         expected[-1] /= 2
     return expected
-
-
-def _rounded(rng, expected):
-    """Return numbers with these means and their sum, rounded up or down at random."""
-    edges = np.floor(np.cumsum(expected) + rng.random() * (1 - 1e-9) + 1e-9)
-    return np.diff(edges, prepend=0.0).astype(int)
 
 
 def dealt_rows(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndarray:
@@ -128,7 +123,7 @@ def pairs_each(rng: np.random.Generator, share: np.ndarray, n: int) -> np.ndarra
 
     One of each block and the rest by weight, rounded up or down at random.
     """
-    return 1 + _rounded(rng, (n - len(share)) * share / share.sum())
+    return 1 + rounded(rng, (n - len(share)) * share / share.sum())
 
 
 def _different(coalitions):

@@ -10,8 +10,9 @@ from math import comb
 
 import numpy as np
 
+from skshapley._tools._counting import uniform_of_size
 from skshapley.designs import CoalitionDesign
-from skshapley.samplers._coalitions import Kernel, _uniform_of_size, _with_complements
+from skshapley.samplers._coalitions import Kernel, with_complements
 
 
 class OuterSizes(Kernel):
@@ -44,12 +45,12 @@ class OuterSizes(Kernel):
     """
 
     one_shot = True
+    _constraints = {}
 
     def __init__(self):
         super().__init__(paired=True, replacement=False)
 
-    def ask(self, rows, n):
-        """Return the enumerated sizes, then pairs at random, for each of `rows`."""
+    def _ask(self, rows, n):
         p = self.n_players_
         law, left, whole = self._law.copy(), n, []
         for size in range(1, p // 2 + 1):
@@ -78,7 +79,7 @@ class OuterSizes(Kernel):
         if not n:
             return np.empty((0, p), dtype=bool)
         sizes = rng.choice(p + 1, size=n // 2, p=law / law.sum())
-        return _with_complements(_uniform_of_size(rng, sizes, p))
+        return with_complements(uniform_of_size(rng, sizes, p))
 
 
 def _all_of_size(p, size):
@@ -88,4 +89,4 @@ def _all_of_size(p, size):
         chosen = chosen[chosen[:, 0] == 0]
     coalitions = np.zeros((len(chosen), p), dtype=bool)
     np.put_along_axis(coalitions, chosen, True, axis=1)
-    return _with_complements(coalitions)
+    return with_complements(coalitions)

@@ -12,9 +12,11 @@ v(E), so that it costs p + 1 evaluations and not 2 p.
 
 import numpy as np
 
+from skshapley._tools._constraints import OneOf
 from skshapley.designs import PairDesign
 from skshapley.samplers._base import Sampler
 from skshapley.samplers._pairs import pair_design
+from skshapley.samplers._price import Price
 
 RULES = ("gauss-legendre", "uniform")
 
@@ -56,35 +58,23 @@ class Owen(Sampler):
     produces = PairDesign
     one_shot = True
     _masks_per_unit = 1
+    _constraints = {"rule": OneOf(RULES)}
 
     def __init__(self, rule="gauss-legendre"):
         self.rule = rule
 
-    def n_draws(self, n_evals, n_players, n_references):
-        """Return how many coalitions E `n_evals` evaluations buy; 0 if too few."""
-        least = self.least_evals(n_players, n_references)
-        unit = self._masks_per_unit
-        return n_evals // (n_players + 1) // unit * unit if n_evals >= least else 0
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return the price of coalitions E, two units at least: v(E), and one value a player."""
+        return Price(
+            draw=(n_players + 1) * n_references,
+            coalitions=2 * n_players,
+            references=n_references,
+            least=2 * self._masks_per_unit,
+            step=self._masks_per_unit,
+            unit=self._masks_per_unit,
+        )
 
-    def least_evals(self, n_players, n_references):
-        """Return the cost of two units."""
-        if self.rule not in RULES:
-            raise ValueError(
-                f"{type(self).__name__} has no rule {self.rule!r}: choose one of"
-                f" {', '.join(RULES)}."
-            )
-        return 2 * self._masks_per_unit * (n_players + 1)
-
-    def unit_draws(self, n_players, n_references):
-        """Return the coalitions of a unit."""
-        return self._masks_per_unit
-
-    def coalitions_per_draw(self, n_players):
-        """Return 2 p: each player's two coalitions."""
-        return 2 * n_players
-
-    def ask(self, rows, n):
-        """Return the contributions of all players to `n` coalitions E for each of `rows`."""
+    def _ask(self, rows, n):
         p, unit = self.n_players_, self._masks_per_unit
         nodes, weights, counts = self._nodes(n // unit)
         stratum = np.repeat(np.arange(len(nodes)), counts)

@@ -10,9 +10,11 @@ from abc import abstractmethod
 
 import numpy as np
 
+from skshapley._tools._constraints import OneOf
 from skshapley.designs import PermutationDesign
 from skshapley.samplers._base import Sampler
 from skshapley.samplers._kernels import MallowsKernel, PermutationKernel
+from skshapley.samplers._price import Price
 from skshapley.samplers._quadrature import bayesian_weights, uniform_permutations
 
 REFERENCES = ("all", "stratified", "random")
@@ -41,6 +43,7 @@ class PermutationSampler(Sampler):
     """
 
     produces = PermutationDesign
+    _constraints = {"references": OneOf(REFERENCES), "weights": OneOf(WEIGHTS)}
 
     def __init__(self, references="stratified", weights="equal"):
         self.references = references
@@ -61,7 +64,11 @@ class PermutationSampler(Sampler):
         return self._unit_of_parts(n_draws, n_references if self._single(n_references) else 1)
 
     def _usual_unit(self, n_draws: int, n_references: int) -> int:
-        return self.unit_draws(self.n_players_, n_references)
+        return self._whole_unit(self.n_players_, n_references)
+
+    def _whole_unit(self, n_players: int, n_references: int) -> int:
+        """Return the number of permutations of a unit where asks may be small."""
+        return self._least_unit(n_players)
 
     def _set_unit(self, n: int) -> int:
         """Return the unit of a set of `n` permutations of which the last unit may be cut short."""
@@ -84,53 +91,39 @@ class PermutationSampler(Sampler):
     def _single(self, n_references: int) -> bool:
         return self.references != "all" and n_references > 1
 
-    def _check(self):
-        """Refuse wrong parameters, before anything is evaluated."""
-        if self.references not in REFERENCES:
-            raise ValueError(
-                f"{type(self).__name__} got references={self.references!r}: choose one of"
-                f' "all", "stratified" or "random".'
-            )
-        if self.weights not in WEIGHTS:
-            raise ValueError(
-                f"{type(self).__name__} got weights={self.weights!r}: choose one of"
-                f' "equal" or "bayesian".'
-            )
-
     @property
     def one_shot(self):  # type: ignore[override]
         """True with Bayesian weights, which belong to a whole set."""
         return self.weights != "equal"
 
-    def n_draws(self, n_evals, n_players, n_references):
-        """Return how many permutations `n_evals` evaluations buy; 0 if too few."""
-        if n_evals < self.least_evals(n_players, n_references):
-            return 0
-        scale = n_references if self._single(n_references) else 1
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return the price of walks: at least one unit, or one on each background row of its own.
+
+        A walk costs p - 1 evaluations, or as many model rows against a single reference.
+        """
+        rows = n_references if self._single(n_references) else 1
         unit = self._least_unit(n_players)
-        return n_evals * scale // (n_players - 1) // unit * unit
+        return Price(
+            draw=max(1, n_players - 1) * n_references // rows,
+            coalitions=n_players + 1,
+            references=n_references,
+            least=unit * rows * self._sets_per_row,
+            step=unit,
+            unit=self._whole_unit(n_players, n_references),
+        )
 
-    def least_evals(self, n_players, n_references):
-        """Return the cost of one unit, or of one on each background row of its own."""
-        self._check()
-        return self._least_unit(n_players) * (n_players - 1)
+    @property
+    def _sets_per_row(self) -> int:
+        """The fewest units on each background row, or on all of them."""
+        return 1
 
-    def unit_draws(self, n_players, n_references):
-        """Return the number of permutations of a unit where asks may be small."""
-        return self._least_unit(n_players)
-
-    def coalitions_per_draw(self, n_players):
-        """Return the number of coalitions on a walk, ends included."""
-        return n_players + 1
-
-    def start(self, n_players, rngs, reference_weights=None):
-        """Prepare a run; references are dealt from a stream of their own."""
-        children = [rng.spawn(2) for rng in rngs]
-        super().start(n_players, [pair[0] for pair in children], reference_weights)
+    def _start(self, players, lesson, shared_rng):
+        # references are dealt from a stream of their own
+        children = [rng.spawn(2) for rng in self.rngs_]
+        self.rngs_ = [pair[0] for pair in children]
         self._dealers = [
             _Dealer(pair[1], self.reference_weights_, self.references) for pair in children
         ]
-        return self
 
     def draw(self, n, n_players, rng):
         """Return `n` permutations on their own, and their weights of sum one.
@@ -145,8 +138,8 @@ class PermutationSampler(Sampler):
         permutations : ndarray of shape (n, p), int
         weights : ndarray of shape (n,)
         """
-        self._check()
-        self.start(n_players, [rng])
+        self.check()
+        self.start(n_players, [rng], n)
         unit = self._set_unit(n + -n % self._least_unit(n_players))
         permutations = self._draw(self.rngs_[0], -(-n // unit), unit)[:n]
         if self.weights == "equal":
@@ -155,8 +148,8 @@ class PermutationSampler(Sampler):
         weights = [len(one) / n * bayesian_weights(one, self._kernel()) for one in units]
         return permutations, np.concatenate(weights)
 
-    def ask(self, rows, n):
-        """Return `n` permutations for each of `rows`, or fewer, in equal units."""
+    def _ask(self, rows, n):
+        # n permutations, or fewer, in equal units
         n_references = len(self.reference_weights_)
         unit = self._unit(n, n_references)
         n_units = n // unit
@@ -312,8 +305,8 @@ class Orthogonal(PermutationSampler):
     array([3., 3., 0.])
     """
 
-    def unit_draws(self, n_players, n_references):
-        """Return the size of a full block, or of a pair where each unit has a row of its own."""
+    def _whole_unit(self, n_players, n_references):
+        # a full block, or a pair where each unit has a row of its own
         return 2 if self._single(n_references) else 2 * max(1, n_players - 1)
 
     def _least_unit(self, n_players):

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
+from skshapley._tools._constraints import OneOf
 from skshapley.samplers._codes import PermutationCode, set_generator
 from skshapley.samplers._permutations import with_reverses
 
@@ -60,6 +61,8 @@ class Sobol(PermutationCode):
     array([3., 3., 0.])
     """
 
+    _constraints = {**PermutationCode._constraints, "mapping": OneOf(MAPPINGS)}
+
     def __init__(
         self,
         mapping="gaussian",
@@ -70,13 +73,6 @@ class Sobol(PermutationCode):
     ):
         super().__init__(references, weights, paired, replicates)
         self.mapping = mapping
-
-    def _check(self):
-        super()._check()
-        if self.mapping not in MAPPINGS:
-            raise ValueError(
-                f"Sobol has no mapping {self.mapping!r}: choose one of {', '.join(MAPPINGS)}."
-            )
 
     def _set(self, n, p):
         return _sorted_directions(n, p, self.mapping, self.paired)

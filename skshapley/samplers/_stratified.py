@@ -8,9 +8,12 @@ to the coalitions of a size l = 0..p-1. Those of l = 0 and l = p - 1 are a singl
 
 import numpy as np
 
+from skshapley._tools._constraints import OneOf
+from skshapley._tools._counting import rounded
 from skshapley.designs import PairDesign
 from skshapley.samplers._base import Sampler
 from skshapley.samplers._pairs import pair_design
+from skshapley.samplers._price import Price
 
 ALLOCATIONS = ("neyman", "castro")
 LEAST_IN_STRATUM = 2
@@ -55,49 +58,40 @@ class Stratified(Sampler):
     """
 
     produces = PairDesign
+    _constraints = {"allocation": OneOf(ALLOCATIONS)}
 
     def __init__(self, allocation="neyman"):
         self.allocation = allocation
 
-    def n_draws(self, n_evals, n_players, n_references):
-        """Return how many contributions `n_evals` evaluations buy; 0 if too few."""
-        if n_evals < self.least_evals(n_players, n_references):
-            return 0
-        if n_players == 2:
-            return 4  # all there are
-        return 2 * n_players + (n_evals - 2 * n_players) // 2
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return the price of contributions, of which at least one is in each stratum.
 
-    def least_evals(self, n_players, n_references):
-        """Return the cost of one contribution in each stratum, of two evaluations or one."""
-        if self.allocation not in ALLOCATIONS:
-            raise ValueError(
-                f"Stratified has no allocation {self.allocation!r}: choose one of"
-                f" {', '.join(ALLOCATIONS)}."
-            )
-        p = n_players
-        return 2 if p == 2 else 2 * p + 2 * p * (p - 2)
+        One of a player to nobody, or to everybody else, costs one evaluation and not two; of two
+        players there are four contributions in all, and both coalitions are in two of them.
+        """
+        p, few = n_players, n_players == 2
+        return Price(
+            draw=2 * n_references,
+            coalitions=2,
+            references=n_references,
+            least=p * p,
+            most=4 if few else None,
+            given=(6 if few else 2 * p) * n_references,
+        )
 
-    def coalitions_per_draw(self, n_players):
-        """Return 2: a coalition without the player, and with it."""
-        return 2
-
-    def draws_now(self, asked, left):
+    def draws_now(self, asked: int) -> int:
         """Return how many of the draws that are left to ask for before the next allocation."""
         p = self.n_players_
         if asked:
-            return left
-        drawn = asked + left - 2 * p
+            return self.n_draws_ - asked
+        drawn = self.n_draws_ - 2 * p
         first = max(drawn // 2, LEAST_IN_STRATUM * p * (p - 2))
         return 2 * p + min(first, drawn)
 
-    def start(self, n_players, rngs, reference_weights=None):
-        """Prepare a run."""
-        super().start(n_players, rngs, reference_weights)
-        self._cells = [_Cells(n_players) for _ in rngs]
-        return self
+    def _start(self, players, lesson, shared_rng):
+        self._cells = [_Cells(self.n_players_) for _ in self.rngs_]
 
-    def ask(self, rows, n):
-        """Return `n` contributions for each of `rows`."""
+    def _ask(self, rows, n):
         p = self.n_players_
         cells = np.stack([self._allocate(row, n) for row in rows])
         players, sizes = cells // p, cells % p
@@ -125,14 +119,11 @@ class Stratified(Sampler):
             varied = np.sqrt(variance) if neyman else variance
             spread = varied if varied.any() else spread
         more = _level(spread, count, n)
-        rounded = _rounded(self.rngs_[row], more)
-        return np.concatenate([known, np.repeat(open_cells, rounded)])
+        counts = rounded(self.rngs_[row], more)
+        return np.concatenate([known, np.repeat(open_cells, counts)])
 
-    def tell(self, rows, design, values):
-        """Learn how much the contributions of each stratum vary."""
-        r, _, k = values.shape
-        pairs = values.reshape(r, -1, 2, k)
-        contributions = pairs[:, :, 1] - pairs[:, :, 0]
+    def _tell(self, rows, design, values):
+        contributions = design.contributions(values)
         cells = design.players * self.n_players_ + design.strata
         for row, one, drawn in zip(rows, cells, contributions, strict=True):
             self._cells[row].add(one, drawn)
@@ -193,9 +184,3 @@ def _level(spread, count, n):
         if (wanted >= 0).all():
             return wanted
         free &= wanted >= 0
-
-
-def _rounded(rng, amounts):
-    """Round amounts to ints of the same sum, up or down by less than one, at random."""
-    edges = np.round(np.cumsum(amounts), 9)
-    return np.diff(np.floor(edges + rng.random() * (1 - 1e-6)), prepend=0.0).astype(np.intp)

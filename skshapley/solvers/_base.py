@@ -1,12 +1,11 @@
 """What every solver is: an accumulator that turns values of coalitions into attributions."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from skshapley._tools._commons import Commons
+from skshapley._tools._constraints import Parametrised
 
 
 class Estimate(NamedTuple):
@@ -14,9 +13,9 @@ class Estimate(NamedTuple):
 
     Attributes
     ----------
-    values : ndarray of shape (r, p, k)
-        Attributions, in the units of the reward.
-    standard_errors : ndarray of shape (r, p, k) or None
+    values : ndarray of shape (r, e, k)
+        One value an entry: attributions of the e = p players, in the units of the reward.
+    standard_errors : ndarray of shape (r, e, k) or None
         NaN where an instance has too few units for one; None where the method has none.
     """
 
@@ -24,11 +23,12 @@ class Estimate(NamedTuple):
     standard_errors: np.ndarray | None
 
 
-class Solver(BaseEstimator, ABC):
+class Solver(Parametrised, ABC):
     """Base class of solvers.
 
     A solver holds parameters only. The engine clones it, calls `start` once for a block of
-    instances, `update` for each design, and `result` whenever an estimate is wanted.
+    instances, `update` for each design, `result` whenever an estimate is wanted, and at the end
+    `lesson`.
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ class Solver(BaseEstimator, ABC):
         Whether c times the values make c times the result. Then values that are very large or very
         small come in units of a power of two.
     pilots : int
-        So many instances at the head of a run are worked on before all others, which may learn from
-        them (`join`).
+        So many instances at the head of a run are worked on before all others, which get what they
+        have taught (`lesson`).
     """
 
     accepts: tuple[type, ...]
@@ -52,10 +52,39 @@ class Solver(BaseEstimator, ABC):
     scales: bool = True
     pilots: int = 0
 
-    def check(self) -> None:
-        """Refuse wrong parameters, before anything is evaluated."""
+    def check_players(self, n_players: int) -> None:
+        """Refuse a number of players that is too much, before anything is evaluated.
 
-    def start(self, n_players: int, v_empty: np.ndarray, v_full: np.ndarray):
+        Parameters
+        ----------
+        n_players : int
+
+        Raises
+        ------
+        ValueError
+            If these parameters cannot serve so many players.
+        """
+
+    def entries(self, n_players: int) -> np.ndarray:
+        """Return the sets of players that values belong to, ``(e, size)`` int, each in order.
+
+        By default there is an entry for each player.
+
+        Parameters
+        ----------
+        n_players : int
+        """
+        return np.arange(n_players)[:, None]
+
+    def start(
+        self,
+        n_players: int,
+        v_empty: np.ndarray,
+        v_full: np.ndarray,
+        *,
+        players: np.ndarray | None = None,
+        lesson: Any = None,
+    ) -> Self:
         """Prepare a run.
 
         Parameters
@@ -63,28 +92,41 @@ class Solver(BaseEstimator, ABC):
         n_players : int
         v_empty, v_full : ndarray of shape (r, k)
             Values of the empty and the full coalition of each instance.
+        players : ndarray of shape (r, n_players), int, or None
+            Which of the game's players these are, for each instance; None for all of them.
+        lesson : object or None
+            What instances before these have taught (`lesson`).
 
         Returns
         -------
         self
         """
         self.n_players_, self.v_empty_, self.v_full_ = n_players, v_empty, v_full
+        if players is None:
+            players = np.broadcast_to(np.arange(n_players), (len(v_empty), n_players))
+        self._start(players, lesson)
         return self
 
-    def join(self, commons: Commons, rows: np.ndarray, players: np.ndarray) -> None:
-        """Meet what the instances of a run have in common, after `start`.
+    def lesson(self, earlier: Any = None) -> Any:
+        """Return what these instances teach later ones, with what earlier ones did; frozen.
 
         Parameters
         ----------
-        commons : Commons
-        rows : ndarray of shape (r,), int
-            The instances' positions in the run.
-        players : ndarray of shape (r, n_players), int
-            Which of the game's players matter to each.
+        earlier : object or None
+            The lesson of other instances.
+
+        Returns
+        -------
+        lesson : object or None
+            None where there is nothing to be learned.
         """
+        return earlier
+
+    def _start(self, players: np.ndarray, lesson: Any) -> None:
+        """Make what a run needs; parameters as for `start`."""
 
     @abstractmethod
-    def update(self, rows: np.ndarray, design, values: np.ndarray) -> None:
+    def update(self, rows: np.ndarray, design: Any, values: np.ndarray) -> None:
         """Take in the values of a design.
 
         Parameters

@@ -6,11 +6,10 @@ squares that leaves nothing to explain, to regression on what the process leaves
 many.
 """
 
-from numbers import Integral
-
 import numpy as np
 
-from skshapley._odd import Hyper, OddDesign, Pairs, Pool, Posterior, fit_hyper
+from skshapley._odd import Hyper, Lesson, OddDesign, Pairs, Posterior, fit_hyper
+from skshapley._tools._constraints import Count
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._gp_errors import standard_errors
 from skshapley.solvers._gp_straight import blended, remainder, straight
@@ -63,38 +62,13 @@ class GaussianProcess(Solver):
 
     accepts = (OddDesign,)
     default_sampler = "odd"
+    _constraints = {"pilots": Count(least=0, hint="0 fits every instance by itself")}
 
     def __init__(self, pilots=8):
         self.pilots = pilots
 
-    def check(self):
-        """Refuse a number of pilots that is none."""
-        if (
-            not isinstance(self.pilots, Integral)
-            or isinstance(self.pilots, bool)
-            or self.pilots < 0
-        ):
-            raise ValueError(
-                f"{type(self).__name__} takes pilots as an int, 0 or more; got {self.pilots!r}. 0"
-                f" fits every instance by itself."
-            )
-
-    def start(self, n_players, v_empty, v_full):
-        """Prepare a run."""
-        super().start(n_players, v_empty, v_full)
-        self._cases = [self._case() for _ in v_empty]
-        self._teach = None
-        return self
-
-    def join(self, commons, rows, players):
-        """Follow the pilots, or be one."""
-        pool = commons.of(Pool)
-        pool.n_pilots = self.pilots
-        if pool.follows(rows):
-            for case, own in zip(self._cases, players, strict=True):
-                case.follow(pool, own)
-        else:
-            self._teach, self._places = pool.teach, (rows, players)
+    def _start(self, players, lesson):
+        self._cases = [self._case(own, lesson) for own in players]
 
     def update(self, rows, design, values):
         """Keep the pairs of each instance."""
@@ -106,29 +80,36 @@ class GaussianProcess(Solver):
     def result(self):
         """Return the posterior means and their standard errors."""
         solved = [case.solve() for case in self._cases]
-        if self._teach is not None:
-            for case, row, players in zip(self._cases, *self._places, strict=True):
-                if case.theta is not None:
-                    self._teach(int(row), players, case.theta)
         values, errors = (np.stack(part) for part in zip(*solved, strict=True))
         gap = self.v_full_ - self.v_empty_ - values.sum(axis=1)
         return Estimate(values + gap[:, None] / self.n_players_, errors)
 
-    def _case(self):
-        return _Case()
+    def lesson(self, earlier: Lesson | None = None) -> Lesson | None:
+        """Return the fitted hyper-parameters of these instances, and of earlier ones."""
+        taught = () if earlier is None else earlier.taught
+        taught += tuple((c.players, c.theta) for c in self._cases if c.theta is not None)
+        return Lesson(taught) if taught else None
+
+    def _case(self, players, lesson):
+        return _Case(players, lesson)
 
 
 class _Case:
-    """The pairs of one instance, and the solution of those seen so far."""
+    """The pairs of one instance, and the solution of those seen so far.
 
-    def __init__(self):
+    Parameters
+    ----------
+    players : ndarray of int
+        The players that matter to it.
+    lesson : Lesson or None
+        Where its hyper-parameters come from; None for its own.
+    """
+
+    def __init__(self, players, lesson):
+        self.players, self._lesson = players, lesson
         self._parts, self._drawn = [], []
         self._start, self._enumerated, self._solution = None, False, None
-        self.theta, self._pool, self._players = None, None, None
-
-    def follow(self, pool, players):
-        """Take the hyper-parameters from a pool."""
-        self._pool, self._players = pool, players
+        self.theta = None
 
     def add(self, pairs, drawn, start, enumerated):
         """Take in pairs, after which the solution is to be found anew."""
@@ -172,11 +153,11 @@ class _Case:
         return values, errors
 
     def _posterior(self, pairs):
-        """Return the posterior under the pool's hyper-parameters, or else this instance's own."""
-        if self._pool is not None:
-            theta = self._pool.mean(self._players, blocked=pairs.block is not None)
+        """Return the posterior under the lesson's hyper-parameters, or this instance's own."""
+        if self._lesson is not None:
+            theta = self._lesson.mean(self.players, blocked=pairs.block is not None)
             if theta is not None:
-                return Posterior(self._pool.process(pairs, theta), pairs.values)
+                return Posterior(self._lesson.process(pairs, theta), pairs.values)
         self.theta = self._start = fit_hyper(pairs, self._start)
         return Posterior.of(pairs, Hyper.from_vector(self.theta, pairs.n_players))
 

@@ -6,9 +6,9 @@ on the pairs not seen, and phi(f) = phi(m) + phi(f - m) is estimated by maximum 
 """
 
 import numpy as np
-from scipy.special import gammaln
 
 from skshapley._odd import RandomOddDesign
+from skshapley._tools._counting import log_binomial
 from skshapley.solvers._gp import WALKS_BELOW, GaussianProcess, _Case
 from skshapley.solvers._student import effective_degrees, widening
 
@@ -71,8 +71,8 @@ class LeaveOneOutProcess(GaussianProcess):
     accepts = (RandomOddDesign,)
     default_sampler = "odd-leverage"
 
-    def _case(self):
-        return _CorrectedCase()
+    def _case(self, players, lesson):
+        return _CorrectedCase(players, lesson)
 
 
 class _CorrectedCase(_Case):
@@ -108,8 +108,7 @@ class _Corrected:
         self._size = np.minimum(size, p - size)
         self._n = np.bincount(self._size)[self._size]
         both = np.where(2 * size == p, 1, 2)  # a pair of halves is two coalitions of one size
-        log_room = gammaln(p + 1) - gammaln(size + 1) - gammaln(p - size + 1)
-        self._per_room = np.exp(-log_room) * 2 / both
+        self._per_room = np.exp(-log_binomial(p, size)) * 2 / both
         # q(S) N: N cancels
         self._counts = both[:, None] * np.where(inside, 1 / size[:, None], -1 / (p - size)[:, None])
         self._missed, self._solved = missed, missed / process.left_out_variance[1:, None]

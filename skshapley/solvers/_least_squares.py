@@ -7,8 +7,8 @@ in which the binomial cancels (Musco & Witter 2025).
 """
 
 import numpy as np
-from scipy.special import gammaln
 
+from skshapley._tools._counting import log_binomial
 from skshapley.designs import CoalitionDesign
 from skshapley.solvers._base import Estimate, Solver
 
@@ -50,11 +50,8 @@ class LeastSquares(Solver):
     accepts = (CoalitionDesign,)
     default_sampler = "leverage"
 
-    def start(self, n_players, v_empty, v_full):
-        """Prepare a run."""
-        super().start(n_players, v_empty, v_full)
-        self._seen: list[list[tuple]] = [[] for _ in v_empty]
-        return self
+    def _start(self, players, lesson):
+        self._seen: list[list[tuple]] = [[] for _ in self.v_empty_]
 
     def update(self, rows, design, values):
         """Keep the coalitions, their weights and values: residuals need them at the end."""
@@ -105,8 +102,7 @@ class LeastSquares(Solver):
 
 def _fraction_drawn(design, size, p):
     """Return the fraction of the coalitions of that size that the design holds, in [0, 1]."""
-    log_room = gammaln(p + 1) - gammaln(size + 1) - gammaln(p - size + 1)
-    return np.minimum(1.0, np.exp(np.log(design.expected_draws) - log_room))
+    return np.minimum(1.0, np.exp(np.log(design.expected_draws) - log_binomial(p, size)))
 
 
 def _centred_inverse(gram):

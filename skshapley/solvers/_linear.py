@@ -27,12 +27,10 @@ class Linear(Solver):
     accepts = (LinearDesign,)
     default_sampler = "exact"
 
-    def start(self, n_players, v_empty, v_full):
-        """Prepare a run."""
-        super().start(n_players, v_empty, v_full)
-        self._values = np.zeros((len(v_empty), n_players, v_empty.shape[1]))
-        self._exact = np.zeros(len(v_empty), dtype=bool)
-        return self
+    def _start(self, players, lesson):
+        r, k = self.v_empty_.shape
+        self._values = np.zeros((r, self.n_players_, k))
+        self._exact = np.zeros(r, dtype=bool)
 
     def update(self, rows, design, values):
         """Apply the design's weights."""

@@ -36,10 +36,6 @@ class MarginalMean(PermutationMean):
     default_sampler = "classical"
 
     def _unit_means(self, design, values):
-        p = self.n_players_
-        r, _, k = values.shape
-        pairs = values.reshape(r, -1, design.unit, p, 2, k)
-        gains = pairs[..., 1, :] - pairs[..., 0, :]
-        if design.weights is not None:
-            gains *= design.weights.reshape(*gains.shape[:-1], 1)
-        return gains.mean(axis=2)
+        contributions = design.contributions(values)
+        r, n, p, k = contributions.shape
+        return contributions.reshape(r, n // design.unit, design.unit, p, k).mean(axis=2)

@@ -54,11 +54,8 @@ class PermutationMean(Solver):
     accepts = (PermutationDesign,)
     default_sampler = "antithetic"
 
-    def start(self, n_players, v_empty, v_full):
-        """Prepare a run."""
-        super().start(n_players, v_empty, v_full)
+    def _start(self, players, lesson):
         self._moments: Moments | None = None
-        return self
 
     def update(self, rows, design, values):
         """Add the units of a design."""
@@ -75,20 +72,18 @@ class PermutationMean(Solver):
         self._moments.add(rows, strata, units, design.unit)
 
     def _unit_means(self, design, values):
-        r, n, p = design.permutations.shape
-        steps = np.diff(values.reshape(r, n, p + 1, -1), axis=2)
-        steps *= self._step_weights(p)[:, None]
-        contributions = np.empty_like(steps)
-        np.put_along_axis(contributions, design.permutations[..., None], steps, axis=2)
-        units = contributions.reshape(r, n // design.unit, design.unit, p, -1)
+        """Return the mean contributions over the walks of each unit, ``(r, u, p, k)``."""
+        contributions = design.contributions(values, self._step_weights(self.n_players_))
+        r, n, p, k = contributions.shape
+        units = contributions.reshape(r, n // design.unit, design.unit, p, k)
         if design.weights is None:
             return units.mean(axis=2)
         weights = design.weights.reshape(r, -1, design.unit, 1, 1)
         return (units * weights).sum(axis=2) / weights.sum(axis=2)
 
     def _step_weights(self, p):
-        """Return how much the step of each position counts, ``(p,)``; semivalues differ here."""
-        return np.ones(p)
+        """Return how much the step of each position counts, ``(p,)``; None for all alike."""
+        return
 
     def result(self):
         """Return the mean over references of the means within, and standard errors over units."""

@@ -13,12 +13,13 @@ g only, and surrogates of different folds would not cancel.)
 
 import numpy as np
 
+from skshapley._tools._constraints import Count
 from skshapley.designs import CoalitionDesign, PermutationDesign
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._permutation_mean import PermutationMean
 from skshapley.solvers._sample_reuse import errors_within, strata, unit_sums
 from skshapley.solvers._student import widening
-from skshapley.solvers._surrogates import check_surrogate, fit_surrogate
+from skshapley.solvers._surrogates import SURROGATE, check_enumerable, fit_surrogate
 
 
 class RegressionAdjustment(Solver):
@@ -63,23 +64,24 @@ class RegressionAdjustment(Solver):
 
     accepts = (CoalitionDesign, PermutationDesign)
     default_sampler = "leverage"
+    _constraints = {
+        "surrogate": SURROGATE,
+        "folds": Count(
+            least=2, hint="a surrogate held against its own sample corrects nothing; try 10"
+        ),
+    }
 
     def __init__(self, surrogate="linear", folds=10):
         self.surrogate = surrogate
         self.folds = folds
 
-    def start(self, n_players, v_empty, v_full):
-        """Prepare a run."""
-        check_surrogate(self.surrogate, n_players, type(self).__name__)
-        if isinstance(self.folds, bool) or not isinstance(self.folds, int) or self.folds < 2:
-            raise ValueError(
-                f"RegressionAdjustment got folds={self.folds!r}: it needs an int of at least 2: a"
-                f" surrogate held against its own sample corrects nothing; try folds=10."
-            )
-        super().start(n_players, v_empty, v_full)
-        self._seen: list[list[tuple]] = [[] for _ in v_empty]
+    def check_players(self, n_players: int) -> None:
+        """Refuse a surrogate whose values are enumerated, for many players."""
+        check_enumerable(self.surrogate, n_players, type(self).__name__)
+
+    def _start(self, players, lesson):
+        self._seen: list[list[tuple]] = [[] for _ in self.v_empty_]
         self._walked: list[tuple] = []
-        return self
 
     def update(self, rows, design, values):
         """Keep the coalitions and values: surrogates need them at the end."""

@@ -7,8 +7,9 @@ for semivalues; Kolpaczki et al. 2024).
 """
 
 import numpy as np
-from scipy.special import gammaln
 
+from skshapley._tools._constraints import OneOf
+from skshapley._tools._counting import log_binomial
 from skshapley.designs import CoalitionDesign
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._student import effective_degrees, widening
@@ -55,23 +56,16 @@ class SampleReuse(Solver):
 
     accepts = (CoalitionDesign,)
     default_sampler = "square-root"
+    _constraints = {"centre": OneOf(CENTRES, hint="the line has the lower variance")}
 
     def __init__(self, centre="line"):
         self.centre = centre
 
-    def start(self, n_players, v_empty, v_full):
-        """Prepare a run."""
-        if self.centre not in CENTRES:
-            raise ValueError(
-                f"SampleReuse got centre={self.centre!r}: choose one of {CENTRES}; the line has the"
-                f" lower variance."
-            )
-        super().start(n_players, v_empty, v_full)
-        shape = (len(v_empty), n_players, v_empty.shape[1])
+    def _start(self, players, lesson):
+        r, k = self.v_empty_.shape
+        shape = (r, self.n_players_, k)
         self._sum, self._square, self._within = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        self._draws = np.zeros(len(v_empty))
-        self._units = np.zeros(len(v_empty))
-        return self
+        self._draws, self._units = np.zeros(r), np.zeros(r)
 
     def update(self, rows, design, values):
         """Add the contributions of the units of a design."""
@@ -140,7 +134,7 @@ def strata(coalitions, expected, unit):
     for size in np.unique(size_of):
         inside = size_of == size
         halves = 2 if unit == 2 and 2 * size == p else 1  # both of a pair have this size
-        room = np.exp(gammaln(p + 1) - gammaln(size + 1) - gammaln(p - size + 1))
+        room = np.exp(log_binomial(p, size))
         out.append((inside, expected[::unit][inside][0] / halves, room / halves))
     return out
 

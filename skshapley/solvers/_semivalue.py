@@ -6,8 +6,10 @@ sizes give Shapley.
 """
 
 import numpy as np
-from scipy.special import betaln, gammaln
+from scipy.special import betaln
 
+from skshapley._tools._constraints import Number, OneOf
+from skshapley._tools._counting import log_binomial
 from skshapley.solvers._permutation_mean import PermutationMean
 
 
@@ -46,24 +48,21 @@ class Semivalue(PermutationMean):
     np.float64(3.0)
     """
 
+    _constraints = {
+        "law": OneOf(("beta", "banzhaf")),
+        "alpha": Number(above=0),
+        "beta": Number(above=0),
+    }
+
     def __init__(self, law="beta", alpha=1.0, beta=1.0):
         self.law = law
         self.alpha = alpha
         self.beta = beta
 
-    def start(self, n_players, v_empty, v_full):
-        """Prepare a run."""
-        if self.law not in ("beta", "banzhaf") or not (self.alpha > 0 and self.beta > 0):
-            raise ValueError(
-                f'Semivalue takes law as "beta" or "banzhaf" and alpha, beta > 0; got'
-                f" law={self.law!r}, alpha={self.alpha!r}, beta={self.beta!r}."
-            )
-        return super().start(n_players, v_empty, v_full)
-
     def _step_weights(self, p):
         """Return p times the law of the number of players before, for each step, ``(p,)``."""
         before = np.arange(p)
-        log_choose = gammaln(p) - gammaln(before + 1) - gammaln(p - before)
+        log_choose = log_binomial(p - 1, before)
         if self.law == "banzhaf":
             return p * np.exp(log_choose - (p - 1) * np.log(2))
         law = betaln(before + self.beta, p - 1 - before + self.alpha)

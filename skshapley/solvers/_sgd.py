@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skshapley._tools._constraints import Count, Maybe, Number, OneOf
 from skshapley.designs import CoalitionDesign
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._projections import check_radius, project, project_on_sum
@@ -103,6 +104,14 @@ class ProjectedSGD(Solver):
     default_sampler = "importance"
     has_standard_errors = False
     scales = False  # the radius and the trace are in the units of the values
+    _constraints = {
+        "step": OneOf(STEPS),
+        "step_size": Maybe(Number(above=0)),
+        "averaging": OneOf(AVERAGING),
+        "batch_size": Count(),
+        "radius": Maybe(Number(above=0)),
+        "trace_every": Maybe(Count()),
+    }
 
     def __init__(
         self,
@@ -120,37 +129,16 @@ class ProjectedSGD(Solver):
         self.radius = radius
         self.trace_every = trace_every
 
-    def start(self, n_players, v_empty, v_full):
-        """Prepare a run; refuses parameters that are not what they should be."""
-        super().start(n_players, v_empty, v_full)
-        self._check()
-        self._total = v_full - v_empty
+    def _start(self, players, lesson):
+        p = self.n_players_
+        self._total = self.v_full_ - self.v_empty_
         if self.radius is not None:
-            check_radius(self._total, self.radius, n_players, "ProjectedSGD")
-        share = (self._total / n_players)[:, None]
-        self._phi = np.repeat(share, n_players, axis=1)
+            check_radius(self._total, self.radius, p, "ProjectedSGD")
+        share = (self._total / p)[:, None]
+        self._phi = np.repeat(share, p, axis=1)
         self._mean = _Mean(self.averaging, self._phi)
-        self._seen = np.zeros(len(v_empty), dtype=np.int64)
+        self._seen = np.zeros(len(self._total), dtype=np.int64)
         self._path = [(0, self._phi.copy(), self._phi.copy())]
-        return self
-
-    def _check(self):
-        for name, choices in (("step", STEPS), ("averaging", AVERAGING)):
-            value = getattr(self, name)
-            if value not in choices:
-                raise ValueError(f"ProjectedSGD got {name}={value!r}: choose one of {choices}.")
-        for name in ("step_size", "radius"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(
-                    f"ProjectedSGD got {name}={value!r}: it takes a positive number or None."
-                )
-        for name in ("batch_size", "trace_every"):
-            value = getattr(self, name)
-            if value is None and name == "trace_every":
-                continue
-            if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
-                raise ValueError(f"ProjectedSGD got {name}={value!r}: it takes a positive int.")
 
     def update(self, rows, design, values):
         """Take one step for each batch of coalitions, in the order of the design."""

@@ -45,17 +45,13 @@ class StratifiedMean(Solver):
     accepts = (PairDesign,)
     default_sampler = "stratified"
 
-    def start(self, n_players, v_empty, v_full):
-        """Prepare a run."""
-        super().start(n_players, v_empty, v_full)
+    def _start(self, players, lesson):
         self._moments: Moments | None = None
-        return self
 
     def update(self, rows, design, values):
         """Add the contributions of a design."""
         r, _, k = values.shape
-        pairs = values.reshape(r, -1, design.unit, 2, k)
-        units = (pairs[:, :, :, 1] - pairs[:, :, :, 0]).mean(axis=2)
+        units = design.contributions(values).reshape(r, -1, design.unit, k).mean(axis=2)
         n_strata = len(design.stratum_weights)
         if self._moments is None:
             self._weights, self._certain = design.stratum_weights, design.certain

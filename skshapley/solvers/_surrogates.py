@@ -6,6 +6,8 @@ from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 
 from skshapley._ensembles import TreeValues, UnreadableModelError, read_trees
+from skshapley._tools._constraints import Fitting
+from skshapley._tools._counting import all_coalitions
 from skshapley.solvers._sample_reuse import unit_sums
 
 SURROGATES = ("linear", "tree")
@@ -80,16 +82,11 @@ class FittedSurrogate:
         return trees.values(everybody)[0]
 
     def _by_enumeration(self, model):
-        cube = present_players(self._n_players)
+        cube = all_coalitions(self._n_players)
         values = np.asarray(model.predict(cube.astype(np.float64)), dtype=float)[:, None]
         size = cube[1:-1].sum(axis=1)
         inner = unit_sums(cube[1:-1], comb(self._n_players, size), values[1:-1] - values[0], 1)
         return inner.sum(axis=0) + (values[-1] - values[0]) / self._n_players
-
-
-def present_players(p):
-    """Return all coalitions, ``(2^p, p)``, none first and all last."""
-    return (np.arange(2**p)[:, None] >> np.arange(p) & 1).astype(bool)
 
 
 def is_read(regressor):
@@ -103,8 +100,21 @@ def is_read(regressor):
     return True
 
 
-def check_surrogate(surrogate, n_players, owner):
-    """Refuse what is no surrogate, or has too many coalitions to know its values.
+def is_surrogate(surrogate: object) -> bool:
+    """Return whether it is a name, or a regressor."""
+    if isinstance(surrogate, str):
+        return surrogate in SURROGATES
+    return hasattr(surrogate, "__sklearn_tags__") and is_regressor(surrogate)
+
+
+SURROGATE = Fitting(
+    is_surrogate,
+    '"linear", "tree", or a regressor, which is fitted to 0/1 indicators of the players',
+)
+
+
+def check_enumerable(surrogate, n_players: int, owner: str) -> None:
+    """Refuse a surrogate that has too many coalitions to know its values.
 
     Parameters
     ----------
@@ -113,13 +123,8 @@ def check_surrogate(surrogate, n_players, owner):
     owner : str
         Whose parameter it is, for the error.
     """
-    if isinstance(surrogate, str) and surrogate in SURROGATES:
+    if isinstance(surrogate, str):
         return
-    if not (hasattr(surrogate, "__sklearn_tags__") and is_regressor(surrogate)):
-        raise ValueError(
-            f"{owner} got surrogate={surrogate!r}: choose one of {SURROGATES} or give a"
-            f" regressor, which is fitted to 0/1 indicators of the players."
-        )
     if n_players > MOST_ENUMERATED and not is_read(surrogate):
         raise ValueError(
             f"{owner} got surrogate={surrogate!r} with {n_players} players: the values of a"

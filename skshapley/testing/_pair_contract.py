@@ -234,7 +234,7 @@ def _explain(sampler, solver, game, max_evals, random_state=0):
 
 def _budgets(sampler, p):
     """Return a few legal budgets, the least first; they include v(empty) and v(all)."""
-    least = sampler.least_evals(p, 1) + 2
+    least = sampler.price(p, 1).least_evals + 2
     return least, least + 1, 2 * least + 1, 3 * least
 
 

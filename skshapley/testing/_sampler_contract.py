@@ -15,25 +15,37 @@ def check_sampler_parameters(sampler):
     before = sampler.get_params()
     copy = clone(sampler)
     n = _draws(copy, 3)
-    _start(copy, 2).ask(np.arange(2), n)
+    _start(copy, 2, n).ask(np.arange(2), n)
     for name, value in copy.get_params().items():
         assert value is before[name] or value == before[name], f"a run changed {name}"
     assert repr(clone(copy)) == repr(sampler)
 
 
 def check_sampler_costs(sampler):
-    """A budget buys draws from `least_evals` on, and no design costs more than its budget."""
+    """A budget buys draws from the least on, and no design costs more than its budget."""
     for p in (2, 3, N_PLAYERS):
         for b in (1, 3):
-            least = sampler.least_evals(p, b)
-            assert least >= 1, f"least_evals({p}, {b}) is {least}"
+            price = sampler.price(p, b)
+            least = price.least_evals
+            assert least >= 1, f"the least design of p={p}, b={b} costs {least} evaluations"
+            assert price.least % price.step == 0, (
+                f"{price.least} draws are no steps of {price.step}"
+            )
+            assert price.unit % price.step == 0, (
+                f"a unit of {price.unit} is no steps of {price.step}"
+            )
             with suppress(ValueError):
                 assert sampler.n_draws(least - 1, p, b) == 0, f"draws for less than {least}, p={p}"
             for budget in (least, least + 1, 2 * least + 1, 5 * least):
                 n = sampler.n_draws(budget, p, b)
                 assert n >= 1, f"no draws for {budget} evaluations, which are at least {least}"
-                design = _started(sampler, 2, p, b).ask(np.arange(2), n)
+                design = _started(sampler, 2, n, p, b).ask(np.arange(2), n)
                 cost = _cost(design, b)
+                size = design.coalitions.sum(axis=2)
+                held = ((size > 0) & (size < p)).sum(axis=1).max()
+                assert b > 1 or held <= n * price.coalitions, (
+                    f"{n} draws are {held} coalitions, more than {price.coalitions} each"
+                )
                 assert cost <= budget * b, (
                     f"a budget of {budget} evaluations (p={p}, b={b}) was overspent:"
                     f" {cost} model rows are more than {budget * b}"
@@ -44,7 +56,8 @@ def check_sampler_designs(sampler):
     """Designs are of the class promised, boolean, a line for each instance, flags truthful."""
     p, rows = N_PLAYERS, np.arange(3)
     for times in (1, 4):
-        design = _started(sampler, 3).ask(rows, _draws(sampler, times))
+        n = _draws(sampler, times)
+        design = _started(sampler, 3, n).ask(rows, n)
         assert isinstance(design, sampler.produces)
         coalitions = design.coalitions
         assert coalitions.dtype == bool, f"coalitions are {coalitions.dtype}"
@@ -61,25 +74,38 @@ def check_sampler_designs(sampler):
 def check_sampler_rows(sampler):
     """The design of an instance depends on its own Generator: not on who is asked with it."""
     n = _draws(sampler, 3)
-    together = _started(sampler, 4).ask(np.arange(4), n)
-    one_by_one = _started(sampler, 4)
+    together = _started(sampler, 4, n).ask(np.arange(4), n)
+    one_by_one = _started(sampler, 4, n)
     for row in (2, 0, 3, 1):
         alone = one_by_one.ask(np.array([row]), n)
+        _tell_nothing(one_by_one, np.array([row]), alone)
         _assert_same(_part(together, row), _part(alone, 0), f"instance {row}, asked alone,")
 
 
 def check_sampler_prefix(sampler):
-    """Asking twice is asking once for the sum, in multiples of `unit_draws`, unless one-shot."""
-    if sampler.one_shot or type(sampler).tell is not Sampler.tell:
+    """Asking twice is asking once for the sum, in multiples of a unit, unless one-shot."""
+    if not goes_on(sampler):
         return
-    rows, unit = np.arange(2), sampler.unit_draws(N_PLAYERS, 1)
+    rows, unit = np.arange(2), sampler.price(N_PLAYERS, 1).unit
     first, second = -(-_draws(sampler, 4) // unit) * unit, 3 * unit
-    whole = _started(sampler, 2).ask(rows, first + second)
-    twice = _started(sampler, 2)
-    parts = [twice.ask(rows, first), twice.ask(rows, second)]
+    whole = _started(sampler, 2, first + second).ask(rows, first + second)
+    twice = _started(sampler, 2, first + second)
+    parts = [twice.ask(rows, first)]
+    _tell_nothing(twice, rows, parts[0])
+    parts.append(twice.ask(rows, second))
     for row in rows:
         joined = np.concatenate([_part(part, row)[0] for part in parts])
         _assert_same((joined, None), (_part(whole, row)[0], None), f"asking twice (row {row})")
+
+
+def check_sampler_turns(sampler):
+    """Asking again without telling what the first design was worth is refused."""
+    n = _draws(sampler, 1)
+    started = _started(sampler, 2, 2 * n)
+    started.ask(np.arange(2), n)
+    with suppress(RuntimeError):
+        started.ask(np.arange(2), n)
+        raise AssertionError("asked twice, and told nothing in between")
 
 
 def check_sampler_symmetry(sampler, n_runs=400, z=5.0):
@@ -91,7 +117,8 @@ def check_sampler_symmetry(sampler, n_runs=400, z=5.0):
     """
     p = N_PLAYERS
     for times in (1, 4):
-        design = _started(sampler, n_runs).ask(np.arange(n_runs), _draws(sampler, times))
+        n = _draws(sampler, times)
+        design = _started(sampler, n_runs, n).ask(np.arange(n_runs), n)
         size = design.coalitions.sum(axis=2, keepdims=True)
         for half in ((size > 0) & (2 * size <= p), (2 * size > p) & (size < p)):
             share = np.where(half, design.coalitions, 0).sum(axis=1)
@@ -104,17 +131,27 @@ def check_sampler_symmetry(sampler, n_runs=400, z=5.0):
             )
 
 
-def _started(sampler, n, p=N_PLAYERS, b=1):
-    return _start(clone(sampler), n, p, b)
+def goes_on(sampler):
+    """Return whether it can be asked again, and for the same designs whatever it is told."""
+    return not sampler.one_shot and type(sampler)._tell is Sampler._tell
 
 
-def _start(sampler, n, p=N_PLAYERS, b=1):
-    rngs = [np.random.default_rng([5, row]) for row in range(n)]
-    return sampler.start(p, rngs, None if b == 1 else np.full(b, 1 / b))
+def _started(sampler, r, n, p=N_PLAYERS, b=1):
+    return _start(clone(sampler), r, n, p, b)
+
+
+def _start(sampler, r, n, p=N_PLAYERS, b=1):
+    rngs = [np.random.default_rng([5, row]) for row in range(r)]
+    return sampler.start(p, rngs, n, None if b == 1 else np.full(b, 1 / b))
 
 
 def _draws(sampler, times):
-    return sampler.n_draws(times * sampler.least_evals(N_PLAYERS, 1), N_PLAYERS, 1)
+    least = sampler.price(N_PLAYERS, 1).least_evals
+    return sampler.n_draws(times * least, N_PLAYERS, 1)
+
+
+def _tell_nothing(sampler, rows, design):
+    sampler.tell(rows, design, np.zeros((len(rows), design.coalitions.shape[1], 1)))
 
 
 def _cost(design, b):
@@ -145,5 +182,6 @@ SAMPLER_CHECKS = {
     "designs": check_sampler_designs,
     "rows": check_sampler_rows,
     "prefix": check_sampler_prefix,
+    "turns": check_sampler_turns,
     "symmetry": check_sampler_symmetry,
 }

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skshapley.designs import LinearDesign, MarginalDesign
-from skshapley.samplers import Sampler
+from skshapley.testing._sampler_contract import goes_on
 from skshapley.testing.games import RandomGame
 
 N_PLAYERS = 5
@@ -52,7 +52,7 @@ def check_solver_rows(solver, sampler):
 
 def check_solver_some_rows(solver, sampler):
     """Instances that are left out of an update keep what they had: others go on without them."""
-    if sampler.one_shot or type(sampler).tell is not Sampler.tell:
+    if not goes_on(sampler):
         return
     (first, values), (second, more) = _designs(sampler, 1, 1)
     running = _started(clone(solver))
@@ -68,7 +68,7 @@ def check_solver_some_rows(solver, sampler):
 
 def check_solver_merging(solver, sampler, atol=1e-9):
     """Two designs, one after the other, are worth what their sum is worth."""
-    if sampler.one_shot or type(sampler).tell is not Sampler.tell:
+    if not goes_on(sampler):
         return
     parts, whole = _designs(sampler, 1, 1), _designs(sampler, 2)
     merged, at_once = _solved(clone(solver), parts), _solved(clone(solver), whole)
@@ -137,12 +137,14 @@ def _solved(solver, designs):
 def _designs(sampler, *halves):
     """Return designs of so many halves of one budget, each with its values ``(r, m, k)``."""
     sampler, rows = clone(sampler), np.arange(N_ROWS)
-    sampler.start(N_PLAYERS, [np.random.default_rng([7, row]) for row in range(N_ROWS)])
-    draws = sampler.n_draws(10 * sampler.least_evals(N_PLAYERS, 1), N_PLAYERS, 1)
-    unit = sampler.unit_draws(N_PLAYERS, 1)
-    half = draws // 2 // unit * unit
+    price = sampler.price(N_PLAYERS, 1)
+    draws = sampler.n_draws(10 * price.least_evals, N_PLAYERS, 1)
+    half = draws // 2 // price.unit * price.unit
+    asked = [draws] if sampler.one_shot else [part * half for part in halves]
+    rngs = [np.random.default_rng([7, row]) for row in range(N_ROWS)]
+    sampler.start(N_PLAYERS, rngs, sum(asked))
     found = []
-    for n in [draws] if sampler.one_shot else [part * half for part in halves]:
+    for n in asked:
         design = sampler.ask(rows, n)
         coalitions = np.broadcast_to(design.coalitions, (N_ROWS, *design.coalitions.shape[1:]))
         values = np.stack([_values(row, one) for row, one in enumerate(coalitions)])

@@ -40,7 +40,7 @@ def check_consistent(sampler, solver, n_runs=40):
     >>> check_consistent(Antithetic(), PermutationMean())
     """
     game = RandomGame(6, seed=0)
-    least = sampler.least_evals(6, 1)
+    least = sampler.price(6, 1).least_evals
     small, large = (
         _errors(sampler, solver, game, times * least + 2, n_runs)[0] for times in (2, 32)
     )
@@ -84,7 +84,7 @@ def check_unbiased(
     >>> check_unbiased(Antithetic(), PermutationMean())
     """
     for game in _games() if games is None else games:
-        budget = 3 * sampler.least_evals(game.n_players, 1) + 2
+        budget = 3 * sampler.price(game.n_players, 1).least_evals + 2
         error, _ = _errors(sampler, solver, game, budget, n_runs)
         mean, spread = error.mean(axis=0), error.std(axis=0, ddof=1) / np.sqrt(n_runs)
         assert (np.abs(mean) <= z * spread + 1e-9).all(), (

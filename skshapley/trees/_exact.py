@@ -5,7 +5,7 @@ import pandas as pd
 from scipy import sparse
 
 from skshapley._ensembles import RESPONSES, TreeValues, UnreadableModelError, read_trees
-from skshapley._run._engine import Outcome
+from skshapley._records._outcome import Outcome
 from skshapley._tables._inputs import as_pandas, is_frame
 
 # Rows of the background on which the reading of a model is compared with the model itself
@@ -121,15 +121,7 @@ class ExactTrees:
         v_empty = np.tile(self.solver.base_values, (len(values), 1))
         shapley = self.solver.index == "shapley"
         v_full = v_empty + values.sum(axis=1) if shapley else self.solver.predict(matrix)
-        return Outcome(
-            values=values,
-            standard_errors=np.zeros_like(values),
-            v_empty=v_empty,
-            v_full=v_full,
-            n_evaluations=np.zeros(len(values)),
-            n_model_rows=np.zeros(len(values), dtype=np.int64),
-            converged=np.ones(len(values), dtype=bool),
-        )
+        return Outcome.exact(values, v_empty, v_full)
 
     def interactions(self, X):
         """Interactions of all pairs of players, for a table of instances.

@@ -5,14 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skshapley._ensembles import INDICES, RESPONSES, read_trees
 from skshapley._estimators._attributor import Attributor
-from skshapley._tables._inputs import (
-    check_columns,
-    check_frame,
-    checked_weights,
-    column_names,
-    is_frame,
-    validated,
-)
+from skshapley._estimators._background import Background
 from skshapley.explanation import Explanation
 from skshapley.rewards import Players
 from skshapley.trees._exact import ExactTrees
@@ -147,24 +140,22 @@ class TreeExplainer(Attributor):
         trees = self._read_output(name)
         model_names = getattr(self.estimator, "feature_names_in_", None)
         if X is None:
-            self.background_ = None
             self.n_features_in_ = trees.n_features
             columns = [f"x{i}" for i in range(trees.n_features)]
             if model_names is not None:
                 self.feature_names_in_ = model_names
                 columns = list(model_names)
+            players = Players.from_groups(self.groups, columns, name)
+            self._take(Background(None, np.empty(0), players))
         else:
-            self.background_ = self._checked(X, reset=True)
-            columns = column_names(self.background_)
-            weights = checked_weights(sample_weight, len(X), name)
-        self.players_ = Players.from_groups(self.groups, columns, name)
+            self._take(Background.of(self, X, sample_weight, self.groups))
         self.exact_ = ExactTrees(
             trees, self.players_.column_player, self.index, self.n_jobs, model_names
         )
         if self.feature_perturbation == "path_dependent":
             self.exact_.fit_path_dependent()
         else:
-            self.exact_.fit(self.background_, weights)
+            self.exact_.fit(self.background_, self.background_weights_)
         return self
 
     def explain(self, X) -> Explanation:
@@ -186,17 +177,17 @@ class TreeExplainer(Attributor):
             For other columns, dtypes or containers.
         """
         check_is_fitted(self, "exact_")
-        X = self._checked(X, reset=False)
-        settings = {
-            "model": repr(self.estimator),
+        X = self._background.table(self, X)
+        return self._recorded(self.exact_.explain(X), X)
+
+    def _facts(self):
+        return {
             "response_method": self.response_method,
             "output": self.output,
             "reward": self.feature_perturbation,
-            "sampler": "none: exact, by tables of the trees",
-            "solver": self.index,
-            "n_background": None if self.background_ is None else len(self.background_),
+            "index": None if self.index == "shapley" else self.index,
+            "closed_form": "trees",
         }
-        return self._recorded(self.exact_.explain(X), X, settings)
 
     def interactions(self, X):
         """Split the attributions of X into main effects and interactions of pairs.
@@ -240,7 +231,7 @@ class TreeExplainer(Attributor):
                 f"feature_perturbation={self.feature_perturbation!r}; choose "
                 '"interventional" and fit on background rows.'
             )
-        interactions = self.exact_.interactions(self._checked(X, reset=False))
+        interactions = self.exact_.interactions(self._background.table(self, X))
         return interactions[..., 0] if self.output_names_ is None else interactions
 
     @property
@@ -281,11 +272,3 @@ class TreeExplainer(Attributor):
                 f"or one of {labels}."
             )
         return labels.index(self.output)
-
-    def _checked(self, X, reset):
-        """X checked, in its own container."""
-        name = type(self).__name__
-        if is_frame(X):
-            check_frame(X, name)
-        X = validated(self, X, reset)
-        return X if reset or self.background_ is None else check_columns(X, self.background_, name)

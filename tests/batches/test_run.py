@@ -167,7 +167,7 @@ def test_what_is_written_is_read_back(name, iris, tmp_path):
         assert names is None or made.output_names.tolist() == names.tolist()
         pd.testing.assert_frame_equal(made.data, expected.data, check_index_type=False)
         for key in ("response_method", "sampler", "output"):
-            assert made.settings[key] == expected.settings[key]
+            assert getattr(made.settings, key) == getattr(expected.settings, key)
 
 
 def test_lines_are_instances_and_outputs(iris, tmp_path):
@@ -283,7 +283,7 @@ def test_runs_without_a_seed_differ_and_say_what_they_drew(table, background, tm
     seed = int(runs[0].manifest["entropy"])
     again = fitted(background, random_state=seed).explain(table[NAMES])
     np.testing.assert_array_equal(runs[0].read().values, again.values)
-    assert runs[0].read().settings["random_state"] == str(seed)
+    assert runs[0].read().settings.random_state == str(seed)
 
 
 def test_a_generator_is_advanced_once(table, background):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from skshapley import Explanation
+from skshapley._records._settings import Settings
 
 
 def make_explanation(n_rows=12, n_features=5, *, outputs=None, errors=True, seed=0):
@@ -35,7 +36,7 @@ def make_explanation(n_rows=12, n_features=5, *, outputs=None, errors=True, seed
         n_evaluations=np.full(n_rows, 32.0),
         n_model_rows=np.full(n_rows, 320),
         converged=np.ones(n_rows, dtype=bool),
-        settings={"response_method": "predict_proba"},
+        settings=Settings(response_method="predict_proba"),
     )
 
 

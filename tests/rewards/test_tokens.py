@@ -78,7 +78,7 @@ def test_the_predicted_class_is_that_of_the_whole_document(document):
     expected = model.predict_log_proba(reward.texts(coalitions))[:, column]
     np.testing.assert_array_equal(reward(coalitions), expected)
     explanation = reward.explanation(shapley_values(reward))
-    assert explanation.settings["output"] == predicted
+    assert explanation.settings.output == predicted
 
 
 def test_several_classes_are_several_outputs():

@@ -48,12 +48,14 @@ def algorithm_1(orders):
 @pytest.mark.parametrize("parts", [[7], [1, 1, 5], [3, 40]])
 def test_monte_carlo_with_permutation_mean_is_algorithm_1(parts):
     """Whatever is asked at once: values and online variances of the same permutations."""
-    sampler = MonteCarlo(references="all").start(D, [np.random.default_rng(1)])
+    sampler = MonteCarlo(references="all").start(D, [np.random.default_rng(1)], sum(parts))
     solver = PermutationMean().start(D, ENDS[None, :1], ENDS[None, 1:])
     orders = []
     for n in parts:
         design = sampler.ask(np.array([0]), n)
-        solver.update(np.array([0]), design, GAME(design.coalitions[0])[None, :, None])
+        values = GAME(design.coalitions[0])[None, :, None]
+        sampler.tell(np.array([0]), design, values)
+        solver.update(np.array([0]), design, values)
         orders.extend(design.permutations[0])
     phi, variance, _ = algorithm_1(orders)
     t = len(orders)
@@ -93,7 +95,7 @@ def test_optimised_monte_carlo_needs_t_times_d_less_1_and_2_more(t):
 
 
 def test_classical_draws_are_pairs_that_differ_by_the_player():
-    design = Classical().start(D, [np.random.default_rng(0)]).ask(np.array([0]), 50)
+    design = Classical().start(D, [np.random.default_rng(0)], 50).ask(np.array([0]), 50)
     pairs = design.coalitions.reshape(50, D, 2, D)
     differ = pairs[:, :, 1] & ~pairs[:, :, 0]
     np.testing.assert_array_equal(differ, np.broadcast_to(np.eye(D, dtype=bool), differ.shape))
@@ -103,7 +105,7 @@ def test_classical_draws_are_pairs_that_differ_by_the_player():
 def test_classical_coalitions_have_the_shapley_law():
     """p(S) = 1/(d C(d - 1, s)) for each player; chi-square, false alarms 1e-4 in all."""
     n, d = 20_000, 4
-    design = Classical().start(d, [np.random.default_rng(3)]).ask(np.array([0]), n)
+    design = Classical().start(d, [np.random.default_rng(3)], n).ask(np.array([0]), n)
     before = design.coalitions.reshape(n, d, 2, d)[:, :, 0]
     names = before @ (1 << np.arange(d))
     for player in range(d):
@@ -121,7 +123,7 @@ def larger_sets_first(p):
 def test_any_law_of_sizes_with_its_weights():
     """p_S = law(s)/C(d - 1, s), chi-square (false alarms 1e-4 in all), and weight law ratios."""
     n, d = 20_000, 4
-    sampler = Classical(larger_sets_first).start(d, [np.random.default_rng(3)])
+    sampler = Classical(larger_sets_first).start(d, [np.random.default_rng(3)], n)
     design = sampler.ask(np.array([0]), n)
     before = design.coalitions.reshape(n, d, 2, d)[:, :, 0]
     names, law = before @ (1 << np.arange(d)), larger_sets_first(d)
@@ -154,7 +156,7 @@ def test_classical_players_are_independent():
         return coalitions.all(axis=-1) * 1.0
 
     rows = np.arange(4000)
-    sampler = Classical().start(3, [np.random.default_rng([1, i]) for i in rows])
+    sampler = Classical().start(3, [np.random.default_rng([1, i]) for i in rows], 1)
     design = sampler.ask(rows, 1)
     solver = MarginalMean().start(3, np.zeros((4000, 1)), np.ones((4000, 1)))
     solver.update(rows, design, unanimity(design.coalitions)[..., None])
@@ -176,7 +178,7 @@ def test_classical_costs_at_most_two_evaluations_a_contribution():
 def test_classical_standard_errors():
     """Standard errors against the spread of 500 runs, within 15 %; and no bias, at 5 of them."""
     runs = np.arange(500)
-    sampler = Classical().start(D, [np.random.default_rng([2, i]) for i in runs])
+    sampler = Classical().start(D, [np.random.default_rng([2, i]) for i in runs], 60)
     design = sampler.ask(runs, 60)
     solver = MarginalMean().start(D, np.full((500, 1), ENDS[0]), np.full((500, 1), ENDS[1]))
     values = GAME(design.coalitions.reshape(-1, D)).reshape(500, -1, 1)

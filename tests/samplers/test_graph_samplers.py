@@ -227,7 +227,8 @@ def test_regression_over_all_coalitions_is_shapley(balanced):
 
 
 def test_regression_on_a_grid_looks_at_squares():
-    design = ConnectedRegression(("grid", (3, 4)), order=3).start(12, []).ask(np.arange(1), 10**6)
+    sampler = ConnectedRegression(("grid", (3, 4)), order=3)
+    design = sampler.start(12, [], 10**6).ask(np.arange(1), 10**6)
     squares = {
         tuple((r + i) * 4 + c + j for i in range(side) for j in range(side))
         for side in (1, 2, 3)
@@ -352,7 +353,7 @@ def test_printed_coefficients_would_shrink_additive_games():
 
     shares = [printed(k) for k in (1, 2, 4, 8, 16)]
     np.testing.assert_allclose(shares, [0.533, 0.643, 0.758, 0.853, 0.918], atol=6e-4)
-    design = ConnectedShapley("chain", 1).start(9, []).ask(np.arange(1), 10**6)
+    design = ConnectedShapley("chain", 1).start(9, [], 10**6).ask(np.arange(1), 10**6)
     inner = design.weights[[4]].toarray().ravel()
     assert inner[inner > 0].sum() == pytest.approx(1, abs=1e-12)
 
@@ -387,7 +388,7 @@ def test_local_permutations_of_the_whole_graph_estimate_shapley():
 
 def test_local_permutations_only_look_inside_neighbourhoods():
     sampler = LocalPermutations(("grid", (3, 4)), 1)
-    design = sampler.start(12, [np.random.default_rng(0)]).ask(np.arange(1), 6)
+    design = sampler.start(12, [np.random.default_rng(0)], 6).ask(np.arange(1), 6)
     network = nx.convert_node_labels_to_integers(nx.grid_2d_graph(3, 4))
     pairs = design.coalitions.reshape(6, 12, 2, 12)
     for player in range(12):

@@ -43,7 +43,7 @@ def test_laws_are_finite_for_many_players(sampler):
 def test_draws_follow_the_law(sampler):
     """Chi-square of all 14 coalitions of 4 players over 20,000 draws; false alarms 1e-4."""
     d, n = 4, 20_000
-    sampler.start(d, [np.random.default_rng(5)])
+    sampler.start(d, [np.random.default_rng(5)], n)
     design = sampler.ask(np.array([0]), n)
     size = design.coalitions[0].sum(axis=1)
     np.testing.assert_allclose(design.expected_draws[0], n * sampler.size_law(d)[size - 1])
@@ -62,12 +62,3 @@ def test_least_squares_reads_them_too(name):
         lambda S: S @ weights, n_players=4, sampler=name, max_evals=100, random_state=0
     )
     np.testing.assert_allclose(result.values, weights, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("ratio", [0, -1.0, float("nan")])
-def test_wrong_ratio_is_refused_before_the_game_is_played(ratio):
-    def unplayed(coalitions):
-        raise AssertionError
-
-    with pytest.raises(ValueError, match=f"Importance got ratio={ratio!r}: it takes a positive"):
-        shapley_values(unplayed, n_players=4, sampler=Importance(ratio), max_evals=100)

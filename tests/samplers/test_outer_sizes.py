@@ -36,7 +36,7 @@ def test_least_squares_of_shaps_coalitions_gives_shaps_values(n):
     equal rows."""
     explainer, values = by_shap(n)
     mask, weights = explainer.maskMatrix.astype(bool), explainer.kernelWeights
-    design = OuterSizes().start(P, [np.random.default_rng(0)]).ask(np.array([0]), n)
+    design = OuterSizes().start(P, [np.random.default_rng(0)], n).ask(np.array([0]), n)
     size, expected = design.coalitions[0].sum(axis=1), design.expected_draws[0]
     whole = {s for s in range(1, P) if (expected[size == s] == comb(P, s)).all() and s in size}
     drawn = np.array([s not in whole for s in mask.sum(axis=1)])

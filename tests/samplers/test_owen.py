@@ -12,7 +12,7 @@ EVERY = [Owen(), OwenHalved(), Owen("uniform"), OwenHalved("uniform")]
 
 
 def started(sampler, p, rows=1):
-    return sampler.start(p, [np.random.default_rng([7, row]) for row in range(rows)])
+    return sampler.start(p, [np.random.default_rng([7, row]) for row in range(rows)], 10**6)
 
 
 def expected_contributions(game, p, q):
@@ -143,11 +143,6 @@ def test_published_rule_is_biased_as_it_says():
     error = values.std(axis=0, ddof=1) / np.sqrt(300)
     assert np.abs((values.mean(axis=0) - biased) / error).max() < 5
     assert np.abs((values.mean(axis=0) - brute_force(game, p)) / error).max() > 5
-
-
-def test_unknown_rule_is_refused():
-    with pytest.raises(ValueError, match="OwenHalved has no rule 'trapezoid': choose one of"):
-        shapley_values(len, n_players=4, sampler=OwenHalved("trapezoid"))
 
 
 @pytest.mark.parametrize(("name", "least"), [("owen", 12), ("owen-halved", 22)])

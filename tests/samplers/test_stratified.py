@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from skshapley import shapley_values
+from skshapley._tools._counting import rounded
 from skshapley.samplers import Stratified
-from skshapley.samplers._stratified import PRIOR, _Cells, _level, _rounded
+from skshapley.samplers._stratified import PRIOR, _Cells, _level
 from skshapley.solvers import StratifiedMean
 from skshapley.stopping import StandardError
 from skshapley.testing import RandomGame, brute_force
@@ -15,17 +16,17 @@ P = 5
 
 def play(game, sampler, budget, seed, p=P):
     """Ask and tell until the budget is spent, as an engine would; the designs and the estimate."""
-    sampler.start(p, [np.random.default_rng(seed)])
+    total, asked, designs = sampler.n_draws(budget, p, 1), 0, []
+    sampler.start(p, [np.random.default_rng(seed)], total)
     full, none = game(np.ones((1, p), dtype=bool)), game(np.zeros((1, p), dtype=bool))
     solver = StratifiedMean().start(p, none.reshape(1, -1), full.reshape(1, -1))
-    left, asked, designs = sampler.n_draws(budget, p, 1), 0, []
-    while left:
-        n = sampler.draws_now(asked, left)
+    while asked < total:
+        n = sampler.draws_now(asked)
         design = sampler.ask(np.array([0]), n)
         values = game(design.coalitions[0]).reshape(1, len(design.coalitions[0]), -1)
         sampler.tell(np.array([0]), design, values)
         solver.update(np.array([0]), design, values)
-        asked, left = asked + n, left - n
+        asked += n
         designs.append(design)
     return designs, solver.result()
 
@@ -36,7 +37,7 @@ def counts(design, p=P):
 
 
 def test_coalitions_have_the_size_and_lack_the_player_that_they_say():
-    design = Stratified().start(P, [np.random.default_rng(0)]).ask(np.array([0]), 300)
+    design = Stratified().start(P, [np.random.default_rng(0)], 300).ask(np.array([0]), 300)
     pairs = design.coalitions[0].reshape(-1, 2, P)
     np.testing.assert_array_equal(pairs[:, 0].sum(axis=1), design.strata[0])
     own = np.arange(P) == design.players[0][:, None]
@@ -46,7 +47,8 @@ def test_coalitions_have_the_size_and_lack_the_player_that_they_say():
 
 def test_coalitions_are_uniform_among_those_of_their_size():
     """Each of the C(4, 2) coalitions of player 0 and size 2; z of 5 over some thousand draws."""
-    design = Stratified().start(P, [np.random.default_rng(1)]).ask(np.array([0]), 60_000)
+    n = 60_000
+    design = Stratified().start(P, [np.random.default_rng(1)], n).ask(np.array([0]), n)
     mine = (design.players[0] == 0) & (design.strata[0] == 2)
     sets = design.coalitions[0, ::2][mine]
     found = np.unique(sets @ 2 ** np.arange(P), return_counts=True)[1]
@@ -126,7 +128,7 @@ def test_a_second_stage_pays_where_strata_differ():
         return np.mean((np.array(runs) - truth) ** 2)
 
     even = Stratified()
-    even.draws_now = lambda asked, left: left
+    even.draws_now = lambda asked: even.n_draws_ - asked
     assert error(Stratified()) < 0.8 * error(even)
 
 
@@ -165,15 +167,10 @@ def test_stops_when_accurate_enough():
     assert result.standard_errors.max() <= 0.02
 
 
-def test_unknown_allocation_is_refused():
-    with pytest.raises(ValueError, match="no allocation 'even': choose one of neyman, castro"):
-        shapley_values(len, n_players=4, sampler=Stratified("even"))
-
-
 def test_levels_fill_what_is_lowest_and_rounding_keeps_the_sum():
     more = _level(np.array([1.0, 1.0, 2.0, 0.0]), np.array([9, 1, 0, 4]), 8)
     np.testing.assert_allclose(more, [0, 2, 6, 0])
     rng = np.random.default_rng(0)
-    rounded = np.array([_rounded(rng, np.array([0.25, 1.5, 2.25])) for _ in range(4000)])
-    assert (rounded.sum(axis=1) == 4).all()
-    np.testing.assert_allclose(rounded.mean(axis=0), [0.25, 1.5, 2.25], atol=0.05)
+    counts = np.array([rounded(rng, np.array([0.25, 1.5, 2.25])) for _ in range(4000)])
+    assert (counts.sum(axis=1) == 4).all()
+    np.testing.assert_allclose(counts.mean(axis=0), [0.25, 1.5, 2.25], atol=0.05)

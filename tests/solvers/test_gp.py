@@ -181,7 +181,7 @@ def test_grows_until_the_standard_errors_are_small():
 
 def ask_and_tell(sampler, reward, p, draws, rng):
     """Drive a sampler by hand; returns its designs and their values."""
-    sampler.start(p, [rng])
+    sampler.start(p, [rng], sum(draws))
     row, out = np.array([0]), []
     for n in draws:
         design = sampler.ask(row, n)
@@ -298,9 +298,8 @@ def small_blocks(monkeypatch):
 
 
 def solve_blocks(game, p, b, evals, seed):
-    sampler = Odd().start(p, [np.random.default_rng(seed)], game.weights)
-    row = np.array([0])
-    design = sampler.ask(row, sampler.n_draws(evals, p, b))
+    n, row = Odd().n_draws(evals, p, b), np.array([0])
+    design = Odd().start(p, [np.random.default_rng(seed)], n, game.weights).ask(row, n)
     references = design.coalition_references
     values = game(design.coalitions[0], None if references is None else references[0])
     ends = game(np.repeat([[False], [True]], p, axis=1))
@@ -358,9 +357,9 @@ def test_every_row_is_used_equally_often(small_blocks):
 )
 def test_the_whole_budget_decides_on_blocks(p, n_pairs, in_blocks):
     """From a third of 127 pairs on, and with more than half of 2500 a block, there are none."""
-    sampler = Odd().start(p, [np.random.default_rng(0)], np.full(24, 1 / 24))
     n = 2 * n_pairs
-    first = sampler.draws_now(0, n)
+    sampler = Odd().start(p, [np.random.default_rng(0)], n, np.full(24, 1 / 24))
+    first = sampler.draws_now(0)
     assert (first < n) == (n_pairs == 43)  # the others are chosen later
     assert (sampler.ask(np.array([0]), first).block is not None) == in_blocks
 
@@ -381,14 +380,9 @@ def test_blocks_of_an_additive_model_are_exact(heaviest):
 def test_heavy_rows_have_more_pairs_and_none_is_left_out():
     p, b = 8, 30
     weights = np.r_[np.full(b - 1, 0.5), 0.5 * (b - 1)] / (b - 1)
-    sampler = Odd().start(p, [np.random.default_rng(0)], weights)
+    sampler = Odd().start(p, [np.random.default_rng(0)], 12, weights)
     design = sampler.ask(np.array([0]), 12)
     used = np.bincount(design.coalition_references[0].ravel(), minlength=b)
     assert used.min() > 0
     assert used.sum() == 14 * b  # twelve coalitions paid for on each row, and the ends
     assert used[-1] == 2 * (1 + 75) + 2  # a pair, half of the 150 beyond one each, and the ends
-
-
-def test_unknown_references_are_refused():
-    with pytest.raises(ValueError, match="Odd got references='rows'"):
-        run(smooth_game(10), 10, 60, sampler=Odd(references="rows"))

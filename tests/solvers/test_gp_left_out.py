@@ -132,8 +132,8 @@ def test_every_instance_has_pairs_of_its_own():
 
 @pytest.mark.parametrize("p", [2, 3, 8, 30])
 def test_pairs_of_every_size_and_none_twice(p):
-    sampler = OddLeverage().start(p, [np.random.default_rng(0)])
-    design = sampler.ask(np.array([0]), sampler.least_evals(p, 1))
+    n = OddLeverage().price(p, 1).least
+    design = OddLeverage().start(p, [np.random.default_rng(0)], n).ask(np.array([0]), n)
     coalitions = design.coalitions[0]
     assert coalitions[0].all()
     assert set(coalitions.sum(axis=1)) == set(range(p + 1))

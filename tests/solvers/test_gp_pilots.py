@@ -5,7 +5,7 @@ import pytest
 import sklearn
 
 from skshapley import ShapleyExplainer
-from skshapley._odd import Pairs, Pool, Process
+from skshapley._odd import Lesson, Pairs, Process
 from skshapley.samplers import Odd
 from skshapley.solvers import GaussianProcess
 
@@ -93,33 +93,25 @@ def test_linear_pilots_teach_nothing():
 
 
 def test_mean_of_what_pilots_teach():
-    pool = Pool()
-    pool.n_pilots = 2
-    assert not pool.follows(np.array([2]))
     scalars = [1.0, 2.0, 3.0]
-    pool.teach(0, np.array([0, 1]), np.array([-1.0, -3.0, *scalars]))
-    pool.teach(1, np.array([1, 3]), np.array([-5.0, -2.0, *np.add(scalars, 2)]))
-    assert pool.follows(np.array([2, 3]))
-    assert not pool.follows(np.array([0, 1]))
-    assert pool.mean(np.array([0, 1]), blocked=True) is None
+    first = np.array([0, 1]), np.array([-1.0, -3.0, *scalars])
+    second = np.array([1, 3]), np.array([-5.0, -2.0, *np.add(scalars, 2)])
+    lesson = Lesson((first, second))
+    assert lesson.mean(np.array([0, 1]), blocked=True) is None
     level = (-1 - 3 - 5 - 2) / 4
     np.testing.assert_allclose(
-        pool.mean(np.array([0, 1, 2, 4]), blocked=False), [-1, -4, level, level, 2, 3, 4]
+        lesson.mean(np.array([0, 1, 2, 4]), blocked=False), [-1, -4, level, level, 2, 3, 4]
     )
+    assert lesson.knows(np.array([1, 3]))
+    assert not lesson.knows(np.array([0, 3]))
 
 
 def test_processes_are_kept_by_points_blocks_and_hyper_parameters():
-    pool, theta = Pool(), np.array([-1.0, -1.0, -1.0, 4.0, -3.0, -6.0])
+    lesson, theta = Lesson(()), np.array([-1.0, -1.0, -1.0, 4.0, -3.0, -6.0])
     signs = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, 1]])
     points = Pairs(signs, np.zeros((3, 1)))
-    kept = pool.process(points, theta)
+    kept = lesson.process(points, theta)
     assert isinstance(kept, Process)
-    assert pool.process(Pairs(signs.copy(), np.ones((3, 1))), theta.copy()) is kept
-    assert pool.process(points, theta + 0.1) is not kept
-    assert pool.process(Pairs(-signs, np.zeros((3, 1))), theta) is not kept
-
-
-@pytest.mark.parametrize("pilots", [-1, 1.5, True, None])
-def test_pilots_are_counted(pilots):
-    with pytest.raises(ValueError, match="GaussianProcess takes pilots as an int, 0 or more; got"):
-        explain(pilots=pilots)
+    assert lesson.process(Pairs(signs.copy(), np.ones((3, 1))), theta.copy()) is kept
+    assert lesson.process(points, theta + 0.1) is not kept
+    assert lesson.process(Pairs(-signs, np.zeros((3, 1))), theta) is not kept

@@ -17,7 +17,7 @@ ENDS = np.array([[False] * P, [True] * P])
 
 def drawn(sampler, n_evals, seed=0):
     rngs = [np.random.default_rng(seed)]
-    return sampler.start(P, rngs).ask(np.zeros(1, dtype=int), n_evals)
+    return sampler.start(P, rngs, n_evals).ask(np.zeros(1, dtype=int), n_evals)
 
 
 def solved(*designs, game=GAME):
@@ -122,8 +122,11 @@ def test_no_more_units_than_players_have_no_error():
 
 
 def test_designs_add_up():
-    sampler = Leverage(replacement=True).start(P, [np.random.default_rng(3)])
-    first, second = (sampler.ask(np.zeros(1, dtype=int), n) for n in (20, 30))
+    rng = np.random.default_rng(3)
+    first, second = (
+        Leverage(replacement=True).start(P, [rng], n).ask(np.zeros(1, dtype=int), n)
+        for n in (20, 30)
+    )
     coalitions = np.concatenate([first.coalitions, second.coalitions], axis=1)
     size = coalitions[0].sum(axis=1)
     expected = plain(coalitions[0], 1 / (size * (P - size)))

@@ -1,7 +1,5 @@
 """Regression adjustment: surrogates against enumeration, no bias, honest errors, folds."""
 
-import re
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -74,7 +72,7 @@ def test_linear_surrogate_agrees_with_enumeration():
 def test_on_its_own_sample_a_linear_surrogate_is_corrected_by_nothing():
     """Why folds are needed: sample reuse of the residuals is their normal equations, so zero."""
     rng = np.random.default_rng(2)
-    design = Leverage().start(P, [rng]).ask(np.array([0]), 30)
+    design = Leverage().start(P, [rng], 30).ask(np.array([0]), 30)
     coalitions, expected = design.coalitions[0], design.expected_draws[0]
     values = rng.normal(size=(30, 1))
     left = values - LinearSurrogate(coalitions, expected, values).predict(coalitions)
@@ -169,17 +167,6 @@ def test_lower_variance_than_sample_reuse_where_the_game_is_nearly_additive():
         return np.std(runs, axis=0).mean()
 
     assert deviation("regression-adjustment") < 0.85 * deviation("sample-reuse")
-
-
-@pytest.mark.parametrize("folds", [1, 0, 2.5, True])
-def test_too_few_folds_are_refused(folds):
-    with pytest.raises(ValueError, match=re.escape(f"got folds={folds!r}")):
-        shapley_values(game, n_players=P, solver=RegressionAdjustment(folds=folds), max_evals=40)
-
-
-def test_unknown_surrogate_is_refused():
-    with pytest.raises(ValueError, match=r"surrogate='forest': choose one of \('linear', 'tree'\)"):
-        shapley_values(game, n_players=P, solver=RegressionAdjustment("forest"), max_evals=40)
 
 
 def test_a_regressor_that_cannot_be_read_is_refused_for_many_players():

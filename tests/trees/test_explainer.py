@@ -42,7 +42,7 @@ def test_frame_in_frame_out(frame_model):
     assert not explanation.standard_errors.any()
     assert explanation.converged.all()
     assert not explanation.n_model_rows.any()
-    assert explanation.settings["n_background"] == 100
+    assert explanation.settings.n_background == 100
 
 
 def test_equal_to_sampling_with_all_coalitions(frame_model):
@@ -141,7 +141,7 @@ def test_path_dependent_needs_no_background(frame_model):
     explainer = TreeExplainer(model, feature_perturbation="path_dependent").fit()
     explanation = explainer.explain(frame[:9])
     assert explainer.get_feature_names_out().tolist() == list("abcdef")
-    assert explanation.settings["n_background"] is None
+    assert explanation.settings.n_background is None
     np.testing.assert_allclose(explanation.predictions, model.predict(frame[:9]), rtol=1e-5)
     with pytest.raises(ValueError, match="feature names"):
         explainer.explain(frame[:9][list("bacdef")])
@@ -240,7 +240,7 @@ def test_trees_behind_a_response(fitted, name, method, output):
 def test_log_odds_of_two_classes_are_read_from_the_trees(fitted, name):
     model, X = fitted(name)
     made = ShapleyExplainer(model, response_method="log_odds").fit(X[:20]).explain(X[50:53])
-    assert made.settings["why_sampled"] is None
+    assert made.settings.why_sampled is None
 
     def log_odds(rows):
         return logit(model.predict_proba(rows)[:, 1])

@@ -1,6 +1,7 @@
 """What the first instances of a run, its pilots, teach about those that follow."""
 
 from collections import OrderedDict
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,31 +12,23 @@ from skshapley._odd._posterior import Process
 MOST_KEPT = 4  # factorised processes, each for a set of players that matter
 
 
-class Pool:
-    """The pilots' hyper-parameters, and the processes made of their mean.
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """The pilots' hyper-parameters.
 
     Attributes
     ----------
-    n_pilots : int
-        So many instances at the head of a run are fitted by themselves; 0 where all are.
+    taught : tuple of (ndarray of shape (n_players,), int; ndarray)
+        For each pilot, the players that matter to it and its fitted vector.
     """
 
-    def __init__(self):
-        self.n_pilots = 0
-        self._taught: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        self._processes: OrderedDict[bytes, Process] = OrderedDict()
-
-    def teach(self, row: int, players: np.ndarray, theta: np.ndarray) -> None:
-        """Take in the fitted vector of a pilot, whose `players` are the ones that matter to it."""
-        self._taught[row] = players, theta
-
-    def follows(self, rows: np.ndarray) -> bool:
-        """Return whether these instances, all pilots or none, take the pilots' mean."""
-        return 0 < self.n_pilots <= rows.min() and bool(self._taught)
+    taught: tuple[tuple[np.ndarray, np.ndarray], ...]
+    # computed once for points that come again, never a part of what is known
+    _processes: OrderedDict[bytes, Process] = field(default_factory=OrderedDict, repr=False)
 
     def knows(self, players: np.ndarray) -> bool:
         """Return whether just these players matter to one of the pilots."""
-        return any(np.array_equal(players, at) for at, _ in self._taught.values())
+        return any(np.array_equal(players, at) for at, _ in self.taught)
 
     def mean(self, players: np.ndarray, blocked: bool) -> np.ndarray | None:
         """Return the mean of the pilots' vectors for these players.
@@ -45,7 +38,7 @@ class Pool:
         background rows or without.
         """
         scalars = len(Hyper.scalars(blocked))
-        taught = [(at, v) for at, v in self._taught.values() if len(v) == len(at) + scalars]
+        taught = [(at, v) for at, v in self.taught if len(v) == len(at) + scalars]
         if not taught:
             return None
         width = 1 + max(players.max(), *(at.max() for at, _ in taught))

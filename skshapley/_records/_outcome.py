@@ -1,0 +1,91 @@
+"""What a run gives, instance by instance."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Values, errors and costs of r instances.
+
+    An *entry* is a set of players that values belong to: the p players one by one, unless a solver
+    says otherwise.
+
+    Attributes
+    ----------
+    values, standard_errors : ndarray of shape (r, e, k)
+        Standard errors are NaN where there are none.
+    v_empty, v_full : ndarray of shape (r, k)
+        Values of the empty and of the full coalition.
+    n_evaluations : ndarray of shape (r,)
+        Evaluations, v(empty) and v(all) included; fractions where walks have references of their
+        own.
+    n_model_rows : ndarray of shape (r,), int
+        Rows given to the model for this instance, v(empty) excluded, which is shared.
+    converged : ndarray of shape (r,), bool
+        Exact, or accurate enough for the stopping rule.
+    entries : ndarray of shape (e, size), int
+        The players of each entry, in order.
+    methods : list of (Sampler, Solver)
+        Those that were used, each class once; the last solver with what it kept of its run.
+    """
+
+    values: np.ndarray
+    standard_errors: np.ndarray
+    v_empty: np.ndarray
+    v_full: np.ndarray
+    n_evaluations: np.ndarray
+    n_model_rows: np.ndarray
+    converged: np.ndarray
+    entries: np.ndarray
+    methods: list[tuple[Any, Any]] = field(default_factory=list)
+
+    @classmethod
+    def blank(cls, r: int, k: int, entries: np.ndarray) -> Self:
+        """Return room for `r` instances and `k` outputs."""
+        shape = r, len(entries), k
+        return cls(
+            np.zeros(shape),
+            np.full(shape, np.nan),
+            np.zeros((r, k)),
+            np.zeros((r, k)),
+            np.zeros(r),
+            np.zeros(r, dtype=np.int64),
+            np.zeros(r, dtype=bool),
+            entries,
+        )
+
+    @classmethod
+    def exact(cls, values: np.ndarray, v_empty: np.ndarray, v_full: np.ndarray) -> Self:
+        """Return what was read and not sampled: no errors, and no evaluations."""
+        r, p, k = values.shape
+        room = cls.blank(r, k, np.arange(p)[:, None])
+        return replace(
+            room,
+            values=values,
+            standard_errors=np.zeros_like(values),
+            v_empty=v_empty,
+            v_full=v_full,
+            converged=np.ones(r, dtype=bool),
+        )
+
+    @property
+    def solver(self) -> Any:
+        """The solver that came last, with what it kept of its run (a trace), or None."""
+        return self.methods[-1][1] if self.methods else None
+
+    def used(self, sampler: Any, solver: Any) -> None:
+        """Note that these were used; of their kind the last are kept."""
+        kind = type(sampler), type(solver)
+        others = [pair for pair in self.methods if (type(pair[0]), type(pair[1])) != kind]
+        self.methods[:] = [*others, (sampler, solver)]
+
+    def head(self, n: int) -> Self:
+        """Return the first `n` instances."""
+        by_row = {name: v[:n] for name, v in vars(self).items() if name not in _SHARED}
+        return replace(self, **by_row)
+
+
+_SHARED = ("entries", "methods")

@@ -1,0 +1,116 @@
+"""How an explanation was computed."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Self
+
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def label(thing: object) -> str:
+    """Return a str as it is, else a repr without the object's place in memory.
+
+    So it is the same in every process.
+    """
+    return thing if isinstance(thing, str) else ADDRESS.sub("", repr(thing))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked for, and what was used; None stands for what was not.
+
+    Attributes
+    ----------
+    model : str or None
+        The model's repr.
+    response_method : str or None
+        The method of the model that was called, or the function that called it.
+    output : label or None
+        The output that was explained, of several; "predicted" for each instance's own class.
+    loss : str or None
+        The loss that was explained.
+    reward : str or None
+        What a coalition is worth.
+    masked : str or None
+        In which columns absent players are filled in, and why.
+    index : str or None
+        The index of the values where they are not Shapley's, such as "banzhaf".
+    closed_form : str or None
+        What the values were read from, exactly and without sampling: "trees".
+    why_sampled : str or None
+        Why nothing was read.
+    sampler, solver : str or None
+        The methods that were in fact used; several where instances differ in the players that
+        matter to them.
+    max_evals : int or None
+        Evaluations that each instance was allowed.
+    n_background : int or None
+        Number of background rows, b.
+    random_state : str or None
+        As it was given.
+    entropy : int or None
+        What all draws came from: with ``random_state=settings.entropy`` they come again.
+    source : str or None
+        The package that computed the values, if it was not this one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, 2.0], random_state=0)
+    >>> settings = explainer.fit(np.zeros((1, 2))).explain(np.ones((1, 2))).settings
+    >>> settings.sampler, settings.solver, settings.entropy, settings.closed_form
+    ('Exact()', 'Linear()', 0, None)
+    """
+
+    model: str | None = None
+    response_method: str | None = None
+    output: Any = None
+    loss: str | None = None
+    reward: str | None = None
+    masked: str | None = None
+    index: str | None = None
+    closed_form: str | None = None
+    why_sampled: str | None = None
+    sampler: str | None = None
+    solver: str | None = None
+    max_evals: int | None = None
+    n_background: int | None = None
+    random_state: str | None = None
+    entropy: int | None = None
+    source: str | None = None
+
+    @classmethod
+    def of(cls, outcome: Any, plan: Any = None, **facts: Any) -> Self:
+        """Return the settings of an outcome.
+
+        Parameters
+        ----------
+        outcome : Outcome
+        plan : Plan or None
+            None where nothing was sampled.
+        **facts
+            The other attributes.
+        """
+        if plan is None:
+            return cls(**facts)
+        samplers, solvers = (
+            ", ".join(dict.fromkeys(label(part) for part in parts)) or None
+            for parts in (zip(*outcome.methods, strict=True) if outcome.methods else ((), ()))
+        )
+        return cls(
+            sampler=samplers,
+            solver=solvers,
+            max_evals=plan.max_evals,
+            entropy=plan.entropy,
+            **facts,
+        )
+
+    @property
+    def method(self) -> str:
+        """The method in a few words, for titles."""
+        if self.closed_form is not None:
+            return f"exact, read from {self.closed_form}"
+        parts = {"sampler": self.sampler, "solver": self.solver}
+        told = ", ".join(f"{name}={part}" for name, part in parts.items() if part is not None)
+        return told or "method unknown"

@@ -1,0 +1,211 @@
+"""What a parameter may be: declared with its class as data, and checked before any work."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+
+@dataclass(frozen=True)
+class Constraint(ABC):
+    """Base of all constraints.
+
+    Attributes
+    ----------
+    hint : str
+        What to do instead, for the end of the error's sentence.
+    """
+
+    hint: str = field(default="", kw_only=True)
+
+    @property
+    @abstractmethod
+    def choices(self) -> str:
+        """What is allowed, as the end of "takes max_evals as ..."."""
+
+    @abstractmethod
+    def allows(self, value: Any) -> bool:
+        """Return whether a value will do."""
+
+
+@dataclass(frozen=True)
+class OneOf(Constraint):
+    """One of some names."""
+
+    names: tuple[str, ...]
+
+    @property
+    def choices(self) -> str:
+        """The names."""
+        return "one of " + ", ".join(f'"{name}"' for name in self.names)
+
+    def allows(self, value: Any) -> bool:
+        """Return whether it is one of the names."""
+        return isinstance(value, str) and value in self.names
+
+
+@dataclass(frozen=True)
+class Flag(Constraint):
+    """True or False, and nothing that merely counts as either."""
+
+    @property
+    def choices(self) -> str:
+        """Both of them."""
+        return "True or False"
+
+    def allows(self, value: Any) -> bool:
+        """Return whether it is a bool."""
+        return isinstance(value, bool | np.bool_)
+
+
+@dataclass(frozen=True)
+class Count(Constraint):
+    """An int of at least `least`; True is no count."""
+
+    least: int = 1
+
+    @property
+    def choices(self) -> str:
+        """The least of them."""
+        return "a positive int" if self.least == 1 else f"an int of at least {self.least}"
+
+    def allows(self, value: Any) -> bool:
+        """Return whether it is such an int."""
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            return False
+        return int(value) >= self.least
+
+
+@dataclass(frozen=True)
+class Number(Constraint):
+    """A finite number above `above`, or from `least` on, and below `below`."""
+
+    above: float = -inf
+    least: float = -inf
+    below: float = inf
+
+    @property
+    def choices(self) -> str:
+        """The bounds."""
+        bounds = [
+            f"{word} {bound:g}"
+            for word, bound in (
+                ("above", self.above),
+                ("of at least", self.least),
+                ("below", self.below),
+            )
+            if isfinite(bound)
+        ]
+        return "a positive number" if bounds == ["above 0"] else "a number " + " and ".join(bounds)
+
+    def allows(self, value: Any) -> bool:
+        """Return whether it is a number within the bounds."""
+        if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value):
+            return False
+        number = float(value)
+        return self.above < number < self.below and number >= self.least
+
+
+@dataclass(frozen=True)
+class Maybe(Constraint):
+    """None, or what another constraint allows."""
+
+    other: Constraint
+
+    @property
+    def choices(self) -> str:
+        """None, or the other's."""
+        return f"None or {self.other.choices}"
+
+    def allows(self, value: Any) -> bool:
+        """Return whether it is None, or the other allows it."""
+        return value is None or self.other.allows(value)
+
+
+@dataclass(frozen=True)
+class Named(Constraint):
+    """A name of a registry, or an instance of the class that they name."""
+
+    registry: Mapping[str, type]
+    base: type
+
+    @property
+    def choices(self) -> str:
+        """The names and the class."""
+        names = ", ".join(f'"{name}"' for name in sorted(self.registry))
+        return f"one of {names}, or an instance of {self.base.__name__}"
+
+    def allows(self, value: Any) -> bool:
+        """Return whether it is a known name or such an instance."""
+        return isinstance(value, self.base) or (isinstance(value, str) and value in self.registry)
+
+
+@dataclass(frozen=True)
+class Fitting(Constraint):
+    """Whatever a function says yes to."""
+
+    test: Callable[[Any], bool]
+    description: str
+
+    @property
+    def choices(self) -> str:
+        """The description."""
+        return self.description
+
+    def allows(self, value: Any) -> bool:
+        """Return what the function says."""
+        return bool(self.test(value))
+
+
+class Parametrised(BaseEstimator):
+    """Base of what is given by its parameters alone: samplers, solvers, rewards, stopping rules.
+
+    Attributes
+    ----------
+    _constraints : mapping of str to Constraint
+        What each parameter may be.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {}
+
+    def check(self) -> None:
+        """Refuse wrong parameters, before anything is evaluated.
+
+        Raises
+        ------
+        ValueError
+            For a parameter of another type or with another value than those allowed.
+        """
+        check_parameters(self, self._constraints)
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Refuse parameters that are right by themselves and do not go together."""
+
+
+def check_parameters(owner: object, constraints: Mapping[str, Constraint]) -> None:
+    """Refuse the first attribute of `owner` that its constraint does not allow.
+
+    Parameters
+    ----------
+    owner : object
+        Has an attribute for each constraint.
+    constraints : mapping of str to Constraint
+
+    Raises
+    ------
+    ValueError
+        In one sentence: the owner, the parameter, what it may be, what it is, and the hint.
+    """
+    for name, constraint in constraints.items():
+        value = getattr(owner, name)
+        if not constraint.allows(value):
+            hint = f": {constraint.hint}" if constraint.hint else ""
+            raise ValueError(
+                f"{type(owner).__name__} takes {name} as {constraint.choices}; got {value!r}{hint}."
+            )

@@ -1,0 +1,30 @@
+"""Sets and their numbers: binomials, sets of a size, shares rounded without bias."""
+
+import numpy as np
+from scipy.special import gammaln
+
+
+def log_binomial(n: float | np.ndarray, k: float | np.ndarray) -> np.ndarray:
+    """Return the logarithm of n choose k, which any n can bear."""
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(np.subtract(n, k) + 1)
+
+
+def all_coalitions(p: int) -> np.ndarray:
+    """Return all coalitions, ``(2^p, p)`` bool: the row 5, binary 101, holds players 0 and 2."""
+    return (np.arange(2**p)[:, None] >> np.arange(p)) & 1 == 1
+
+
+def uniform_of_size(rng: np.random.Generator, sizes: np.ndarray, p: int) -> np.ndarray:
+    """Return one uniform coalition of each size, ``(len(sizes), p)`` bool."""
+    order = rng.permuted(np.broadcast_to(np.arange(p), (len(sizes), p)), axis=1)
+    return order < sizes[:, None]
+
+
+def rounded(rng: np.random.Generator, amounts: np.ndarray) -> np.ndarray:
+    """Return ints with these means and their sum, each amount rounded up or down at random.
+
+    Systematic sampling: one uniform number shifts the edges of all amounts, laid end to end.
+    """
+    # the sum of the amounts is an int but for rounding, and must not lose it
+    edges = np.floor(np.cumsum(amounts) + rng.random() * (1 - 1e-9) + 1e-9)
+    return np.diff(edges, prepend=0.0).astype(int)

@@ -1,0 +1,8 @@
+"""How much memory a step may take, of what scikit-learn's configuration allows."""
+
+import sklearn
+
+
+def working_bytes(share: float = 1.0) -> float:
+    """Return a share of the working memory, in bytes (``sklearn.set_config(working_memory=)``)."""
+    return sklearn.get_config()["working_memory"] * 2**20 * share

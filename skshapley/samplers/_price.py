@@ -1,0 +1,51 @@
+"""What the designs of a sampler cost."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Price:
+    """What draws cost, for a number of players and of background rows.
+
+    A *draw* is the sampler's own smallest thing to ask for: a permutation, a coalition. Costs are
+    in model rows and leave out the empty and the full coalition, whose values are known.
+
+    Attributes
+    ----------
+    draw : int
+        Model rows of one draw.
+    coalitions : int
+        Coalitions that one draw adds to a design.
+    references : int
+        Number of background rows, b: the model rows of one evaluation.
+    least : int
+        Draws of the least design.
+    most : int or None
+        Draws of the largest design; None for no end.
+    step : int
+        Draws come in multiples of it.
+    unit : int
+        Draws that make one independent unit, where a design is asked for in parts.
+    given : int
+        Model rows that known values save a design, whatever its size.
+    """
+
+    draw: int
+    coalitions: int
+    references: int
+    least: int
+    most: int | None = None
+    step: int = 1
+    unit: int = 1
+    given: int = 0
+
+    @property
+    def least_evals(self) -> int:
+        """The least number of evaluations that give a design."""
+        return -((self.given - self.least * self.draw) // self.references)
+
+    def n_draws(self, n_evals: int) -> int:
+        """Return how many draws `n_evals` evaluations buy; 0 if not even the least design."""
+        n = (n_evals * self.references + self.given) // self.draw
+        n = (n if self.most is None else min(n, self.most)) // self.step * self.step
+        return n if n >= self.least else 0

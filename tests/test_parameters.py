@@ -1,0 +1,146 @@
+"""Parameters are data: every wrong one of every component is refused before the model is called.
+
+The cases are made from the constraints that the classes declare; what is wrong for each kind of
+constraint is written down here.
+"""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from skshapley import ShapleyExplainer, shapley_values
+from skshapley._tools._constraints import (
+    Count,
+    Fitting,
+    Flag,
+    Maybe,
+    Named,
+    Number,
+    OneOf,
+    Parametrised,
+)
+from skshapley.rewards import REWARDS
+from skshapley.samplers import SAMPLERS, Sampler
+from skshapley.solvers import SOLVERS, Solver
+from skshapley.stopping import StandardError, StoppingRule
+
+X = np.arange(12.0).reshape(4, 3)
+
+
+class Nothing:
+    """Of a type that nobody asks for; its copies look alike."""
+
+    def __repr__(self):
+        return "Nothing"
+
+
+NOTHING = Nothing()
+
+
+def of_package(base):
+    """Return the concrete subclasses of a role that the package has."""
+    found = set()
+    for kind in base.__subclasses__():
+        found |= of_package(kind)
+        if kind.__module__.startswith("skshapley.") and not inspect.isabstract(kind):
+            found.add(kind)
+    return found
+
+
+COMPONENTS = sorted(
+    of_package(Sampler)
+    | of_package(Solver)
+    | of_package(StoppingRule)
+    | set(SAMPLERS.values())
+    | set(SOLVERS.values())
+    | set(REWARDS.values()),
+    key=lambda kind: kind.__name__,
+)
+
+
+def wrong_for(constraint):
+    """Return values of a wrong type, and wrong values of the right one."""
+    match constraint:
+        case Maybe(other):
+            return [value for value in wrong_for(other) if value is not None]
+        case OneOf():
+            return [NOTHING, 3, None, "no such name"]
+        case Flag():
+            return [NOTHING, "yes", 1, None]
+        case Count(least):
+            return [NOTHING, "3", True, least + 0.5, None, least - 1]
+        case Number(above, least, below):
+            outside = [bound for bound in (above, below) if np.isfinite(bound)]
+            outside += [least - 1] if np.isfinite(least) else []
+            return [NOTHING, "1", True, None, np.nan, np.inf, -np.inf, *outside]
+        case Named(_, base):
+            return [NOTHING, 3, base, "no such name"]
+        case Fitting():
+            return [NOTHING, 42]
+    raise TypeError(f"say here what is wrong for {constraint!r}")
+
+
+CASES = [
+    pytest.param(kind, name, value, id=f"{kind.__name__}-{name}-{str(value)[:12]}")
+    for kind in COMPONENTS
+    for name, constraint in kind._constraints.items()
+    for value in wrong_for(constraint)
+]
+
+
+class Counter:
+    """A model, and a game, that nobody may ask."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, rows):
+        self.calls += 1
+        return rows.sum(axis=1)
+
+
+def made(kind, **parameters):
+    needed = {"rtol": 0.1} if kind is StandardError else {}
+    return kind(**(needed | parameters))
+
+
+def runs(component, model):
+    """Yield the ways by which users hand a component over."""
+    role = {Sampler: "sampler", Solver: "solver", StoppingRule: "stopping"}
+    role = next((name for base, name in role.items() if isinstance(component, base)), "reward")
+    options = {role: component, "random_state": 0}
+    yield lambda: ShapleyExplainer(model, **options).fit(X)
+    if role != "reward":
+        yield lambda: shapley_values(model, n_players=3, **options)
+
+
+@pytest.mark.parametrize(("kind", "name", "value"), CASES)
+def test_a_wrong_parameter_costs_no_model_call(kind, name, value):
+    model = Counter()
+    component = made(kind, **{name: value})
+    for run in runs(component, model):
+        with pytest.raises(ValueError, match="takes") as caught:
+            run()
+        message = str(caught.value)
+        choices = kind._constraints[name].choices
+        assert message.startswith(f"{kind.__name__} takes {name} as {choices}; got {value!r}")
+        assert message.endswith(".")
+        assert ". " not in message.replace(repr(value), "")  # one sentence
+    assert model.calls == 0
+
+
+@pytest.mark.parametrize("kind", COMPONENTS, ids=lambda kind: kind.__name__)
+def test_every_parameter_is_declared_and_its_default_allowed(kind):
+    component = made(kind)
+    assert isinstance(component, Parametrised)
+    assert set(kind._constraints) == set(component.get_params(deep=False))
+    component.check()
+
+
+def test_all_components_are_found():
+    """A class that nobody registered, such as Semivalue, is found through its base."""
+    assert {"Semivalue", "Odd", "StandardError", "BaselineReward"} <= {
+        kind.__name__ for kind in COMPONENTS
+    }
+    assert len(CASES) > 300
