@@ -201,6 +201,17 @@ def test_exemption_is_needed(game: str, check: str) -> None:
         GAME_CHECKS[check](made(game))
 
 
+def test_a_game_without_take_is_whole_or_refused() -> None:
+    class Whole(HybridGame):
+        take = Game.take
+
+    game = Whole(bumpy, HYBRID_X, HYBRID_BACKGROUND)
+    assert game.take(np.arange(3)) is game
+    for rows in ([0, 1], [1, 0, 2], [0, 0, 1]):
+        with pytest.raises(NotImplementedError, match=r"Whole has 3 instances and no take\(rows\)"):
+            game.take(np.array(rows))
+
+
 def descendants(base: type) -> set[type]:
     """The concrete subclasses of a class in the whole package."""
     for module in walk_packages(skshapley.__path__, "skshapley."):
