@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from sklearn.base import clone
 
 from skshapley.rewards import Game, InterventionalReward, Reward
-from skshapley.testing import HybridGame, check_game
+from skshapley.testing import HybridGame, check_game, check_reward
 from skshapley.testing.contracts import GAME_CHECKS, REWARD_CHECKS
 
 X = np.array([[1.0, 2.0, 0.5, 1.0], [0.0, -1.0, 2.0, 3.0], [1.0, 0.0, -2.0, 1.0]])
@@ -339,6 +340,35 @@ class Another(InterventionalReward):
         return super().fit(*args)
 
 
+class Grows(InterventionalReward):
+    """Its fit changes what a parameter holds."""
+
+    def __init__(self, seen=None, transformed=True):
+        super().__init__(transformed)
+        self.seen = seen
+
+    def fit(self, *args):
+        self.seen.append(1)
+        return super().fit(*args)
+
+
+class Unlike(InterventionalReward):
+    """Its clones have other parameters."""
+
+    def __sklearn_clone__(self):
+        return Unlike(not self.transformed)
+
+
+class Apart(InterventionalReward):
+    """It shows another response than it evaluates."""
+
+    def fit(self, response, *args):
+        super().fit(response, *args)
+        self.response_ = copy(response)
+        self.response_.column = None if response.column is not None else 0
+        return self
+
+
 class Rounded(InterventionalReward):
     """Its games have other players than it was given."""
 
@@ -464,6 +494,15 @@ class Silent(InterventionalReward):
         return super().fit(response, *args)
 
 
+class Tolerant(InterventionalReward):
+    """It makes numbers of NaN once it is fitted."""
+
+    def game(self, X):
+        ask = self.response_.estimator
+        self.response_.estimator = lambda rows: np.nan_to_num(ask(rows))
+        return super().game(X)
+
+
 class Idle(InterventionalReward):
     """Its games say that nobody matters."""
 
@@ -495,8 +534,11 @@ ONE_OF_EACH = {case[0]: case for case in reversed(BROKEN)}
 BROKEN_REWARDS: list[tuple[str, str, Reward]] = [
     ("parameters", "changed transformed", Changed()),
     ("parameters", "does not return the reward itself", Another()),
+    ("parameters", "a clone is Unlike(transformed=False)", Unlike()),
+    ("parameters", "after a fit, a clone is Grows(seen=[1])", Grows([])),
     ("attributes", "n_players=4 instead of 3", Rounded()),
     ("attributes", "n_references=5 instead of 1", OneReference()),
+    ("attributes", "response_ has 1 outputs", Apart()),
     ("attributes", "masked_columns_ is None", Unlabelled()),
     ("inputs", "changed background", Sorted("background")),
     ("inputs", "changed weights", Sorted("weights")),
@@ -510,6 +552,7 @@ BROKEN_REWARDS: list[tuple[str, str, Reward]] = [
     ("refit", "after another fit", First()),
     ("costs", "are promised (q=None)", Costly()),
     ("refused", "returns NaN for every row", Silent()),
+    ("refused", "returns NaN for an instance", Tolerant()),
     ("explained", "an explanation and the values of its game", Idle()),
     ("explained", "changed the reward that it was given", Itself()),
     *((f"game {check}", message, Makes(one)) for check, message, one in ONE_OF_EACH.values()),
@@ -524,3 +567,9 @@ def test_every_check_of_rewards_has_broken_rewards() -> None:
 def test_check_sees_a_broken_reward(check: str, message: str, broken: Reward) -> None:
     with pytest.raises(AssertionError, match=re.escape(message)):
         REWARD_CHECKS[check](broken)
+
+
+def test_skipped_checks_of_rewards_are_not_run() -> None:
+    with pytest.raises(AssertionError, match="are promised"):
+        check_reward(Costly(), skip={"game take"})
+    check_reward(Costly(), skip={"costs", "game take"})

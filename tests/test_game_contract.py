@@ -29,6 +29,7 @@ from skshapley import GlobalImportance, ShapleyExplainer
 from skshapley.datasets import make_couples
 from skshapley.rewards import REWARDS, DataGame, FunctionGame, Game, Reward, TokenReward
 from skshapley.rewards._loss import LossGame
+from skshapley.rewards._rows import RowPool, UniformFramePool
 from skshapley.testing import HybridGame, RandomGame, StackedGame
 from skshapley.testing.contracts import GAME_CHECKS, REWARD_CHECKS
 
@@ -236,3 +237,8 @@ def test_every_reward_of_the_package_is_tested() -> None:
 def test_every_game_of_the_package_is_tested() -> None:
     untested = descendants(Game) - {type(made(name)) for name in GAMES}
     assert not untested, f"put a game of {untested} into OTHERS"
+
+
+def test_every_way_to_put_rows_together_is_tested() -> None:
+    pools = {type(made(f"interventional, {setting}")._pool) for setting in SETTINGS}
+    assert descendants(RowPool) - pools == {UniformFramePool}  # the tables of test_reward

@@ -106,7 +106,7 @@ class Game(ABC):
         Parameters
         ----------
         rows : ndarray of shape (r,), int
-            Positions of the instances.
+            Positions of the instances, in any order; some may come twice.
         """
         if not np.array_equal(rows, np.arange(self.n_rows)):
             raise NotImplementedError(

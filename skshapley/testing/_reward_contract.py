@@ -150,7 +150,7 @@ def check_reward_explained(reward: Reward, rtol: float = RTOL) -> None:
     """`ShapleyExplainer` takes the reward as it is, and explains the game that it makes."""
     before = dict(vars(reward))
     explainer = ShapleyExplainer(_model, reward=reward, sampler="exact", groups=GROUPS)
-    explainer.fit(_background(framed=True), sample_weight=WEIGHTS)
+    explainer.fit(_background(framed=True), sample_weight=WEIGHTS.copy())
     found = explainer.explain(_instances(framed=True)).values
     fitted, players = _fitted(clone(reward), _background(framed=True), groups=GROUPS)
     table = _asked(fitted.game(_instances(framed=True)))
@@ -225,12 +225,13 @@ def _fitted(
     background: Any = None,
     *,
     model: Callable[[Any], np.ndarray] = _model,
-    weights: np.ndarray = WEIGHTS,
+    weights: np.ndarray | None = None,
     output: Any = None,
     groups: dict | None = None,
 ) -> tuple[Any, Players]:
     """Return the reward, fitted, and the players."""
     background = _background() if background is None else background
+    weights = WEIGHTS.copy() if weights is None else weights
     players = Players.from_groups(groups, NAMES, "check_reward")
     response = Response(model, output=output, owner="check_reward")
     return reward.fit(response, background, weights, players), players
