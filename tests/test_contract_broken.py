@@ -43,7 +43,7 @@ class Sound(HybridGame):
 
 
 def within_a_function() -> Callable:
-    def bumpy_again(rows):
+    def bumpy_again(rows) -> np.ndarray:
         return bumpy(rows)
 
     return bumpy_again
@@ -64,7 +64,7 @@ def with_methods(**methods: Callable) -> Sound:
 def with_values(change: Callable) -> Sound:
     """A game whose values are changed, given game, values, coalitions, rows and references."""
 
-    def call(self, coalitions, rows, references=None):
+    def call(self, coalitions, rows, references=None) -> np.ndarray:
         values = Sound.__call__(self, coalitions, rows, references)
         return change(self, values, coalitions, rows, references)
 
@@ -74,43 +74,43 @@ def with_values(change: Callable) -> Sound:
 # --- what a broken game does ---------------------------------------------------------------------
 
 
-def count_calls(self, values, coalitions, rows, references):
+def count_calls(self, values, coalitions, rows, references) -> np.ndarray:
     self.calls = getattr(self, "calls", 0) + 1
     return values + self.calls
 
 
-def add_the_first(self, values, coalitions, rows, references):
+def add_the_first(self, values, coalitions, rows, references) -> np.ndarray:
     """The first coalitions that it ever sees change all values."""
     self.first = getattr(self, "first", coalitions.sum())
     return values + self.first
 
 
-def clear_coalitions(self, values, coalitions, rows, references):
+def clear_coalitions(self, values, coalitions, rows, references) -> np.ndarray:
     """The last player, whom the first instance's value does not depend on, is taken out."""
     coalitions[rows == 0, :, 3] = False
     return values
 
 
-def clear_references(self, values, coalitions, rows, references):
+def clear_references(self, values, coalitions, rows, references) -> np.ndarray:
     if references is not None:
         references[...] = 0
     return values
 
 
-def without_outputs(self, values, coalitions, rows, references):
+def without_outputs(self, values, coalitions, rows, references) -> np.ndarray:
     return values[..., 0]
 
 
-def in_single_precision(self, values, coalitions, rows, references):
+def in_single_precision(self, values, coalitions, rows, references) -> np.ndarray:
     return values.astype(np.float32)
 
 
-def set_nan(self, values, coalitions, rows, references):
+def set_nan(self, values, coalitions, rows, references) -> np.ndarray:
     values[0, 0] = np.nan
     return values
 
 
-def equal_weights(self, values, coalitions, rows, references):
+def equal_weights(self, values, coalitions, rows, references) -> np.ndarray:
     if references is not None:
         return values
     b = self.n_references
@@ -118,25 +118,25 @@ def equal_weights(self, values, coalitions, rows, references):
     return Sound.__call__(self, coalitions, rows, everyone)
 
 
-def first_reference_only(self, values, coalitions, rows, references):
+def first_reference_only(self, values, coalitions, rows, references) -> np.ndarray:
     if references is None:
         return values
     return Sound.__call__(self, coalitions, rows, references[:, :, :1])
 
 
-def off_at_the_ends(end: bool, self, values, coalitions, rows, references):
+def off_at_the_ends(end: bool, self, values, coalitions, rows, references) -> np.ndarray:
     return values + (coalitions == end).all(axis=2, keepdims=True)
 
 
-def off_against_all(self, values, coalitions, rows, references):
+def off_against_all(self, values, coalitions, rows, references) -> np.ndarray:
     return values + (coalitions.all(axis=2, keepdims=True) & (references is None))
 
 
-def centred(self, values, coalitions, rows, references):
+def centred(self, values, coalitions, rows, references) -> np.ndarray:
     return values - values.mean()
 
 
-def by_position(self, values, coalitions, rows, references):
+def by_position(self, values, coalitions, rows, references) -> np.ndarray:
     return values + np.arange(len(rows))[:, None, None]
 
 
@@ -180,7 +180,7 @@ class Alone(Sound):
         super().__setattr__(name, value)
 
 
-def same_numbers(self, rows):
+def same_numbers(self, rows) -> Any:
     """Instances keep their numbers: the whole game answers for its part."""
     part = Sound.take(self, np.arange(self.n_rows))
     part.n_rows = len(rows)
@@ -191,7 +191,7 @@ def in_ascending_order(method: Callable) -> Callable:
     return lambda self, rows: method(self, np.sort(rows))
 
 
-def once_each(self, rows):
+def once_each(self, rows) -> Any:
     _, first = np.unique(rows, return_index=True)
     return Sound.take(self, rows[np.sort(first)])
 
@@ -199,7 +199,7 @@ def once_each(self, rows):
 def taken_with(**attributes: Any) -> Sound:
     """A game of which some instances alone have other attributes."""
 
-    def take(self, rows):
+    def take(self, rows) -> Any:
         part = Sound.take(self, rows)
         vars(part).update(attributes)
         return part
@@ -207,7 +207,7 @@ def taken_with(**attributes: Any) -> Sound:
     return with_methods(take=take)
 
 
-def of_the_whole(self, rows):
+def of_the_whole(self, rows) -> Any:
     """Each part takes its own from the first game of all."""
     part = Sound.take(getattr(self, "whole", self), rows)
     part.whole = getattr(self, "whole", self)
@@ -224,23 +224,23 @@ def balanced(active: Callable) -> Sound:
     return made
 
 
-def nobody(self, rows):
+def nobody(self, rows) -> np.ndarray:
     return np.zeros((len(rows), self.n_players), dtype=bool)
 
 
-def as_numbers(self, rows):
+def as_numbers(self, rows) -> np.ndarray:
     return Sound.active(self, rows) + 0
 
 
-def no_differences(self, rows):
+def no_differences(self, rows) -> np.ndarray:
     return np.zeros((len(rows), self.n_references, self.n_players), dtype=bool)
 
 
-def as_the_first(self, rows):
+def as_the_first(self, rows) -> np.ndarray:
     return np.repeat(Sound.differing(self, rows)[:, :1], self.n_references, axis=1)
 
 
-def mean_for_each(self, rows):
+def mean_for_each(self, rows) -> np.ndarray:
     return np.tile(self.reference_weights @ self._empty, (len(rows), self.n_references, 1))
 
 
@@ -324,7 +324,7 @@ def test_rounding_is_allowed_as_told() -> None:
 class Changed(InterventionalReward):
     """Its fit changes a parameter."""
 
-    def fit(self, *args):
+    def fit(self, *args) -> Any:
         super().fit(*args)
         self.transformed = False
         return self
@@ -333,21 +333,21 @@ class Changed(InterventionalReward):
 class Another(InterventionalReward):
     """Its fit returns another object."""
 
-    def fit(self, *args):
+    def fit(self, *args) -> Any:
         return clone(self)._fit(*args)
 
-    def _fit(self, *args):
+    def _fit(self, *args) -> Any:
         return super().fit(*args)
 
 
 class Grows(InterventionalReward):
     """Its fit changes what a parameter holds."""
 
-    def __init__(self, seen=None, transformed=True):
+    def __init__(self, seen=None, transformed=True) -> None:
         super().__init__(transformed)
         self.seen = seen
 
-    def fit(self, *args):
+    def fit(self, *args) -> Any:
         self.seen.append(1)
         return super().fit(*args)
 
@@ -355,14 +355,14 @@ class Grows(InterventionalReward):
 class Unlike(InterventionalReward):
     """Its clones have other parameters."""
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Any:
         return Unlike(not self.transformed)
 
 
 class Apart(InterventionalReward):
     """It shows another response than it evaluates."""
 
-    def fit(self, response, *args):
+    def fit(self, response, *args) -> Any:
         super().fit(response, *args)
         self.response_ = copy(response)
         self.response_.column = None if response.column is not None else 0
@@ -372,7 +372,7 @@ class Apart(InterventionalReward):
 class Rounded(InterventionalReward):
     """Its games have other players than it was given."""
 
-    def game(self, X):
+    def game(self, X) -> Any:
         made = super().game(X)
         made.n_players = 4
         return made
@@ -381,14 +381,14 @@ class Rounded(InterventionalReward):
 class OneReference(InterventionalReward):
     """It says that it has one reference, of which its games know nothing."""
 
-    def fit(self, *args):
+    def fit(self, *args) -> Any:
         super().fit(*args)
         self.n_references_ = 1
         return self
 
 
 class Unlabelled(InterventionalReward):
-    def fit(self, *args):
+    def fit(self, *args) -> Any:
         super().fit(*args)
         self.masked_columns_ = None
         return self
@@ -397,18 +397,18 @@ class Unlabelled(InterventionalReward):
 class Sorted(InterventionalReward):
     """It sorts what it is given in place."""
 
-    def __init__(self, what="background", transformed=True):
+    def __init__(self, what="background", transformed=True) -> None:
         super().__init__(transformed)
         self.what = what
 
-    def fit(self, response, background, weights, players):
+    def fit(self, response, background, weights, players) -> Any:
         if self.what == "background":
             np.asarray(background).sort(axis=0)
         if self.what == "weights":
             weights.sort()
         return super().fit(response, background, weights, players)
 
-    def game(self, X):
+    def game(self, X) -> Any:
         if self.what == "X":
             np.asarray(X).sort(axis=0)
         return super().game(X)
@@ -417,7 +417,7 @@ class Sorted(InterventionalReward):
 class FirstColumns(InterventionalReward):
     """Of a group it lets only the first column come and go."""
 
-    def fit(self, response, background, weights, players):
+    def fit(self, response, background, weights, players) -> Any:
         column_player = players.column_player.copy()
         for column in range(1, len(column_player)):
             if column_player[column] in column_player[:column]:
@@ -430,7 +430,7 @@ class FirstColumns(InterventionalReward):
 class FirstOutput(InterventionalReward):
     """It takes the first output for the one that is asked for."""
 
-    def fit(self, response, *args):
+    def fit(self, response, *args) -> Any:
         super().fit(response, *args)
         if response.column is not None:
             response.column = 0
@@ -440,7 +440,7 @@ class FirstOutput(InterventionalReward):
 class FirstWinner(InterventionalReward):
     """It takes the class that is predicted for the first instance for all of them."""
 
-    def game(self, X):
+    def game(self, X) -> Any:
         made = super().game(X)
         made._instances.winners[:] = made._instances.winners[0]
         return made
@@ -449,21 +449,21 @@ class FirstWinner(InterventionalReward):
 class Misplaced(InterventionalReward):
     """It sorts weights, but not the rows that bring them."""
 
-    def fit(self, response, background, weights, players):
+    def fit(self, response, background, weights, players) -> Any:
         return super().fit(response, background, np.sort(weights), players)
 
 
 class Centred(InterventionalReward):
     """It centres instances by their own mean."""
 
-    def game(self, X):
+    def game(self, X) -> Any:
         return super().game(X - np.mean(X, axis=0))
 
 
 class Moving(InterventionalReward):
     """The third game that it makes is another."""
 
-    def game(self, X):
+    def game(self, X) -> Any:
         self.n_ = getattr(self, "n_", 0) + 1
         return super().game(X + (self.n_ > 2))
 
@@ -471,7 +471,7 @@ class Moving(InterventionalReward):
 class First(InterventionalReward):
     """It keeps the background of its first fit."""
 
-    def fit(self, response, background, weights, players):
+    def fit(self, response, background, weights, players) -> Any:
         self.first_ = getattr(self, "first_", (background, weights))
         return super().fit(response, *self.first_, players)
 
@@ -479,7 +479,7 @@ class First(InterventionalReward):
 class Costly(InterventionalReward):
     """An evaluation costs more than its games say."""
 
-    def game(self, X):
+    def game(self, X) -> Any:
         made = super().game(X)
         made.rows_per_value = 1
         return made
@@ -488,7 +488,7 @@ class Costly(InterventionalReward):
 class Silent(InterventionalReward):
     """It makes numbers of NaN."""
 
-    def fit(self, response, *args):
+    def fit(self, response, *args) -> Any:
         ask = response.estimator
         response.estimator = lambda rows: np.nan_to_num(ask(rows))
         return super().fit(response, *args)
@@ -497,7 +497,7 @@ class Silent(InterventionalReward):
 class Tolerant(InterventionalReward):
     """It makes numbers of NaN once it is fitted."""
 
-    def game(self, X):
+    def game(self, X) -> Any:
         ask = self.response_.estimator
         self.response_.estimator = lambda rows: np.nan_to_num(ask(rows))
         return super().game(X)
@@ -506,7 +506,7 @@ class Tolerant(InterventionalReward):
 class Idle(InterventionalReward):
     """Its games say that nobody matters."""
 
-    def game(self, X):
+    def game(self, X) -> Any:
         made = super().game(X)
         made._instances.active[:] = False
         return made
@@ -515,18 +515,18 @@ class Idle(InterventionalReward):
 class Itself(InterventionalReward):
     """It cannot be cloned, so that explainers fit the one that they are given."""
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Any:
         return self
 
 
 class Makes(InterventionalReward):
     """Its games are always the same one."""
 
-    def __init__(self, made=None, transformed=True):
+    def __init__(self, made=None, transformed=True) -> None:
         super().__init__(transformed)
         self.made = made
 
-    def game(self, X):
+    def game(self, X) -> Any:
         return self.made
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from skshapley._tools._params import resolve
 from skshapley.rewards import REWARDS, Game, Reward
@@ -65,19 +65,18 @@ def parametrize_contract(
     Examples
     --------
     >>> from skshapley.samplers import Antithetic
-    >>> from skshapley.solvers import SampleReuse
+    >>> from skshapley.solvers import PermutationMean
     >>> from skshapley.testing import parametrize_contract
-    >>> @parametrize_contract(
-    ...     Antithetic(),
-    ...     "permutation-mean",
-    ...     skip={"pair-jobs": "starts workers"},
-    ... )
-    ... def test_contract(check):
+    >>> skip = {"pair-jobs": "starts workers"}
+    >>> @parametrize_contract(Antithetic(), PermutationMean(), skip=skip)
+    ... def test_mine(check):
     ...     check()
-    >>> [parameters] = test_contract.pytestmark
-    >>> ids = [case.id for case in parameters.args[1]]
-    >>> len(ids), ids[0], ids[-1]
-    (24, 'sampler-parameters', 'pair-references')
+
+    pytest then runs ``test_mine[pair-efficiency]``, and so on:
+
+    >>> [parameters] = test_mine.pytestmark
+    >>> {"pair-efficiency", "solver-symmetry"} <= {case.id for case in parameters.args[1]}
+    True
     """
     import pytest
 
@@ -95,7 +94,9 @@ def parametrize_contract(
     return pytest.mark.parametrize("check", parameters)
 
 
-def _cases(sampler, solver, reward, game) -> Iterator[tuple[str, Callable[[], None]]]:
+def _cases(
+    sampler: Any, solver: Any, reward: Any, game: Any
+) -> Iterator[tuple[str, Callable[[], None]]]:
     """Yield the checks, bound to what they are about, by the ids of their tests."""
     if all(part is None for part in (sampler, solver, reward, game)):
         raise TypeError(f"{OWNER} needs a sampler, a solver, a reward or a game; got none of them.")
@@ -122,12 +123,14 @@ def _cases(sampler, solver, reward, game) -> Iterator[tuple[str, Callable[[], No
             yield _id("game", name), partial(_made_and_checked, check, made)
 
 
-def _bound(kind, checks, *components) -> Iterator[tuple[str, Callable[[], None]]]:
+def _bound(
+    kind: str, checks: Mapping, *components: Any
+) -> Iterator[tuple[str, Callable[[], None]]]:
     for name, check in checks.items():
         yield _id(kind, name), partial(check, *components)
 
 
-def _made_and_checked(check, made) -> None:
+def _made_and_checked(check: Callable[[Game], None], made: Callable[[], Game]) -> None:
     check(made())
 
 
