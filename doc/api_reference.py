@@ -109,14 +109,15 @@ API = [
     ),
     (
         "Testing",
-        "Games with closed-form values, and checks that every sampler and solver must pass.",
+        "Games with closed-form values, and the checks that components must pass.",
         "skshapley.testing",
         [
             *("CooperativeGame", "AdditiveGame", "AirportGame", "DividendGame", "FourierGame"),
             *("GloveGame", "HybridGame", "PairwiseGame", "RandomGame", "SizeGame", "StackedGame"),
             *("UnanimityGame", "WeightedVotingGame", "as_instances", "explain_game"),
             *("brute_force", "check_sampler", "check_solver", "check_pair", "check_consistent"),
-            *("check_standard_errors", "check_unbiased"),
+            *("check_standard_errors", "check_unbiased", "check_reward", "check_game"),
+            "parametrize_contract",
         ],
     ),
     (

@@ -14,6 +14,7 @@ from skshapley.samplers import Antithetic, MonteCarlo
 from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError
 from skshapley.testing import HybridGame, RandomGame, as_instances, explain_game
+from skshapley.testing.contracts import parametrize_contract
 
 
 class Recorded(HybridGame):
@@ -58,6 +59,11 @@ def product(rows):
 def recorded(n_rows=3, p=4, b=3, function=bumpy, seed=0):
     rng = np.random.default_rng(seed)
     return Recorded(function, rng.normal(size=(n_rows, p)), rng.normal(size=(b, p)))
+
+
+@parametrize_contract(game=recorded, exempt={"game-take": "a worker would not have the list"})
+def test_the_game_of_these_tests_is_one(check) -> None:
+    check()
 
 
 ALONE = [MonteCarlo(references="all"), MonteCarlo(references="stratified"), "kernel"]

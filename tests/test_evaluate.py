@@ -9,16 +9,18 @@ from skshapley._run._evaluate import BATCH_ROWS, Evaluator, Requests
 from skshapley._run._ledger import Ledger
 from skshapley.designs import PermutationDesign
 from skshapley.rewards import Game
+from skshapley.testing import parametrize_contract
 
 
 class Numbered(Game):
     """v(S) = a number that is told by instance, coalition and references; counts its values."""
 
-    n_rows, n_outputs = 50, 2
+    n_outputs = 2
 
     def __init__(self, n_players, n_references=1, bytes_per_row=8, numbers=None):
         self.numbers = np.arange(50) if numbers is None else numbers
-        self.n_players, self.n_references = n_players, n_references
+        self.n_rows, self.n_players, self.n_references = len(self.numbers), n_players, n_references
+        self.reference_weights = np.full(n_references, 1 / n_references)
         self.rows_per_value, self.bytes_per_row = n_references, bytes_per_row
         self.calls = []
 
@@ -26,8 +28,8 @@ class Numbered(Game):
         self.calls.append(len(rows))
         digits = np.random.default_rng(1).random(self.n_players)
         number = np.where(coalitions, digits, 0).sum(axis=2) + 100.0 * self.numbers[rows][:, None]
-        if references is not None:
-            number = number + 1e6 * (1 + references).sum(axis=2)
+        named = np.arange(self.n_references) if references is None else references
+        number = number + 1e6 * (1 + named).mean(axis=-1) * (~coalitions).sum(axis=2)
         return np.stack([number, -number], axis=2)
 
     def take(self, rows):
@@ -36,10 +38,16 @@ class Numbered(Game):
         return part
 
     def empty(self, rows):
-        raise NotImplementedError
+        each = np.tile(np.arange(self.n_references)[:, None], (len(rows), 1, 1))
+        return self(np.zeros((*each.shape[:2], self.n_players), dtype=bool), rows, each)
 
     def full(self, rows):
-        raise NotImplementedError
+        return self(np.ones((len(rows), 1, self.n_players), dtype=bool), rows)[:, 0]
+
+
+@parametrize_contract(game=Numbered(5, n_references=3))
+def test_the_game_of_these_tests_is_one(check) -> None:
+    check()
 
 
 def requests(n, p, n_rows=4, b=None, q=1, seed=0, first_row=0):

@@ -2,6 +2,8 @@
 
 import doctest
 import importlib.util
+import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,20 +16,19 @@ from skshapley.samplers import Classical
 from skshapley.solvers import PermutationMean
 from skshapley.testing import (
     check_consistent,
-    check_sampler,
-    check_solver,
     check_standard_errors,
     check_unbiased,
+    parametrize_contract,
 )
-from skshapley.testing.contracts import PAIR_CHECKS
 from skshapley.testing.games import brute_force
 
 FOLDER = Path(__file__).parents[1] / "doc" / "extending"
 
 
+@cache
 def tutorial(name):
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # pickle looks there
     spec.loader.exec_module(module)
     return module
 
@@ -44,17 +45,13 @@ def test_examples_of_the_tutorials_run(path):
     assert not failed
 
 
-def test_the_sampler_keeps_its_contract():
-    check_sampler(Rotations())
-
-
 # Workers are the engine's business, which test_contract.py sees to.
-CHECKS = sorted(set(PAIR_CHECKS) - {"jobs"})
+WORKERS = {"pair-jobs": "workers are started in test_contract.py"}
 
 
-@pytest.mark.parametrize("name", CHECKS)
-def test_the_sampler_keeps_the_contract_of_pairs(name):
-    PAIR_CHECKS[name](Rotations(), PermutationMean())
+@parametrize_contract(Rotations(), PermutationMean(), skip=WORKERS)
+def test_the_sampler_keeps_its_contract(check) -> None:
+    check()
 
 
 def test_the_sampler_is_unbiased_with_honest_errors():
@@ -68,19 +65,22 @@ def test_every_player_enters_once_at_each_place():
         np.testing.assert_array_equal(np.sort(unit, axis=0), np.arange(5)[:, None] + np.zeros(5))
 
 
-def test_the_solver_keeps_its_contract():
-    check_solver(ShareTheGap(), Classical())
+@parametrize_contract(
+    Classical(),
+    ShareTheGap(),
+    skip=WORKERS,
+    exempt={"pair-linearity": "two games and their sum have other variances, hence other shares"},
+)
+def test_the_solver_keeps_its_contract(check) -> None:
+    check()
 
 
-# Linearity is left out: two games and their sum have other variances, hence other shares.
-@pytest.mark.parametrize("name", sorted({*CHECKS} - {"linearity"}))
-def test_the_solver_keeps_the_contract_of_pairs(name):
-    PAIR_CHECKS[name](Classical(), ShareTheGap())
-
-
-def test_the_solver_has_to_be_excused_from_linearity():
-    with pytest.raises(AssertionError):
-        PAIR_CHECKS["linearity"](Classical(), ShareTheGap())
+@parametrize_contract(
+    reward=NearestReward(3),
+    exempt={"reward-order": "of rows that are equally near, the first ones are taken"},
+)
+def test_the_reward_keeps_its_contract(check) -> None:
+    check()
 
 
 def test_the_solver_is_consistent_with_honest_errors():

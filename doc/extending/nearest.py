@@ -69,7 +69,8 @@ class NearestGame(Game):
         raw = reward.response_(hybrid.reshape(-1, self.X.shape[1]))
         raw = raw.reshape(r, m, self.rows_per_value, -1)
         chosen = reward.response_.choose(raw, self.winners[rows][:, None, None])
-        return chosen.mean(axis=2)
+        absent = ~coalitions.any(axis=2, keepdims=True)  # nobody is there to be near to
+        return np.where(absent, self.empty(rows), chosen.mean(axis=2))
 
     def empty(self, rows):
         """Return v(empty), ``(r, 1, k)``: there is one reference, the whole background."""

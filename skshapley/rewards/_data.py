@@ -58,6 +58,8 @@ class DataGame(Game):
 
     def _fitted(self, coalition):
         rows = np.flatnonzero(coalition[self.members])
+        if not len(rows):
+            return self._v_empty
         y = _safe_indexing(self.y, rows)
         model = clone(self.estimator)
         if self._classifier and len(np.unique(y)) == 1:
@@ -74,9 +76,9 @@ class DataGame(Game):
         return score
 
     def empty(self, rows):
-        """Return v(empty), ``(1, 1, 1)``."""
-        return np.full((1, 1, 1), self._v_empty)
+        """Return v(empty), ``(r, 1, 1)``."""
+        return np.full((len(rows), 1, 1), self._v_empty)
 
     def full(self, rows):
-        """Return v(all), ``(1, 1)``."""
-        return np.full((1, 1), self._v_full)
+        """Return v(all), ``(r, 1)``."""
+        return np.full((len(rows), 1), self._v_full)

@@ -64,9 +64,9 @@ class FunctionGame(Game):
         return values.reshape(n, -1)
 
     def empty(self, rows):
-        """Return v(empty), ``(1, 1, k)``."""
-        return self._ends[None, :1]
+        """Return v(empty), ``(r, 1, k)``."""
+        return np.repeat(self._ends[None, :1], len(rows), axis=0)
 
     def full(self, rows):
-        """Return v(all), ``(1, k)``."""
-        return self._ends[1:]
+        """Return v(all), ``(r, k)``."""
+        return np.repeat(self._ends[1:], len(rows), axis=0)

@@ -106,9 +106,9 @@ class Game(ABC):
         Parameters
         ----------
         rows : ndarray of shape (r,), int
-            Positions of the instances.
+            Positions of the instances, in any order; some may come twice.
         """
-        if len(rows) < self.n_rows:
+        if not np.array_equal(rows, np.arange(self.n_rows)):
             raise NotImplementedError(
                 f"{type(self).__name__} has {self.n_rows} instances and no take(rows), which"
                 f" workers need; write one, or leave n_jobs=None."

@@ -1,9 +1,12 @@
-"""Games with known Shapley values and the contracts of samplers and solvers, for anyone's tests."""
+"""Games with known Shapley values, and the contracts of all parts, for anyone's tests."""
 
 from skshapley.testing._instances import HybridGame, as_instances, explain_game
+from skshapley.testing._parametrize import parametrize_contract
 from skshapley.testing.contracts import (
     check_consistent,
+    check_game,
     check_pair,
+    check_reward,
     check_sampler,
     check_solver,
     check_standard_errors,
@@ -42,10 +45,13 @@ __all__ = [
     "as_instances",
     "brute_force",
     "check_consistent",
+    "check_game",
     "check_pair",
+    "check_reward",
     "check_sampler",
     "check_solver",
     "check_standard_errors",
     "check_unbiased",
     "explain_game",
+    "parametrize_contract",
 ]

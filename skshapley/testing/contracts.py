@@ -1,27 +1,36 @@
-"""Contracts of samplers and solvers, as functions for any test suite: they raise AssertionError.
+"""Contracts of samplers, solvers, rewards and games, as functions: they raise AssertionError.
 
-The tables `SAMPLER_CHECKS`, `SOLVER_CHECKS` and `PAIR_CHECKS` map the name of each check to its
-function, for test runners that want them one by one.
+The tables `SAMPLER_CHECKS`, `SOLVER_CHECKS`, `PAIR_CHECKS`, `REWARD_CHECKS` and `GAME_CHECKS` map
+the name of each check to its function; `parametrize_contract` makes one test of each for pytest.
 """
 
 from collections.abc import Container
 
+from skshapley.rewards import Game, Reward
+from skshapley.testing._game_contract import GAME_CHECKS, RTOL
 from skshapley.testing._pair_contract import PAIR_CHECKS, check_refused
+from skshapley.testing._parametrize import parametrize_contract
+from skshapley.testing._reward_contract import REWARD_CHECKS
 from skshapley.testing._sampler_contract import SAMPLER_CHECKS
 from skshapley.testing._solver_contract import SOLVER_CHECKS
 from skshapley.testing._statistics import check_consistent, check_standard_errors, check_unbiased
 
 __all__ = [
+    "GAME_CHECKS",
     "PAIR_CHECKS",
+    "REWARD_CHECKS",
     "SAMPLER_CHECKS",
     "SOLVER_CHECKS",
     "check_consistent",
+    "check_game",
     "check_pair",
     "check_refused",
+    "check_reward",
     "check_sampler",
     "check_solver",
     "check_standard_errors",
     "check_unbiased",
+    "parametrize_contract",
 ]
 
 
@@ -108,3 +117,66 @@ def check_pair(sampler, solver, *, skip: Container[str] = ()) -> None:
     for name, check in PAIR_CHECKS.items():
         if name not in skip:
             check(sampler, solver)
+
+
+def check_reward(reward: Reward, *, skip: Container[str] = (), rtol: float = RTOL) -> None:
+    """Check what every reward holds: parameters, fit, groups, outputs, and the games that it makes.
+
+    The reward is fitted to a small table of numbers, as an array and as a frame. For a reward of
+    other tables, give its games to `check_game`.
+
+    Parameters
+    ----------
+    reward : Reward
+        Not changed.
+    skip : container of str, default=()
+        Names of `REWARD_CHECKS` that do not apply. Those of its games are those of `GAME_CHECKS`,
+        with "game" before them.
+    rtol : float, default=1e-9
+        Rounding that is allowed, relative to the largest value.
+
+    Raises
+    ------
+    AssertionError
+        If it does not hold.
+
+    Examples
+    --------
+    >>> from skshapley.rewards import BaselineReward
+    >>> from skshapley.testing import check_reward
+    >>> check_reward(BaselineReward())
+    """
+    for name, check in REWARD_CHECKS.items():
+        if name not in skip:
+            check(reward, rtol)
+
+
+def check_game(game: Game, *, skip: Container[str] = (), rtol: float = RTOL) -> None:
+    """Check what every game holds: shapes, purity, pickling, take, references, ends, idle players.
+
+    Parameters
+    ----------
+    game : Game
+        Asked for about a hundred coalitions of three instances, a few times each.
+    skip : container of str, default=()
+        Names of `GAME_CHECKS` that do not apply.
+    rtol : float, default=1e-9
+        Rounding that is allowed, relative to the largest value: a model may round otherwise in
+        another batch. Single precision needs about 1e-5.
+
+    Raises
+    ------
+    AssertionError
+        If it does not hold.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> import numpy as np
+    >>> from skshapley.testing import HybridGame, check_game
+    >>> largest = partial(np.max, axis=1)
+    >>> check_game(HybridGame(largest, np.eye(3), [[0.0, 1.0, 2.0], [3.0, 0.0, 0.0]]))
+    """
+    for name, check in GAME_CHECKS.items():
+        if name not in skip:
+            check(game, rtol)

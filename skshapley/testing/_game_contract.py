@@ -1,0 +1,306 @@
+"""What every game must hold: shapes, purity, ends, references, flags, the game of some instances.
+
+Every check asks a few instances for a few coalitions, at most `most_values` in one call, and
+compares to rounding: `rtol` is relative to the largest value compared.
+"""
+
+import pickle
+from collections.abc import Iterator
+from copy import copy, deepcopy
+from typing import Any
+
+import numpy as np
+
+from skshapley.rewards import Game
+
+N_ROWS = 3
+N_COALITIONS = 6
+# Instances that are searched for players that do not matter
+SEARCHED_ROWS = 100
+# What pickles of one library have in common: names of modules and classes, indices of frames
+NAMES_BYTES = 4096
+RTOL = 1e-9
+COUNTS = "n_players", "n_rows", "n_outputs", "n_references"
+COSTS = "rows_per_value", "bytes_per_row", "most_values"
+
+
+def check_game_attributes(game: Game, rtol: float = RTOL) -> None:
+    """Counts and costs are positive whole numbers; each reference has a weight, with sum 1."""
+    for name in COUNTS + COSTS:
+        value = getattr(game, name)
+        assert isinstance(value, (int, np.integer)), f"{name} is {value!r} instead of an int"
+        assert value > 0, f"{name} is {value}, and has to be positive"
+    weights, b = np.asarray(game.reference_weights), game.n_references
+    assert weights.shape == (b,), f"{b} references have weights of shape {weights.shape}"
+    assert (weights >= 0).all(), f"a reference has the weight {weights.min()}"
+    assert abs(weights.sum() - 1) <= rtol, f"the references' weights have sum {weights.sum()}"
+
+
+def check_game_shapes(game: Game, rtol: float = RTOL) -> None:
+    """Values, ends and flags have their shapes and types, and are finite, for rows in any order."""
+    rows = _rows(game)
+    again = np.array([-1, 0, 0])  # the last instance, and the first one twice
+    p, k, b = game.n_players, game.n_outputs, game.n_references
+    shapes = {"empty": (b, k), "full": (k,), "active": (p,), "differing": (b, p)}
+    first = _ends_and_flags(game, rows)
+    for some, parts in ((rows, first), (rows[again], _ends_and_flags(game, rows[again]))):
+        for name, found in parts.items():
+            kind = np.float64 if name in ("empty", "full") else bool
+            _assert_array(found, (len(some), *shapes[name]), kind, name)
+        for references in (None, _references(game, len(some))):
+            values_of(game, _coalitions(game, len(some)), some, references)
+    expected = {name: part[again] for name, part in first.items()}
+    _assert_alike(parts, expected, rtol, "of rows in another order")
+
+
+def check_game_purity(game: Game, rtol: float = RTOL) -> None:
+    """Asked again, the bits are the same, whatever was asked between; arguments are left alone."""
+    fresh, rows = deepcopy(game), _rows(game)
+    given = _coalitions(game, len(rows)), rows, _references(game, len(rows))
+    before = deepcopy(given)
+    others = _coalitions(game, len(rows), seed=1)
+    asked = [(given[0], rows, None), given]
+    first = [values_of(game, *arguments) for arguments in asked]
+    values_of(game, others, rows)
+    for arguments, expected in zip(asked, first, strict=True):
+        assert np.array_equal(values_of(game, *arguments), expected), "the same call differs"
+    values_of(fresh, others, rows)
+    for arguments, expected in zip(asked, first, strict=True):
+        assert_close(values_of(fresh, *arguments), expected, rtol, "in another order of calls")
+    for name, now, then in zip(("coalitions", "rows", "references"), given, before, strict=True):
+        assert np.array_equal(now, then), f"a call changed its {name}"
+
+
+def check_game_pickling(game: Game, rtol: float = RTOL) -> None:
+    """A pickled game has the same values, and so has one that travels apart from `shared`."""
+    rows = _rows(game)
+    coalitions = _coalitions(game, len(rows))
+    expected = values_of(game, coalitions, rows)
+    assert_close(values_of(_pickled(game), coalitions, rows), expected, rtol, "a pickled game")
+    if game.shared is None:
+        return
+    part, local = game.take(rows), np.arange(len(rows))
+    light, shared = copy(part), part.shared
+    light.shared = None
+    assert part.shared is shared, "without its `shared`, a copy takes that of the game, too"
+    whole, rest, apart = (len(pickle.dumps(thing)) for thing in (part, light, shared))
+    assert rest <= whole - apart / 2 + NAMES_BYTES, (
+        f"without its `shared` of {apart} bytes, a game of {whole} still has {rest}: it carries"
+        f" that twice"
+    )
+    light = _pickled(light)
+    light.shared = _pickled(shared)
+    assert_close(values_of(light, coalitions, local), expected, rtol, "apart from `shared`, a game")
+
+
+def check_game_take(game: Game, rtol: float = RTOL) -> None:
+    """`take(rows)` is the game of those instances, numbered anew, in any order, some twice."""
+    last = game.n_rows - 1
+    assert last == 0 or type(game).take is not Game.take, (
+        f"{type(game).__name__} has {game.n_rows} instances and no take(rows), which workers need"
+    )
+    for chosen in [[0]] if last == 0 else [[last], [last, 0], [0, last, 0]]:
+        rows = np.array(chosen)
+        part, local, r = game.take(rows), np.arange(len(rows)), len(rows)
+        assert part.n_rows == r, f"take({chosen}) has n_rows={part.n_rows}"
+        for name in [name for name in COUNTS + COSTS if name != "n_rows"]:
+            found, whole = getattr(part, name), getattr(game, name)
+            assert found == whole, f"take({chosen}) has {name}={found} instead of {whole}"
+        assert np.array_equal(part.reference_weights, game.reference_weights), "other weights"
+        assert part.shared is game.shared, f"take({chosen}) does not hand on `shared` as it is"
+        coalitions = _coalitions(game, r)
+        for references in (None, _references(game, r)):
+            expected = values_of(game, coalitions, rows, references)
+            found = values_of(part, coalitions, local, references)
+            assert_close(found, expected, rtol, f"values of take({chosen})")
+        ends = _ends_and_flags(part, local)
+        _assert_alike(ends, _ends_and_flags(game, rows), rtol, f"of take({chosen})")
+        alone = values_of(part.take(local[-1:]), coalitions[-1:], local[:1])
+        whole = values_of(game, coalitions[-1:], rows[-1:])
+        assert_close(alone, whole, rtol, f"a part of take({chosen})")
+
+
+def check_game_references(game: Game, rtol: float = RTOL) -> None:
+    """Against all references, the weighted mean of single ones; against q, their plain mean."""
+    rows = _rows(game)
+    coalitions, named = _coalitions(game, len(rows)), _references(game, len(rows))
+    singles = _against_each(game, coalitions, rows)
+    mean = (game.reference_weights[:, None] * singles).sum(axis=2)
+    assert_close(values_of(game, coalitions, rows), mean, rtol, "against all references")
+    mean = np.take_along_axis(singles, named[..., None], axis=2).mean(axis=2)
+    q = named.shape[2]
+    assert_close(values_of(game, coalitions, rows, named), mean, rtol, f"against {q} references")
+
+
+def check_game_ends(game: Game, rtol: float = RTOL) -> None:
+    """`empty` and `full` are the values of the empty and the full coalition."""
+    rows = _rows(game)
+    nobody = np.zeros((len(rows), 1, game.n_players), dtype=bool)
+    empty, full = game.empty(rows), np.repeat(game.full(rows)[:, None], game.n_references, axis=1)
+    for name, coalitions, expected in (("empty", nobody, empty), ("full", ~nobody, full)):
+        each = _against_each(game, coalitions, rows)[:, 0]
+        assert_close(each, expected, rtol, f"{name}(rows) and its coalition, by reference")
+        mean = (game.reference_weights[:, None] * expected).sum(axis=1)
+        values = values_of(game, coalitions, rows)[:, 0]
+        assert_close(values, mean, rtol, f"{name}(rows) and its coalition")
+
+
+def check_game_active(game: Game, rtol: float = RTOL) -> None:
+    """Players that are not `active` change no value, against all references or single ones."""
+    rows = _rows(game, SEARCHED_ROWS)
+    active = game.active(rows)
+    kept = np.flatnonzero(~active.all(axis=1))[:N_ROWS]
+    rows, active = rows[kept], active[kept][:, None]
+    coalitions, others = (_coalitions(game, len(rows), seed) for seed in (0, 1))
+    changed = np.where(active, coalitions, others)
+    what = "coalitions that are alike in the active players"
+    for values in (values_of, _against_each):
+        one, other = values(game, coalitions, rows), values(game, changed, rows)
+        assert_close(one, other, rtol, what)
+
+
+def check_game_differing(game: Game, rtol: float = RTOL) -> None:
+    """Against a reference, players that are not `differing` from it change no value."""
+    rows = _rows(game, SEARCHED_ROWS)
+    differing = game.differing(rows)
+    if differing is None:
+        return
+    line, reference = np.nonzero(~differing.all(axis=2))
+    some = _spread(len(line), 4 * N_ROWS)
+    line, reference = line[some], reference[some]
+    coalitions, others = (_coalitions(game, len(line), seed) for seed in (0, 1))
+    changed = np.where(differing[line, reference][:, None], coalitions, others)
+    named = np.repeat(reference[:, None, None], N_COALITIONS, axis=1)
+    one, other = (values_of(game, part, rows[line], named) for part in (coalitions, changed))
+    assert_close(one, other, rtol, "coalitions that are alike in the differing players")
+
+
+def check_game_batch(game: Game, rtol: float = RTOL) -> None:
+    """A value does not depend on the coalitions, instances and references it is asked with."""
+    rows = _rows(game)
+    coalitions = _coalitions(game, len(rows))
+    order = np.random.default_rng(2).permutation(coalitions[..., 0].size)
+    flat = coalitions.reshape(-1, 1, game.n_players)[order]
+    instances = np.repeat(rows, N_COALITIONS)[order]
+    for references in (None, _references(game, len(rows))):
+        expected = values_of(game, coalitions, rows, references)
+        expected = expected.reshape(-1, 1, game.n_outputs)[order]
+        named = None if references is None else references.reshape(len(flat), 1, -1)[order]
+        shuffled = values_of(game, flat, instances, named)
+        assert_close(shuffled, expected, rtol, "one coalition a line, in another order, values")
+        for i in range(len(flat)):
+            line = slice(i, i + 1)
+            alone = values_of(
+                game, flat[line], instances[line], None if named is None else named[line]
+            )
+            assert_close(alone, expected[line], rtol, "asked alone, a coalition")
+
+
+def _rows(game: Game, most: int = N_ROWS) -> np.ndarray:
+    """Return the positions of a few instances."""
+    return _spread(game.n_rows, most)
+
+
+def _spread(n: int, most: int) -> np.ndarray:
+    """Return at most so many of n positions, the first and the last one among them."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
+
+
+def _coalitions(game: Game, r: int, seed: int = 0) -> np.ndarray:
+    """Return coalitions ``(r, m, p)`` of all sizes, beginning with the empty and the full one."""
+    rng = np.random.default_rng([seed, r])
+    coalitions = rng.random((r, N_COALITIONS, game.n_players)) < rng.random((r, N_COALITIONS, 1))
+    coalitions[:, 0], coalitions[:, 1] = False, True
+    return coalitions
+
+
+def _references(game: Game, r: int, q: int = 3) -> np.ndarray:
+    """Return references ``(r, m, q)`` for the coalitions, of the first one the last q times."""
+    b = game.n_references
+    references = np.random.default_rng([3, r]).integers(b, size=(r, N_COALITIONS, q))
+    references[:, 0] = b - 1
+    return references
+
+
+def values_of(game: Game, coalitions, rows, references=None) -> np.ndarray:
+    """Return the values ``(r, m, k)``, of at most `most_values` coalitions in each call."""
+    r, m, _ = coalitions.shape
+    values = np.empty((r, m, game.n_outputs))
+    for lines, columns in _blocks(r, m, game.most_values):
+        named = None if references is None else references[lines, columns]
+        found = game(coalitions[lines, columns], rows[lines], named)
+        _assert_array(found, values[lines, columns].shape, np.float64, "what a call returned")
+        values[lines, columns] = found
+    return values
+
+
+def _blocks(r: int, m: int, most: int) -> Iterator[tuple[slice, slice]]:
+    """Yield slices of lines and columns, of at most so many cells."""
+    wide = min(m, most)
+    high = max(1, most // max(wide, 1))
+    for i in range(0, r, high):
+        for j in range(0, m, wide):
+            yield slice(i, i + high), slice(j, j + wide)
+
+
+def _against_each(game: Game, coalitions, rows) -> np.ndarray:
+    """Return the values against every single reference, ``(r, m, b, k)``."""
+    (r, m, _), b = coalitions.shape, game.n_references
+    named = np.broadcast_to(np.tile(np.arange(b), m)[:, None], (r, m * b, 1))
+    return values_of(game, np.repeat(coalitions, b, axis=1), rows, named).reshape(
+        r, m, b, game.n_outputs
+    )
+
+
+def _ends_and_flags(game: Game, rows) -> dict[str, np.ndarray]:
+    """Return all that a game says of instances without being asked for coalitions."""
+    found = {"empty": game.empty(rows), "full": game.full(rows), "active": game.active(rows)}
+    differing = game.differing(rows)
+    return found if differing is None else found | {"differing": differing}
+
+
+def _pickled(thing: Any) -> Any:
+    """Return a copy that went through pickle."""
+    try:
+        return pickle.loads(pickle.dumps(thing))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise AssertionError(f"{thing} cannot be pickled: {error}") from error
+
+
+def _assert_array(found, shape: tuple[int, ...], kind: type, what: str) -> None:
+    """Raise AssertionError unless an array is of that shape and type, and finite."""
+    assert np.shape(found) == shape, f"{what} has shape {np.shape(found)} instead of {shape}"
+    assert found.dtype == kind, f"{what} is {found.dtype} instead of {np.dtype(kind)}"
+    assert np.isfinite(found).all(), f"{what} is not finite"
+
+
+def _assert_alike(found: dict, expected: dict, rtol: float, who: str) -> None:
+    """Raise AssertionError unless ends and flags agree to rounding."""
+    assert found.keys() == expected.keys(), f"differing(rows) {who} is None at times"
+    for name, part in expected.items():
+        assert_close(found[name], part, rtol, f"{name} {who}")
+
+
+def assert_close(found, expected, rtol: float, what: str) -> None:
+    """Raise AssertionError unless arrays agree to rounding."""
+    assert found.shape == expected.shape, f"{what}: shape {found.shape}, not {expected.shape}"
+    if found.dtype == bool:
+        assert np.array_equal(found, expected), f"{what}: other flags"
+        return
+    largest = max(np.abs(array).max(initial=0.0) for array in (found, expected))
+    apart = np.abs(found - expected).max(initial=0.0)
+    assert apart <= rtol * largest, f"{what}: {apart:.3g} apart, of values up to {largest:.3g}"
+
+
+GAME_CHECKS = {
+    "attributes": check_game_attributes,
+    "shapes": check_game_shapes,
+    "purity": check_game_purity,
+    "pickling": check_game_pickling,
+    "take": check_game_take,
+    "references": check_game_references,
+    "ends": check_game_ends,
+    "active": check_game_active,
+    "differing": check_game_differing,
+    "batch": check_game_batch,
+}

@@ -1,0 +1,270 @@
+"""What every reward must hold: parameters, fit, groups, outputs, costs, and the games it makes.
+
+A reward is fitted to a small table of numbers, and a function of its columns is the model. Numbers
+are compared to rounding: `rtol` is relative to the largest value compared. Checks that compare none
+take it, too, so that all are called alike.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from skshapley._estimators._explainer import ShapleyExplainer
+from skshapley.exceptions import ModelOutputError
+from skshapley.rewards import Game, Players, Response, Reward
+from skshapley.testing._game_contract import GAME_CHECKS, RTOL, assert_close, values_of
+from skshapley.testing.games import brute_force
+
+NAMES = ["x0", "x1", "x2", "x3"]
+GROUPS = {"pair": ["x0", "x2"]}
+OUTPUTS = 3
+WEIGHTS = np.array([0.1, 0.2, 0.25, 0.3, 0.15])
+# The row for which a model returns NaN
+FLAW = 99.0
+
+
+def check_reward_parameters(reward: Reward, rtol: float = RTOL) -> None:
+    """A reward is a parameter object: clones agree with it, and neither fit nor game change any."""
+    fresh = clone(reward)
+    before = fresh.get_params()
+    assert repr(fresh) == repr(reward), f"a clone is {fresh!r}"
+    fitted, _ = _fitted(fresh)
+    assert fitted is fresh, "fit does not return the reward itself"
+    _asked(fitted.game(_instances()))
+    for name, value in fresh.get_params().items():
+        assert value is before[name], f"fit or game changed {name}"
+    assert repr(clone(fresh)) == repr(reward), f"after a fit, a clone is {clone(fresh)!r}"
+
+
+def check_reward_attributes(reward: Reward, rtol: float = RTOL) -> None:
+    """What a fitted reward says of its games is so: references, players, outputs, instances."""
+    for output, groups in ((None, None), (1, GROUPS), ("predicted", GROUPS)):
+        fitted, players = _fitted(clone(reward), output=output, groups=groups)
+        game, response = fitted.game(_instances()), fitted.response_
+        counts = {
+            "n_references": fitted.n_references_,
+            "n_players": players.n_players,
+            "n_outputs": OUTPUTS if output is None else 1,
+            "n_rows": len(_instances()),
+        }
+        for name, expected in counts.items():
+            found = getattr(game, name)
+            assert found == expected, f"the game has {name}={found} instead of {expected}"
+        assert response.n_outputs == game.n_outputs, f"response_ has {response.n_outputs} outputs"
+        label = fitted.masked_columns_
+        assert isinstance(label, str), f"masked_columns_ is {label!r} instead of a str"
+
+
+def check_reward_inputs(reward: Reward, rtol: float = RTOL) -> None:
+    """Background, weights and instances are left as they are."""
+    for framed in (False, True):
+        tables = _background(framed), WEIGHTS.copy(), _instances(framed)
+        before = deepcopy(tables)
+        background, weights, X = tables
+        fitted, _ = _fitted(clone(reward), background, weights=weights)
+        _asked(fitted.game(X))
+        for name, now, then in zip(("background", "weights", "X"), tables, before, strict=True):
+            assert np.array_equal(now, then), f"fit, game or a call changed {name}"
+
+
+def check_reward_groups(reward: Reward, rtol: float = RTOL) -> None:
+    """A group is present or absent as a whole: its coalitions are those of all its columns."""
+    fitted, players = _fitted(clone(reward), groups=GROUPS)
+    grouped = fitted.game(_instances())
+    single = _fitted(clone(reward))[0].game(_instances())
+    coalitions = _all_coalitions(players.n_players)
+    expected = _asked(single, coalitions[:, players.column_player])
+    assert_close(_asked(grouped, coalitions), expected, rtol, "a group and its columns")
+
+
+def check_reward_outputs(reward: Reward, rtol: float = RTOL) -> None:
+    """One output is its column of all of them; the predicted one, each instance's largest."""
+    X = _instances()
+    of_all = _asked(_fitted(clone(reward))[0].game(X))
+    largest = _model(X).argmax(axis=1)
+    for output, columns in ((1, np.ones(len(X), dtype=int)), ("predicted", largest)):
+        found = _asked(_fitted(clone(reward), output=output)[0].game(X))
+        expected = np.take_along_axis(of_all, columns[:, None, None], axis=2)
+        assert_close(found, expected, rtol, f"output={output!r}")
+
+
+def check_reward_order(reward: Reward, rtol: float = RTOL) -> None:
+    """The order of the background's rows, which bring their weights, does not matter."""
+    order = np.array([3, 0, 4, 2, 1])
+    expected = _asked(_fitted(clone(reward))[0].game(_instances()))
+    other, _ = _fitted(clone(reward), _background()[order], weights=WEIGHTS[order])
+    found = _asked(other.game(_instances()))
+    assert_close(found, expected, rtol, "a background in another order")
+
+
+def check_reward_instances(reward: Reward, rtol: float = RTOL) -> None:
+    """The values of an instance do not depend on the others that the game is made of."""
+    fitted, X, rows = _fitted(clone(reward))[0], _instances(), np.array([2, 0])
+    whole = _asked(fitted.game(X))
+    assert_close(_asked(fitted.game(X[rows])), whole[rows], rtol, "a game of some instances")
+    assert_close(_asked(fitted.game(X)), whole, rtol, "a game that is made again")
+
+
+def check_reward_refit(reward: Reward, rtol: float = RTOL) -> None:
+    """A second fit forgets the first: its background, weights, players and outputs."""
+    fresh, again = clone(reward), clone(reward)
+    expected = _asked(_fitted(fresh)[0].game(_instances()))
+    _fitted(again, _background()[:3] + 1, output=0, groups=GROUPS, weights=np.full(3, 1 / 3))
+    _asked(again.game(_instances()))
+    found = _asked(_fitted(again)[0].game(_instances()))
+    assert_close(found, expected, rtol, "after another fit")
+
+
+def check_reward_costs(reward: Reward, rtol: float = RTOL) -> None:
+    """An evaluation costs at most `rows_per_value` model rows; against q references, q."""
+    model = _Counted()
+    fitted, _ = _fitted(clone(reward), model=model)
+    game = fitted.game(_instances())
+    coalitions, rows = _all_coalitions(game.n_players)[None, 1:-1], np.array([1])
+    for q in (None,) if game.n_references == 1 else (None, 1, 2):
+        named = None if q is None else np.zeros((*coalitions.shape[:2], q), dtype=int)
+        model.n = 0
+        values_of(game, coalitions, rows, named)
+        most = coalitions.shape[1] * (game.rows_per_value if q is None else q)
+        assert model.n <= most, f"{model.n} model rows, where {most} are promised (q={q})"
+
+
+def check_reward_refused(reward: Reward, rtol: float = RTOL) -> None:
+    """NaN of the model, always or for one instance only, is refused by ModelOutputError."""
+    for who, model in (("every row", _model_of_nan), ("an instance", _model_of_a_flaw)):
+        X = _instances()
+        X[2] = FLAW
+        try:
+            _asked(_fitted(clone(reward), model=model)[0].game(X))
+        except ModelOutputError:
+            continue
+        raise AssertionError(f"a model that returns NaN for {who} is taken")
+
+
+def check_reward_explained(reward: Reward, rtol: float = RTOL) -> None:
+    """`ShapleyExplainer` takes the reward as it is, and explains the game that it makes."""
+    before = dict(vars(reward))
+    explainer = ShapleyExplainer(_model, reward=reward, sampler="exact", groups=GROUPS)
+    explainer.fit(_background(framed=True), sample_weight=WEIGHTS.copy())
+    found = explainer.explain(_instances(framed=True)).values
+    fitted, players = _fitted(clone(reward), _background(framed=True), groups=GROUPS)
+    table = _asked(fitted.game(_instances(framed=True)))
+    for row, values in zip(found, table, strict=True):
+        expected = brute_force(partial(_looked_up, values), players.n_players)
+        assert_close(row, expected, rtol, "an explanation and the values of its game")
+    assert dict(vars(reward)) == before, "the explainer changed the reward that it was given"
+
+
+def _game_check(check: Callable[[Game, float], None]) -> Callable[[Reward, float], None]:
+    """Return a check of games as one of the games that a reward makes."""
+
+    def check_reward_game(reward: Reward, rtol: float = RTOL) -> None:
+        for output, groups, framed in (
+            (None, None, False),
+            (1, GROUPS, True),
+            ("predicted", None, True),
+        ):
+            fitted, _ = _fitted(clone(reward), _background(framed), output=output, groups=groups)
+            try:
+                check(fitted.game(_instances(framed)), rtol)
+            except AssertionError as error:
+                error.add_note(f"with output={output!r}, groups={groups}, framed={framed}")
+                raise
+
+    check_reward_game.__doc__ = check.__doc__
+    return check_reward_game
+
+
+def _background(framed: bool = False) -> Any:
+    """Return background rows ``(5, 4)``; in the last column all are alike."""
+    rows = np.random.default_rng(0).normal(size=(len(WEIGHTS), len(NAMES)))
+    rows[:, 3] = 1.0
+    return pd.DataFrame(rows, columns=NAMES) if framed else rows
+
+
+def _instances(framed: bool = False) -> Any:
+    """Return instances ``(3, 4)``; two share entries with the background."""
+    rows = np.random.default_rng(1).normal(size=(3, len(NAMES)))
+    rows[0, 3], rows[1, 0] = 1.0, _background()[2, 0]
+    rows[2] = 2.0, 1.5, -0.5, 0.5  # its largest output is not that of the others
+    return pd.DataFrame(rows, columns=NAMES) if framed else rows
+
+
+def _model(X: Any) -> np.ndarray:
+    """Return three outputs, ``(n, 3)``: the value of a row does not depend on its batch."""
+    a, b, c, d = np.asarray(X, dtype=np.float64).T
+    return np.stack([a * b - d, np.sin(a) + np.abs(c) * d, b * c * d + np.tanh(a)], axis=1)
+
+
+def _model_of_nan(X: Any) -> np.ndarray:
+    return np.full((len(X), OUTPUTS), np.nan)
+
+
+def _model_of_a_flaw(X: Any) -> np.ndarray:
+    return np.where((np.asarray(X) == FLAW).all(axis=1, keepdims=True), np.nan, _model(X))
+
+
+class _Counted:
+    """The model, which counts its rows."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def __call__(self, X: Any) -> np.ndarray:
+        self.n += len(X)
+        return _model(X)
+
+
+def _fitted(
+    reward: Reward,
+    background: Any = None,
+    *,
+    model: Callable[[Any], np.ndarray] = _model,
+    weights: np.ndarray | None = None,
+    output: Any = None,
+    groups: dict | None = None,
+) -> tuple[Any, Players]:
+    """Return the reward, fitted, and the players."""
+    background = _background() if background is None else background
+    weights = WEIGHTS.copy() if weights is None else weights
+    players = Players.from_groups(groups, NAMES, "check_reward")
+    response = Response(model, output=output, owner="check_reward")
+    return reward.fit(response, background, weights, players), players
+
+
+def _all_coalitions(p: int) -> np.ndarray:
+    """Return all coalitions ``(2^p, p)``, by their number in binary."""
+    return (np.arange(2**p)[:, None] >> np.arange(p)) & 1 == 1
+
+
+def _looked_up(values: np.ndarray, coalitions: np.ndarray) -> np.ndarray:
+    """Return the values of coalitions, of those of all of them."""
+    return values[coalitions @ 2 ** np.arange(coalitions.shape[1])]
+
+
+def _asked(game: Game, coalitions: np.ndarray | None = None) -> np.ndarray:
+    """Return what all instances have of the coalitions, or of all there are, ``(r, m, k)``."""
+    coalitions = _all_coalitions(game.n_players) if coalitions is None else coalitions
+    everyone = np.repeat(coalitions[None], game.n_rows, axis=0)
+    return values_of(game, everyone, np.arange(game.n_rows))
+
+
+REWARD_CHECKS = {
+    "parameters": check_reward_parameters,
+    "attributes": check_reward_attributes,
+    "inputs": check_reward_inputs,
+    "groups": check_reward_groups,
+    "outputs": check_reward_outputs,
+    "order": check_reward_order,
+    "instances": check_reward_instances,
+    "refit": check_reward_refit,
+    "costs": check_reward_costs,
+    "refused": check_reward_refused,
+    "explained": check_reward_explained,
+    **{f"game {name}": _game_check(check) for name, check in GAME_CHECKS.items()},
+}

@@ -1,0 +1,244 @@
+"""Every reward and game of the package against its contract; and what breaks each check.
+
+A new reward of the registry is tested without a line here. What does not hold by nature is in
+EXEMPT with its reason, and every exemption is checked to be needed.
+"""
+
+import inspect
+from collections.abc import Callable
+from functools import cache, partial
+from importlib import import_module
+from itertools import product
+from pkgutil import walk_packages
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import get_scorer
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from xgboost import XGBRegressor
+
+import skshapley
+from skshapley import GlobalImportance, ShapleyExplainer
+from skshapley.datasets import make_couples
+from skshapley.rewards import REWARDS, DataGame, FunctionGame, Game, Reward, TokenReward
+from skshapley.rewards._loss import LossGame
+from skshapley.rewards._rows import RowPool, UniformFramePool
+from skshapley.testing import HybridGame, RandomGame, StackedGame
+from skshapley.testing.contracts import GAME_CHECKS, REWARD_CHECKS
+
+EVERY_REWARD = {name: reward() for name, reward in REWARDS.items()}
+# a single plug-in row of one's own
+EVERY_REWARD["baseline, given"] = REWARDS["baseline"]([0.0, -1.0, 2.0, 0.5])
+
+
+@pytest.mark.parametrize("check", REWARD_CHECKS.values(), ids=REWARD_CHECKS)
+@pytest.mark.parametrize("reward", EVERY_REWARD.values(), ids=EVERY_REWARD)
+def test_reward(reward: Reward, check: Callable) -> None:
+    check(reward)
+
+
+# --- games of the rewards, of tables and models of all kinds -------------------------------------
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+NUMBERS, PROGRESS = load_diabetes(return_X_y=True)
+PROGRESS = PROGRESS / 100
+RNG = np.random.default_rng(0)
+MIXED = pd.DataFrame(
+    {
+        "pay": np.where(RNG.random(80) < 0.2, np.nan, RNG.lognormal(size=80)),
+        "city": RNG.choice(["Rome", "Oslo", "Bern"], 80),
+        "kind": pd.Categorical(RNG.choice(list("uvw"), 80)),
+        "rooms": pd.array(RNG.choice([1, 2, None], 80), dtype="Int64"),
+        "owner": RNG.random(80) < 0.5,
+    }
+)
+LABELS = np.digitize(MIXED["pay"].fillna(1) * (MIXED["city"] == "Oslo"), [0.5, 1.0])
+
+
+def of_cells(table: Any) -> np.ndarray:
+    """Two outputs of a frame with MIXED's columns, each cell as it comes."""
+    pay, city, kind, rooms, owner = (np.asarray(table[name], dtype=object) for name in MIXED)
+    pay, rooms = (pd.Series(part).astype("Float64").fillna(-1).to_numpy() for part in (pay, rooms))
+    worth = pay * (city == "Oslo") + rooms
+    return np.column_stack([worth, (kind == "u") * rooms - owner.astype(float)]).astype(float)
+
+
+def of_objects(table: np.ndarray) -> np.ndarray:
+    return (table[:, 1] == "Oslo") * (table[:, 2] == "u") + table[:, 4].astype(float)
+
+
+def one_hot(sparse: bool) -> Any:
+    """A pipeline whose first step makes columns of single columns, and a linear model of them."""
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=sparse), ["city", "kind"]),
+        ("passthrough", ["owner"]),
+        sparse_threshold=float(sparse),
+    )
+    return make_pipeline(columns, LogisticRegression()).fit(MIXED, LABELS)
+
+
+def polars() -> Any:
+    plain = MIXED.assign(kind=MIXED["kind"].astype(str))
+    return pytest.importorskip("polars").from_pandas(plain)
+
+
+def classifier() -> Any:
+    return LogisticRegression(max_iter=1000).fit(IRIS, SPECIES)
+
+
+def boosted() -> Any:
+    return XGBRegressor(n_estimators=5, n_jobs=1).fit(NUMBERS, PROGRESS)
+
+
+def scaled_net() -> Any:
+    net = MLPRegressor(hidden_layer_sizes=(8,), max_iter=300, tol=0.1, random_state=0)
+    return make_pipeline(StandardScaler(), net).fit(NUMBERS, PROGRESS)
+
+
+# the model, the table, and options of the explainer
+SETTINGS: dict[str, Callable[[], tuple[Any, Any, dict]]] = {
+    "outputs": lambda: (classifier(), IRIS[::7], {"groups": {"petal": [2, 3]}}),
+    "predicted": lambda: (classifier(), IRIS[::7], {"output": "predicted"}),
+    "one class": lambda: (classifier(), IRIS[::7], {"output": 2}),
+    "single precision": lambda: (boosted(), NUMBERS.astype(np.float32), {}),
+    "pipeline": lambda: (scaled_net(), NUMBERS, {"groups": {"blood": [4, 5, 6, 7, 8, 9]}}),
+    "dense columns": lambda: (one_hot(False), MIXED, {}),
+    "sparse columns": lambda: (one_hot(True), MIXED, {"output": "predicted"}),
+    "mixed frame": lambda: (of_cells, MIXED, {"groups": {"home": ["city", "rooms"]}}),
+    "polars": lambda: (of_cells, polars(), {}),
+    "objects": lambda: (of_objects, MIXED.to_numpy(dtype=object), {}),
+}
+
+
+def of_reward(reward: Reward, setting: str) -> Game:
+    """The game of six rows against eight of other weights, with cells in common."""
+    model, table, options = SETTINGS[setting]()
+    explainer = ShapleyExplainer(model, reward=reward, **options)
+    explainer.fit(table[4:12], sample_weight=np.arange(1.0, 9.0))
+    return explainer.reward_.game(table[:6])
+
+
+# --- games that no registry knows ----------------------------------------------------------------
+
+
+def points(model: Any, scoring: str, members: Any, truncation: float | None = None) -> DataGame:
+    """Six training points, of three classes."""
+    seen, held_out = (IRIS[::25], SPECIES[::25]), (IRIS[7::10], SPECIES[7::10])
+    scorer, members = get_scorer(scoring), np.array(members)
+    return DataGame(model, *seen, *held_out, scorer=scorer, members=members, truncation=truncation)
+
+
+def of_loss(model: Any, X: np.ndarray, y: np.ndarray) -> LossGame:
+    importance = GlobalImportance(model).fit(X[:9], sample_weight=np.arange(1.0, 10.0))
+    rows = X[5:13]
+    return LossGame(
+        importance.reward_.game(rows), importance.loss_, importance.loss_.targets(y[5:13], 8)
+    )
+
+
+def bumpy(rows: np.ndarray) -> np.ndarray:
+    """Two outputs with interactions; the value of a row does not depend on the others."""
+    a, b, c, d = rows.T
+    return np.stack([a * b + np.abs(c) * d, np.sin(a) - b * c * d], axis=1)
+
+
+def lengths(texts: list[str]) -> np.ndarray:
+    return np.array([len(text) for text in texts])
+
+
+HYBRID_X = np.array([[1.0, 2.0, 0.5, 1.0], [0.0, -1.0, 2.0, 3.0], [1.0, 0.0, -2.0, 1.0]])
+HYBRID_BACKGROUND = np.array([[1.0, 0.0, 0.0, 1.0], [0.5, 1.0, 1.0, 1.0], [1.0, -1.0, 2.0, 1.0]])
+HYBRID = bumpy, HYBRID_X, HYBRID_BACKGROUND, [0.5, 0.2, 0.3]
+
+OTHERS: dict[str, Callable[[], Game]] = {
+    "hybrid": lambda: HybridGame(*HYBRID),
+    "hybrid, one reference": lambda: HybridGame(bumpy, HYBRID_X, HYBRID_BACKGROUND[:1]),
+    "couples, chi-square": lambda: make_couples(n_couples=4, n_players=5, random_state=0),
+    "couples, radial": lambda: make_couples("radial", 4, 5, random_state=0),
+    "function": lambda: FunctionGame(RandomGame(5), 5),
+    "function, outputs": lambda: FunctionGame(StackedGame([RandomGame(4, s) for s in (0, 1)]), 4),
+    "tokens": lambda: FunctionGame(TokenReward(lengths, "Not bad, and not good."), 5),
+    "points": lambda: points(LogisticRegression(), "accuracy", range(6)),
+    "points in groups": lambda: points(Ridge(), "r2", [0, 1, 0, 2, 1, 2]),
+    "points, truncated": lambda: points(Ridge(), "r2", range(6), truncation=5.0),
+    "log loss": lambda: of_loss(classifier(), IRIS[::7], SPECIES[::7]),
+    "squared error": lambda: of_loss(scaled_net(), NUMBERS, PROGRESS),
+}
+GAMES: dict[str, Callable[[], Game]] = OTHERS | {
+    f"{name}, {setting}": partial(of_reward, reward, setting)
+    for (name, reward), setting in product(EVERY_REWARD.items(), SETTINGS)
+    if name in REWARDS
+}
+
+WALKED = "what ends a walk early depends on the coalitions before"
+EXEMPT: dict[str, dict[str, str]] = {"points, truncated": {"batch": WALKED}}
+
+
+@cache
+def made(name: str) -> Game:
+    return GAMES[name]()
+
+
+CASES = [(g, c) for g, c in product(GAMES, GAME_CHECKS) if c not in EXEMPT.get(g, ())]
+
+
+@pytest.mark.parametrize(("game", "check"), CASES, ids=map("-".join, CASES))
+def test_game(game: str, check: str) -> None:
+    GAME_CHECKS[check](made(game))
+
+
+@pytest.mark.parametrize(
+    ("game", "check"), [(game, check) for game, checks in EXEMPT.items() for check in checks]
+)
+def test_exemption_is_needed(game: str, check: str) -> None:
+    with pytest.raises(AssertionError):
+        GAME_CHECKS[check](made(game))
+
+
+def test_a_game_without_take_is_whole_or_refused() -> None:
+    class Whole(HybridGame):
+        take = Game.take
+
+    game = Whole(bumpy, HYBRID_X, HYBRID_BACKGROUND)
+    assert game.take(np.arange(3)) is game
+    for rows in ([0, 1], [1, 0, 2], [0, 0, 1]):
+        with pytest.raises(NotImplementedError, match=r"Whole has 3 instances and no take\(rows\)"):
+            game.take(np.array(rows))
+
+
+def descendants(base: type) -> set[type]:
+    """The concrete subclasses of a class in the whole package."""
+    for module in walk_packages(skshapley.__path__, "skshapley."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    found, new = set(), {base}
+    while new:
+        found |= new
+        new = {child for parent in new for child in parent.__subclasses__()} - found
+    return {
+        cls
+        for cls in found
+        if cls.__module__.startswith("skshapley.") and not inspect.isabstract(cls)
+    }
+
+
+def test_every_reward_of_the_package_is_tested() -> None:
+    untested = descendants(Reward) - {type(reward) for reward in EVERY_REWARD.values()}
+    assert not untested, f"put {untested} into REWARDS, or into EVERY_REWARD"
+
+
+def test_every_game_of_the_package_is_tested() -> None:
+    untested = descendants(Game) - {type(made(name)) for name in GAMES}
+    assert not untested, f"put a game of {untested} into OTHERS"
+
+
+def test_every_way_to_put_rows_together_is_tested() -> None:
+    pools = {type(made(f"interventional, {setting}")._pool) for setting in SETTINGS}
+    assert descendants(RowPool) - pools == {UniformFramePool}  # the tables of test_reward
