@@ -59,9 +59,9 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         background, hence as many model rows as the background has.
     stopping : StoppingRule, default=None
         Stop each instance when its standard errors are small enough, e.g.
-        ``StandardError(rtol=0.05)``. Samplers that draw their whole design at once (``one_shot``:
-        leverage and kernel without replacement, herding, sbq, sobol, owen) spend their budget
-        first; ``converged`` then says whether it was enough.
+        ``StandardError(rtol=0.05)``. A sampler that draws its whole design at once (its
+        ``one_shot`` is True) spends its budget first; ``converged`` then says whether it was
+        enough.
     max_background : int, default=None
         Draw so many rows of a larger background, without replacement.
     n_jobs : int, default=None

@@ -1,10 +1,9 @@
 """Shapley values of any cooperative game, no estimator needed."""
 
-from numbers import Integral
-
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import make_plan
+from skshapley._tools._constraints import Count
 from skshapley.rewards import FunctionGame
 
 
@@ -29,7 +28,8 @@ def shapley_values(
         Where not given, the reward's attribute ``n_players``.
     sampler : str or Sampler, default="auto"
         Which coalitions to look at: a name of `samplers.SAMPLERS` or an instance. "auto": all of
-        them where the budget covers them, else antithetic permutations.
+        them where the budget covers them; pairs of complements for the solver "gp" where it covers
+        four evaluations a player; else, and under a stopping rule, antithetic permutations.
     solver : str or Solver, default="auto"
         What to make of them: a name of `solvers.SOLVERS` or an instance. "auto": the one that
         belongs to the sampler.
@@ -76,7 +76,7 @@ def shapley_values(
         )
     if n_players is None:
         n_players = getattr(reward, "n_players", None)
-    if isinstance(n_players, bool) or not isinstance(n_players, Integral) or n_players < 1:
+    if not Count().allows(n_players):
         raise ValueError(
             f"shapley_values needs n_players as a positive int; got {n_players!r}."
             f" Pass n_players=, or a reward that has it as an attribute."

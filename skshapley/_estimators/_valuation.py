@@ -1,5 +1,7 @@
 """DataShapley: what each training point is worth, on the engine that explains predictions."""
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.metrics import check_scoring
@@ -7,9 +9,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_consistent_length
 
 from skshapley._estimators._knn_valuation import knn_shapley
+from skshapley._estimators._sampling import COUNTS
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
-from skshapley._run._plan import make_plan
+from skshapley._run._plan import is_auto, make_plan
+from skshapley._tools._constraints import Constraint, Maybe, Number, check_parameters
 from skshapley._tools._progress import progress
 from skshapley.rewards import DataGame
 
@@ -69,6 +73,12 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     array([0.21, 0.21, 0.21])
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "truncation": Maybe(Number(least=0)),
+        "n_jobs": COUNTS["n_jobs"],
+        "verbose": COUNTS["verbose"],
+    }
+
     def __init__(
         self,
         estimator,
@@ -113,6 +123,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         ValueError
             For data that do not fit together, unknown names, or a budget that is too small.
         """
+        check_parameters(self, self._constraints)
         check_consistent_length(X, y)
         check_consistent_length(X_val, y_val)
         self.players_, members = self._members(len(y))
@@ -158,8 +169,8 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     @property
     def _sampler(self):
         """Walks where they are to be cut short, else what was asked for."""
-        asked = (self.sampler, self.solver) != ("auto", "auto")
-        return self.sampler if asked or self.truncation is None else "antithetic"
+        auto = is_auto(self.sampler) and is_auto(self.solver)
+        return "antithetic" if auto and self.truncation is not None else self.sampler
 
     def _is_nearest_neighbours(self):
         return (
@@ -167,7 +178,8 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
             and self.estimator.weights == "uniform"
             and self.scoring is None
             and self.groups is None
-            and (self.sampler, self.solver) == ("auto", "auto")
+            and is_auto(self.sampler)
+            and is_auto(self.solver)
         )
 
     def _fit_exactly(self, X, y, X_val, y_val):
