@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 from skshapley._estimators._attributor import Attributor
 from skshapley._estimators._background import OnBackground
 from skshapley._tables._inputs import take_rows
-from skshapley._tools._params import resolve
+from skshapley._tools._params import described, resolve
 from skshapley._tools._progress import CallbackSupportMixin, callbacks, with_callbacks
 from skshapley.explanation import Explanation
 from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
@@ -224,14 +224,14 @@ class ShapleyExplainer(CallbackSupportMixin, OnBackground, Attributor):
 
     def _explanation(self, outcome, X, plan):
         components = plan.components(self.players_.n_players)
-        sampler, solver = (repr(component) for component in components)
+        sampler, solver = (described(component) for component in components)
         if self.exact_ is not None:
             sampler, solver = "none: exact, by tables of the trees", "none"
         settings = {
-            "model": repr(self.estimator),
+            "model": described(self.estimator),
             "response_method": str(self.reward_.response_.method),
             "output": self.output,
-            "reward": repr(self.reward_),
+            "reward": described(self.reward_),
             "masked": self.reward_.masked_columns_,
             "sampler": sampler,
             "solver": solver,

@@ -1,4 +1,4 @@
-"""The one resolver of "a name or an object" parameters."""
+"""The one resolver of "a name or an object" parameters, and their text for the record."""
 
 from collections.abc import Mapping
 
@@ -43,3 +43,14 @@ def resolve(value, *, registry: Mapping[str, type], base: type, owner: str, para
         f"{owner} takes {parameter} as one of {choices}, or an instance of {base.__name__};"
         f" got {value!r}{hint}."
     )
+
+
+def described(component) -> str:
+    """Return the repr of an object, made so that nothing of it lives on.
+
+    For a class without an ``__init__``, scikit-learn's repr has `inspect` parse the text signature
+    of ``object``, and what that leaves lives in cycles until the collector comes.
+    """
+    if isinstance(component, BaseEstimator) and type(component).__init__ is object.__init__:
+        return f"{type(component).__name__}()"
+    return repr(component)
