@@ -45,7 +45,7 @@ demo: $(STAMP)-setup ## explain an XGBoost model and an MLP on real data; writes
 test: $(STAMP)-setup ## run the tests and doctests but the slow ones, two at a time
 	$(SINGLE) $(BIN)/python -m pytest -m "not slow" -n 2
 
-test-slow: $(STAMP)-setup ## run the slow tests
+test-slow: $(STAMP)-setup ## run the slow tests, and a part of the others with another BLAS kernel
 	$(SINGLE) $(BIN)/python -m pytest -m slow -n 2
 
 lint: $(STAMP)-setup ## check style, format, and the rules of the house

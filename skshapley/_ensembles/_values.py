@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import sklearn
+from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -133,8 +134,7 @@ class TreeValues:
     def _fit(self, reference):
         self._reference = reference
         kept = self._choose_kept()
-        run = self._parallel()
-        fitted = run(delayed(self._fit_block)(block, kept) for block in self._blocks)
+        fitted = self._each(self._fit_block, ((block, kept) for block in self._blocks))
         self._tables = [table for tables, _ in fitted for table in tables]
         self.base_values = self.trees.base + sum(base for _, base in fitted)
         return self
@@ -198,9 +198,9 @@ class TreeValues:
         ndarray of shape (r, n_players, n_outputs)
         """
         codes = self._codes(X)
-        run, kept = self._parallel(), {table.chunk for table in self._tables}
+        kept = {table.chunk for table in self._tables}
         starts = range(0, len(X), ROWS)
-        parts = run(delayed(self._look_up)(codes[:, i : i + ROWS]) for i in starts)
+        parts = self._each(self._look_up, ((codes[:, i : i + ROWS],) for i in starts))
         values = np.concatenate(parts, axis=2)
         rest = [
             (block, [chunk for chunk in block.groups.chunks if chunk not in kept])
@@ -211,7 +211,7 @@ class TreeValues:
         for first in range(0, len(X) if rest else 0, width):
             part = slice(first, first + width)
             some = codes[:, part]
-            for block_values in run(delayed(self._stream)(b, c, some) for b, c in rest):
+            for block_values in self._each(self._stream, ((b, c, some) for b, c in rest)):
                 values[:, :, part] += block_values
         return np.ascontiguousarray(values.transpose(2, 1, 0))
 
@@ -283,8 +283,15 @@ class TreeValues:
         values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)].T
         return (games * values[:, None, :, None]).reshape(len(values), -1, masks.shape[1])
 
-    def _parallel(self):
-        return Parallel(n_jobs=self.n_jobs, require="sharedmem")
+    def _each(self, function, arguments):
+        """Return ``function(*a)`` for each of the arguments, by `n_jobs` threads.
+
+        One thread does without joblib, whose objects live on in cycles until the collector comes.
+        """
+        if effective_n_jobs(self.n_jobs) == 1:
+            return [function(*a) for a in arguments]
+        run = Parallel(n_jobs=self.n_jobs, require="sharedmem")
+        return run(delayed(function)(*a) for a in arguments)
 
 
 def _add(values, outputs, owner, found):

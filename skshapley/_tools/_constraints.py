@@ -173,6 +173,13 @@ class Parametrised(BaseEstimator):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {}
 
+    def __repr__(self, *args: Any) -> str:
+        # of no __init__ scikit-learn's repr has `inspect` parse the text signature of `object`,
+        # which leaves cycles of references behind, one with every batch
+        if type(self).__init__ is object.__init__:
+            return f"{type(self).__name__}()"
+        return super().__repr__(*args)
+
     def check(self) -> None:
         """Refuse wrong parameters, before anything is evaluated.
 

@@ -27,10 +27,10 @@ def callbacks(estimator, total: int):
     ----------
     estimator : CallbackSupportMixin
         Its callbacks see one task with at most `CALLBACK_STEPS` subtasks, each a share of the
-        instances.
+        instances. Without callbacks no task is made.
     total : int
     """
-    if not hasattr(estimator, "set_callbacks"):
+    if not getattr(estimator, "_skl_callbacks", None):
         yield None
         return
     steps, told = min(total, CALLBACK_STEPS), 0
@@ -43,6 +43,7 @@ def callbacks(estimator, total: int):
             share = context.subcontext(task_name="instances")
             share.call_on_fit_task_begin(estimator=estimator)
             share.call_on_fit_task_end(estimator=estimator)
+            share.parent = None  # or parent and child keep each other until the collector comes
             told += 1
 
     yield report

@@ -1,5 +1,6 @@
 """The same rows give the same explanations, whatever they come in and however they are cut."""
 
+import gc
 import tracemalloc
 import weakref
 from copy import copy
@@ -12,7 +13,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -180,10 +181,14 @@ def test_lines_are_instances_and_outputs(iris, tmp_path):
     assert frame["output"].tolist() == ["setosa", "versicolor", "virginica"] * 5
     name = X.columns[2]
     virginica = frame[frame["output"] == "virginica"]
-    np.testing.assert_array_equal(virginica[f"value:{name}"], wanted.values[:, 2, 2])
     np.testing.assert_array_equal(virginica[f"data:{name}"], X[name][:5])
-    np.testing.assert_array_equal(frame["prediction"], wanted.predictions.ravel())
-    np.testing.assert_array_equal(frame["base_value"], wanted.base_values.ravel())
+    # to rounding: a BLAS may add the products of a row in another order with other rows beside it
+    for column, numbers in (
+        (virginica[f"value:{name}"], wanted.values[:, 2, 2]),
+        (frame["prediction"], wanted.predictions.ravel()),
+        (frame["base_value"], wanted.base_values.ravel()),
+    ):
+        np.testing.assert_allclose(column, numbers, rtol=1e-12, atol=1e-15)
     assert not [column for column in frame if column.startswith("key:")]
 
 
@@ -255,14 +260,50 @@ def test_batches_are_let_go(explainer, table):
     assert most <= 6  # two to a batch, the batch before, and the one that is being made
 
 
-def test_memory_does_not_grow_with_the_rows(background, tmp_path):
-    explainer = fitted(background, model=lambda X: X["a"].to_numpy(), max_evals=12)
+class Listener:
+    """A callback that does nothing."""
+
+    def setup(self, estimator, context):
+        pass
+
+    on_fit_task_begin = on_fit_task_end = teardown = setup
+
+
+MEASURED = {
+    "a function": lambda background: fitted(
+        background, model=lambda X: X["a"].to_numpy(), max_evals=12
+    ),
+    "a function, with callbacks": lambda background: fitted(
+        background, model=lambda X: X["a"].to_numpy(), max_evals=12
+    ).set_callbacks(Listener()),
+    "trees": lambda background: ShapleyExplainer(
+        RandomForestRegressor(3, random_state=0).fit(background, background["a"])
+    ).fit(background),
+}
+
+
+@pytest.fixture
+def no_collector():
+    """Nothing is freed but what nobody refers to any more."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collector")
+@pytest.mark.parametrize("name", MEASURED)
+def test_memory_does_not_grow_with_the_rows(name, background, tmp_path):
+    """Without the collector, so that nothing of a batch may live in a cycle of references."""
+    if "callbacks" in name:
+        pytest.importorskip("sklearn.callback")
+    explainer = MEASURED[name](background)
 
     def peak(n):
         source = tmp_path / f"{n}.parquet"
         frame = pd.DataFrame(np.random.default_rng(0).normal(size=(n, 5)), columns=NAMES)
         pq.write_table(pa.Table.from_pandas(frame), source, row_group_size=50)
         del frame
+        gc.collect()
         tracemalloc.start()
         explain_batches(explainer, source, tmp_path / f"out {n}", batch_rows=50)
         highest = tracemalloc.get_traced_memory()[1]
@@ -270,7 +311,7 @@ def test_memory_does_not_grow_with_the_rows(background, tmp_path):
         return highest
 
     peak(100)  # whatever is made once
-    assert peak(800) < 1.3 * peak(200)
+    assert peak(800) < 1.2 * peak(200)
 
 
 # --- randomness ----------------------------------------------------------------------------------
