@@ -106,8 +106,8 @@ class Groups:
         most = int(paths.n_above[paths.leaves].max())
         if most > MOST_PATH_PLAYERS:
             raise UnreadableModelError(
-                f"A path of the model asks {most} different players, more than the "
-                f"{MOST_PATH_PLAYERS} that exact values are made for; use sampling, or groups."
+                f"A path of the model asks {most} different players, more than {MOST_PATH_PLAYERS}",
+                "put features into groups, or explain it by sampling",
             )
         small = bits <= max_bits
         below_small = small[paths.parent] & (paths.parent >= 0)

@@ -2,14 +2,14 @@ r"""Interactions of pairs of players in a tree ensemble, leaf by leaf.
 
 The interaction of the players i and j (Grabisch & Roubens 1999, "An axiomatic approach to the
 concept of interaction among players in cooperative games") is the mean over t of the mixed second
-derivative of the multilinear extension, where every other player is present with probability t.  At
+derivative of the multilinear extension, where every other player is present with probability t. At
 a leaf of value 1, with F_t(c) as in `_leaf_games`, each of the two derivatives is
 
 .. math::
     j \in c:\quad -\frac{F_t(c)}{1 - t}, \qquad
     j \notin c:\quad \frac{1}{t} \left[F_t(c) - \frac{F_t(c \cup j)}{1 - t}\right],
 
-and a polynomial of degree k - 2 in t is left.  An instance with fail mask c that meets a disjoint
+and a polynomial of degree k - 2 in t is left. An instance with fail mask c that meets a disjoint
 background row with fail mask p contributes the moment of (|p| - 2, |c|) to two players of p, of
 (|p|, |c| - 2) to two players of c, and minus that of (|p| - 1, |c| - 1) to one of each, where for
 Shapley the moment of (a, b) is a! b! / (a + b + 1)!.
@@ -54,7 +54,7 @@ def add_interactions(totals, block, reference, codes, index):
 
 
 def _add_look_ups(totals, block, chunk, piece, instances, index):
-    """A chunk by tables over the fail masks of the instance, a number of leaves at a time."""
+    """Add the interactions in a chunk, by tables over the fail masks, some leaves at a time."""
     fails = block.groups.fail_masks(chunk)
     law = piece.law(chunk, fails)
     start = np.cumsum(1 << chunk.n_path) - (1 << chunk.n_path)
@@ -77,7 +77,7 @@ def _add_look_ups(totals, block, chunk, piece, instances, index):
 
 
 def _add_meetings(totals, block, chunk, piece, instances, index):
-    """A chunk of single leaves without tables, one leaf at a time."""
+    """Add the interactions in a chunk of single leaves, without tables, one leaf at a time."""
     r, b = instances.shape[1], len(piece.weights)
     keys = pair_keys(chunk.leaf_players[:, : chunk.n_bits], totals.shape[1])
     background = piece.index[chunk.groups]
@@ -95,7 +95,7 @@ def _add_meetings(totals, block, chunk, piece, instances, index):
 
 
 def pair_keys(players, n_players):
-    """The pairs of path players of each leaf as numbers ``i * n_players + j`` with i < j.
+    """Return the pairs of path players of each leaf as numbers ``i * n_players + j`` with i < j.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def pair_keys(players, n_players):
 
     Returns
     -------
-    ndarray of shape (k (k - 1) / 2, n_leaves), int64
+    keys : ndarray of shape (k (k - 1) / 2, n_leaves), int64
         Pairs of bits in the order of ``np.triu_indices(k, 1)``.
     """
     first, second = (players.T[bits] for bits in np.triu_indices(players.shape[1], 1))
@@ -112,11 +112,12 @@ def pair_keys(players, n_players):
 
 
 def _add(totals, outputs, keys, values, found):
-    """Sum what the pairs of some leaves are worth.
+    """Add the interactions of the pairs of some leaves.
 
     Parameters
     ----------
     totals : ndarray of shape (n_outputs, n_players, n_players, r)
+        Added to in place.
     outputs : ndarray of int
     keys : ndarray of shape (n_pairs, n_leaves)
     values : ndarray of shape (n_leaves, len(outputs))
@@ -132,7 +133,7 @@ def _add(totals, outputs, keys, values, found):
 
 
 def leaf_interactions(h, index):
-    """Interactions of the path players of leaves of value 1, for every fail mask of the instance.
+    """Return the interactions of path players of leaves of value 1, for every fail mask.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ def leaf_interactions(h, index):
 
     Returns
     -------
-    ndarray of shape (k (k - 1) / 2, 2 ** k, n_leaves)
+    table : ndarray of shape (k (k - 1) / 2, 2 ** k, n_leaves)
         Pairs of bits in the order of ``np.triu_indices(k, 1)``.
     """
     size, n_leaves = h.shape
@@ -169,7 +170,7 @@ def leaf_interactions(h, index):
 
 
 def meet(instances, background, weights, n_path, index):
-    """Interactions of the path players of one leaf of value 1, without a table.
+    """Return the interactions of the path players of one leaf of value 1, without a table.
 
     Parameters
     ----------
@@ -183,7 +184,8 @@ def meet(instances, background, weights, n_path, index):
 
     Returns
     -------
-    ndarray of shape (n_path (n_path - 1) / 2, r), or None when no instance meets any row
+    interactions : ndarray of shape (n_path (n_path - 1) / 2, r), or None
+        None where no instance meets any row.
     """
     asker, reference = np.nonzero((instances[:, None] & background) == 0)
     if not len(asker):
@@ -196,7 +198,7 @@ def meet(instances, background, weights, n_path, index):
     starts = np.searchsorted(asker, np.arange(len(instances) + 1))
 
     def total(of_present, of_absent, what):
-        """Sum over the rows that an instance meets, with that many players taken from each."""
+        """Return the sum over the rows that an instance meets, less some players of each mask."""
         there = (n_present >= of_present) & (n_absent >= of_absent)
         worth = moment[n_present - of_present, n_absent - of_absent] * there * weights[reference]
         shape = (len(instances), len(background))

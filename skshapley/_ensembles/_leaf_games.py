@@ -1,20 +1,20 @@
 r"""The game of one leaf, solved for all instances at once.
 
 Let h(p) be the weight of the background rows with fail mask p at a leaf of value 1 with k path
-players, and let c be the fail mask of an instance.  The coalition S reaches the leaf when the
-players of S are passed by the instance and the others by the background row.  With every player
+players, and let c be the fail mask of an instance. The coalition S reaches the leaf when the
+players of S are passed by the instance and the others by the background row. With every player
 present with probability t, independently, the leaf is reached with probability
 
 .. math:: F_t(c) = \sum_{p \cap c = \emptyset} h(p)\, t^{|p|} (1 - t)^{|c|},
 
-a product of one 2 x 2 matrix per player.  The value of player j is the mean over t of the
+a product of one 2 x 2 matrix per player. The value of player j is the mean over t of the
 derivative along its coordinate (Owen 1972, "Multilinear extensions of games"):
 
 .. math::
     j \in c:\quad -\frac{F_t(c)}{1 - t}, \qquad
     j \notin c:\quad \frac{1}{t} \left[F_t(c) - \frac{F_t(c \cup j)}{1 - t}\right].
 
-It is a polynomial of degree k - 1 in t: Gauss-Legendre nodes give its mean exactly.  The Banzhaf
+It is a polynomial of degree k - 1 in t: Gauss-Legendre nodes give its mean exactly. The Banzhaf
 value is the same derivative at t = 1/2.
 """
 
@@ -31,7 +31,7 @@ LEAST_LEAVES = 8
 
 @cache
 def presence_law(index, degree):
-    """Nodes and weights that integrate polynomials in t exactly.
+    """Return nodes and weights that integrate polynomials in t exactly.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def presence_law(index, degree):
 
 
 def reach_probabilities(h, nodes):
-    """F_t(c) for every fail mask c and every t.
+    """Return F_t(c) for every fail mask c and every t.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def reach_probabilities(h, nodes):
 
     Returns
     -------
-    ndarray of shape (q, 2 ** k, n_leaves)
+    probabilities : ndarray of shape (q, 2 ** k, n_leaves)
     """
     size, n_leaves = h.shape
     t = nodes[:, None, None, None]
@@ -78,7 +78,7 @@ def reach_probabilities(h, nodes):
 
 
 def leaf_values(h, index, out):
-    """Values of the path players of leaves of value 1, for every fail mask of the instance.
+    """Write the values of the path players of leaves of value 1, for every fail mask.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """HistGradientBoosting, whose trees scikit-learn keeps private.
 
 Everything private that the package touches is in this file: ``_predictors`` and their ``nodes``,
-``_baseline_prediction`` and ``_preprocessor``.  What is expected of them is checked, so that a new
+``_baseline_prediction`` and ``_preprocessor``. What is expected of them is checked, so that a new
 layout is refused and not misread.
 """
 
@@ -22,10 +22,10 @@ _LOG_LINK = ("poisson", "gamma")
 
 
 def read_hist_gradient_boosting(model):
-    """Raw prediction of a HistGradientBoosting model as a `TreeEnsemble`.
+    """Return the raw prediction of a HistGradientBoosting model as a `TreeEnsemble`.
 
-    It compares in float64 and goes left where ``x <= threshold``; categories are those of its
-    own ordinal encoder, and one that it has not seen counts as missing.
+    The model compares in float64 and goes left where ``x <= threshold``. Its categories are those
+    of its own ordinal encoder; one that it has not seen counts as missing.
 
     Parameters
     ----------
@@ -33,12 +33,12 @@ def read_hist_gradient_boosting(model):
 
     Returns
     -------
-    TreeEnsemble
+    trees : TreeEnsemble
 
     Raises
     ------
     UnreadableModelError
-        When scikit-learn keeps its trees in a way that is not known here.
+        If this version of scikit-learn stores the trees in a way that is not known here.
     """
     try:
         iterations = model._predictors
@@ -46,10 +46,10 @@ def read_hist_gradient_boosting(model):
         base = np.ravel(model._baseline_prediction)
         preprocessor = model._preprocessor
     except AttributeError as error:
-        raise UnreadableModelError(_unknown_layout(model, str(error))) from error
+        raise _unknown_layout(model, str(error)) from error
     absent = [name for name in NODE_FIELDS if name not in fields]
     if absent:
-        raise UnreadableModelError(_unknown_layout(model, f"no field {absent[0]!r} in its nodes"))
+        raise _unknown_layout(model, f"no field {absent[0]!r} in its nodes")
     columns = np.arange(model.n_features_in_)
     if preprocessor is not None:
         # The encoder puts the categorical columns first.
@@ -75,17 +75,19 @@ def read_hist_gradient_boosting(model):
 
 def _methods(model):
     if is_classifier(model):
-        # of several classes, log-odds are no sums
+        # with several classes, log-odds are not a sum over trees
         return ("decision_function", *(["log_odds"] if model.n_trees_per_iteration_ == 1 else []))
     return () if model.loss in _LOG_LINK else ("predict",)
 
 
 def _unknown_layout(model, detail):
+    """Return the error for a model whose private attributes are not as expected."""
     import sklearn
 
-    return (
-        f"{type(model).__name__} of scikit-learn {sklearn.__version__} keeps its trees in a way "
-        f"that is not known here ({detail}); use sampling."
+    return UnreadableModelError(
+        f"{type(model).__name__} of scikit-learn {sklearn.__version__} keeps its trees in a way"
+        f" that is not known here ({detail})",
+        "explain it by sampling",
     )
 
 

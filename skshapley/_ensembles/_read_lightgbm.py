@@ -1,7 +1,7 @@
 """LightGBM models, read from ``Booster.dump_model()``.
 
 LightGBM compares in float64 and goes left where ``x <= threshold``; the categories named by a
-split go left, and every missing one goes right.  There is no base score: it is in the first tree.
+split go left, and every missing one goes right. There is no base score: it is in the first tree.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _IDENTITY = {
 
 
 def read_lightgbm(model):
-    """Raw score of a LightGBM model as a `TreeEnsemble`.
+    """Return the raw score of a LightGBM model as a `TreeEnsemble`.
 
     Parameters
     ----------
@@ -29,12 +29,13 @@ def read_lightgbm(model):
 
     Returns
     -------
-    TreeEnsemble
+    trees : TreeEnsemble
         As many trees as the model's own ``predict`` uses.
 
     Raises
     ------
     UnreadableModelError
+        For leaves that hold linear models.
     """
     booster = model.booster_ if hasattr(model, "booster_") else model
     dump = booster.dump_model()
@@ -62,14 +63,14 @@ def read_lightgbm(model):
 
 
 def _methods(model, dump):
-    if hasattr(model, "predict_proba"):  # whose `predict` are labels
+    if hasattr(model, "predict_proba"):  # its `predict` returns labels
         logistic = dump.get("objective") == "binary sigmoid:1" and not dump["average_output"]
         return ("log_odds",) if logistic else ()
     return ("predict",) if dump.get("objective") in _IDENTITY else ()
 
 
 def _read_tree(root):
-    """Nodes of one tree, parents before children."""
+    """Return the nodes of one tree, parents before children."""
     names = ("left", "right", "feature", "threshold", "missing_left", "zero_missing", "value")
     tree: dict[str, Any] = {name: [] for name in (*names, "cover")}
     tree["categories"] = {}
@@ -86,8 +87,8 @@ def _read_tree(root):
             continue
         if "leaf_coeff" in node:
             raise UnreadableModelError(
-                "LightGBM's linear_tree=True has a linear model in each leaf, which has no exact "
-                "values here; use sampling, or linear_tree=False."
+                "A LightGBM model with linear_tree=True has a linear model in each leaf",
+                "fit it with linear_tree=False, or explain it by sampling",
             )
         _append(tree, -1, 0.0, False, False, node["leaf_value"], node.get("leaf_count", 0))
     return tree
@@ -124,7 +125,7 @@ def _append(tree, feature, threshold, missing_left, zero_missing, value, cover):
 
 @dataclass(frozen=True)
 class _RawScore:
-    """LightGBM's own raw score, ``(r, n_outputs)``; it does not average a forest's by itself."""
+    """LightGBM's own raw score, ``(r, n_outputs)``, which of a forest is not yet the mean."""
 
     booster: Any
     n_outputs: int
@@ -144,7 +145,7 @@ class _Encoder:
     frame_categories : tuple
         Categories in training of each categorical column of a DataFrame, in their order.
     categorical : tuple of int
-        The columns that some tree asks for a category.
+        The columns in which some tree asks for a category.
     """
 
     frame_categories: tuple

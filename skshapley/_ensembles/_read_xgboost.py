@@ -1,7 +1,7 @@
 """XGBoost models, read from ``Booster.save_raw("json")``.
 
 XGBoost casts its input to float32 and goes left where ``x < threshold``; the categories named by
-a split go right.  The base score is stored on the scale of the predictions.
+a split go right. The base score is stored on the scale of the predictions.
 """
 
 import json
@@ -26,7 +26,7 @@ _LOG = {"count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:a
 
 
 def read_xgboost(model):
-    """Margin of an XGBoost model as a `TreeEnsemble`.
+    """Return the margin of an XGBoost model as a `TreeEnsemble`.
 
     Parameters
     ----------
@@ -35,19 +35,21 @@ def read_xgboost(model):
 
     Returns
     -------
-    TreeEnsemble
+    trees : TreeEnsemble
         As many trees as the model's own ``predict`` uses.
 
     Raises
     ------
     UnreadableModelError
+        For a booster without trees, or leaves with several values.
     """
     booster = model if not hasattr(model, "get_booster") else model.get_booster()
     learner = json.loads(booster.save_raw("json"))["learner"]
     name = learner["gradient_booster"]["name"]
     if name not in ("gbtree", "dart"):
         raise UnreadableModelError(
-            f"XGBoost's booster {name!r} has no trees to read; use booster 'gbtree' or 'dart'."
+            f"An XGBoost model with booster={name!r} has no trees",
+            "choose booster='gbtree' or 'dart', or explain it by sampling",
         )
     dropout = learner["gradient_booster"] if name == "dart" else {}
     forest = dropout.get("gbtree", learner["gradient_booster"])["model"]
@@ -78,13 +80,13 @@ def read_xgboost(model):
 
 
 def _methods(model, objective):
-    if hasattr(model, "predict_proba"):  # whose `predict` are labels
+    if hasattr(model, "predict_proba"):  # its `predict` returns labels
         return ("log_odds",)
     return ("predict",) if objective in _IDENTITY else ()
 
 
 def _n_trees_used(model, booster, forest):
-    """Early stopping keeps all trees; the estimators predict with those up to the best."""
+    """Return how many trees predict: after early stopping, those up to the best iteration."""
     bounds = forest["iteration_indptr"]
     best = booster.attr("best_iteration") if booster is not model else None
     return bounds[-1] if best is None else bounds[int(best) + 1]
@@ -94,8 +96,9 @@ def _read_tree(tree, output, weight):
     left = np.array(tree["left_children"])
     if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise UnreadableModelError(
-            "XGBoost's multi_strategy='multi_output_tree' has vector leaves, which are not read; "
-            "use multi_strategy='one_output_per_tree'."
+            "An XGBoost model with multi_strategy='multi_output_tree' has several values in each"
+            " leaf",
+            "choose multi_strategy='one_output_per_tree', or explain it by sampling",
         )
     condition = np.array(tree["split_conditions"], dtype=np.float32)
     categories = {}

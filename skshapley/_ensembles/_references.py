@@ -1,8 +1,8 @@
 """What stands in for absent players: rows of a background, or the training data of the trees.
 
-Both answer two questions about a chunk of groups: which law the fail masks of its leaves follow,
-for a table, and what the path players of its leaves are worth to some instances, without a table.
-They hand out their *pieces* one after the other; values are sums over the pieces.
+Both consist of *pieces*, and values are sums over the pieces. A piece knows two things about a
+chunk of groups: the law of the fail masks of its leaves, for a table, and the values of the path
+players of its leaves for some instances, without a table.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Background:
     weights: np.ndarray
 
     def pieces(self, block):
-        """Runs of rows whose indices in the block's groups fit in memory."""
+        """Yield runs of rows, as many as fit in memory with their patterns in the groups."""
         rows = block.index_rows
         for first in range(0, len(self.weights), rows):
             part = slice(first, first + rows)
@@ -43,18 +43,20 @@ class _Rows:
     weights: np.ndarray
 
     def law(self, chunk, masks):
+        """Return the weight of these rows on the fail masks of every leaf."""
         counts = histogram(self.index[chunk.groups], self.weights, chunk.n_bits)
         return background_law(chunk, masks, counts)
 
     def reached(self, chunk):
-        """Probability of each leaf of a chunk of single leaves."""
+        """Return the probability of each leaf of a chunk of single leaves, ``(n_leaves,)``."""
         return (self.index[chunk.groups] == 0) @ self.weights
 
     def direct_cost(self, chunk, n_instances):
-        """Operations of `direct`, in the unit of one entry of a table that is made."""
+        """Return the operations of `direct`; making one entry of a table is the unit."""
         return 1.5 * len(chunk.leaves) * n_instances * len(self.weights)
 
     def direct(self, chunk, masks, index):
+        """Return the values of path players, without a table, ``(n_leaves, r, n_path)``."""
         background = self.index[chunk.groups]
         return join(masks, background, self.weights, chunk.n_bits, index)
 
@@ -64,7 +66,7 @@ class TrainingData:
     """The covers of the trees' nodes: the path-dependent game."""
 
     def pieces(self, block):
-        """The one piece that there is."""
+        """Yield the only piece."""
         yield _Covers(block.trees, block.paths)
 
 
@@ -74,16 +76,18 @@ class _Covers:
     paths: Any
 
     def law(self, chunk, masks):
+        """Return the weight of the training data on the fail masks of every leaf."""
         return training_law(passing_ratios(self.trees, self.paths, chunk), chunk.n_path)
 
     def reached(self, chunk):
-        """Probability of each leaf of a chunk of single leaves."""
+        """Return the probability of each leaf of a chunk of single leaves, ``(n_leaves,)``."""
         return passing_ratios(self.trees, self.paths, chunk).prod(axis=1)
 
     def direct_cost(self, chunk, n_instances):
-        """Operations of `direct`, in the unit of one entry of a table that is made."""
+        """Return the operations of `direct`; making one entry of a table is the unit."""
         return 8.0 * len(chunk.leaves) * n_instances * chunk.n_bits**2
 
     def direct(self, chunk, masks, index):
+        """Return the values of path players, without a table, ``(n_leaves, r, n_path)``."""
         ratios = passing_ratios(self.trees, self.paths, chunk)
         return leaf_values_directly(masks, ratios, index)

@@ -1,4 +1,4 @@
-"""Tables of a chunk of groups: what each index of an instance is worth to each player."""
+"""Tables of a chunk of groups: the value of each player for each pattern of an instance."""
 
 import numpy as np
 from scipy import sparse
@@ -7,7 +7,7 @@ from skshapley._ensembles._leaf_games import leaf_values
 
 
 def histogram(index, weights, n_bits):
-    """Weight of the background on every index of every group.
+    """Return the weight of the background on every pattern of every group.
 
     Parameters
     ----------
@@ -17,7 +17,7 @@ def histogram(index, weights, n_bits):
 
     Returns
     -------
-    ndarray of shape (n_groups, 2 ** n_bits)
+    counts : ndarray of shape (n_groups, 2 ** n_bits)
     """
     n_groups, size = len(index), 1 << n_bits
     slot = index.astype(np.intp) + (np.arange(n_groups) << n_bits)[:, None]
@@ -27,7 +27,7 @@ def histogram(index, weights, n_bits):
 
 
 def background_law(chunk, masks, counts):
-    """Weight of the background on the fail masks of every leaf, from that on the group's indices.
+    """Return the weight of the background on the fail masks of every leaf of a chunk.
 
     Parameters
     ----------
@@ -35,10 +35,11 @@ def background_law(chunk, masks, counts):
     masks : ndarray of shape (n_leaves, 2 ** n_bits)
         See `Groups.fail_masks`.
     counts : ndarray of shape (n_groups, 2 ** n_bits)
+        Its weight on the patterns of each group, from `histogram`.
 
     Returns
     -------
-    ndarray
+    law : ndarray
         ``2 ** n_path`` numbers for each leaf, one leaf after the other.
     """
     if chunk.is_single_leaves:
@@ -51,7 +52,7 @@ def background_law(chunk, masks, counts):
 
 
 def chunk_table(chunk, masks, law, values, index="shapley"):
-    """Sum the games of a chunk's leaves into one table.
+    """Return the sum of the games of a chunk's leaves, as one table.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def chunk_table(chunk, masks, law, values, index="shapley"):
 
     Returns
     -------
-    ndarray of shape (n_outputs, n_columns, n_groups * 2 ** n_bits)
+    table : ndarray of shape (n_outputs, n_columns, n_groups * 2 ** n_bits)
     """
     games, start = _solve_leaves(chunk.n_path, law, index)
     if chunk.is_single_leaves:
@@ -92,7 +93,7 @@ def chunk_table(chunk, masks, law, values, index="shapley"):
 
 
 def _solve_leaves(n_path, law, index):
-    """Games of all leaves, ``(n_path, 2 ** n_path)`` each, and where each one starts."""
+    """Return the games of all leaves, ``(n_path, 2 ** n_path)`` each, and where each starts."""
     size = 1 << n_path
     ends = np.cumsum(n_path * size)
     games = np.empty(int(ends[-1]))
@@ -109,7 +110,7 @@ def _solve_leaves(n_path, law, index):
 
 
 def look_up(table, index, n_bits):
-    """Entries of a chunk's table for some instances.
+    """Return the entries of a chunk's table for some instances.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def look_up(table, index, n_bits):
 
     Returns
     -------
-    ndarray of shape (n_outputs, n_columns * n_groups, r)
+    entries : ndarray of shape (n_outputs, n_columns * n_groups, r)
     """
     slot = index.astype(np.intp) + (np.arange(len(index)) << n_bits)[:, None]
     entries = np.take(table, slot, axis=2, mode="clip")

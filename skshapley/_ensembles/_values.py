@@ -45,7 +45,7 @@ class _Block:
 
     @property
     def index_rows(self):
-        """Number of rows whose indices in the groups fit into the working memory."""
+        """Return how many rows fit into the working memory with their patterns in the groups."""
         budget = INDEX_SHARE * sklearn.get_config()["working_memory"] * 2**20
         return max(LEAST_ROWS, int(budget) // (self.groups.n_groups * self.groups.dtype.itemsize))
 
@@ -67,24 +67,24 @@ class TreeValues:
     ----------
     trees : TreeEnsemble
     players : ndarray of shape (n_features,), int, or None, default=None
-        The player that each feature belongs to, counted from 0; the features of one player enter
-        together.  Each feature is a player of its own when None.
+        The player that each feature belongs to, counted from 0. The features of one player enter
+        together. None: each feature is a player of its own.
     index : {"shapley", "banzhaf"}, default="shapley"
     n_jobs : int or None, default=None
-        Threads over blocks of instances and of trees; the results do not depend on it.
+        Threads over blocks of instances and of trees. The results do not depend on it.
     n_players : int or None, default=None
-        Number of players, where the last ones may own no feature; those that own some when None.
+        Number of players, of whom the last may own no feature. None: those that own some.
 
     Attributes
     ----------
     n_players : int
     base_values : ndarray of shape (n_outputs,)
-        Mean response over the background (or the training data), after a fit.
+        Mean response over the background or the training data; known after a fit.
     """
 
     def __init__(self, trees, players=None, index="shapley", n_jobs=None, n_players=None):
         if index not in INDICES:
-            raise ValueError(f"TreeValues got index={index!r}; choose one of {INDICES}.")
+            raise ValueError(f"TreeValues got index={index!r}: choose one of {INDICES}.")
         self.trees, self.index, self.n_jobs = trees, index, n_jobs
         self.players = np.arange(trees.n_features) if players is None else np.asarray(players)
         self.n_players = int(self.players.max()) + 1 if n_players is None else n_players
@@ -111,7 +111,7 @@ class TreeValues:
         ----------
         background : ndarray of shape (b, n_features)
         weights : ndarray of shape (b,) or None, default=None
-            Non-negative, with a positive sum; equal when None.
+            Non-negative, with a positive sum. None: equal weights.
 
         Returns
         -------
@@ -140,10 +140,10 @@ class TreeValues:
         return self
 
     def _choose_kept(self):
-        """The chunks whose tables are made once: all, if they fit into the memory, or the groups.
+        """Return the chunks whose tables are kept: all if they fit into memory, else the smallest.
 
-        A leaf on its own can do without a table, and with many of those making all tables costs
-        more than explaining a few instances.
+        If not all fit, chunks of single leaves go first: they can do without a table, and with many
+        of them the tables cost more than a few instances.
         """
         budget = TABLE_SHARE * sklearn.get_config()["working_memory"] * 2**20 / 8
         chunks = [chunk for block in self._blocks for chunk in block.groups.chunks]
@@ -155,7 +155,7 @@ class TreeValues:
         return set(chunks[: np.searchsorted(taken, budget, side="right")])
 
     def _fit_block(self, block, kept):
-        """The tables of a block that are kept, and its part of the base values."""
+        """Return the tables of a block that are kept, and its part of the base values."""
         laws: dict[Chunk, tuple] = {}
         base = block.trees.value[block.trees.roots].sum(axis=0)
         for piece in self._reference.pieces(block):
@@ -180,14 +180,14 @@ class TreeValues:
         return chunk_table(chunk, masks, law, values, self.index)
 
     def _owner(self, chunk):
-        """Sums the columns of a chunk's groups into players."""
+        """Return the matrix that sums the columns of a chunk's groups into players."""
         n, player = chunk.players.size, chunk.players.ravel()
         order = np.argsort(player, kind="stable")
         first = np.searchsorted(player[order], np.arange(self.n_players + 1))
         return sparse.csr_array((np.ones(n), order, first), shape=(self.n_players, n))
 
     def values(self, X):
-        """Values of the players, for each instance and output.
+        """Return the values of the players, for each instance and output.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class TreeValues:
 
         Returns
         -------
-        ndarray of shape (r, n_players, n_outputs)
+        values : ndarray of shape (r, n_players, n_outputs)
         """
         codes = self._codes(X)
         run, kept = self._parallel(), {table.chunk for table in self._tables}
@@ -216,7 +216,7 @@ class TreeValues:
         return np.ascontiguousarray(values.transpose(2, 1, 0))
 
     def interactions(self, X):
-        """Interactions of all pairs of players under the interventional game.
+        """Return the interactions of all pairs of players under the interventional game.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class TreeValues:
 
         Returns
         -------
-        ndarray of shape (r, n_players, n_players, n_outputs)
+        interactions : ndarray of shape (r, n_players, n_players, n_outputs)
             Half the interaction index off the diagonal; the rows sum to `values`.
         """
         codes, k, p = self._codes(X), self.trees.n_outputs, self.n_players
@@ -243,11 +243,11 @@ class TreeValues:
         return result
 
     def predict(self, X):
-        """Response of the ensemble, ``(r, n_outputs)``, by walking its trees."""
+        """Return the response of the ensemble, ``(r, n_outputs)``, by walking its trees."""
         return predict(self.trees, self._codes, self._codes(X))
 
     def _look_up(self, codes):
-        """Values of some instances from the kept tables, ``(n_outputs, n_players, r)``."""
+        """Return values of some instances by the kept tables, ``(n_outputs, n_players, r)``."""
         values = np.zeros((self.trees.n_outputs, self.n_players, codes.shape[1]))
         index, of = np.empty((0, 0)), None
         for table in self._tables:
@@ -259,7 +259,7 @@ class TreeValues:
         return values
 
     def _stream(self, block, chunks, codes):
-        """Values of some instances from chunks whose tables are not kept."""
+        """Return values of some instances by tables that are not kept, or by none."""
         r = codes.shape[1]
         values = np.zeros((self.trees.n_outputs, self.n_players, r))
         index = block.groups.index(codes)
@@ -278,7 +278,7 @@ class TreeValues:
         return values
 
     def _meet(self, block, chunk, piece, masks):
-        """The same as a look-up, without a table."""
+        """Return what `look_up` finds in a chunk's table, without the table."""
         games = piece.direct(chunk, masks, self.index).transpose(2, 0, 1)
         values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)].T
         return (games * values[:, None, :, None]).reshape(len(values), -1, masks.shape[1])
@@ -288,7 +288,7 @@ class TreeValues:
 
 
 def _add(values, outputs, owner, found):
-    """Sum the columns of some groups into players.
+    """Add the sums over the columns of some groups to the players.
 
     Parameters
     ----------

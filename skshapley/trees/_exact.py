@@ -1,4 +1,4 @@
-"""Trees in place of sampling: a table of instances in, an outcome of the engine out."""
+"""Exact values in place of sampling: a table of instances in, an outcome of the engine out."""
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ CHECKED_ROWS = 32
 
 
 class ExactTrees:
-    """Exact values of instances in the container that the model was fitted on.
+    """Exact values of a tree ensemble, for tables as the model takes them.
 
     Parameters
     ----------
@@ -23,9 +23,9 @@ class ExactTrees:
     index : {"shapley", "banzhaf"}, default="shapley"
     n_jobs : int or None, default=None
     column_names : sequence of str or None, default=None
-        The names that the model was fitted with, for tables that come without.
+        The names that the model was fitted with, for tables that come without names.
     n_players : int or None, default=None
-        Where the last players may have no column.
+        Number of players, of whom the last may have no column. None: those that have one.
     """
 
     def __init__(
@@ -36,33 +36,36 @@ class ExactTrees:
 
     @classmethod
     def from_response(cls, response, column_player, n_jobs=None, n_players=None):
-        """The trees of a model's response, if they can be read.
+        """Return the exact values of a model's response, if its trees can be read.
 
         Parameters
         ----------
         response : Response
-            That has seen the model's outputs.
+            One that has seen the model's outputs.
         column_player : ndarray of shape (d,), int
         n_jobs, n_players : int or None, default=None
 
         Returns
         -------
-        ExactTrees
+        exact : ExactTrees
             With the outputs that the response explains, in its order.
 
         Raises
         ------
         UnreadableModelError
-            When the response is not a sum over trees that can be read.
+            If the response is not a sum over trees that can be read.
         """
         estimator, method = response.estimator, response.method
         if response.predicted:
             raise UnreadableModelError(
-                "Each instance's own predicted class is not one sum over the trees; choose a class "
-                "as output."
+                "Each instance's own predicted class is not one sum over the trees",
+                "choose a class as output, or explain it by sampling",
             )
         if method not in RESPONSES:
-            raise UnreadableModelError(f"The response {method!r} is not the sum of any trees.")
+            raise UnreadableModelError(
+                f"The response {method!r} is not the sum of any trees",
+                f"choose response_method as one of {RESPONSES[1:]}, or explain it by sampling",
+            )
         trees = read_trees(estimator, method)
         if trees.n_outputs == 1 and response.n_columns == 2:
             # The score of the second of two classes; that of the first is its negative.
@@ -73,7 +76,9 @@ class ExactTrees:
         return cls(trees, column_player, n_jobs=n_jobs, column_names=names, n_players=n_players)
 
     def fit(self, background, weights=None):
-        """Let background rows stand in for absent players, after a check of the reading.
+        """Let background rows stand in for absent players.
+
+        The trees are compared with the model first.
 
         Parameters
         ----------
@@ -87,7 +92,7 @@ class ExactTrees:
         Raises
         ------
         UnreadableModelError
-            When the trees do not add up to what the model predicts.
+            If the trees do not add up to what the model predicts.
         """
         matrix = self._matrix(background)
         self._compare(background[:CHECKED_ROWS], matrix[:CHECKED_ROWS])
@@ -114,7 +119,7 @@ class ExactTrees:
         Returns
         -------
         Outcome
-            With standard errors of zero; the model is not called.
+            Its standard errors are zero. The model is not called.
         """
         matrix = self._matrix(X)
         values = self.solver.values(matrix)
@@ -132,7 +137,7 @@ class ExactTrees:
         )
 
     def interactions(self, X):
-        """Interactions of all pairs of players, for a table of instances.
+        """Return the interactions of all pairs of players, for a table of instances.
 
         Parameters
         ----------
@@ -140,7 +145,7 @@ class ExactTrees:
 
         Returns
         -------
-        ndarray of shape (r, n_players, n_players, n_outputs)
+        interactions : ndarray of shape (r, n_players, n_players, n_outputs)
             See `TreeValues.interactions`.
         """
         return self.solver.interactions(self._matrix(X))
@@ -149,7 +154,7 @@ class ExactTrees:
         return self.trees.to_matrix(self._in_its_container(X))
 
     def _in_its_container(self, X):
-        """X as the model knows it: a pandas DataFrame with names if it was fitted with names."""
+        """Return X as the model takes it: as a DataFrame if it was fitted with names."""
         if is_frame(X):
             return as_pandas(X)
         if sparse.issparse(X):
@@ -157,7 +162,7 @@ class ExactTrees:
         return X if self.column_names is None else pd.DataFrame(X, columns=self.column_names)
 
     def _compare(self, rows, matrix):
-        """Refuse a reading that does not predict what the model predicts."""
+        """Refuse trees that do not add up to what the model predicts."""
         trees = self.trees
         if trees.raw_response is None:
             return
@@ -168,9 +173,9 @@ class ExactTrees:
         if off.any():
             row, output = np.argwhere(off)[0]
             raise UnreadableModelError(
-                f"The trees add up to {ours[row, output]:.6g} where the model predicts "
-                f"{theirs[row, output]:.6g} (background row {row}), so they are not read exactly; "
-                "use sampling, and please report the model."
+                f"The trees as they were read add up to {ours[row, output]:.6g} where the model"
+                f" predicts {theirs[row, output]:.6g} (background row {row})",
+                "explain it by sampling, and please report the model",
             )
 
 

@@ -124,5 +124,5 @@ def test_explainer(fitted):
 def test_path_dependent_is_refused(fitted):
     model, X = fitted("xgboost")
     explainer = TreeExplainer(model, feature_perturbation="path_dependent").fit()
-    with pytest.raises(ValueError, match=r"interactions got .*'path_dependent'; choose"):
+    with pytest.raises(ValueError, match=r"interactions got .*'path_dependent': choose"):
         explainer.interactions(X[:2])
