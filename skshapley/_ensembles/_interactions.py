@@ -18,8 +18,8 @@ Shapley the moment of (a, b) is a! b! / (a + b + 1)!.
 import numpy as np
 from scipy import sparse
 
-from skshapley._ensembles._join import TESTS, unpack_bits
 from skshapley._ensembles._leaf_games import presence_law, reach_probabilities
+from skshapley._ensembles._meetings import TESTS, unpack_bits
 
 # Leaves of more path players meet the fail masks of both sides directly
 MOST_TABLE_BITS = 10
@@ -43,17 +43,17 @@ def add_interactions(totals, block, reference, codes, index):
         Of the instances.
     index : {"shapley", "banzhaf"}
     """
-    instances = block.groups.index(codes)
+    patterns = block.groups.patterns(codes)
     for piece in reference.pieces(block):
         for chunk in block.groups.chunks:
-            part = instances[chunk.groups]
+            part = patterns[chunk.groups]
             if chunk.is_single_leaves and chunk.n_bits > MOST_TABLE_BITS:
                 _add_meetings(totals, block, chunk, piece, part, index)
             elif chunk.n_bits > 1:
                 _add_look_ups(totals, block, chunk, piece, part, index)
 
 
-def _add_look_ups(totals, block, chunk, piece, instances, index):
+def _add_look_ups(totals, block, chunk, piece, patterns, index):
     """Add the interactions in a chunk, by tables over the fail masks, some leaves at a time."""
     fails = block.groups.fail_masks(chunk)
     law = piece.law(chunk, fails)
@@ -66,8 +66,8 @@ def _add_look_ups(totals, block, chunk, piece, instances, index):
             h = law[start[leaves] + np.arange(1 << k)[:, None]]
             table = leaf_interactions(h, index).reshape(-1, h.size)
             keys = pair_keys(chunk.leaf_players[leaves, :k], totals.shape[1])
-            some = instances[chunk.leaf_group[leaves]]
-            for row in range(0, instances.shape[1], ROWS):
+            some = patterns[chunk.leaf_group[leaves]]
+            for row in range(0, patterns.shape[1], ROWS):
                 part = slice(row, row + ROWS)
                 masks = np.take_along_axis(fails[leaves], some[:, part].astype(np.intp), axis=1)
                 slot = masks * len(leaves) + np.arange(len(leaves))[:, None]
@@ -76,19 +76,19 @@ def _add_look_ups(totals, block, chunk, piece, instances, index):
                 _add(totals[..., part], chunk.outputs, keys, values, found)
 
 
-def _add_meetings(totals, block, chunk, piece, instances, index):
+def _add_meetings(totals, block, chunk, piece, patterns, index):
     """Add the interactions in a chunk of single leaves, without tables, one leaf at a time."""
-    r, b = instances.shape[1], len(piece.weights)
+    r, b = patterns.shape[1], len(piece.weights)
     keys = pair_keys(chunk.leaf_players[:, : chunk.n_bits], totals.shape[1])
-    background = piece.index[chunk.groups]
+    background = piece.patterns[chunk.groups]
     rows = min(ROWS, max(1, TESTS // b))
     for leaf, node in enumerate(chunk.leaves):
         one = slice(leaf, leaf + 1)
         values = block.trees.value[[node]][:, chunk.outputs]
         for row in range(0, r, rows):
             part = slice(row, row + rows)
-            found = meet(
-                instances[leaf, part], background[leaf], piece.weights, chunk.n_bits, index
+            found = interactions_by_meetings(
+                patterns[leaf, part], background[leaf], piece.weights, chunk.n_bits, index
             )
             if found is not None:
                 _add(totals[..., part], chunk.outputs, keys[:, one], values, found[:, None])
@@ -169,7 +169,7 @@ def leaf_interactions(h, index):
     return table.reshape(-1, size, n_leaves)
 
 
-def meet(instances, background, weights, n_path, index):
+def interactions_by_meetings(instances, background, weights, n_path, index):
     """Return the interactions of the path players of one leaf of value 1, without a table.
 
     Parameters

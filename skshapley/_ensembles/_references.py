@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._ensembles._join import join
+from skshapley._ensembles._meetings import leaf_values_by_meetings
 from skshapley._ensembles._path_dependent import leaf_values_directly, passing_ratios, training_law
 from skshapley._ensembles._tables import background_law, histogram
 
@@ -31,25 +31,25 @@ class Background:
 
     def pieces(self, block):
         """Yield runs of rows, as many as fit in memory with their patterns in the groups."""
-        rows = block.index_rows
+        rows = block.pattern_rows
         for first in range(0, len(self.weights), rows):
             part = slice(first, first + rows)
-            yield _Rows(block.groups.index(self.codes[:, part]), self.weights[part])
+            yield _Rows(block.groups.patterns(self.codes[:, part]), self.weights[part])
 
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    index: np.ndarray
+    patterns: np.ndarray
     weights: np.ndarray
 
     def law(self, chunk, masks):
         """Return the weight of these rows on the fail masks of every leaf."""
-        counts = histogram(self.index[chunk.groups], self.weights, chunk.n_bits)
+        counts = histogram(self.patterns[chunk.groups], self.weights, chunk.n_bits)
         return background_law(chunk, masks, counts)
 
     def reached(self, chunk):
         """Return the probability of each leaf of a chunk of single leaves, ``(n_leaves,)``."""
-        return (self.index[chunk.groups] == 0) @ self.weights
+        return (self.patterns[chunk.groups] == 0) @ self.weights
 
     def direct_cost(self, chunk, n_instances):
         """Return the operations of `direct`; making one entry of a table is the unit."""
@@ -57,8 +57,8 @@ class _Rows:
 
     def direct(self, chunk, masks, index):
         """Return the values of path players, without a table, ``(n_leaves, r, n_path)``."""
-        background = self.index[chunk.groups]
-        return join(masks, background, self.weights, chunk.n_bits, index)
+        background = self.patterns[chunk.groups]
+        return leaf_values_by_meetings(masks, background, self.weights, chunk.n_bits, index)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,12 @@ from scipy import sparse
 from skshapley._ensembles._leaf_games import leaf_values
 
 
-def histogram(index, weights, n_bits):
+def histogram(patterns, weights, n_bits):
     """Return the weight of the background on every pattern of every group.
 
     Parameters
     ----------
-    index : ndarray of shape (n_groups, b), unsigned
+    patterns : ndarray of shape (n_groups, b), unsigned
     weights : ndarray of shape (b,)
     n_bits : int
 
@@ -19,8 +19,8 @@ def histogram(index, weights, n_bits):
     -------
     counts : ndarray of shape (n_groups, 2 ** n_bits)
     """
-    n_groups, size = len(index), 1 << n_bits
-    slot = index.astype(np.intp) + (np.arange(n_groups) << n_bits)[:, None]
+    n_groups, size = len(patterns), 1 << n_bits
+    slot = patterns.astype(np.intp) + (np.arange(n_groups) << n_bits)[:, None]
     repeated = np.broadcast_to(weights, slot.shape).ravel()
     counts = np.bincount(slot.ravel(), weights=repeated, minlength=n_groups * size)
     return counts.reshape(n_groups, size)
@@ -109,19 +109,19 @@ def _solve_leaves(n_path, law, index):
     return games, ends - n_path * size
 
 
-def look_up(table, index, n_bits):
+def look_up(table, patterns, n_bits):
     """Return the entries of a chunk's table for some instances.
 
     Parameters
     ----------
     table : ndarray of shape (n_outputs, n_columns, n_groups * 2 ** n_bits)
-    index : ndarray of shape (n_groups, r), unsigned
+    patterns : ndarray of shape (n_groups, r), unsigned
     n_bits : int
 
     Returns
     -------
     entries : ndarray of shape (n_outputs, n_columns * n_groups, r)
     """
-    slot = index.astype(np.intp) + (np.arange(len(index)) << n_bits)[:, None]
+    slot = patterns.astype(np.intp) + (np.arange(len(patterns)) << n_bits)[:, None]
     entries = np.take(table, slot, axis=2, mode="clip")
-    return entries.reshape(len(table), -1, index.shape[1])
+    return entries.reshape(len(table), -1, patterns.shape[1])

@@ -8,8 +8,9 @@ import sklearn
 from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed
 
-from skshapley._ensembles._codes import Codes, predict
+from skshapley._ensembles._codes import plan_codes, predict
 from skshapley._ensembles._ensemble import TreeEnsemble
+from skshapley._ensembles._grouping import find_groups
 from skshapley._ensembles._groups import Chunk, Groups
 from skshapley._ensembles._interactions import add_interactions
 from skshapley._ensembles._leaf_games import INDICES
@@ -17,12 +18,12 @@ from skshapley._ensembles._paths import Paths, trace_paths
 from skshapley._ensembles._references import Background, TrainingData
 from skshapley._ensembles._tables import chunk_table, look_up
 
-# Instances that are looked up together, so that their indices stay in the cache
+# Instances that are looked up together, so that their patterns stay in the cache
 ROWS = 512
 # Most instances for which a table that is not kept is made once
 STREAM_ROWS = 8192
-# Share of the working memory that the indices of instances or of background rows may take
-INDEX_SHARE = 0.2
+# Share of the working memory that the patterns of instances or of background rows may take
+PATTERN_SHARE = 0.2
 LEAST_ROWS = 256
 # Leaves of the trees that are handled together
 LEAVES = 8192
@@ -44,10 +45,11 @@ class _Block:
     groups: Groups
 
     @property
-    def index_rows(self):
+    def pattern_rows(self):
         """Return how many rows fit into the working memory with their patterns in the groups."""
-        budget = INDEX_SHARE * sklearn.get_config()["working_memory"] * 2**20
-        return max(LEAST_ROWS, int(budget) // (self.groups.n_groups * self.groups.dtype.itemsize))
+        budget = PATTERN_SHARE * sklearn.get_config()["working_memory"] * 2**20
+        bytes_per_row = self.groups.n_groups * self.groups.patterns.dtype.itemsize
+        return max(LEAST_ROWS, int(budget) // bytes_per_row)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +90,7 @@ class TreeValues:
         self.trees, self.index, self.n_jobs = trees, index, n_jobs
         self.players = np.arange(trees.n_features) if players is None else np.asarray(players)
         self.n_players = int(self.players.max()) + 1 if n_players is None else n_players
-        self._codes = Codes(trees)
+        self._codes = plan_codes(trees)
         self._blocks = list(self._make_blocks())
 
     def _make_blocks(self):
@@ -102,7 +104,7 @@ class TreeValues:
             nodes = slice(start, start + some.n_nodes)
             paths = trace_paths(some, np.where(some.is_leaf, -1, self.players[some.feature]))
             row, rank = self._codes.row[nodes], self._codes.rank[nodes]
-            yield _Block(some, paths, Groups(some, paths, row, rank, MAX_BITS, CHUNK_SIZE))
+            yield _Block(some, paths, find_groups(some, paths, row, rank, MAX_BITS, CHUNK_SIZE))
 
     def fit(self, background, weights=None):
         """Let background rows stand in for absent players (the interventional game).
@@ -207,7 +209,9 @@ class TreeValues:
             for block in self._blocks
         ]
         rest = [(block, chunks) for block, chunks in rest if chunks]
-        width = min(STREAM_ROWS, min((block.index_rows for block, _ in rest), default=STREAM_ROWS))
+        width = min(
+            STREAM_ROWS, min((block.pattern_rows for block, _ in rest), default=STREAM_ROWS)
+        )
         for first in range(0, len(X) if rest else 0, width):
             part = slice(first, first + width)
             some = codes[:, part]
@@ -229,7 +233,7 @@ class TreeValues:
         """
         codes, k, p = self._codes(X), self.trees.n_outputs, self.n_players
         result = np.empty((len(X), p, p, k))
-        width = min([STREAM_ROWS, *(block.index_rows for block in self._blocks)])
+        width = min([STREAM_ROWS, *(block.pattern_rows for block in self._blocks)])
         for first in range(0, len(X), width):
             part = slice(first, first + width)
             some = codes[:, part]
@@ -249,12 +253,12 @@ class TreeValues:
     def _look_up(self, codes):
         """Return values of some instances by the kept tables, ``(n_outputs, n_players, r)``."""
         values = np.zeros((self.trees.n_outputs, self.n_players, codes.shape[1]))
-        index, of = np.empty((0, 0)), None
+        patterns, of = np.empty((0, 0)), None
         for table in self._tables:
             if table.block is not of:
                 of = table.block
-                index = of.groups.index(codes)
-            found = look_up(table.entries, index[table.chunk.groups], table.chunk.n_bits)
+                patterns = of.groups.patterns(codes)
+            found = look_up(table.entries, patterns[table.chunk.groups], table.chunk.n_bits)
             _add(values, table.chunk.outputs, table.owner, found)
         return values
 
@@ -262,22 +266,22 @@ class TreeValues:
         """Return values of some instances by tables that are not kept, or by none."""
         r = codes.shape[1]
         values = np.zeros((self.trees.n_outputs, self.n_players, r))
-        index = block.groups.index(codes)
+        patterns = block.groups.patterns(codes)
         for piece in self._reference.pieces(block):
             for chunk in chunks:
-                masks = index[chunk.groups]
+                own = patterns[chunk.groups]
                 table_cost = len(chunk.leaves) * chunk.n_bits**2 << chunk.n_bits
                 if chunk.is_single_leaves and piece.direct_cost(chunk, r) < table_cost:
-                    found = self._meet(block, chunk, piece, masks)
+                    found = self._without_table(block, chunk, piece, own)
                 else:
                     fails = block.groups.fail_masks(chunk)
                     law = piece.law(chunk, fails)
                     entries = self._make_table(block, chunk, fails, law)
-                    found = look_up(entries, masks, chunk.n_bits)
+                    found = look_up(entries, own, chunk.n_bits)
                 _add(values, chunk.outputs, self._owner(chunk), found)
         return values
 
-    def _meet(self, block, chunk, piece, masks):
+    def _without_table(self, block, chunk, piece, masks):
         """Return what `look_up` finds in a chunk's table, without the table."""
         games = piece.direct(chunk, masks, self.index).transpose(2, 0, 1)
         values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)].T

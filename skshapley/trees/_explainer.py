@@ -149,7 +149,7 @@ class TreeExplainer(Attributor):
                 f'{name} got X=None in fit, but feature_perturbation="interventional" needs'
                 f' background rows: pass some, or choose "path_dependent".'
             )
-        trees = self._read_output(name)
+        trees, self.output_names_ = self._read_output(name)
         model_names = getattr(self.estimator, "feature_names_in_", None)
         if X is None:
             self.background_ = None
@@ -263,21 +263,19 @@ class TreeExplainer(Attributor):
                 raise ValueError(f"{name} got {parameter}={value!r}: choose one of {choices}.")
 
     def _read_output(self, name):
-        """The trees of the outputs to explain; their labels go into ``output_names_``."""
+        """Return the trees of the outputs to explain, and their labels where there are several."""
         method = "raw" if self.response_method == "auto" else self.response_method
         trees = read_trees(self.estimator, method)
         labels = np.asarray(getattr(self.estimator, "classes_", [])).tolist()
         binary = len(labels) == 2
         if len(labels) not in (2, trees.n_outputs):
             labels = list(range(trees.n_outputs))
-        self.output_names_ = None
         if self.output is None and not binary and trees.n_outputs > 1:
-            self.output_names_ = labels
-            return trees
+            return trees, labels
         position = len(labels) - 1 if self.output is None else self._position(labels, name)
         if trees.n_outputs == 1:
-            return trees.take_output(0, sign=-1 if binary and position == 0 else 1)
-        return trees.take_output(position)
+            return trees.take_output(0, sign=-1 if binary and position == 0 else 1), None
+        return trees.take_output(position), None
 
     def _position(self, labels, name):
         if self.output not in labels:

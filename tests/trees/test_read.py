@@ -18,7 +18,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LinearRegression
 from sklearn.multioutput import MultiOutputRegressor
 
-from skshapley._ensembles._codes import Codes, predict
+from skshapley._ensembles._codes import plan_codes, predict
 from skshapley._ensembles._read_hist_gradient_boosting import NODE_FIELDS
 from skshapley.trees import UnreadableModelError, read_trees
 
@@ -26,7 +26,7 @@ from .conftest import RECIPES, lgb, make_data, xgb
 
 
 def our_response(trees, X):
-    codes = Codes(trees)
+    codes = plan_codes(trees)
     return predict(trees, codes, codes(trees.to_matrix(X)))
 
 

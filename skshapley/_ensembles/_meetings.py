@@ -38,7 +38,7 @@ def meeting_weights(n_path, index):
     return present, absent
 
 
-def join(instances, background, weights, n_path, index="shapley"):
+def leaf_values_by_meetings(instances, background, weights, n_path, index="shapley"):
     """Return the values of the path players of leaves of value 1, without a table.
 
     Parameters
