@@ -209,9 +209,7 @@ class TreeValues:
             for block in self._blocks
         ]
         rest = [(block, chunks) for block, chunks in rest if chunks]
-        width = min(
-            STREAM_ROWS, min((block.pattern_rows for block, _ in rest), default=STREAM_ROWS)
-        )
+        width = min([STREAM_ROWS, *(block.pattern_rows for block, _ in rest)])
         for first in range(0, len(X) if rest else 0, width):
             part = slice(first, first + width)
             some = codes[:, part]

@@ -1,4 +1,4 @@
-"""`explanation.plot.waterfall()` and its like."""
+"""The accessor `explanation.plot`, as in `explanation.plot.waterfall()`."""
 
 from skshapley.plots._bar import BarDisplay
 from skshapley.plots._beeswarm import BeeswarmDisplay
@@ -12,10 +12,10 @@ from skshapley.plots._waterfall import WaterfallDisplay
 
 
 class PlotAccessor:
-    """The displays of an Explanation, as methods; it is ``explanation.plot``.
+    """The displays of an explanation, as methods of ``explanation.plot``.
 
-    Each takes the keyword arguments of the `from_explanation` of its display, and returns the drawn
-    display.
+    Each method draws a display and returns it. It takes the keyword arguments of the display's
+    `from_explanation`.
 
     Parameters
     ----------

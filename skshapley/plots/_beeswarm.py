@@ -1,8 +1,9 @@
-"""Every instance as a point, feature by feature."""
+"""Beeswarm: every instance as a point, feature by feature."""
 
 import numpy as np
 import pandas as pd
 
+from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, levels, one_output, response_name
 from skshapley.plots._display import Display, by_output
 from skshapley.plots._style import (
@@ -22,11 +23,12 @@ BINS = 120
 
 
 class BeeswarmDisplay(Display):
-    """Attributions of all instances, one row of points per feature.
+    """Attributions of all instances, one row of points for each feature.
 
-    A point is an instance, its place the attribution, its colour the value of the feature from low
-    to high (grey where the value is missing or has no order). Points pile up where instances are
-    many. The line through a point is the 95 % interval of its attribution.
+    Each point is an instance. Its place along the axis is the attribution, and its colour is the
+    value of the feature, from low to high; it is grey if the value is missing or has no order.
+    Points pile up where many instances have nearly the same attribution. The line through a point
+    is the 95 % interval of its attribution.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -35,8 +37,8 @@ class BeeswarmDisplay(Display):
     table : DataFrame
         Columns ``row`` (index of the instance), ``feature``, ``data``, ``level`` (in [0, 1], or
         NaN), ``value``, ``standard_error``; the features from top to bottom.
-    response : str
-        What the attributions are measured in.
+    response : str, default="response"
+        Name of the explained response, for the axis.
 
     Attributes
     ----------
@@ -72,7 +74,7 @@ class BeeswarmDisplay(Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`; None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side.
         max_features : int or None, default=10
             Features shown one by one, the most important first; the others are summed for each
             instance. None: all.
@@ -85,15 +87,16 @@ class BeeswarmDisplay(Display):
 
         Raises
         ------
-        ValueError
-            For an output or a max_features that is none.
+        ValueError, TypeError
+            For an invalid output, max_features or ax.
         """
+        check_drawing(cls.__name__, explanation, ax=ax, output=output, max_features=max_features)
 
         def read(output):
-            shown = fold(one_output(explanation, output), max_features, cls.__name__)
+            shown = fold(one_output(explanation, output), max_features)
             return cls(_points(shown), response_name(shown))
 
-        return by_output(explanation, output, ax, read, cls.__name__)
+        return by_output(explanation, output, ax, read)
 
     def frame(self):
         """Return the points.
@@ -102,7 +105,8 @@ class BeeswarmDisplay(Display):
         -------
         frame : DataFrame
             Columns ``row``, ``feature``, ``data``, ``level``, ``value``, ``standard_error`` and
-            ``y``, where the point is drawn: its feature's place from the top give or take 0.4.
+            ``y``, where the point is drawn: the position of its feature from the top, plus or minus
+            0.4.
         """
         places = pd.factorize(self.table["feature"])[0]
         value = self.table["value"].to_numpy()
@@ -112,7 +116,7 @@ class BeeswarmDisplay(Display):
         return height_of_rows(1.15 * self.table["feature"].nunique())
 
     def plot(self, ax=None):
-        """Draw.
+        """Draw the points.
 
         Parameters
         ----------
@@ -171,10 +175,10 @@ def _points(shown):
 
 
 def swarm(x, rows):
-    """Return offsets in [-0.4, 0.4] that spread points of like x within their row, ``(n,)``.
+    """Return offsets in [-0.4, 0.4] that spread points of similar x within their row, ``(n,)``.
 
-    Points of one row that fall into the same of 120 bins over all x pile up around its middle:
-    0, +1, -1, +2, ... steps, by their order. The row with the highest pile sets the step.
+    Points of one row in the same of 120 bins over all x pile up around the middle of the row: they
+    are moved by 0, +1, -1, +2, ... steps, in their order. The highest pile sets the step.
     """
     span = np.ptp(x) or 1.0
     bins = np.minimum((BINS * (x - x.min()) / span).astype(int), BINS - 1)

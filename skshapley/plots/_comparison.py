@@ -1,18 +1,12 @@
-"""Several explanations side by side: two models, two methods, two backgrounds."""
+"""Comparison of several explanations: two models, two methods, two backgrounds."""
 
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
-from skshapley.plots._common import (
-    HALF_WIDTH,
-    check_count,
-    errors_of,
-    one_output,
-    one_row,
-    response_name,
-)
+from skshapley.plots._checks import check_drawing
+from skshapley.plots._common import HALF_WIDTH, errors_of, one_output, one_row, response_name
 from skshapley.plots._display import Drawn, by_output
 from skshapley.plots._style import (
     COLOURS,
@@ -28,9 +22,10 @@ MARKERS = "oDs^vP"
 
 
 class ComparisonDisplay(Drawn):
-    """Attributions of one instance, or importances, under several explanations.
+    """The same features in several explanations, for example of two models.
 
-    Each feature is a row with a point for every explanation, and the 95 % interval through it.
+    Each feature is a row with a point for every explanation and its 95 % interval. A point is an
+    attribution of one instance, or the mean absolute attribution over all.
 
     Use `from_explanations` to make one.
 
@@ -39,10 +34,10 @@ class ComparisonDisplay(Drawn):
     table : DataFrame
         Columns ``explanation``, ``feature``, ``value``, ``standard_error``; the features from top
         to bottom.
-    local : bool
-        Whether it is of one instance.
-    response : str
-        What the values are measured in.
+    local : bool, default=False
+        Whether the points are of one instance.
+    response : str, default="response"
+        Name of the explained response, for the axis.
 
     Attributes
     ----------
@@ -80,11 +75,12 @@ class ComparisonDisplay(Drawn):
         Parameters
         ----------
         explanations : dict of str to Explanation
-            Two to six, of the same players and, for one `row`, the same instances.
+            Two to six explanations by name, of the same players. With a `row`, of the same
+            instances, too.
         row : int, default=None
-            Position of the one instance to compare; None: mean absolute attributions.
+            Position of the one instance to compare. None: mean absolute attributions.
         output : label, default=None
-            One of `output_names`; None: all, side by side.
+            One of `output_names`. None: all, side by side.
         max_features : int or None, default=10
             Features shown, the most important on average first. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -97,21 +93,22 @@ class ComparisonDisplay(Drawn):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For other players, or an output, a row or a max_features that is none.
+            For explanations of different players, or an invalid row, output, max_features or ax.
         """
-        owner = cls.__name__
-        _check(explanations, owner)
+        _check_explanations(cls.__name__, explanations)
+        for one in explanations.values():
+            check_drawing(
+                cls.__name__, one, ax=ax, output=output, row=row, max_features=max_features
+            )
 
         def read(output):
-            chosen = {name: one_output(e, output) for name, e in explanations.items()}
-            if row is not None:
-                chosen = {name: one_row(e, row, owner) for name, e in chosen.items()}
-            names = _order(list(chosen.values()), max_features, owner)
+            chosen = {name: one_row(one_output(e, output), row) for name, e in explanations.items()}
+            names = _order(list(chosen.values()), max_features)
             points = [_points(name, e, names, row is not None) for name, e in chosen.items()]
             response = response_name(next(iter(chosen.values())))
             return cls(pd.concat(points, ignore_index=True), row is not None, response)
 
-        return by_output(next(iter(explanations.values())), output, ax, read, owner)
+        return by_output(next(iter(explanations.values())), output, ax, read)
 
     def frame(self):
         """Return the points.
@@ -127,7 +124,7 @@ class ComparisonDisplay(Drawn):
         return height_of_rows(1.2 * self.table["feature"].nunique())
 
     def plot(self, ax=None):
-        """Draw.
+        """Draw the points.
 
         Parameters
         ----------
@@ -156,19 +153,21 @@ class ComparisonDisplay(Drawn):
         return self._drawn_on([ax])
 
 
-def _check(explanations, owner):
+def _check_explanations(owner, explanations):
+    """Refuse what is not a dict of two to six explanations of the same players."""
     if not isinstance(explanations, Mapping) or not 2 <= len(explanations) <= len(COLOURS):
+        got = list(explanations) if isinstance(explanations, Mapping) else explanations
         raise ValueError(
-            f"{owner} takes a dict of 2 to {len(COLOURS)} explanations by name; got"
-            f" {list(explanations) if isinstance(explanations, Mapping) else explanations!r}."
+            f"{owner} got explanations={got!r}: choose a dict of 2 to {len(COLOURS)} explanations"
+            f" by name."
         )
     (first, one), *others = explanations.items()
     for name, other in others:
         ours, theirs = set(one.feature_names), set(other.feature_names)
         if ours != theirs:
             raise ValueError(
-                f"{owner} compares the same players; only one of {first!r} and {name!r} has"
-                f" {sorted(ours ^ theirs)[:5]}."
+                f"{owner} got explanations of different players, as only one of {first!r} and"
+                f" {name!r} has {sorted(ours ^ theirs)[:5]}: choose explanations of the same ones."
             )
 
 
@@ -184,9 +183,8 @@ def _points(name, explanation, features, local):
     return frame
 
 
-def _order(explanations, max_features, owner):
-    """Return the names to show: largest on average over the explanations first."""
-    check_count(max_features, "max_features", owner)
+def _order(explanations, max_features):
+    """Return the features to show, those with the largest mean over the explanations first."""
     names = explanations[0].feature_names
     sizes = [pd.Series(np.abs(e.values).mean(axis=0), index=e.feature_names) for e in explanations]
     order = np.argsort(-sum(size.loc[names].to_numpy() for size in sizes), kind="stable")

@@ -1,23 +1,24 @@
-"""One instance on one line: what pushes the prediction up against what pushes it down."""
+"""Force: one instance on one line, what raises the prediction against what lowers it."""
 
 import numpy as np
 
+from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import HALF_WIDTH, one_output, parts_of_row
 from skshapley.plots._display import Display, by_output
 from skshapley.plots._style import colour_of_steps, error_bars, ink, interval_note, label_x
 from skshapley.plots._text import named_values, number
 
-# Segments narrower than this share of the whole stay without a name
+# Segments narrower than this share of the whole have no name
 LEAST_SHARE = 0.04
 
 
 class ForceDisplay(Display):
-    """One instance as one stacked bar, with the prediction where the two sides meet.
+    """One prediction as a stacked bar: what raises it against what lowers it.
 
-    The features that raise the prediction stand left of it, those that lower it right of it, the
-    largest nearest to it. Narrow segments have no name. The line in the middle of a segment is as
-    long as the 95 % interval of its attribution; a sum of several features has none. What estimates
-    that do not add up leave between base value and prediction is grey.
+    The features that raise the prediction are left of it and those that lower it are right of it,
+    the largest next to it. Each has a segment as long as its attribution; narrow segments have no
+    name. The line in the middle of a segment is as long as the 95 % interval of its attribution. A
+    sum of several features has none. If estimates do not add up exactly, the difference is grey.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -26,8 +27,8 @@ class ForceDisplay(Display):
     table : DataFrame
         Columns ``feature``, ``data``, ``value``, ``standard_error``; the largest first.
     base_value, prediction : float
-    response : str
-        What they are measured in.
+    response : str, default="response"
+        Name of the explained response, for the axis.
 
     Attributes
     ----------
@@ -61,9 +62,9 @@ class ForceDisplay(Display):
         ----------
         explanation : Explanation
         row : int, default=None
-            Position of the instance; needed where there are several.
+            Position of the instance. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`; None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side.
         max_features : int or None, default=10
             Features with a segment of their own, the largest; the others are summed. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -76,14 +77,22 @@ class ForceDisplay(Display):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For an output, a row or a max_features that is none.
+            For an invalid row, output, max_features or ax.
         """
+        check_drawing(
+            cls.__name__,
+            explanation,
+            ax=ax,
+            output=output,
+            row=row,
+            max_features=max_features,
+            one_row=True,
+        )
 
         def read(output):
-            chosen = one_output(explanation, output)
-            return cls(*parts_of_row(chosen, row, max_features, cls.__name__))
+            return cls(*parts_of_row(one_output(explanation, output), row, max_features))
 
-        return by_output(explanation, output, ax, read, cls.__name__)
+        return by_output(explanation, output, ax, read)
 
     def frame(self):
         """Return the segments, the largest first.
@@ -91,8 +100,8 @@ class ForceDisplay(Display):
         Returns
         -------
         frame : DataFrame
-            Columns ``feature``, ``data``, ``value``, ``standard_error``, ``start`` and ``end``, the
-            one that is nearer to the prediction.
+            Columns ``feature``, ``data``, ``value``, ``standard_error``, ``start`` and ``end``.
+            The end of a segment is its side nearer to the prediction.
         """
         value = self.table["value"].to_numpy()
         ends = np.empty(len(value))
@@ -108,7 +117,7 @@ class ForceDisplay(Display):
         return 2.8
 
     def plot(self, ax=None):
-        """Draw.
+        """Draw the segments.
 
         Parameters
         ----------

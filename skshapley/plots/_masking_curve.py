@@ -1,9 +1,10 @@
-"""Masking curves of several methods, side by side."""
+"""Masking curves of one or several methods, on the same axes."""
 
 from collections.abc import Mapping
 
 import pandas as pd
 
+from skshapley.plots._checks import check_axes
 from skshapley.plots._display import Drawn
 from skshapley.plots._style import COLOURS, ink
 
@@ -15,7 +16,9 @@ STYLES = ("-", "--", ":", "-.")
 
 
 class MaskingCurveDisplay(Drawn):
-    """Mean change of the response against the share of features masked or kept, with 95 % bands.
+    """Masking curves: how the response changes as more and more features are masked, or kept.
+
+    Each line is the mean over instances for one method, with its 95 % band.
 
     Use `from_curves` to make one.
 
@@ -23,8 +26,10 @@ class MaskingCurveDisplay(Drawn):
     ----------
     table : DataFrame
         Columns ``method``, ``kind``, ``fraction``, ``mean``, ``low``, ``high``.
-    kind : {"deletion", "insertion"}
-    response : str
+    kind : {"deletion", "insertion"}, default="deletion"
+        Whether the features that rank first are masked, or they alone are kept.
+    response : str, default="log-odds"
+        Name of the response that the curves follow, for the axis.
 
     Attributes
     ----------
@@ -56,8 +61,9 @@ class MaskingCurveDisplay(Drawn):
         ----------
         curves : MaskingCurve, or mapping of name to MaskingCurve
         kind : {"deletion", "insertion"}, default="deletion"
+            Whether the features that rank first are masked, or they alone are kept.
         response : str, default="log-odds"
-            What the curves follow, for the axis.
+            Name of the response that the curves follow, for the axis.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
 
@@ -67,13 +73,12 @@ class MaskingCurveDisplay(Drawn):
 
         Raises
         ------
-        ValueError
-            For another kind.
+        ValueError, TypeError
+            For an invalid kind or ax.
         """
+        check_axes(cls.__name__, ax)
         if kind not in XLABELS:
-            raise ValueError(
-                f'{cls.__name__} takes kind as "deletion" or "insertion"; got {kind!r}.'
-            )
+            raise ValueError(f"{cls.__name__} got kind={kind!r}: choose one of {list(XLABELS)}.")
         curves = curves if isinstance(curves, Mapping) else {"": curves}
         frames = [curve.frame().assign(method=name) for name, curve in curves.items()]
         table = pd.concat(frames, ignore_index=True)
@@ -81,7 +86,7 @@ class MaskingCurveDisplay(Drawn):
         return cls(table, kind, response).plot(ax)
 
     def frame(self):
-        """Return what is drawn.
+        """Return the points of the lines and bands.
 
         Returns
         -------
@@ -98,7 +103,7 @@ class MaskingCurveDisplay(Drawn):
         return 4.2
 
     def plot(self, ax=None):
-        """Draw.
+        """Draw the curves.
 
         Parameters
         ----------

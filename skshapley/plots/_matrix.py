@@ -1,8 +1,9 @@
-"""All attributions as a matrix of colours, like instances next to each other."""
+"""Matrix: all attributions as colours, with similar instances next to each other."""
 
 import numpy as np
 import pandas as pd
 
+from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, response_name
 from skshapley.plots._display import Display, by_output
 from skshapley.plots._style import (
@@ -15,15 +16,16 @@ from skshapley.plots._style import (
 )
 from skshapley.plots._text import short_names
 
-# From so many instances on, they are ordered by their first principal component
+# From this number of instances on, they are ordered by their first principal component
 MANY = 1000
 FADED = 0.35
 
 
 class MatrixDisplay(Display):
-    """Features by instances, coloured by attribution; like instances stand next to each other.
+    """All attributions as a matrix of colours, with features as rows and instances as columns.
 
-    Cells whose 95 % interval holds 0 are faded. The line above shows the predictions.
+    Similar instances are next to each other. Cells whose 95 % interval contains 0 are faded. The
+    line above the matrix shows the predictions.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -32,10 +34,10 @@ class MatrixDisplay(Display):
     values : DataFrame of shape (p, r)
         Attributions, features from top to bottom and instances from left to right.
     standard_errors : DataFrame of shape (p, r)
-        NaN where there are none.
+        NaN if the explanation has none.
     predictions : Series of shape (r,)
-    response : str
-        What the attributions are measured in.
+    response : str, default="response"
+        Name of the explained response, for the colour bar.
 
     Attributes
     ----------
@@ -69,7 +71,7 @@ class MatrixDisplay(Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`; None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side.
         max_features : int or None, default=10
             Features shown one by one, the most important first; the others are summed for each
             instance. None: all.
@@ -82,22 +84,23 @@ class MatrixDisplay(Display):
 
         Raises
         ------
-        ValueError
-            For an output or a max_features that is none.
+        ValueError, TypeError
+            For an invalid output, max_features or ax.
         """
-        # One order for all outputs, so that an instance stands at one place
+        check_drawing(cls.__name__, explanation, ax=ax, output=output, max_features=max_features)
+        # One order for all outputs, so that an instance has the same position in each
         attributions = one_output(explanation, output).values
         order = _order(attributions.reshape(len(explanation), -1))
 
         def read(output):
-            shown = fold(one_output(explanation, output), max_features, cls.__name__)
+            shown = fold(one_output(explanation, output), max_features)
             columns = shown.index[order]
             values = pd.DataFrame(shown.values[order].T, shown.feature_names, columns)
             errors = pd.DataFrame(errors_of(shown)[order].T, shown.feature_names, columns)
             predictions = pd.Series(shown.predictions[order], columns)
             return cls(values, errors, predictions, response_name(shown))
 
-        return by_output(explanation, output, ax, read, cls.__name__)
+        return by_output(explanation, output, ax, read)
 
     def frame(self):
         """Return the attributions.
@@ -113,7 +116,7 @@ class MatrixDisplay(Display):
         return height_of_rows(len(self.values) + 2)
 
     def plot(self, ax=None):
-        """Draw.
+        """Draw the matrix.
 
         Parameters
         ----------
@@ -155,7 +158,7 @@ class MatrixDisplay(Display):
 
 
 def _order(values):
-    """Return the instances in an order that puts like attributions next to each other, ``(r,)``."""
+    """Return the instances in an order that puts similar attributions side by side, ``(r,)``."""
     from scipy.cluster.hierarchy import leaves_list, linkage
 
     if len(values) < 3:

@@ -1,4 +1,4 @@
-"""Which other feature a feature seems to interact with most."""
+"""The feature that another feature seems to interact with most."""
 
 import numpy as np
 import pandas as pd
@@ -13,10 +13,11 @@ MAX_CATEGORIES = 6
 def strongest_partner(explanation, feature):
     """Return the name of the feature that a feature seems to interact with most, or None.
 
-    Within bins of like values of the feature, its attribution would be a straight line if no other
-    feature mattered to it. A candidate's score is the sum of squares that it explains of what is
-    left, less what the best of as many candidates of pure noise would explain; the largest positive
-    score wins. A hint where to look, no estimate of an interaction.
+    Within bins of similar values of the feature, its attribution would be a straight line if no
+    other feature mattered. Candidates explain a part of the sum of squares around this line. A
+    candidate's score is that part, less what the best of as many candidates of pure noise would
+    explain. The largest positive score wins. It is a hint where to look, not an estimate of an
+    interaction.
 
     Noise of variance s^2 explains s^2 chi^2(q), where q counts the parameters. With probability
     1 - exp(-t), chi^2(q) stays below q + 2 sqrt(q t) + 2 t. With t = log(20 p), the chance that any
@@ -27,7 +28,12 @@ def strongest_partner(explanation, feature):
     explanation : Explanation
         Of one output.
     feature : int
-        Column of the feature.
+        Position of the feature.
+
+    Returns
+    -------
+    partner : str or None
+        None if no candidate has a positive score.
 
     References
     ----------
@@ -72,7 +78,7 @@ def _without_slope(y, x, bins):
 
 
 def _explained(rest, data, bins):
-    """Return the sum of squares that each column explains within bins, and its parameters; (p,)."""
+    """Return the sum of squares that each column explains in bins, and its parameters, (p,)."""
     p, labels = data.shape[1], np.unique(bins)
     explained, n_parameters = np.zeros(p), np.full(p, float(len(labels)))
     ranks = np.zeros(data.shape)

@@ -1,10 +1,11 @@
-"""A document with each token on the colour of its attribution."""
+"""Sentence: a text with each token on the colour of its attribution."""
 
 from html import escape
 
 import numpy as np
 import pandas as pd
 
+from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import errors_of, one_output, one_row, response_name
 from skshapley.plots._display import Display, by_output
 from skshapley.plots._style import ink, settle, signed_colours, width_in_points
@@ -14,25 +15,24 @@ LETTER = 0.602  # width of a monospaced letter, in font sizes
 MARGIN = 0.1  # inches beside the text
 LINE = 1.7  # height of a line, in font sizes
 FONT_SIZE = 11.0
-# Black letters stay readable on the outer colours of the map from here on
+# The part of the colour map on which black letters are readable
 LOWEST, HIGHEST = 0.2, 0.8
 
 
 class SentenceDisplay(Display):
-    """A text whose tokens stand on the colour of their attribution, in HTML or matplotlib.
+    """A text whose words are coloured by their attributions, in matplotlib or HTML.
 
-    White is no attribution; the tokens of the largest one, of either sign, have the full colour.
+    White means no attribution. The largest attribution, of either sign, has the full colour.
 
-    Use `from_explanation` or `from_estimator` to make one. In a notebook the display shows itself
-    as HTML.
+    Use `from_explanation` or `from_estimator` to make one. A notebook shows the display as HTML.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``token`` (with what stands after it), ``value``, ``standard_error``; in the order
-        of the text.
-    response : str
-        What the attributions are measured in.
+        Columns ``token`` (with the space and punctuation after it), ``value``, ``standard_error``;
+        in the order of the text.
+    response : str, default="response"
+        Name of the explained response, for the title.
 
     Attributes
     ----------
@@ -63,22 +63,27 @@ class SentenceDisplay(Display):
         Parameters
         ----------
         explanation : Explanation
-            Its data are the pieces of the text, as those of `TokenReward.explanation` are.
+            Its data are the pieces of the text, as in `TokenReward.explanation`.
         row : int, default=None
-            Position of the instance; needed where there are several.
+            Position of the instance. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`; None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side.
         ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
         Returns
         -------
         display : SentenceDisplay, or SmallMultiples of them for several outputs
+
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For an invalid row, output or ax.
         """
-        chosen = one_row(explanation, row, cls.__name__)
+        check_drawing(cls.__name__, explanation, ax=ax, output=output, row=row, one_row=True)
 
         def read(output):
-            shown = one_output(chosen, output)
+            shown = one_row(one_output(explanation, output), row)
             table = pd.DataFrame(
                 {
                     "token": [str(piece) for piece in shown.data.iloc[0]],
@@ -88,7 +93,7 @@ class SentenceDisplay(Display):
             )
             return cls(table, response_name(shown))
 
-        return by_output(explanation, output, ax, read, cls.__name__)
+        return by_output(explanation, output, ax, read)
 
     def frame(self):
         """Return the tokens.
@@ -101,7 +106,7 @@ class SentenceDisplay(Display):
         return self.table.copy()
 
     def html(self) -> str:
-        """Return the text as HTML, a span for each token, its attribution as the tooltip."""
+        """Return the text as HTML, with a span for each token and its attribution as a tooltip."""
         spans = []
         for token, value, colour in zip(
             self.table["token"], self.table["value"], self._colours(), strict=True
@@ -126,7 +131,7 @@ class SentenceDisplay(Display):
         return [to_hex(colour) for colour in signed_colours()(place)]
 
     def _lines(self, points):
-        """Return line and column of each token, the lines, and the letters of a line of a width."""
+        """Return line and column of each token, the number of lines, and the letters in a line."""
         width = max(10, int(points / (LETTER * FONT_SIZE)))
         return *_flowed(self.table["token"], width), width
 
@@ -161,6 +166,7 @@ class SentenceDisplay(Display):
 
 
 def _write(ax, word, colour, line, column):
+    """Write a word on its colour."""
     ax.text(
         column,
         line,

@@ -154,7 +154,7 @@ def test_kendall_and_spearman_weights_are_refused():
 @pytest.mark.parametrize(
     "orders", [[[0, 0, 1]], [[1, 2, 3]], [0, 1, 2], [[0.0, 1.0]], np.empty((0, 3), int)]
 )
-def test_refuses_what_is_no_set_of_permutations(orders):
+def test_refuses_invalid_permutations(orders):
     with pytest.raises(ValueError, match=r"takes permutations of 0\.\.p-1 as rows"):
         permutation_discrepancy(orders)
 

@@ -113,7 +113,7 @@ def test_the_band_is_that_of_the_mean():
         ((additive([1.0, 2.0]), np.zeros((1, 2, 3))), "choose one output"),
     ],
 )
-def test_what_does_not_fit_is_refused(arguments, message):
+def test_mismatched_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         masking_curve(*arguments)
 

@@ -196,7 +196,7 @@ def test_wrong_models_are_refused(frame_model):
         explainer.explain(frame[:9][list("bacdef")])
 
 
-def test_reading_is_compared_with_the_model(fitted, monkeypatch):
+def test_trees_are_compared_with_the_model(fitted, monkeypatch):
     """A model whose link is not known is refused, not misread."""
     from skshapley._ensembles import _read_xgboost
 

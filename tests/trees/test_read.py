@@ -274,7 +274,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("model", "message"), UNREADABLE.values(), ids=UNREADABLE)
-def test_what_cannot_be_read_says_why(model, message):
+def test_unreadable_models_are_refused_with_the_reason(model, message):
     with pytest.raises(UnreadableModelError, match=message):
         read_trees(model)
 
