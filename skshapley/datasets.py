@@ -1,9 +1,9 @@
 """The simulated games of the papers.
 
-Grah & Thouvenot (2020), section 5.1, take two functions from Hastie, Tibshirani & Friedman
-(2009), The elements of statistical learning (pages 339 and 401), and explain an instance x* in
-contrast to a reference r: v(S) is about f(z), z being x* in S and r elsewhere. They average over
-50 such couples.
+Grah & Thouvenot (2020), section 5.1, take two functions f from Hastie, Tibshirani & Friedman
+(2009), The elements of statistical learning (pages 339 and 401). They explain an instance x* in
+contrast to a reference r, and average over 50 such couples. In v(S), f is evaluated at the row z
+that has the values of x* in S and those of r elsewhere.
 """
 
 from abc import abstractmethod
@@ -18,10 +18,10 @@ from skshapley.testing import brute_force
 
 
 class Couples(Game):
-    """Base class of games of couples: each instance is explained against a reference of its own.
+    """Base class of games in which each instance is explained against a reference of its own.
 
-    Both functions of the paper depend on a row through a sum over its features, so that a game is
-    known from the summands of x* and of r.
+    Both functions of the paper depend on a row only through a sum over its features, so a game is
+    stored as the summands of x* and of r.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ class Couples(Game):
         self.references = np.asarray(references, dtype=np.float64)
         if self.X.ndim != 2 or self.X.shape != self.references.shape:
             raise ValueError(
-                f"{type(self).__name__} needs instances and references of one shape (r, p); got"
-                f" {self.X.shape} and {self.references.shape}."
+                f"{type(self).__name__} got instances of shape {self.X.shape} and references of"
+                f" shape {self.references.shape}: pass two arrays of one shape (r, p)."
             )
         self.n_rows, self.n_players = self.X.shape
         self.bytes_per_row = 8 * self.n_players
@@ -80,7 +80,10 @@ class Couples(Game):
 
     @property
     def shapley_values(self) -> np.ndarray:
-        """By enumeration of all 2^p coalitions, ``(r, p, 1)``; for at most about 20 players."""
+        """Return the exact values, ``(r, p, 1)``, by enumeration of all 2^p coalitions.
+
+        This takes up to about 20 players.
+        """
 
         def worth(coalitions, row):
             return self(coalitions[None], np.array([row]))[0]
@@ -91,10 +94,11 @@ class Couples(Game):
 
 
 class ChiSquareCouples(Couples):
-    """Classification: is z in the class of x*? The class is sum z_j^2 > median of chi-square(p).
+    """The classification of Grah & Thouvenot (2020): z is in the class of x* or not.
 
-    v(S) = 1 if z and x* are in one class, else 0. Where x* and r are in different classes, the
-    attributions have sum 1.
+    A row is in the first class if the sum of its squares is above the median of the chi-square law
+    with p degrees of freedom, else in the second. v(S) is 1 if z and x* are in the same class, else
+    0. If x* and r are in different classes, the attributions sum to 1.
 
     Parameters
     ----------
@@ -124,7 +128,9 @@ class ChiSquareCouples(Couples):
 
 
 class RadialCouples(Couples):
-    """Regression: f(z) - f(r) with f(z) = prod_j sqrt(pi/2) exp(-z_j^2/2).
+    """The regression of Grah & Thouvenot (2020): the difference of f(z) and f(r).
+
+    v(S) = f(z) - f(r) with f(z) = prod_j sqrt(pi/2) exp(-z_j^2/2).
 
     Parameters
     ----------
@@ -169,12 +175,15 @@ def make_couples(kind="chi-square", n_couples=50, n_players=16, n_samples=1000, 
     Parameters
     ----------
     kind : {"chi-square", "radial"}, default="chi-square"
+        "chi-square": the classification, `ChiSquareCouples`. "radial": the regression,
+        `RadialCouples`.
     n_couples : int, default=50
+        Number of instances, each with a reference of its own.
     n_players : int, default=16
-        The paper has 16 and, for the classification, 300.
+        Number of features. The paper has 16 and, for the classification, 300.
     n_samples : int, default=1000
-        Rows of independent standard normal features that couples are drawn from; the two rows of a
-        couple differ, and are in different classes where there are classes.
+        Number of rows, of independent standard normal features, from which couples are drawn. The
+        two rows of a couple differ. In a classification, they are in different classes.
     random_state : None, int, Generator or RandomState, default=None
 
     Returns

@@ -222,5 +222,5 @@ def _keys(owner, players):
 
 
 def _n_bytes(n_bits):
-    """Return the size of the smallest unsigned integer with so many bits."""
+    """Return how many bytes the smallest unsigned integer with `n_bits` bits has."""
     return 1 if n_bits <= 8 else 2 if n_bits <= 16 else 4 if n_bits <= 32 else 8

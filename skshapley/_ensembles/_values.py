@@ -27,7 +27,7 @@ PATTERN_SHARE = 0.2
 LEAST_ROWS = 256
 # Leaves of the trees that are handled together
 LEAVES = 8192
-# Subtrees of up to so many bits are looked up as one
+# Subtrees of up to this number of bits are looked up as one
 MAX_BITS = 7
 CHUNK_SIZE = 1 << 15
 # Leaves of more path players have no table that is kept

@@ -139,7 +139,7 @@ class MatrixDisplay(Display):
         ax.set_ylim(p - 0.5, -0.5)
         ax.xaxis.get_major_locator().set_params(integer=True)
         faded = "; faded: 95 % interval holds 0" if unsure.any() else ""
-        label_x(ax, f"instances, like ones together{faded}")
+        label_x(ax, f"instances, similar ones together{faded}")
         bar = ax.figure.colorbar(
             image, ax=ax, aspect=30, pad=0.02, label=side_label(f"attribution ({self.response})")
         )

@@ -52,7 +52,7 @@ def colour_of_steps(frame):
 
 
 def height_of_rows(n_rows):
-    """Return the height of axes with so many rows, in inches."""
+    """Return the height of axes with `n_rows` rows, in inches."""
     shrink = np.clip((n_rows - 25) / 75, 0, 1)
     return 1.1 + n_rows * (ROW_HEIGHT + shrink * (LEAST_ROW_HEIGHT - ROW_HEIGHT))
 
@@ -111,7 +111,7 @@ def label_x(ax, text):
 
 def write_names(ax, names):
     """Write the names of the rows 0, 1, ... beside the axes, in a font size that fits."""
-    # Names are no formulas: "$" and "_" stand for themselves.
+    # Names are not formulas: "$" and "_" are written as they are.
     size = font_size(ax, len(names))
     ax.set_yticks(range(len(names)), names, fontsize=size, parse_math=False)
 

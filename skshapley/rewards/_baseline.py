@@ -1,4 +1,4 @@
-"""The response against a single plug-in row."""
+"""The response against a single baseline row."""
 
 from collections.abc import Mapping
 
@@ -10,12 +10,16 @@ from skshapley.rewards._reward import InterventionalReward
 
 
 class BaselineReward(InterventionalReward):
-    """Response when absent players take the values of one plug-in row.
+    """The model's response if absent players take the values of one baseline row.
+
+    v(S) = f(x_S, baseline outside S). Each value of v costs a single model row, but the baseline
+    may be a row that does not exist.
 
     Parameters
     ----------
     baseline : None, or a table, mapping or sequence of one row, default=None
-        None: the weighted mean of each numeric column of the background, the mode of the others.
+        The row. None: the weighted mean of each numeric column of the background, and the mode of
+        each other column.
     transformed : bool, default=True
         As in `InterventionalReward`.
 
@@ -37,20 +41,21 @@ class BaselineReward(InterventionalReward):
         self.baseline = baseline
 
     def fit(self, response, background, weights, players):
-        """Make the baseline of the background, or take the given one."""
+        """Take the given baseline, or make one from the background."""
         given = self.baseline is not None
         row = self._given(background) if given else _typical_row(background, weights)
         return super().fit(response, row, np.ones(1), players)
 
     def _given(self, background):
+        """Return the given baseline as a row in the container of the background."""
         row = self.baseline
         if not is_frame(row):
             framed = isinstance(background, pd.DataFrame)
             row = _as_frame(row, background) if framed else np.atleast_2d(np.asarray(row))
         if len(row) != 1 or row.shape[1] != background.shape[1]:
             raise ValueError(
-                f"BaselineReward needs a baseline of one row with {background.shape[1]} columns;"
-                f" got shape {row.shape}."
+                f"BaselineReward got a baseline of shape {row.shape}: pass one row with the"
+                f" {background.shape[1]} columns of the background, or None."
             )
         return check_columns(row, background, "BaselineReward")
 

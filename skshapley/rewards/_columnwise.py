@@ -1,9 +1,8 @@
-"""Which column of its input each column that a fitted transformer makes comes from.
+"""The input column from which a fitted transformer makes each of its output columns.
 
-Known for scikit-learn's own transformers that make each column of one column alone, row by row,
-and for what puts them together: ColumnTransformer, FeatureUnion, Pipeline. A subclass may do
-anything, so classes are compared as they are, by name, which loads none of them; whatever is not
-listed is refused.
+This is known for those of scikit-learn's own transformers that make each column of one column
+alone, row by row, and for ColumnTransformer, FeatureUnion and Pipeline of them. A subclass may do
+anything. So classes are compared by name, which loads none of them, and all others are refused.
 """
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 
 
 class MixedColumnsError(ValueError):
-    """A transformer that is not known to make each column of one column; says which."""
+    """A transformer that is not known to make each of its columns of one column alone."""
 
 
 def sources(transformer, width) -> np.ndarray:
@@ -72,7 +71,7 @@ def _of_targets(encoder, width):
 
 
 def _of_imputer(imputer, width):
-    # columns of nothing but missing values are left out
+    # the imputer drops columns in which all values are missing
     kept = imputer.keep_empty_features | ~pd.isna(imputer.statistics_)
     flagged = imputer.indicator_.features_ if imputer.add_indicator else []
     return np.r_[np.flatnonzero(kept), np.asarray(flagged, dtype=np.intp)]
@@ -88,7 +87,7 @@ def _of_function(transformer, width):
 
 
 def _of_text(vectorizer, width):
-    learnt = getattr(vectorizer, "vocabulary_", None)  # which a HashingVectorizer has not
+    learnt = getattr(vectorizer, "vocabulary_", None)  # None for a HashingVectorizer
     n = vectorizer.n_features if learnt is None else len(learnt)
     return np.zeros(n, dtype=np.intp)  # its input is one column
 

@@ -10,24 +10,25 @@ from skshapley.rewards._game import Game
 
 
 class DataGame(Game):
-    """v(S): the score, on validation data, of a clone of the estimator fitted to the points of S.
+    """The game of training points: v(S) is the validation score of a model fitted to S.
 
-    One instance, one output; one evaluation is one fit. The empty coalition is worth the score of a
-    constant prediction made of all labels; a coalition with a single class, that of its class.
+    The players are training points, or groups of them. The game has one instance and one output,
+    and one evaluation is one fit. The empty coalition has the score of the constant prediction made
+    from all labels. A coalition of a single class has the score of predicting that class.
 
     Parameters
     ----------
     estimator : estimator
-        Never fitted itself; give it a `random_state`, so that a value is a value.
+        Clones of it are fitted. Give it a `random_state`, so that v(S) is always the same.
     X, y : training data, ``(n, d)`` and ``(n,)``
     X_val, y_val : validation data
     scorer : callable(estimator, X, y) -> float
     members : ndarray of shape (n,), int
         The player of each training point.
     truncation : float or None
-        Along a chain of growing coalitions, as walks are, once a score is this close to that of all
-        points, the larger coalitions of the chain take that score without a fit (Ghorbani & Zou
-        2019, Algorithm 1).
+        Saves fits along chains of growing coalitions, such as walks. Once a score is this close to
+        the score with all points, the larger coalitions of the chain take the latter without a fit
+        (Ghorbani & Zou 2019, Algorithm 1). None: no truncation.
     """
 
     n_rows = n_outputs = 1
@@ -57,6 +58,7 @@ class DataGame(Game):
         return values.reshape(r, m, 1)
 
     def _fitted(self, coalition):
+        """Return the score of a model fitted to the points of a coalition."""
         rows = np.flatnonzero(coalition[self.members])
         y = _safe_indexing(self.y, rows)
         model = clone(self.estimator)
@@ -65,11 +67,12 @@ class DataGame(Game):
         return self._scored(model.fit(_safe_indexing(self.X, rows), y))
 
     def _scored(self, model):
+        """Return the score of a fitted model on the validation data."""
         score = float(self.scorer(model, self.X_val, self.y_val))
         if not np.isfinite(score):
             raise ModelOutputError(
-                f"The score of {model!r} on the validation data is {score}; every coalition of"
-                f" training points needs a finite score: choose another scoring."
+                f"DataGame got the score {score} of {model!r} on the validation data: choose a"
+                f" scoring that is finite for every coalition of training points."
             )
         return score
 

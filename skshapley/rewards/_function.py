@@ -8,9 +8,9 @@ from skshapley.rewards._numbers import LARGEST, as_floats, flaw
 
 
 class FunctionGame(Game):
-    """A function from boolean coalitions ``(m, p)`` to values ``(m,)`` or ``(m, k)``; one instance.
+    """The game of a function from boolean coalitions ``(m, p)`` to values ``(m,)`` or ``(m, k)``.
 
-    The empty and the full coalition are evaluated here, once.
+    It has one instance. The empty and the full coalition are evaluated once, when it is made.
 
     Parameters
     ----------
@@ -43,6 +43,7 @@ class FunctionGame(Game):
         return self._checked(raw, r * m).reshape(r, m, self.n_outputs)
 
     def _checked(self, raw, n):
+        """Return the values of n coalitions as ``(n, k)`` float64, or refuse them."""
         shape = (n,) if self.one_output else (n, self.n_outputs)
         if np.shape(raw) != shape:
             raise ModelOutputError(

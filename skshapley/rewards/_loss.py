@@ -23,11 +23,11 @@ SLACK = 1e-6
 
 
 class WholeResponse(Response):
-    """A model's response with all its columns, those of both classes of two."""
+    """A model's response with all its columns, those of both classes for two classes."""
 
     @property
     def classes(self) -> list | None:
-        """Labels of the model's classes, or None."""
+        """Return the labels of the model's classes, or None."""
         return _flat_classes(self.estimator)
 
     def _fixed_column(self, binary):
@@ -35,13 +35,13 @@ class WholeResponse(Response):
 
 
 class Loss(ABC):
-    """What a response costs at each row, given the row's target.
+    """Base class of losses: the cost of a response at each row, given the row's target.
 
     Parameters
     ----------
     response : WholeResponse
     owner : str
-        Who asks, for errors.
+        Name of the class that asks, for errors.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Loss(ABC):
         self.response, self.owner = response, owner
 
     def without_model(self) -> "Loss":
-        """Return a loss that can be called, and does not carry the model to workers."""
+        """Return the loss without the model, to be sent to workers; it can still be called."""
         light = copy(self)
         light.response = copy(self.response)
         light.response.estimator = None
@@ -70,7 +70,7 @@ class Loss(ABC):
 
 
 class SquaredError(Loss):
-    """Squared error, the mean over outputs where there are several."""
+    """The squared error, averaged over the outputs."""
 
     name = "squared_error"
 
@@ -103,7 +103,7 @@ class SquaredError(Loss):
 
 
 class LogLoss(Loss):
-    """Minus the logarithm of the probability of the true class, of 2e-16 at least."""
+    """Minus the logarithm of the probability of the true class, which is clipped at 2e-16."""
 
     name = "log_loss"
 
@@ -169,7 +169,7 @@ class GivenLoss(Loss):
         return np.asarray(y)
 
     def __call__(self, targets, values):
-        """Return what the function says, checked."""
+        """Return the losses from the function, ``(n,)``, checked."""
         n = len(values)
         raw = self.function(targets, values if self.response.names is not None else values[:, 0])
         losses = as_floats(raw)
@@ -224,8 +224,8 @@ def resolve_loss(loss, response: WholeResponse, owner: str) -> Loss:
 class LossGame(Game):
     """v(S) of an instance: minus the loss of its mean response over the background.
 
-    The loss is of a mean, so that every coalition needs the whole background: to samplers the game
-    has one reference, which costs as many model rows as the background has.
+    The loss is that of a mean, so every coalition needs the whole background. For samplers, the
+    game therefore has a single reference, which costs as many model rows as the background has.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class LossGame(Game):
 
     @property
     def shared(self):
-        """What the game of the response shares."""
+        """Return what the games of the response share."""
         return self._game.shared
 
     @shared.setter

@@ -1,9 +1,9 @@
-"""In which columns hybrid rows are put together: the raw ones, or those that a pipeline makes.
+"""The columns in which hybrid rows are made: the raw ones, or those that a pipeline makes.
 
 A step that makes each of its columns of one raw column commutes with masking: the hybrid of two
 transformed rows is the transformed hybrid row. So the first steps of a pipeline, as far as they
-work column by column, transform instances and background once, and what is left of the pipeline
-is asked about hybrids of transformed rows, with one group of columns per raw column.
+work column by column, transform instances and background once. The rest of the pipeline is called
+with hybrids of transformed rows, in which the columns made of one raw column belong together.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ CHECKED_ROWS = 512
 
 @dataclass(frozen=True, eq=False)
 class MaskedModel:
-    """A response and the rows that stand in for absent players, in the columns that are masked.
+    """A response and its background, in the columns in which hybrid rows are made.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class MaskedModel:
 
     @property
     def bytes_per_row(self):
-        """Memory of one hybrid row, roughly."""
+        """Return the approximate memory of one hybrid row."""
         if sparse.issparse(self.background):
             return 64 + 96 * self.background.nnz // len(self.weights)
         return 24 * len(self.column_player)
@@ -57,15 +57,16 @@ class MaskedModel:
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """The steps that are done once, before masking; none in the raw columns.
+    """The steps of a pipeline that are done once, before hybrid rows are made.
 
     Attributes
     ----------
     response : Response
         The response of the whole model.
     steps : tuple of fitted transformers
+        Empty if hybrid rows are made of raw columns.
     label : str
-        What is masked and why, for the record.
+        Which columns hybrid rows are made of and why, for the record.
     """
 
     response: Response
@@ -74,7 +75,7 @@ class Preparation:
 
     def transform(self, X):
         """Return the columns that are masked, of a table of raw columns ``(n, d)``."""
-        if self.steps:  # they get a copy, since there are some that write into what they are given
+        if self.steps:  # they get a copy, since some transformers write into their input
             X = self.response.in_its_container(take_rows(X, np.arange(len(X))))
         for step in self.steps:
             X = step.transform(X)
@@ -114,17 +115,17 @@ def _in_common_types(X, background):
 
 
 def prepare(response, background, weights, players, transformed):
-    """Find the columns to mask.
+    """Return the steps to do once, and the model in the columns that they make.
 
     Parameters
     ----------
     response : Response
-        That has seen the model's outputs.
+        One that has seen the model's outputs.
     background : array or frame of shape (b, d)
     weights : ndarray of shape (b,)
     players : Players
     transformed : bool
-        Whether to mask transformed columns where that gives the same values.
+        Whether to make hybrid rows of transformed columns if that gives the same values.
 
     Returns
     -------
@@ -161,7 +162,7 @@ def _split(response, background):
         raise MixedColumnsError(f"{type(pipeline).__name__} is not a Pipeline")
     names = getattr(pipeline, "feature_names_in_", None)
     source = np.arange(background.shape[1])
-    if names is not None and is_frame(background):  # of which the model may leave columns out
+    if names is not None and is_frame(background):  # the model may leave out some of its columns
         place = {name: position for position, name in enumerate(column_names(background))}
         source = np.array([place.get(name, -1) for name in names])
     steps: list = []
@@ -182,7 +183,7 @@ def _split(response, background):
 
 
 def _unwrapped(estimator):
-    """Return what a frozen estimator or a search asks."""
+    """Return the estimator that predicts within a frozen estimator or a search."""
     if type(estimator) is FrozenEstimator:
         return _unwrapped(estimator.estimator)
     return (
@@ -193,7 +194,7 @@ def _unwrapped(estimator):
 
 
 def _check(preparation, raw, model, p):
-    """Compare transformed hybrids of background rows with hybrids of transformed ones."""
+    """Refuse steps for which transformed hybrid rows differ from hybrids of transformed rows."""
     b = len(model.weights)
     m = min(max(4 * p, 64), CHECKED_ROWS)
     number = np.arange(m)

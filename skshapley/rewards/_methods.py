@@ -1,4 +1,4 @@
-"""Which method of a model to call, and the log-odds of any classifier."""
+"""The method of a model to call, and the log-odds of any classifier."""
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -22,7 +22,7 @@ FUNCTION = "function"
 def checked_method(estimator, method, owner):
     """Return the name of the method to call, a function of (estimator, X), or `FUNCTION`.
 
-    `FUNCTION` stands for an estimator that is itself a function of X.
+    `FUNCTION` means that the estimator is itself a function of X.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def checked_method(estimator, method, owner):
     TypeError
         If it is neither a model nor a function.
     ValueError
-        If there is no such method, or the model does not have it.
+        For an unknown method, or one that the model does not have.
     """
     has = [name for name in METHODS if hasattr(estimator, name)]
     if isinstance(estimator, type) or not (has or callable(estimator) or hasattr(estimator, "fit")):
@@ -90,7 +90,7 @@ def _check_fitted(estimator, owner):
 
 
 def estimator_type(estimator) -> str | None:
-    """Return scikit-learn's word for what an estimator is; None for what is not its own."""
+    """Return the estimator's type in scikit-learn's words; None for other libraries' objects."""
     try:
         return get_tags(estimator).estimator_type
     except AttributeError:  # not a scikit-learn estimator, but one that predicts
@@ -116,7 +116,7 @@ def _auto_method(estimator, owner):
 
 
 def final_estimator(estimator):
-    """Return what predicts within frozen estimators, searches and pipelines."""
+    """Return the estimator that predicts within frozen estimators, searches and pipelines."""
     if isinstance(estimator, FrozenEstimator):
         return final_estimator(estimator.estimator)
     if hasattr(estimator, "best_estimator_"):

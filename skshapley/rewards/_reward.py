@@ -1,4 +1,4 @@
-"""What every reward is, and the interventional one: the mean response over a background."""
+"""The base class of rewards, and the interventional one: a mean over the background."""
 
 from abc import ABC, abstractmethod
 from functools import cached_property
@@ -17,18 +17,19 @@ from skshapley.rewards._rows import CHUNK_ROWS, row_pool
 
 
 class Reward(BaseEstimator, ABC):
-    """Base class of rewards: what a coalition of features of an instance is worth.
+    """Base class of rewards, which give the worth v(S) of a coalition S of features.
 
-    A reward holds parameters only. `fit` takes the background, `game` binds it to instances.
+    A reward is made with parameters only. `fit` takes the background, and `game` returns v for some
+    instances.
 
     Attributes
     ----------
     n_references_ : int
         Number b of background rows that the game will have.
     response_ : Response
-        The model's response that it evaluates.
+        The response of the model to evaluate.
     masked_columns_ : str
-        In which columns absent players are filled in, and why, for the record.
+        The columns in which absent players are filled in, and why, for the record.
     """
 
     n_references_: int
@@ -60,28 +61,28 @@ class Reward(BaseEstimator, ABC):
 
 
 class InterventionalReward(Reward):
-    """Mean response when absent players take the values of background rows.
+    """The model's mean response if absent players take the values of background rows.
 
-    v(S) = sum_b w_b f(x_S, background_b outside S). With one background row it is the contrastive
-    game of Grah & Thouvenot (2020), f(z(x*, r, S)).
+    v(S) = sum_b w_b f(x_S, background_b outside S). With one background row, this is the
+    contrastive game of Grah & Thouvenot (2020), f(z(x*, r, S)).
 
     Parameters
     ----------
     transformed : bool, default=True
-        Of a `sklearn.pipeline.Pipeline`, let the first steps transform instances and background
-        once, as far as they are known to make each of their columns of one column alone (scalers,
-        imputers, encoders, binners, a ColumnTransformer of those), and fill in absent players in
-        what they make. The values are the same. False: fill in the raw columns always, and let the
-        whole pipeline transform every row that its model is asked about.
+        Whether the first steps of a `sklearn.pipeline.Pipeline` transform instances and background
+        only once, and absent players are filled in afterwards. That is faster, and gives the same
+        values. It holds for steps that make each of their columns of one column alone: scalers,
+        imputers, encoders, binners, a ColumnTransformer of those. False: always fill in the raw
+        columns, and let the whole pipeline transform every row.
 
     Attributes
     ----------
     masked_columns_ : str
-        Which steps are done once, or why none.
+        Which steps are done once, or why none are.
     preparation_ : Preparation
         Those steps.
     masked_ : MaskedModel
-        What is left of the model, with the background as those steps make it.
+        The rest of the model, with the background as those steps transform it.
 
     References
     ----------
@@ -105,8 +106,7 @@ class InterventionalReward(Reward):
         """Take the background and evaluate the model on it once: v(empty) against each row."""
         if not isinstance(self.transformed, (bool, np.bool_)):
             raise ValueError(
-                f"{type(self).__name__} takes transformed as True or False; got"
-                f" {self.transformed!r}."
+                f"{type(self).__name__} got transformed={self.transformed!r}: choose True or False."
             )
         self.response_, self.background_ = response, background
         self.weights_, self.players_ = weights, players
@@ -142,7 +142,7 @@ class InterventionalReward(Reward):
 def _chunks(table, what):
     """Yield a table's rows in pieces of bounded size, each with where it is, for errors.
 
-    The pieces are copies, since there are models that write into what they are given.
+    The pieces are copies, since some models write into their input.
     """
     n = n_rows(table)
     for start in range(0, n, CHUNK_ROWS):
@@ -162,7 +162,7 @@ class Instances(NamedTuple):
     full : ndarray of shape (r, K)
         The response.
     winners : ndarray of shape (r,), int
-        The column of each one's own prediction.
+        The column of each instance's own predicted class.
     labels : ndarray of shape (r,), int
         Their positions in the table, for errors.
     """

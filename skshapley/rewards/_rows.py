@@ -1,8 +1,8 @@
 """Hybrid rows: the instance where a player is present, a background row where it is absent.
 
-Each column of instances and background is joined once into a pool; a block of hybrid rows is then
-one gather. Columns are gathered, never cast, so that dtypes and categories reach the model as they
-came.
+The instances' and the background's values of each column are put into one pool once. A block of
+hybrid rows is then one gather. Columns are gathered and never cast, so that dtypes and categories
+reach the model unchanged.
 """
 
 from abc import ABC, abstractmethod
@@ -89,7 +89,7 @@ class ColumnPool(RowPool):
 
     @cached_property
     def _codes(self):
-        """Numbers for the values, missing being one of them, ``(r + b, d)``."""
+        """Return an integer for each value, with one for missing ones, ``(r + b, d)``."""
         codes = [pd.factorize(column, use_na_sentinel=False)[0] for column in self._columns()]
         return np.column_stack(codes)
 

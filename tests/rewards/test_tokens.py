@@ -116,8 +116,8 @@ def test_a_reward_is_picklable_and_the_workers_do_not_matter():
 @pytest.mark.parametrize(
     ("document", "options", "error", "message"),
     [
-        ("?! --", {}, ValueError, "found no token"),
-        ("", {}, ValueError, "found no token"),
+        ("?! --", {}, ValueError, r"matches nothing in the document '\?! --'"),
+        ("", {}, ValueError, "matches nothing"),
         (["one", "two"], {}, TypeError, "one document as a str"),
         ("good", {"output": "predicted"}, ValueError, "one output"),
     ],
