@@ -39,19 +39,23 @@ attributions themselves is below 1.
 """
 
 import numpy as np
+from numpy.typing import NDArray
+
+# One number, or one for each entry of the arrays that were given
+Numbers = np.float64 | NDArray[np.float64]
 
 VERSIONS = ("corrected", "sharp", "published", "preprint")
 STEPS = ("inverse", "sqrt", "constant")
 LAWS = ("importance", "uniform")
 
 
-def _one_of(owner, parameter, value, choices):
+def _one_of(owner, parameter, value, choices) -> None:
     """Refuse a value that is not one of the choices."""
     if value not in choices:
         raise ValueError(f"{owner} got {parameter}={value!r}: choose one of {choices}.")
 
 
-def gradient_norm(n_players, radius, bound, *, law="importance"):
+def gradient_norm(n_players, radius, bound, *, law="importance") -> Numbers:
     """Return B, a bound on the root mean square norm of the stochastic gradient of F.
 
     Importance law: 2 (1 - 1/d) S. Uniform law: 2 n sqrt(d - 1)/d (sqrt(d - 1) D + C), n = 2^d - 2,
@@ -93,7 +97,7 @@ def gradient_norm(n_players, radius, bound, *, law="importance"):
     return 2 * (d - 1) * (by_radius * radius + by_bound * bound)
 
 
-def strong_convexity(n_players, *, version="corrected"):
+def strong_convexity(n_players, *, version="corrected") -> float:
     """Return mu, a constant of strong convexity of F on the attributions of one sum.
 
     Parameters
@@ -121,7 +125,7 @@ def strong_convexity(n_players, *, version="corrected"):
     return (2 if version == "sharp" else 1) * (1 - 1 / n_players)
 
 
-def condition_number(n_players, radius, bound, *, law="importance", version="corrected"):
+def condition_number(n_players, radius, bound, *, law="importance", version="corrected") -> Numbers:
     """Return kappa, the ratio B/mu: 2 S with the importance law, 4 S as it is printed.
 
     Parameters
@@ -167,7 +171,7 @@ def expected_error(
     start_error=None,
     law="importance",
     version="corrected",
-):
+) -> Numbers:
     """Return a bound on the expected squared error of projected stochastic gradient.
 
     - "inverse", steps 2/(mu (t + 1)) and the weighted mean of the iterates: 4 kappa^2/T.
@@ -218,7 +222,7 @@ def expected_error(
     return rate**n_evals * start + floor
 
 
-def _constant_step(owner, gamma, n_players, radius, bound, law, version):
+def _constant_step(owner, gamma, n_players, radius, bound, law, version) -> tuple[Numbers, Numbers]:
     """Return gamma B^2/mu and 1 - gamma mu."""
     mu = strong_convexity(n_players, version=version)
     if gamma is None or not (np.min(gamma) > 0 and np.max(gamma) < 1 / mu):
@@ -230,7 +234,7 @@ def _constant_step(owner, gamma, n_players, radius, bound, law, version):
     return gamma * gradient_norm(n_players, radius, bound, law=law) ** 2 / mu, 1 - gamma * mu
 
 
-def markov_probability(epsilon, n_evals, n_players, radius, bound, **options):
+def markov_probability(epsilon, n_evals, n_players, radius, bound, **options) -> Numbers:
     """Return a bound on P(squared norm of the error >= epsilon), by Markov's inequality.
 
     Parameters
@@ -268,7 +272,7 @@ def markov_probability(epsilon, n_evals, n_players, radius, bound, **options):
     return np.minimum(1.0, error / np.asarray(epsilon, dtype=float))
 
 
-def deviation_probability(epsilon, n_evals, n_players, radius, bound, **options):
+def deviation_probability(epsilon, n_evals, n_players, radius, bound, **options) -> Numbers:
     """Return the exponential "deviation" bound, as printed, which does not always hold.
 
     Use `markov_probability` for a bound that holds. This one is 2 exp(-(epsilon/A - 2)^2/16) with A
@@ -325,7 +329,7 @@ def least_evals(
     start_error=None,
     law="importance",
     version="corrected",
-):
+) -> Numbers:
     """Return the least T for which Markov's bound on P(squared error >= epsilon) is delta.
 
     Parameters
@@ -376,7 +380,7 @@ def least_evals(
     return np.where(target > floor, count, np.inf)[()]
 
 
-def hoeffding_permutations(epsilon, delta, spread, *, n_players=1):
+def hoeffding_permutations(epsilon, delta, spread, *, n_players=1) -> Numbers:
     """Return how many permutations Monte Carlo needs by Hoeffding's inequality.
 
     With that many, P(abs error >= epsilon) <= delta, for all of `n_players` p at once:
@@ -411,7 +415,7 @@ def hoeffding_permutations(epsilon, delta, spread, *, n_players=1):
     return np.ceil(spread**2 * np.log(2 * n_players / delta) / (2 * epsilon**2))
 
 
-def chebyshev_permutations(epsilon, delta, variance, *, n_players=1):
+def chebyshev_permutations(epsilon, delta, variance, *, n_players=1) -> Numbers:
     """Return how many permutations Monte Carlo needs by Chebyshev's inequality.
 
     With that many, P(abs error >= epsilon) <= delta, for all of `n_players` p at once:

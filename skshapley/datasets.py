@@ -8,8 +8,10 @@ that has the values of x* in S and those of r elsewhere.
 
 from abc import abstractmethod
 from functools import partial
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from skshapley._tools._random import entropy_from, generator
@@ -35,7 +37,7 @@ class Couples(Game):
 
     n_outputs = 1
 
-    def __init__(self, instances, references):
+    def __init__(self, instances, references) -> None:
         self.X = np.asarray(instances, dtype=np.float64)
         self.references = np.asarray(references, dtype=np.float64)
         if self.X.ndim != 2 or self.X.shape != self.references.shape:
@@ -49,32 +51,32 @@ class Couples(Game):
 
     @staticmethod
     @abstractmethod
-    def _summands(X):
+    def _summands(X) -> NDArray[np.float64]:
         """Return what each entry of ``(n, p)`` adds to the sum."""
 
     @abstractmethod
-    def _value(self, total, rows):
+    def _value(self, total, rows) -> NDArray[np.float64]:
         """Return v of coalitions with these sums, ``(r, m)``."""
 
-    def __call__(self, coalitions, rows, references=None):
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the values, ``(r, m, 1)``."""
         present, absent = self._present[rows, None], self._absent[rows, None]
         total = np.where(coalitions, present, absent).sum(axis=2)
         return self._value(total, rows)[..., None]
 
-    def empty(self, rows):
+    def empty(self, rows) -> NDArray[np.float64]:
         """Return v(empty), ``(r, 1, 1)``."""
         return self(np.zeros((len(rows), 1, self.n_players), dtype=bool), rows)
 
-    def full(self, rows):
+    def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(r, 1)``."""
         return self(np.ones((len(rows), 1, self.n_players), dtype=bool), rows)[:, 0]
 
-    def active(self, rows):
+    def active(self, rows) -> NDArray[np.bool_]:
         """Return where an instance differs from its reference, ``(r, p)`` bool."""
         return self.X[rows] != self.references[rows]
 
-    def take(self, rows):
+    def take(self, rows) -> Self:
         """Return the game of some couples."""
         return type(self)(self.X[rows], self.references[rows])
 
@@ -85,7 +87,7 @@ class Couples(Game):
         This takes up to about 20 players.
         """
 
-        def worth(coalitions, row):
+        def worth(coalitions, row) -> NDArray[np.float64]:
             return self(coalitions[None], np.array([row]))[0]
 
         return np.array(
@@ -118,10 +120,10 @@ class ChiSquareCouples(Couples):
     """
 
     @staticmethod
-    def _summands(X):
+    def _summands(X) -> NDArray[np.float64]:
         return X**2
 
-    def _value(self, total, rows):
+    def _value(self, total, rows) -> NDArray[np.float64]:
         median = chi_square_median(self.n_players)
         own = self._present[rows].sum(axis=1, keepdims=True)
         return ((total > median) == (own > median)).astype(np.float64)
@@ -150,10 +152,10 @@ class RadialCouples(Couples):
     """
 
     @staticmethod
-    def _summands(X):
+    def _summands(X) -> NDArray[np.float64]:
         return 0.5 * (np.log(np.pi / 2) - X**2)
 
-    def _value(self, total, rows):
+    def _value(self, total, rows) -> NDArray[np.float64]:
         base = self._absent[rows].sum(axis=1, keepdims=True)
         return np.exp(total) - np.exp(base)
 
@@ -169,7 +171,9 @@ def chi_square_median(p: int) -> float:
     return 2 * float(gammaincinv(p / 2, 0.5))
 
 
-def make_couples(kind="chi-square", n_couples=50, n_players=16, n_samples=1000, random_state=None):
+def make_couples(
+    kind="chi-square", n_couples=50, n_players=16, n_samples=1000, random_state=None
+) -> Couples:
     """Draw the couples of the experiments of Grah & Thouvenot (2020), section 5.
 
     Parameters

@@ -36,9 +36,10 @@ Which measurement makes the last iris unusual among the others?
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 
-def same_class(estimator, X):
+def same_class(estimator, X) -> NDArray[np.float64]:
     """Return an indicator of each class: 1 for the predicted class, 0 for the others.
 
     With ``output="predicted"``, v(S) is 1 if the model still predicts the instance's own class and
@@ -78,7 +79,7 @@ def same_class(estimator, X):
     return (predicted[:, None] == np.asarray(estimator.classes_)).astype(np.float64)
 
 
-def highest_probability(estimator, X):
+def highest_probability(estimator, X) -> NDArray[np.float64]:
     """Return the probability of the most probable class: how sure the model is.
 
     Parameters
@@ -113,7 +114,7 @@ def highest_probability(estimator, X):
     return np.asarray(estimator.predict_proba(X)).max(axis=1)
 
 
-def rank(estimator, X, *, competitors):
+def rank(estimator, X, *, competitors) -> NDArray[np.float64]:
     """Return the rank of each row among competitors, by the model's prediction; 1 is the highest.
 
     Parameters

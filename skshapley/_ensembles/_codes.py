@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 # LightGBM's kZeroThreshold, a float32 there
 ZERO = float(np.float32(1e-35))
@@ -79,7 +80,7 @@ class Codes:
     strict: bool
     single_precision: bool
 
-    def __call__(self, X):
+    def __call__(self, X) -> np.ndarray:
         """Return the codes of a float64 matrix.
 
         Parameters
@@ -113,7 +114,7 @@ class Codes:
             codes[first : first + len(table)] = table[:, category]
         return codes
 
-    def _rounded(self, x):
+    def _rounded(self, x) -> NDArray[np.float64]:
         """Return a column as the library rounds it before it compares."""
         if not self.single_precision:
             return np.ascontiguousarray(x)
@@ -121,7 +122,7 @@ class Codes:
             return x.astype(np.float32).astype(np.float64)
 
 
-def plan_codes(trees):
+def plan_codes(trees) -> Codes:
     """Return how the nodes of an ensemble read an instance.
 
     Parameters
@@ -161,7 +162,7 @@ def plan_codes(trees):
     )
 
 
-def _rank_thresholds(trees, nodes):
+def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.int64]]:
     """Return the sorted distinct thresholds of every feature, and each node's rank among them."""
     feature, threshold = trees.feature[nodes], trees.threshold[nodes]
     order = np.lexsort((threshold, feature))
@@ -178,7 +179,7 @@ def _rank_thresholds(trees, nodes):
     return dict(zip(names.tolist(), pieces, strict=True)), ranks
 
 
-def _number_rows(trees, nodes):
+def _number_rows(trees, nodes) -> tuple[tuple[NumericRow, ...], NDArray[np.intp]]:
     """Return the code rows of numeric features, and the row of each node.
 
     Each row is one number: 4 times the feature, plus 1 where missing values go left, plus 2 where
@@ -189,7 +190,7 @@ def _number_rows(trees, nodes):
     return tuple(NumericRow(k // 4, bool(k % 2), bool(k % 4 // 2)) for k in keys.tolist()), row
 
 
-def _tabulate_categories(trees, splits):
+def _tabulate_categories(trees, splits) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
     """Return the table of codes of one categorical feature, and the table's row of each split."""
     n = 1 + max((max(split.listed, default=-1) for split in splits), default=-1)
     table = np.empty((len(splits), n + 2), dtype=np.uint8)
@@ -201,7 +202,7 @@ def _tabulate_categories(trees, splits):
     return table, inverse.ravel()
 
 
-def predict(trees, codes, code_rows):
+def predict(trees, codes, code_rows) -> NDArray[np.float64]:
     """Return the raw response of the ensemble, by walking every tree.
 
     Parameters

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 class UnreadableModelError(ValueError):
@@ -17,12 +18,12 @@ class UnreadableModelError(ValueError):
         What to do about it.
     """
 
-    def __init__(self, reason, hint):
+    def __init__(self, reason, hint) -> None:
         super().__init__(reason, hint)
         self.reason = reason
         self.hint = hint
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.reason}, so it has no exact values here: {self.hint}."
 
 
@@ -42,7 +43,7 @@ class CategorySplit:
     """
 
     node: int
-    listed: frozenset
+    listed: frozenset[int]
     listed_left: bool
 
 
@@ -104,33 +105,33 @@ class TreeEnsemble:
     n_features: int
     strict: bool
     single_precision: bool
-    category_splits: tuple = ()
+    category_splits: tuple[CategorySplit, ...] = ()
     absent: float = 0.0
     encode: Callable | None = None
-    methods: tuple = ()
+    methods: tuple[str, ...] = ()
     raw_response: Callable | None = None
 
     @property
-    def n_trees(self):
+    def n_trees(self) -> int:
         """Return the number of trees, of all outputs together."""
         return len(self.roots)
 
     @property
-    def n_nodes(self):
+    def n_nodes(self) -> int:
         """Return the number of nodes of all trees, leaves included."""
         return len(self.left)
 
     @property
-    def n_outputs(self):
+    def n_outputs(self) -> int:
         """Return the number of outputs, k."""
         return self.value.shape[1]
 
     @property
-    def is_leaf(self):
+    def is_leaf(self) -> NDArray[np.bool_]:
         """Return which nodes are leaves, ``(n_nodes,)`` bool."""
         return self.left < 0
 
-    def to_matrix(self, X):
+    def to_matrix(self, X) -> NDArray[np.float64]:
         """Return the input as the matrix that the thresholds refer to.
 
         Parameters
@@ -156,7 +157,7 @@ class TreeEnsemble:
             )
         return matrix
 
-    def take_trees(self, first, last):
+    def take_trees(self, first, last) -> "TreeEnsemble":
         """Return some consecutive trees as an ensemble with base zero.
 
         Parameters
@@ -173,7 +174,7 @@ class TreeEnsemble:
         cut = slice(start, end)
         shift = np.where(self.left[cut] < 0, 0, start)
         splits = tuple(
-            replace(split, node=split.node - start)
+            replace(split, node=int(split.node - start))
             for split in self.category_splits
             if start <= split.node < end
         )
@@ -197,7 +198,7 @@ class TreeEnsemble:
             },
         )
 
-    def take_output(self, output, sign=1):
+    def take_output(self, output, sign=1) -> "TreeEnsemble":
         """Return the ensemble of one output, without the trees that do not add to it.
 
         Parameters
@@ -234,11 +235,11 @@ class _OneOutput:
     output: int
     sign: int
 
-    def __call__(self, X):
+    def __call__(self, X) -> np.ndarray:
         return self.sign * self.response(X)[:, [self.output]]
 
 
-def concatenate(ensembles):
+def concatenate(ensembles) -> TreeEnsemble:
     """Return the sum of ensembles that were read from one model, as one ensemble.
 
     Parameters
@@ -252,7 +253,7 @@ def concatenate(ensembles):
     first = ensembles[0]
     offsets = np.cumsum([0] + [one.n_nodes for one in ensembles[:-1]])
 
-    def shifted(name):
+    def shifted(name) -> NDArray[np.int64]:
         return np.concatenate(
             [
                 np.where(getattr(one, name) < 0, -1, getattr(one, name) + offset)
@@ -260,7 +261,7 @@ def concatenate(ensembles):
             ]
         )
 
-    def joined(name):
+    def joined(name) -> np.ndarray:
         return np.concatenate([getattr(one, name) for one in ensembles])
 
     return replace(
@@ -281,7 +282,7 @@ def concatenate(ensembles):
     )
 
 
-def assemble(trees, *, n_outputs, base, **how):
+def assemble(trees, *, n_outputs, base, **how) -> TreeEnsemble:
     """Return the `TreeEnsemble` of the dicts, one per tree, that a reader has collected.
 
     Parameters
@@ -303,7 +304,7 @@ def assemble(trees, *, n_outputs, base, **how):
     sizes = np.array([len(tree["left"]) for tree in trees])
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
-    def column(name, dtype):
+    def column(name, dtype) -> np.ndarray:
         return np.concatenate([np.asarray(tree[name], dtype=dtype) for tree in trees])
 
     left, right = column("left", np.int64), column("right", np.int64)

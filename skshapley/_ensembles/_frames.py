@@ -1,14 +1,15 @@
 """DataFrames with categories, as the boosting libraries turn them into matrices."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 
-def is_frame(X):
+def is_frame(X) -> bool:
     """Return whether X is a pandas DataFrame, without importing pandas."""
     return hasattr(X, "columns") and hasattr(X, "iloc")
 
 
-def frame_to_matrix(frame, known_categories, unknown):
+def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
     """Return a DataFrame as a float64 matrix, with categories replaced by their codes.
 
     Parameters
@@ -47,7 +48,7 @@ def frame_to_matrix(frame, known_categories, unknown):
     return matrix
 
 
-def _refuse_unknown(column, known):
+def _refuse_unknown(column, known) -> None:
     for name in column.cat.remove_unused_categories().cat.categories:
         if name not in known:
             raise ValueError(

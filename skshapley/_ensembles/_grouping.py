@@ -1,9 +1,11 @@
 """Dividing trees into groups, numbering the bits of their patterns, and cutting chunks."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skshapley._ensembles._ensemble import UnreadableModelError
 from skshapley._ensembles._groups import Chunk, Groups
@@ -14,7 +16,7 @@ MOST_PATH_PLAYERS = 64
 LEAST_GROUPS = 16
 
 
-def find_groups(trees, paths, row, rank, max_bits, chunk_size):
+def find_groups(trees, paths, row, rank, max_bits, chunk_size) -> Groups:
     """Return the groups of some trees.
 
     Parameters
@@ -77,7 +79,7 @@ class _Division:
     outputs: np.ndarray
 
 
-def _divide(trees, paths, max_bits):
+def _divide(trees, paths, max_bits) -> _Division:
     """Return the division into maximal subtrees of few bits, and single leaves."""
     bits, leaf = paths.n_above + paths.n_below, trees.is_leaf
     small = bits <= max_bits
@@ -102,7 +104,7 @@ def _divide(trees, paths, max_bits):
     )
 
 
-def _spread(roots, is_root, paths):
+def _spread(roots, is_root, paths) -> NDArray[np.int64]:
     """Return the group of every node, where the groups are numbered as their roots are given."""
     group = np.full(len(is_root), -1)
     group[roots] = np.arange(len(roots))
@@ -112,7 +114,7 @@ def _spread(roots, is_root, paths):
     return group
 
 
-def _tree_outputs(trees):
+def _tree_outputs(trees) -> NDArray[np.int64]:
     """Return the one output that each tree adds to, or -1 where there are several."""
     touched = np.logical_or.reduceat(trees.value != 0, trees.roots, axis=0)
     return np.where(touched.sum(axis=1) > 1, -1, touched.argmax(axis=1))
@@ -135,7 +137,7 @@ class _Questions:
     position: np.ndarray
 
 
-def _number_bits(trees, paths, division):
+def _number_bits(trees, paths, division) -> _Questions:
     """Return the inner nodes with their bits, which are above those of the root's fail mask."""
     nodes = np.concatenate(paths.levels)
     nodes = nodes[(division.group[nodes] >= 0) & ~trees.is_leaf[nodes]]
@@ -147,7 +149,7 @@ def _number_bits(trees, paths, division):
     return _Questions(nodes, order, position)
 
 
-def _plan_patterns(trees, paths, division, questions, row, rank):
+def _plan_patterns(trees, paths, division, questions, row, rank) -> PatternReader:
     """Return the comparisons that make a pattern, as arrays to run through for any data."""
     group = division.group
     dtype = np.dtype(f"u{_n_bytes(int(division.n_bits.max()))}")
@@ -177,7 +179,7 @@ def _plan_patterns(trees, paths, division, questions, row, rank):
     return PatternReader(trees.n_trees, len(division.roots), dtype, tuple(above), tuple(inside))
 
 
-def _cut(trees, paths, division, chunk_size):
+def _cut(trees, paths, division, chunk_size) -> Iterator[Chunk]:
     """Yield runs of groups of one shape, in pieces of about `chunk_size` entries."""
     n_groups = len(division.roots)
     leaves, players = paths.leaves, paths.leaf_players
@@ -212,7 +214,7 @@ def _cut(trees, paths, division, chunk_size):
             )
 
 
-def _keys(owner, players):
+def _keys(owner, players) -> NDArray[np.int64]:
     """Return one integer for each (group, player), ordered by groups and then by players.
 
     The group is in the upper 32 bits and the player in the lower ones: group 2 and player 5 are
@@ -221,6 +223,6 @@ def _keys(owner, players):
     return (owner[:, None] << 32) | np.maximum(players, 0)
 
 
-def _n_bytes(n_bits):
+def _n_bytes(n_bits) -> int:
     """Return how many bytes the smallest unsigned integer with `n_bits` bits has."""
     return 1 if n_bits <= 8 else 2 if n_bits <= 16 else 4 if n_bits <= 32 else 8

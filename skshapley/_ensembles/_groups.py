@@ -12,6 +12,7 @@ Groups of the same shape are laid out in *chunks* that are looked up in one call
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skshapley._ensembles._ensemble import TreeEnsemble
 from skshapley._ensembles._paths import Paths
@@ -52,22 +53,22 @@ class Chunk:
     leaf_players: np.ndarray
 
     @property
-    def n_columns(self):
+    def n_columns(self) -> int:
         """Return the number of path players of each group."""
         return self.players.shape[0]
 
     @property
-    def n_groups(self):
+    def n_groups(self) -> int:
         """Return the number of groups."""
         return self.players.shape[1]
 
     @property
-    def is_single_leaves(self):
+    def is_single_leaves(self) -> bool:
         """Return whether every group is a single leaf."""
         return len(self.leaves) == self.n_groups
 
     @property
-    def table_size(self):
+    def table_size(self) -> int:
         """Return the number of entries of the chunk's table."""
         return len(self.outputs) * self.players.size << self.n_bits
 
@@ -99,11 +100,11 @@ class Groups:
     chunks: tuple[Chunk, ...]
 
     @property
-    def n_groups(self):
+    def n_groups(self) -> int:
         """Return the number of groups."""
         return len(self.roots)
 
-    def fail_masks(self, chunk):
+    def fail_masks(self, chunk) -> NDArray[np.int64]:
         """Return the fail mask at every leaf of a chunk, for every pattern in the leaf's group.
 
         Parameters

@@ -16,6 +16,7 @@ Shapley the moment of (a, b) is a! b! / (a + b + 1)!.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._ensembles._leaf_games import presence_law, reach_probabilities
@@ -29,7 +30,7 @@ ROWS = 512
 BATCH = 1 << 20
 
 
-def add_interactions(totals, block, reference, codes, index):
+def add_interactions(totals, block, reference, codes, index) -> None:
     """Add the interactions of the pairs in some trees, for some instances.
 
     Parameters
@@ -53,7 +54,7 @@ def add_interactions(totals, block, reference, codes, index):
                 _add_look_ups(totals, block, chunk, piece, part, index)
 
 
-def _add_look_ups(totals, block, chunk, piece, patterns, index):
+def _add_look_ups(totals, block, chunk, piece, patterns, index) -> None:
     """Add the interactions in a chunk, by tables over the fail masks, some leaves at a time."""
     fails = block.groups.fail_masks(chunk)
     law = piece.law(chunk, fails)
@@ -76,7 +77,7 @@ def _add_look_ups(totals, block, chunk, piece, patterns, index):
                 _add(totals[..., part], chunk.outputs, keys, values, found)
 
 
-def _add_meetings(totals, block, chunk, piece, patterns, index):
+def _add_meetings(totals, block, chunk, piece, patterns, index) -> None:
     """Add the interactions in a chunk of single leaves, without tables, one leaf at a time."""
     r, b = patterns.shape[1], len(piece.weights)
     keys = pair_keys(chunk.leaf_players[:, : chunk.n_bits], totals.shape[1])
@@ -94,7 +95,7 @@ def _add_meetings(totals, block, chunk, piece, patterns, index):
                 _add(totals[..., part], chunk.outputs, keys[:, one], values, found[:, None])
 
 
-def pair_keys(players, n_players):
+def pair_keys(players, n_players) -> NDArray[np.int64]:
     """Return the pairs of path players of each leaf as numbers ``i * n_players + j`` with i < j.
 
     Parameters
@@ -111,7 +112,7 @@ def pair_keys(players, n_players):
     return np.minimum(first, second) * n_players + np.maximum(first, second)
 
 
-def _add(totals, outputs, keys, values, found):
+def _add(totals, outputs, keys, values, found) -> None:
     """Add the interactions of the pairs of some leaves.
 
     Parameters
@@ -132,7 +133,7 @@ def _add(totals, outputs, keys, values, found):
         totals[output, first, second] += gather @ terms
 
 
-def leaf_interactions(h, index):
+def leaf_interactions(h, index) -> NDArray[np.float64]:
     """Return the interactions of path players of leaves of value 1, for every fail mask.
 
     Parameters
@@ -169,7 +170,9 @@ def leaf_interactions(h, index):
     return table.reshape(-1, size, n_leaves)
 
 
-def interactions_by_meetings(instances, background, weights, n_path, index):
+def interactions_by_meetings(
+    instances, background, weights, n_path, index
+) -> NDArray[np.float64] | None:
     """Return the interactions of the path players of one leaf of value 1, without a table.
 
     Parameters
@@ -197,7 +200,7 @@ def interactions_by_meetings(instances, background, weights, n_path, index):
     n_absent = np.bitwise_count(instances[asker]).astype(np.intp)
     starts = np.searchsorted(asker, np.arange(len(instances) + 1))
 
-    def total(of_present, of_absent, what):
+    def total(of_present, of_absent, what) -> NDArray[np.float64]:
         """Return the sum over the rows that an instance meets, less some players of each mask."""
         there = (n_present >= of_present) & (n_absent >= of_absent)
         worth = moment[n_present - of_present, n_absent - of_absent] * there * weights[reference]

@@ -21,6 +21,7 @@ value is the same derivative at t = 1/2.
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 INDICES = ("shapley", "banzhaf")
 
@@ -30,7 +31,7 @@ LEAST_LEAVES = 8
 
 
 @cache
-def presence_law(index, degree):
+def presence_law(index, degree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return nodes and weights that integrate polynomials in t exactly.
 
     Parameters
@@ -49,7 +50,7 @@ def presence_law(index, degree):
     return (1 + nodes) / 2, weights / 2
 
 
-def reach_probabilities(h, nodes):
+def reach_probabilities(h, nodes) -> NDArray[np.float64]:
     """Return F_t(c) for every fail mask c and every t.
 
     Parameters
@@ -77,7 +78,7 @@ def reach_probabilities(h, nodes):
     return F
 
 
-def leaf_values(h, index, out):
+def leaf_values(h, index, out) -> None:
     """Write the values of the path players of leaves of value 1, for every fail mask.
 
     Parameters

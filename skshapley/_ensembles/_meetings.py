@@ -6,6 +6,7 @@ absent, and this game has the closed form below.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._ensembles._leaf_games import presence_law
@@ -14,7 +15,7 @@ from skshapley._ensembles._leaf_games import presence_law
 TESTS = 1 << 20
 
 
-def meeting_weights(n_path, index):
+def meeting_weights(n_path, index) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what a meeting is worth to each player, by the sizes of the two masks.
 
     Parameters
@@ -38,7 +39,9 @@ def meeting_weights(n_path, index):
     return present, absent
 
 
-def leaf_values_by_meetings(instances, background, weights, n_path, index="shapley"):
+def leaf_values_by_meetings(
+    instances, background, weights, n_path, index="shapley"
+) -> NDArray[np.float64]:
     """Return the values of the path players of leaves of value 1, without a table.
 
     Parameters
@@ -87,7 +90,7 @@ def leaf_values_by_meetings(instances, background, weights, n_path, index="shapl
     return values
 
 
-def unpack_bits(masks, n_path):
+def unpack_bits(masks, n_path) -> NDArray[np.float64]:
     """Return the bits of masks ``(n,)`` as rows of 0.0 and 1.0, ``(n, n_path)``."""
     raw = masks.astype(masks.dtype.newbyteorder("<")).view(np.uint8).reshape(len(masks), -1)
     return np.unpackbits(raw, axis=1, count=n_path, bitorder="little").astype(np.float64)

@@ -7,11 +7,12 @@ the path players are passed independently, each with the product of its ratios a
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skshapley._ensembles._leaf_games import presence_law
 
 
-def passing_ratios(trees, paths, chunk):
+def passing_ratios(trees, paths, chunk) -> NDArray[np.float64]:
     """Return the probability of passing each path player, in training.
 
     Parameters
@@ -38,7 +39,7 @@ def passing_ratios(trees, paths, chunk):
     return ratios
 
 
-def training_law(ratios, n_path):
+def training_law(ratios, n_path) -> NDArray[np.float64]:
     """Return the weight of the imaginary background on the fail masks of every leaf.
 
     Parameters
@@ -63,7 +64,7 @@ def training_law(ratios, n_path):
     return law
 
 
-def leaf_values_directly(masks, ratios, index="shapley"):
+def leaf_values_directly(masks, ratios, index="shapley") -> NDArray[np.float64]:
     """Return the values of the path players of leaves of value 1, without a table.
 
     Parameters

@@ -31,7 +31,7 @@ class Paths:
         The players on the path, in the order of their bits; -1 beyond the last.
     """
 
-    levels: tuple
+    levels: tuple[np.ndarray, ...]
     parent: np.ndarray
     bit: np.ndarray
     n_above: np.ndarray
@@ -40,7 +40,7 @@ class Paths:
     leaf_players: np.ndarray
 
 
-def trace_paths(trees, player):
+def trace_paths(trees, player) -> Paths:
     """Return the paths of all trees, followed at once, level by level.
 
     Parameters

@@ -67,7 +67,7 @@ class PatternReader:
     above: tuple[Level, ...]
     inside: tuple[Step, ...]
 
-    def __call__(self, codes):
+    def __call__(self, codes) -> np.ndarray:
         """Return the pattern of every instance in every group.
 
         Parameters
@@ -84,7 +84,7 @@ class PatternReader:
             self._fill(codes[:, part], patterns[:, part])
         return patterns
 
-    def _fill(self, codes, patterns):
+    def _fill(self, codes, patterns) -> None:
         """Write the patterns of some instances."""
         r = codes.shape[1]
         failed = np.zeros((self.n_trees, r), dtype=self.dtype)

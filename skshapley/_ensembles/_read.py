@@ -1,9 +1,12 @@
 """The reader of each kind of model."""
 
+from collections.abc import Callable
+from typing import Any
+
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._ensembles._ensemble import UnreadableModelError
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError
 from skshapley._ensembles._read_hist_gradient_boosting import read_hist_gradient_boosting
 from skshapley._ensembles._read_lightgbm import read_lightgbm
 from skshapley._ensembles._read_sklearn import read_forest, read_gradient_boosting
@@ -29,7 +32,7 @@ _READERS = {
 RESPONSES = ("raw", "predict", "predict_proba", "decision_function", "log_odds")
 
 
-def read_trees(model, response_method="raw", output=None):
+def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
     """Read a fitted tree model through its library's own dump.
 
     Parameters
@@ -94,7 +97,7 @@ def read_trees(model, response_method="raw", output=None):
     return trees.take_output(output)
 
 
-def _find_reader(model):
+def _find_reader(model) -> Callable[[Any], TreeEnsemble]:
     for kind in type(model).__mro__:
         reader = _READERS.get((kind.__module__.split(".")[0], kind.__name__))
         if reader is not None:

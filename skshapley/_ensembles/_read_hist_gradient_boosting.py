@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from skshapley._ensembles._ensemble import UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
 
 # The fields of a node that are read, as scikit-learn 1.6 to 1.9 name them.
 NODE_FIELDS = (
@@ -21,7 +22,7 @@ NODE_FIELDS = (
 _LOG_LINK = ("poisson", "gamma")
 
 
-def read_hist_gradient_boosting(model):
+def read_hist_gradient_boosting(model) -> TreeEnsemble:
     """Return the raw prediction of a HistGradientBoosting model as a `TreeEnsemble`.
 
     The model compares in float64 and goes left where ``x <= threshold``. Its categories are those
@@ -73,14 +74,14 @@ def read_hist_gradient_boosting(model):
     )
 
 
-def _methods(model):
+def _methods(model) -> tuple[str, ...]:
     if is_classifier(model):
         # with several classes, log-odds are not a sum over trees
         return ("decision_function", *(["log_odds"] if model.n_trees_per_iteration_ == 1 else []))
     return () if model.loss in _LOG_LINK else ("predict",)
 
 
-def _unknown_layout(model, detail):
+def _unknown_layout(model, detail) -> UnreadableModelError:
     """Return the error for a model whose private attributes are not as expected."""
     import sklearn
 
@@ -91,7 +92,7 @@ def _unknown_layout(model, detail):
     )
 
 
-def _read_tree(predictor, columns):
+def _read_tree(predictor, columns) -> dict[str, Any]:
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
     categories = {}
@@ -118,7 +119,7 @@ class _Encoder:
     preprocessor: Any
     columns: tuple
 
-    def __call__(self, X):
+    def __call__(self, X) -> NDArray[np.float64]:
         encoded = np.asarray(self.preprocessor.transform(X), dtype=np.float64)
         matrix = np.empty_like(encoded)
         matrix[:, list(self.columns)] = encoded
@@ -132,7 +133,7 @@ class _RawPrediction:
     model: Any
     n_outputs: int
 
-    def __call__(self, X):
+    def __call__(self, X) -> np.ndarray:
         if is_classifier(self.model):
             raw = self.model.decision_function(X)
         elif self.model.loss in _LOG_LINK:

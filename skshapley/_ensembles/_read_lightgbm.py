@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skshapley._ensembles._codes import ZERO
-from skshapley._ensembles._ensemble import UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
 from skshapley._ensembles._frames import frame_to_matrix, is_frame
 
 # Objectives that predict the raw score itself.
@@ -20,7 +21,7 @@ _IDENTITY = {
 }  # fmt: skip
 
 
-def read_lightgbm(model):
+def read_lightgbm(model) -> TreeEnsemble:
     """Return the raw score of a LightGBM model as a `TreeEnsemble`.
 
     Parameters
@@ -62,14 +63,14 @@ def read_lightgbm(model):
     )
 
 
-def _methods(model, dump):
+def _methods(model, dump) -> tuple[str, ...]:
     if hasattr(model, "predict_proba"):  # its `predict` returns labels
         logistic = dump.get("objective") == "binary sigmoid:1" and not dump["average_output"]
         return ("log_odds",) if logistic else ()
     return ("predict",) if dump.get("objective") in _IDENTITY else ()
 
 
-def _read_tree(root):
+def _read_tree(root) -> dict[str, Any]:
     """Return the nodes of one tree, parents before children."""
     names = ("left", "right", "feature", "threshold", "missing_left", "zero_missing", "value")
     tree: dict[str, Any] = {name: [] for name in (*names, "cover")}
@@ -94,7 +95,7 @@ def _read_tree(root):
     return tree
 
 
-def _read_split(node, row, tree):
+def _read_split(node, row, tree) -> None:
     missing_left, zero_missing = node["default_left"], node["missing_type"] == "Zero"
     threshold = 0.0
     if node["decision_type"] == "==":
@@ -112,7 +113,7 @@ def _read_split(node, row, tree):
     )  # fmt: skip
 
 
-def _append(tree, feature, threshold, missing_left, zero_missing, value, cover):
+def _append(tree, feature, threshold, missing_left, zero_missing, value, cover) -> None:
     tree["left"].append(-1)
     tree["right"].append(-1)
     tree["feature"].append(feature)
@@ -131,7 +132,7 @@ class _RawScore:
     n_outputs: int
     scale: float
 
-    def __call__(self, X):
+    def __call__(self, X) -> np.ndarray:
         score = self.booster.predict(X, raw_score=True) * self.scale
         return np.reshape(score, (len(score), self.n_outputs))
 
@@ -151,7 +152,7 @@ class _Encoder:
     frame_categories: tuple
     categorical: tuple
 
-    def __call__(self, X):
+    def __call__(self, X) -> NDArray[np.float64]:
         if is_frame(X):
             columns = [i for i, dtype in enumerate(X.dtypes) if hasattr(dtype, "categories")]
             known = dict(zip(columns, self.frame_categories, strict=False))

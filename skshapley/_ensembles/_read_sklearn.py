@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
 
-from skshapley._ensembles._ensemble import UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
 
 
-def read_forest(model):
+def read_forest(model) -> TreeEnsemble:
     """Return the mean or the class probabilities of a tree or a forest as a `TreeEnsemble`.
 
     Parameters
@@ -56,7 +56,7 @@ def read_forest(model):
     )
 
 
-def read_gradient_boosting(model):
+def read_gradient_boosting(model) -> TreeEnsemble:
     """Return the raw prediction of GradientBoosting as a `TreeEnsemble`.
 
     Parameters
@@ -99,7 +99,7 @@ def read_gradient_boosting(model):
     )
 
 
-def _initial_prediction(model, response):
+def _initial_prediction(model, response) -> np.ndarray:
     """Return the constant that boosting starts from: the response at any row, less the trees."""
     origin = np.zeros((1, model.n_features_in_), dtype=np.float32)
     names = getattr(model, "feature_names_in_", None)
@@ -109,7 +109,7 @@ def _initial_prediction(model, response):
     return base
 
 
-def _read_tree(tree, value):
+def _read_tree(tree, value) -> dict[str, Any]:
     return {
         "left": tree.children_left,
         "right": tree.children_right,
@@ -128,6 +128,6 @@ class _Response:
     model: Any
     method: str
 
-    def __call__(self, X):
+    def __call__(self, X) -> np.ndarray:
         response = getattr(self.model, self.method)(X)
         return np.reshape(response, (len(response), -1))

@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skshapley._ensembles._ensemble import UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
 from skshapley._ensembles._frames import frame_to_matrix, is_frame
 
 # How an objective maps the stored base score to the margin.
@@ -25,7 +26,7 @@ _IDENTITY = {
 _LOG = {"count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"}
 
 
-def read_xgboost(model):
+def read_xgboost(model) -> TreeEnsemble:
     """Return the margin of an XGBoost model as a `TreeEnsemble`.
 
     Parameters
@@ -79,20 +80,20 @@ def read_xgboost(model):
     )
 
 
-def _methods(model, objective):
+def _methods(model, objective) -> tuple[str, ...]:
     if hasattr(model, "predict_proba"):  # its `predict` returns labels
         return ("log_odds",)
     return ("predict",) if objective in _IDENTITY else ()
 
 
-def _n_trees_used(model, booster, forest):
+def _n_trees_used(model, booster, forest) -> int:
     """Return how many trees predict: after early stopping, those up to the best iteration."""
     bounds = forest["iteration_indptr"]
     best = booster.attr("best_iteration") if booster is not model else None
     return bounds[-1] if best is None else bounds[int(best) + 1]
 
 
-def _read_tree(tree, output, weight):
+def _read_tree(tree, output, weight) -> dict[str, Any]:
     left = np.array(tree["left_children"])
     if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise UnreadableModelError(
@@ -120,7 +121,7 @@ def _read_tree(tree, output, weight):
     }
 
 
-def _base_margin(learner, n_outputs):
+def _base_margin(learner, n_outputs) -> NDArray[np.float32]:
     text = learner["learner_model_param"]["base_score"]
     stored = json.loads(text) if text.startswith("[") else [float(text)]
     score = np.broadcast_to(np.array(stored, dtype=np.float32), (n_outputs,))
@@ -137,7 +138,7 @@ class _Margin:
     model: Any
     n_outputs: int
 
-    def __call__(self, X):
+    def __call__(self, X) -> np.ndarray:
         if hasattr(self.model, "get_booster"):
             margin = self.model.predict(X, output_margin=True)
         else:
@@ -163,7 +164,7 @@ class _Encoder:
     missing: float
     categories: dict
 
-    def __call__(self, X):
+    def __call__(self, X) -> NDArray[np.float64]:
         matrix = frame_to_matrix(X, self.categories, unknown=None) if is_frame(X) else X
         matrix = np.asarray(matrix, dtype=np.float64)
         if np.isnan(self.missing):
@@ -171,7 +172,7 @@ class _Encoder:
         return np.where(matrix == np.float32(self.missing), np.nan, matrix)
 
 
-def _known_categories(forest):
+def _known_categories(forest) -> dict[int, list]:
     known = {}
     for position, stored in enumerate(forest.get("cats", {}).get("enc", [])):
         values = stored["values"]

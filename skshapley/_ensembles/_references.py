@@ -5,13 +5,16 @@ chunk of groups: the law of the fail masks of its leaves, for a table, and the v
 players of its leaves for some instances, without a table.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from skshapley._ensembles._ensemble import TreeEnsemble
 from skshapley._ensembles._meetings import leaf_values_by_meetings
 from skshapley._ensembles._path_dependent import leaf_values_directly, passing_ratios, training_law
+from skshapley._ensembles._paths import Paths
 from skshapley._ensembles._tables import background_law, histogram
 
 
@@ -29,7 +32,7 @@ class Background:
     codes: np.ndarray
     weights: np.ndarray
 
-    def pieces(self, block):
+    def pieces(self, block) -> Iterator["_Rows"]:
         """Yield runs of rows, as many as fit in memory with their patterns in the groups."""
         rows = block.pattern_rows
         for first in range(0, len(self.weights), rows):
@@ -39,23 +42,25 @@ class Background:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
+    """Some background rows, by their patterns ``(n_groups, b)`` and weights ``(b,)``."""
+
     patterns: np.ndarray
     weights: np.ndarray
 
-    def law(self, chunk, masks):
+    def law(self, chunk, masks) -> NDArray[np.float64]:
         """Return the weight of these rows on the fail masks of every leaf."""
         counts = histogram(self.patterns[chunk.groups], self.weights, chunk.n_bits)
         return background_law(chunk, masks, counts)
 
-    def reached(self, chunk):
+    def reached(self, chunk) -> NDArray[np.float64]:
         """Return the probability of each leaf of a chunk of single leaves, ``(n_leaves,)``."""
         return (self.patterns[chunk.groups] == 0) @ self.weights
 
-    def direct_cost(self, chunk, n_instances):
+    def direct_cost(self, chunk, n_instances) -> float:
         """Return the operations of `direct`; making one entry of a table is the unit."""
         return 1.5 * len(chunk.leaves) * n_instances * len(self.weights)
 
-    def direct(self, chunk, masks, index):
+    def direct(self, chunk, masks, index) -> NDArray[np.float64]:
         """Return the values of path players, without a table, ``(n_leaves, r, n_path)``."""
         background = self.patterns[chunk.groups]
         return leaf_values_by_meetings(masks, background, self.weights, chunk.n_bits, index)
@@ -65,29 +70,31 @@ class _Rows:
 class TrainingData:
     """The covers of the trees' nodes: the path-dependent game."""
 
-    def pieces(self, block):
+    def pieces(self, block) -> Iterator["_Covers"]:
         """Yield the only piece."""
         yield _Covers(block.trees, block.paths)
 
 
 @dataclass(frozen=True, eq=False)
 class _Covers:
-    trees: Any
-    paths: Any
+    """The training data, by the covers of the nodes."""
 
-    def law(self, chunk, masks):
+    trees: TreeEnsemble
+    paths: Paths
+
+    def law(self, chunk, masks) -> NDArray[np.float64]:
         """Return the weight of the training data on the fail masks of every leaf."""
         return training_law(passing_ratios(self.trees, self.paths, chunk), chunk.n_path)
 
-    def reached(self, chunk):
+    def reached(self, chunk) -> NDArray[np.float64]:
         """Return the probability of each leaf of a chunk of single leaves, ``(n_leaves,)``."""
         return passing_ratios(self.trees, self.paths, chunk).prod(axis=1)
 
-    def direct_cost(self, chunk, n_instances):
+    def direct_cost(self, chunk, n_instances) -> float:
         """Return the operations of `direct`; making one entry of a table is the unit."""
         return 8.0 * len(chunk.leaves) * n_instances * chunk.n_bits**2
 
-    def direct(self, chunk, masks, index):
+    def direct(self, chunk, masks, index) -> NDArray[np.float64]:
         """Return the values of path players, without a table, ``(n_leaves, r, n_path)``."""
         ratios = passing_ratios(self.trees, self.paths, chunk)
         return leaf_values_directly(masks, ratios, index)

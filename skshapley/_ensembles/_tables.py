@@ -1,12 +1,13 @@
 """Tables of a chunk of groups: the value of each player for each pattern of an instance."""
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._ensembles._leaf_games import leaf_values
 
 
-def histogram(patterns, weights, n_bits):
+def histogram(patterns, weights, n_bits) -> np.ndarray:
     """Return the weight of the background on every pattern of every group.
 
     Parameters
@@ -26,7 +27,7 @@ def histogram(patterns, weights, n_bits):
     return counts.reshape(n_groups, size)
 
 
-def background_law(chunk, masks, counts):
+def background_law(chunk, masks, counts) -> np.ndarray:
     """Return the weight of the background on the fail masks of every leaf of a chunk.
 
     Parameters
@@ -51,7 +52,7 @@ def background_law(chunk, masks, counts):
     return np.bincount(slot.ravel(), weights=weights.ravel(), minlength=int(size.sum()))
 
 
-def chunk_table(chunk, masks, law, values, index="shapley"):
+def chunk_table(chunk, masks, law, values, index="shapley") -> NDArray[np.float64]:
     """Return the sum of the games of a chunk's leaves, as one table.
 
     Parameters
@@ -92,7 +93,7 @@ def chunk_table(chunk, masks, law, values, index="shapley"):
     return table
 
 
-def _solve_leaves(n_path, law, index):
+def _solve_leaves(n_path, law, index) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the games of all leaves, ``(n_path, 2 ** n_path)`` each, and where each starts."""
     size = 1 << n_path
     ends = np.cumsum(n_path * size)
@@ -109,7 +110,7 @@ def _solve_leaves(n_path, law, index):
     return games, ends - n_path * size
 
 
-def look_up(table, patterns, n_bits):
+def look_up(table, patterns, n_bits) -> NDArray[np.float64]:
     """Return the entries of a chunk's table for some instances.
 
     Parameters

@@ -1,10 +1,13 @@
 """Exact values of tree ensembles: plain arrays in, plain arrays out."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 import sklearn
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -45,7 +48,7 @@ class _Block:
     groups: Groups
 
     @property
-    def pattern_rows(self):
+    def pattern_rows(self) -> int:
         """Return how many rows fit into the working memory with their patterns in the groups."""
         budget = PATTERN_SHARE * sklearn.get_config()["working_memory"] * 2**20
         bytes_per_row = self.groups.n_groups * self.groups.patterns.dtype.itemsize
@@ -84,7 +87,11 @@ class TreeValues:
         Mean response over the background or the training data; known after a fit.
     """
 
-    def __init__(self, trees, players=None, index="shapley", n_jobs=None, n_players=None):
+    base_values: NDArray[np.float64]
+    _reference: Background | TrainingData
+    _tables: list[_Table]
+
+    def __init__(self, trees, players=None, index="shapley", n_jobs=None, n_players=None) -> None:
         if index not in INDICES:
             raise ValueError(f"TreeValues got index={index!r}: choose one of {INDICES}.")
         self.trees, self.index, self.n_jobs = trees, index, n_jobs
@@ -93,7 +100,7 @@ class TreeValues:
         self._codes = plan_codes(trees)
         self._blocks = list(self._make_blocks())
 
-    def _make_blocks(self):
+    def _make_blocks(self) -> Iterator[_Block]:
         trees = self.trees
         n_leaves = np.add.reduceat(trees.is_leaf, trees.roots, dtype=np.int64)
         number = np.cumsum(n_leaves) // LEAVES
@@ -106,7 +113,7 @@ class TreeValues:
             row, rank = self._codes.row[nodes], self._codes.rank[nodes]
             yield _Block(some, paths, find_groups(some, paths, row, rank, MAX_BITS, CHUNK_SIZE))
 
-    def fit(self, background, weights=None):
+    def fit(self, background, weights=None) -> Self:
         """Let background rows stand in for absent players (the interventional game).
 
         Parameters
@@ -123,7 +130,7 @@ class TreeValues:
         weights = np.full(b, 1.0 / b) if weights is None else weights / np.sum(weights)
         return self._fit(Background(self._codes(background), weights))
 
-    def fit_path_dependent(self):
+    def fit_path_dependent(self) -> Self:
         """Let absent players follow the training data down the trees.
 
         Returns
@@ -132,7 +139,7 @@ class TreeValues:
         """
         return self._fit(TrainingData())
 
-    def _fit(self, reference):
+    def _fit(self, reference) -> Self:
         self._reference = reference
         kept = self._choose_kept()
         run = self._parallel()
@@ -141,7 +148,7 @@ class TreeValues:
         self.base_values = self.trees.base + sum(base for _, base in fitted)
         return self
 
-    def _choose_kept(self):
+    def _choose_kept(self) -> set[Chunk]:
         """Return the chunks whose tables are kept: all if they fit into memory, else the smallest.
 
         If not all fit, chunks of single leaves go first: they can do without a table, and with many
@@ -156,7 +163,7 @@ class TreeValues:
         taken = np.cumsum([chunk.table_size for chunk in chunks])
         return set(chunks[: np.searchsorted(taken, budget, side="right")])
 
-    def _fit_block(self, block, kept):
+    def _fit_block(self, block, kept) -> tuple[list[_Table], NDArray[np.float64]]:
         """Return the tables of a block that are kept, and its part of the base values."""
         laws: dict[Chunk, tuple] = {}
         base = block.trees.value[block.trees.roots].sum(axis=0)
@@ -177,18 +184,18 @@ class TreeValues:
         ]
         return tables, base
 
-    def _make_table(self, block, chunk, masks, law):
+    def _make_table(self, block, chunk, masks, law) -> NDArray[np.float64]:
         values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)]
         return chunk_table(chunk, masks, law, values, self.index)
 
-    def _owner(self, chunk):
+    def _owner(self, chunk) -> sparse.csr_array:
         """Return the matrix that sums the columns of a chunk's groups into players."""
         n, player = chunk.players.size, chunk.players.ravel()
         order = np.argsort(player, kind="stable")
         first = np.searchsorted(player[order], np.arange(self.n_players + 1))
         return sparse.csr_array((np.ones(n), order, first), shape=(self.n_players, n))
 
-    def values(self, X):
+    def values(self, X) -> NDArray[np.float64]:
         """Return the values of the players, for each instance and output.
 
         Parameters
@@ -217,7 +224,7 @@ class TreeValues:
                 values[:, :, part] += block_values
         return np.ascontiguousarray(values.transpose(2, 1, 0))
 
-    def interactions(self, X):
+    def interactions(self, X) -> NDArray[np.float64]:
         """Return the interactions of all pairs of players under the interventional game.
 
         Parameters
@@ -244,11 +251,11 @@ class TreeValues:
         result[:, player, player] = self.values(X) - result.sum(axis=2)
         return result
 
-    def predict(self, X):
+    def predict(self, X) -> NDArray[np.float64]:
         """Return the response of the ensemble, ``(r, n_outputs)``, by walking its trees."""
         return predict(self.trees, self._codes, self._codes(X))
 
-    def _look_up(self, codes):
+    def _look_up(self, codes) -> NDArray[np.float64]:
         """Return values of some instances by the kept tables, ``(n_outputs, n_players, r)``."""
         values = np.zeros((self.trees.n_outputs, self.n_players, codes.shape[1]))
         patterns, of = np.empty((0, 0)), None
@@ -260,7 +267,7 @@ class TreeValues:
             _add(values, table.chunk.outputs, table.owner, found)
         return values
 
-    def _stream(self, block, chunks, codes):
+    def _stream(self, block, chunks, codes) -> NDArray[np.float64]:
         """Return values of some instances by tables that are not kept, or by none."""
         r = codes.shape[1]
         values = np.zeros((self.trees.n_outputs, self.n_players, r))
@@ -279,17 +286,17 @@ class TreeValues:
                 _add(values, chunk.outputs, self._owner(chunk), found)
         return values
 
-    def _without_table(self, block, chunk, piece, masks):
+    def _without_table(self, block, chunk, piece, masks) -> NDArray[np.float64]:
         """Return what `look_up` finds in a chunk's table, without the table."""
         games = piece.direct(chunk, masks, self.index).transpose(2, 0, 1)
         values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)].T
         return (games * values[:, None, :, None]).reshape(len(values), -1, masks.shape[1])
 
-    def _parallel(self):
+    def _parallel(self) -> Parallel:
         return Parallel(n_jobs=self.n_jobs, require="sharedmem")
 
 
-def _add(values, outputs, owner, found):
+def _add(values, outputs, owner, found) -> None:
     """Add the sums over the columns of some groups to the players.
 
     Parameters

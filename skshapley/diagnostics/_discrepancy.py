@@ -13,7 +13,7 @@ from skshapley.samplers._kernels import KERNELS, PermutationKernel
 ENTRIES = 2**22
 
 
-def permutation_discrepancy(permutations, weights=None, kernel="mallows"):
+def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> float:
     """Return the discrepancy of a set of permutations from the uniform law.
 
     The discrepancy tells how well a mean over these permutations represents the mean over all
@@ -85,7 +85,7 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows"):
     return float(np.sqrt(max(square, 0.0)))
 
 
-def _are_permutations(rows):
+def _are_permutations(rows) -> bool:
     """Return whether each row holds 0..p-1 once."""
     if not rows.size or not np.issubdtype(rows.dtype, np.integer):
         return False

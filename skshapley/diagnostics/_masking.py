@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley.explanation import Explanation
-from skshapley.rewards import FunctionGame
+from skshapley.rewards import FunctionGame, Game
 
 FRACTIONS = tuple(step / 20 for step in range(21))
 HALF_WIDTH = 1.96
@@ -166,7 +167,7 @@ def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None
     return MaskingCurve(fractions, changes[:, 0], changes[:, 1])
 
 
-def _checked_fractions(fractions):
+def _checked_fractions(fractions) -> NDArray[np.float64]:
     """Return the fractions as an array, or refuse them."""
     fractions = np.asarray(fractions, dtype=np.float64)
     if fractions.ndim != 1 or not ((fractions >= 0) & (fractions <= 1)).all():
@@ -176,7 +177,7 @@ def _checked_fractions(fractions):
     return fractions
 
 
-def _by_instance(values):
+def _by_instance(values) -> list[NDArray[np.float64]]:
     """Return one array ``(p,)`` for each instance."""
     if isinstance(values, Explanation):
         values = values.values
@@ -191,7 +192,7 @@ def _by_instance(values):
     return values
 
 
-def _log_odds_game(explainer, X):
+def _log_odds_game(explainer, X) -> Game:
     """Return the game of the instances whose one output is the response to follow."""
     check_is_fitted(explainer, "reward_")
     if X is None:
@@ -207,7 +208,7 @@ def _log_odds_game(explainer, X):
     return game
 
 
-def _check_one_output(game):
+def _check_one_output(game) -> None:
     """Refuse a game of several outputs."""
     if game.n_outputs > 1:
         raise ValueError(
@@ -216,7 +217,7 @@ def _check_one_output(game):
         )
 
 
-def _coalitions(values, fractions):
+def _coalitions(values, fractions) -> NDArray[np.bool_]:
     """Return the coalitions of deletion, then of insertion, ``(2 q, p)``."""
     p = len(values)
     rank = np.empty(p, dtype=np.intp)
@@ -225,7 +226,7 @@ def _coalitions(values, fractions):
     return np.concatenate([~first, first])
 
 
-def _of_game(game: Callable, values, fractions):
+def _of_game(game: Callable, values, fractions) -> list[NDArray[np.float64]]:
     """Return the changes of a game of one instance."""
     worth = FunctionGame(game, len(values))
     _check_one_output(worth)

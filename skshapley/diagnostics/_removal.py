@@ -9,7 +9,7 @@ from sklearn.utils import _safe_indexing
 
 def removal_curve(
     estimator, values, X, y, X_val, y_val, *, scoring=None, n_steps=10, highest_first=True
-):
+) -> pd.DataFrame:
     """Return the score of the model as training points are removed in the order of their values.
 
     With good values, the curve falls fast if the points of the highest values are removed first,

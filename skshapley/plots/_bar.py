@@ -1,6 +1,7 @@
 """Bars: the attributions of one instance, or the importance of each feature over all."""
 
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pandas as pd
 from skshapley._records._importance import cohort_masks
 from skshapley.plots._checks import check_axes, check_count, check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import (
     COLOURS,
     beside,
@@ -66,7 +67,7 @@ class BarDisplay(Display):
 
     _scale = "x"
 
-    def __init__(self, table, local=False, response="response"):
+    def __init__(self, table, local=False, response="response") -> None:
         self.table = table
         self.local = local
         self.response = response
@@ -74,7 +75,7 @@ class BarDisplay(Display):
     @classmethod
     def from_explanation(
         cls, explanation, *, row=None, output=None, cohorts=None, max_features=10, ax=None
-    ):
+    ) -> Self | SmallMultiples:
         """Draw attributions of one instance, or importances.
 
         Parameters
@@ -108,15 +109,15 @@ class BarDisplay(Display):
         local = row is not None
         chosen = one_row(explanation, row)
 
-        def read(output):
+        def read(output) -> tuple[pd.DataFrame, bool, str]:
             shown = fold(one_output(chosen, output), max_features)
             table = _local_table(shown) if local else _global_table(shown, masks)
-            return cls(table, local, response_name(shown))
+            return table, local, response_name(shown)
 
-        return by_output(explanation, output, ax, read)
+        return by_output(cls, explanation, output, ax, read)
 
     @classmethod
-    def from_importance(cls, importance, *, max_features=10, ax=None):
+    def from_importance(cls, importance, *, max_features=10, ax=None) -> Self:
         """Draw SAGE values: how much of the model's loss each feature saves.
 
         Parameters
@@ -152,7 +153,7 @@ class BarDisplay(Display):
         )
         return cls(table, True, f"mean {response_name(rows)}").plot(ax)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the bars.
 
         Returns
@@ -164,14 +165,14 @@ class BarDisplay(Display):
         return self.table.copy()
 
     @property
-    def _row_names(self):
+    def _row_names(self) -> list[str]:
         return named_values(self.table[~self.table["feature"].duplicated()])
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         n_cohorts = self.table["cohort"].nunique(dropna=False)
         return height_of_rows(len(self.table) * max(1 / n_cohorts, 0.6))
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw the bars.
 
         Parameters
@@ -208,7 +209,7 @@ class BarDisplay(Display):
             ax.legend(loc="lower left", bbox_to_anchor=(0, 1), alignment="left", frameon=False)
         return self._drawn_on([ax])
 
-    def _widen(self, ax, size):
+    def _widen(self, ax, size) -> None:
         """Set the limits of x, with room for the numbers beside the bars."""
         half = HALF_WIDTH * self.table["standard_error"].fillna(0.0)
         low, high = (self.table["value"] - half).min(), (self.table["value"] + half).max()
@@ -219,7 +220,7 @@ class BarDisplay(Display):
         widen(ax, *ends, texts, size, left=low < 0, right=high > 0)
 
 
-def _local_table(shown):
+def _local_table(shown) -> pd.DataFrame:
     """Return the bars of one instance."""
     return pd.DataFrame(
         {
@@ -232,7 +233,7 @@ def _local_table(shown):
     )
 
 
-def _global_table(shown, masks):
+def _global_table(shown, masks) -> pd.DataFrame:
     """Return the bars of all instances, or of each cohort."""
     tables = []
     for label, mask in masks.items():
@@ -252,7 +253,7 @@ def _global_table(shown, masks):
     return pd.concat(tables, ignore_index=True)
 
 
-def _checked_cohorts(owner, explanation, row, cohorts):
+def _checked_cohorts(owner, explanation, row, cohorts) -> dict[Any, Any]:
     """Return the instances of each cohort as a mask by label; all of them without cohorts."""
     if cohorts is None:
         return {None: slice(None)}

@@ -1,11 +1,14 @@
 """Beeswarm: every instance as a point, feature by feature."""
 
+from typing import Self
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, levels, one_output, response_name
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import (
     NEUTRAL,
     height_of_rows,
@@ -62,12 +65,14 @@ class BeeswarmDisplay(Display):
 
     _scale = "x"
 
-    def __init__(self, table, response="response"):
+    def __init__(self, table, response="response") -> None:
         self.table = table
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, output=None, max_features=10, ax=None):
+    def from_explanation(
+        cls, explanation, *, output=None, max_features=10, ax=None
+    ) -> Self | SmallMultiples:
         """Draw the attributions of all instances.
 
         Parameters
@@ -92,13 +97,13 @@ class BeeswarmDisplay(Display):
         """
         check_drawing(cls.__name__, explanation, ax=ax, output=output, max_features=max_features)
 
-        def read(output):
+        def read(output) -> tuple[pd.DataFrame, str]:
             shown = fold(one_output(explanation, output), max_features)
-            return cls(_points(shown), response_name(shown))
+            return _points(shown), response_name(shown)
 
-        return by_output(explanation, output, ax, read)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the points.
 
         Returns
@@ -112,10 +117,10 @@ class BeeswarmDisplay(Display):
         value = self.table["value"].to_numpy()
         return self.table.assign(y=places + swarm(value, places))
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return height_of_rows(1.15 * self.table["feature"].nunique())
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw the points.
 
         Parameters
@@ -158,7 +163,7 @@ class BeeswarmDisplay(Display):
         return self._drawn_on([ax])
 
 
-def _points(shown):
+def _points(shown) -> pd.DataFrame:
     """Return the table of all points, feature by feature."""
     r, p = shown.values.shape
     columns = [shown.data.iloc[:, player] for player in range(p)]
@@ -174,7 +179,7 @@ def _points(shown):
     )
 
 
-def swarm(x, rows):
+def swarm(x, rows) -> NDArray[np.float64]:
     """Return offsets in [-0.4, 0.4] that spread points of similar x within their row, ``(n,)``.
 
     Points of one row in the same of 120 bins over all x pile up around the middle of the row: they

@@ -1,6 +1,7 @@
 """Checks of what the displays are asked to draw, made before anything is computed or drawn."""
 
 from numbers import Integral
+from types import ModuleType
 
 import numpy as np
 
@@ -8,7 +9,7 @@ import numpy as np
 MOST_OUTPUTS = 12
 
 
-def pyplot(owner):
+def pyplot(owner) -> ModuleType:
     """Return matplotlib.pyplot, or say how to install it."""
     try:
         import matplotlib.pyplot as plt
@@ -19,7 +20,9 @@ def pyplot(owner):
     return plt
 
 
-def check_drawing(owner, explanation, *, ax, output, row=None, max_features=None, one_row=False):
+def check_drawing(
+    owner, explanation, *, ax, output, row=None, max_features=None, one_row=False
+) -> None:
     """Refuse parameters that a display of an explanation cannot draw.
 
     Parameters
@@ -46,7 +49,7 @@ def check_drawing(owner, explanation, *, ax, output, row=None, max_features=None
     check_count(owner, "max_features", max_features)
 
 
-def check_axes(owner, axes):
+def check_axes(owner, axes) -> None:
     """Refuse what is neither matplotlib Axes, nor a sequence of them, nor None."""
     plt = pyplot(owner)
     for ax in [] if axes is None else np.ravel(np.asarray(axes, dtype=object)):
@@ -56,7 +59,7 @@ def check_axes(owner, axes):
             )
 
 
-def check_output(owner, explanation, output):
+def check_output(owner, explanation, output) -> None:
     """Refuse an output that the explanation does not have, or too many outputs at once."""
     names = [] if explanation.output_names is None else explanation.output_names.tolist()
     if output is None and len(names) > MOST_OUTPUTS:
@@ -72,7 +75,7 @@ def check_output(owner, explanation, output):
         raise ValueError(f"{owner} got output={output!r}: choose None or one of {names}.")
 
 
-def check_row(owner, explanation, row):
+def check_row(owner, explanation, row) -> None:
     """Refuse what is not the position of an instance; None stands for the only one."""
     n = len(explanation)
     if row is None:
@@ -94,7 +97,7 @@ def check_row(owner, explanation, row):
         )
 
 
-def check_count(owner, parameter, count):
+def check_count(owner, parameter, count) -> None:
     """Refuse what is neither a positive int nor None."""
     whole = isinstance(count, Integral) and not isinstance(count, bool)
     if count is not None and not (whole and count >= 1):
@@ -103,7 +106,7 @@ def check_count(owner, parameter, count):
         )
 
 
-def check_names(owner, parameter, names, known):
+def check_names(owner, parameter, names, known) -> None:
     """Refuse names of features that do not exist."""
     unknown = [name for name in names if name not in known]
     if unknown:

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from skshapley.explanation import Explanation
 from skshapley.plots._text import UNEXPLAINED, shorten
 
 # Half the width of a 95 % interval, in standard errors
@@ -22,17 +24,17 @@ _RESPONSES = {
 }
 
 
-def one_output(explanation, output):
+def one_output(explanation, output) -> Explanation:
     """Return the explanation of one output, ``(r, p)``; None stands for the only one."""
     return explanation if output is None else explanation.output(output)
 
 
-def one_row(explanation, row):
+def one_row(explanation, row) -> Explanation:
     """Return the explanation of one instance, ``(1, p)``; None stands for the only one."""
     return explanation if row is None else explanation[int(row)]
 
 
-def fold(explanation, max_features, size=None):
+def fold(explanation, max_features, size=None) -> Explanation:
     """Return the most important players first, and the others summed into one at the end.
 
     Parameters
@@ -67,7 +69,7 @@ def fold(explanation, max_features, size=None):
     )
 
 
-def closed(explanation):
+def closed(explanation) -> Explanation:
     """Return an explanation whose attributions add up from base values to predictions.
 
     Some estimates need not add up, such as those of marginal samplers. If the difference is more
@@ -89,7 +91,7 @@ def closed(explanation):
     )
 
 
-def _players(explanation, order):
+def _players(explanation, order) -> Explanation:
     """Return the players of an explanation of one output at the positions in `order`."""
     errors = explanation.standard_errors
     return replace(
@@ -101,14 +103,14 @@ def _players(explanation, order):
     )
 
 
-def errors_of(explanation):
+def errors_of(explanation) -> np.ndarray:
     """Return the standard errors in the shape of the values; NaN if the explanation has none."""
     if explanation.standard_errors is None:
         return np.full(explanation.values.shape, np.nan)
     return explanation.standard_errors
 
 
-def response_name(explanation):
+def response_name(explanation) -> str:
     """Return the name of the explained response, for example "probability of setosa"."""
     if "loss" in explanation.settings:
         return f"{explanation.settings['loss'].replace('_', ' ')} saved"
@@ -120,7 +122,7 @@ def response_name(explanation):
     return name if output is None else f"{name} of {shorten(output)}"
 
 
-def parts_of_row(explanation, row, max_features):
+def parts_of_row(explanation, row, max_features) -> tuple[pd.DataFrame, float, float, str]:
     """Return a table of one instance's attributions, its base value, prediction and response.
 
     The table has a line for each feature, the largest attribution first, in the columns
@@ -140,7 +142,7 @@ def parts_of_row(explanation, row, max_features):
     return table, base, prediction, response_name(explanation)
 
 
-def levels(column):
+def levels(column) -> NDArray[np.float64]:
     """Return where each value lies between the low and the high values of its column, in [0, 1].
 
     The 5th and 95th percentiles are the ends, so that one outlier does not make all others look
@@ -158,7 +160,7 @@ def levels(column):
     return np.clip((numbers - low) / (high - low), 0, 1)
 
 
-def ordered_numbers(column):
+def ordered_numbers(column) -> NDArray[np.float64]:
     """Return a column as floats, ``(r,)``; NaN for missing values or a column without an order."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes = column.cat.codes.to_numpy(dtype=np.float64)

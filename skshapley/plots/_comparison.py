@@ -1,13 +1,14 @@
 """Comparison of several explanations: two models, two methods, two backgrounds."""
 
 from collections.abc import Mapping
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
 from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, one_output, one_row, response_name
-from skshapley.plots._display import Drawn, by_output
+from skshapley.plots._display import Drawn, SmallMultiples, by_output
 from skshapley.plots._style import (
     COLOURS,
     height_of_rows,
@@ -63,13 +64,15 @@ class ComparisonDisplay(Drawn):
 
     _scale = "x"
 
-    def __init__(self, table, local=False, response="response"):
+    def __init__(self, table, local=False, response="response") -> None:
         self.table = table
         self.local = local
         self.response = response
 
     @classmethod
-    def from_explanations(cls, explanations, *, row=None, output=None, max_features=10, ax=None):
+    def from_explanations(
+        cls, explanations, *, row=None, output=None, max_features=10, ax=None
+    ) -> Self | SmallMultiples:
         """Draw several explanations.
 
         Parameters
@@ -101,16 +104,16 @@ class ComparisonDisplay(Drawn):
                 cls.__name__, one, ax=ax, output=output, row=row, max_features=max_features
             )
 
-        def read(output):
+        def read(output) -> tuple[pd.DataFrame, bool, str]:
             chosen = {name: one_row(one_output(e, output), row) for name, e in explanations.items()}
             names = _order(list(chosen.values()), max_features)
             points = [_points(name, e, names, row is not None) for name, e in chosen.items()]
             response = response_name(next(iter(chosen.values())))
-            return cls(pd.concat(points, ignore_index=True), row is not None, response)
+            return pd.concat(points, ignore_index=True), row is not None, response
 
-        return by_output(next(iter(explanations.values())), output, ax, read)
+        return by_output(cls, next(iter(explanations.values())), output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the points.
 
         Returns
@@ -120,10 +123,10 @@ class ComparisonDisplay(Drawn):
         """
         return self.table.copy()
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return height_of_rows(1.2 * self.table["feature"].nunique())
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw the points.
 
         Parameters
@@ -153,7 +156,7 @@ class ComparisonDisplay(Drawn):
         return self._drawn_on([ax])
 
 
-def _check_explanations(owner, explanations):
+def _check_explanations(owner, explanations) -> None:
     """Refuse what is not a dict of two to six explanations of the same players."""
     if not isinstance(explanations, Mapping) or not 2 <= len(explanations) <= len(COLOURS):
         got = list(explanations) if isinstance(explanations, Mapping) else explanations
@@ -171,7 +174,7 @@ def _check_explanations(owner, explanations):
             )
 
 
-def _points(name, explanation, features, local):
+def _points(name, explanation, features, local) -> pd.DataFrame:
     """Return the table of one explanation's points, for the features in their order."""
     if local:
         columns = {"value": explanation.values[0], "standard_error": errors_of(explanation)[0]}
@@ -183,7 +186,7 @@ def _points(name, explanation, features, local):
     return frame
 
 
-def _order(explanations, max_features):
+def _order(explanations, max_features) -> np.ndarray:
     """Return the features to show, those with the largest mean over the explanations first."""
     names = explanations[0].feature_names
     sizes = [pd.Series(np.abs(e.values).mean(axis=0), index=e.feature_names) for e in explanations]

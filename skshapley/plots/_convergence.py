@@ -3,12 +3,14 @@
 import copy
 from collections.abc import Mapping
 from itertools import chain
+from typing import Self
 
 import pandas as pd
 
+from skshapley.explanation import Explanation
 from skshapley.plots._checks import check_drawing, check_names
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
-from skshapley.plots._display import ByFeature, by_output
+from skshapley.plots._display import ByFeature, SmallMultiples, by_output
 from skshapley.plots._style import COLOURS, side_label
 from skshapley.plots._text import shorten
 
@@ -47,12 +49,12 @@ class ConvergenceDisplay(ByFeature):
     4
     """
 
-    def __init__(self, table, response="response"):
+    def __init__(self, table, response="response") -> None:
         self.table = table
         self.response = response
 
     @classmethod
-    def from_estimator(cls, explainer, X, *, budgets, **kwargs):
+    def from_estimator(cls, explainer, X, *, budgets, **kwargs) -> Self | SmallMultiples:
         """Explain rows with growing budgets, and draw the attributions of one of them.
 
         Parameters
@@ -80,7 +82,7 @@ class ConvergenceDisplay(ByFeature):
     @classmethod
     def from_explanations(
         cls, explanations, *, row=None, output=None, features=None, max_features=4, axes=None
-    ):
+    ) -> Self | SmallMultiples:
         """Draw explanations of growing budgets.
 
         Parameters
@@ -121,7 +123,7 @@ class ConvergenceDisplay(ByFeature):
                 one_row=True,
             )
 
-        def read(output):
+        def read(output) -> tuple[pd.DataFrame, str]:
             chosen = {
                 name: [one_row(one_output(e, output), row) for e in series]
                 for name, series in methods.items()
@@ -129,11 +131,11 @@ class ConvergenceDisplay(ByFeature):
             end = next(iter(chosen.values()))[-1]
             names = features or fold(end, max_features).feature_names[:max_features]
             lines = [_lines(name, series, names) for name, series in chosen.items()]
-            return cls(pd.concat(lines, ignore_index=True), response_name(end))
+            return pd.concat(lines, ignore_index=True), response_name(end)
 
-        return by_output(_last(methods), output, axes, read)
+        return by_output(cls, _last(methods), output, axes, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the points of the lines.
 
         Returns
@@ -143,7 +145,7 @@ class ConvergenceDisplay(ByFeature):
         """
         return self.table.copy()
 
-    def plot(self, axes=None):
+    def plot(self, axes=None) -> Self:
         """Draw the lines.
 
         Parameters
@@ -175,7 +177,7 @@ class ConvergenceDisplay(ByFeature):
         return self._drawn_on(axes)
 
 
-def _check_methods(owner, methods, features):
+def _check_methods(owner, methods, features) -> None:
     """Refuse too few or too many methods, methods without explanations, and unknown features."""
     if not 1 <= len(methods) <= len(COLOURS) or not all(len(e) for e in methods.values()):
         raise ValueError(
@@ -185,12 +187,12 @@ def _check_methods(owner, methods, features):
     check_names(owner, "features", features or [], _last(methods).feature_names)
 
 
-def _last(methods):
+def _last(methods) -> Explanation:
     """Return the last explanation of the first method."""
     return next(iter(methods.values()))[-1]
 
 
-def _lines(method, series, features):
+def _lines(method, series, features) -> pd.DataFrame:
     """Return the table of one method's lines, for the features in their order."""
     frames = []
     for explanation in series:

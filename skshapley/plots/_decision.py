@@ -1,11 +1,14 @@
 """Decision paths: the way of each instance from the base value to its prediction."""
 
+from typing import Self
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import closed, fold, levels, one_output, response_name
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import height_of_rows, ink, label_x, level_colours, name_rows
 from skshapley.plots._text import short_names
 
@@ -50,12 +53,14 @@ class DecisionDisplay(Display):
 
     _scale = "x"
 
-    def __init__(self, table, response="response"):
+    def __init__(self, table, response="response") -> None:
         self.table = table
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, output=None, max_features=20, ax=None):
+    def from_explanation(
+        cls, explanation, *, output=None, max_features=20, ax=None
+    ) -> Self | SmallMultiples:
         """Draw the paths of all instances.
 
         Parameters
@@ -80,7 +85,7 @@ class DecisionDisplay(Display):
         """
         check_drawing(cls.__name__, explanation, ax=ax, output=output, max_features=max_features)
 
-        def read(output):
+        def read(output) -> tuple[pd.DataFrame, str]:
             shown = closed(fold(one_output(explanation, output), max_features))
             r, p = shown.values.shape
             table = pd.DataFrame(
@@ -91,11 +96,11 @@ class DecisionDisplay(Display):
                     "base_value": np.repeat(shown.base_values, p),
                 }
             )
-            return cls(table, response_name(shown))
+            return table, response_name(shown)
 
-        return by_output(explanation, output, ax, read)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the steps, for each instance from top to bottom.
 
         Returns
@@ -106,7 +111,7 @@ class DecisionDisplay(Display):
         """
         return self.table.assign(end=self._paths()[:, :-1].ravel())
 
-    def _paths(self):
+    def _paths(self) -> NDArray[np.float64]:
         """Return where each path is after each step, and last where it starts; ``(r, p + 1)``."""
         p = self.table["feature"].nunique()
         values = self.table["value"].to_numpy().reshape(-1, p)
@@ -114,10 +119,10 @@ class DecisionDisplay(Display):
         upwards = np.cumsum(np.hstack([base, values[:, ::-1]]), axis=1)
         return upwards[:, ::-1]
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return height_of_rows(self.table["feature"].nunique() + 1)
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw the paths.
 
         Parameters

@@ -1,7 +1,10 @@
 """Dependence: the value of a feature against its attribution."""
 
+from typing import Self
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skshapley.plots._beeswarm import swarm
 from skshapley.plots._checks import check_drawing, check_names
@@ -13,7 +16,7 @@ from skshapley.plots._common import (
     ordered_numbers,
     response_name,
 )
-from skshapley.plots._display import ByFeature, Display, by_output
+from skshapley.plots._display import ByFeature, Display, SmallMultiples, by_output
 from skshapley.plots._partner import MAX_CATEGORIES, categories, strongest_partner
 from skshapley.plots._style import COLOURS, NEUTRAL, ink, level_colours, side_label
 from skshapley.plots._text import number, shorten, value_text
@@ -65,7 +68,7 @@ class DependenceDisplay(ByFeature, Display):
 
     _scale = "y"
 
-    def __init__(self, table, ticks, legends, response="response"):
+    def __init__(self, table, ticks, legends, response="response") -> None:
         self.table = table
         self.ticks = ticks
         self.legends = legends
@@ -74,7 +77,7 @@ class DependenceDisplay(ByFeature, Display):
     @classmethod
     def from_explanation(
         cls, explanation, *, features=None, partner="auto", output=None, max_features=4, ax=None
-    ):
+    ) -> Self | SmallMultiples:
         """Draw features against their attributions.
 
         Parameters
@@ -108,7 +111,7 @@ class DependenceDisplay(ByFeature, Display):
         check_names(cls.__name__, "features", features or [], names)
         check_names(cls.__name__, "partner", [] if partner is None else [partner], ["auto", *names])
 
-        def read(output):
+        def read(output) -> tuple[pd.DataFrame, dict, dict, str]:
             chosen = one_output(explanation, output)
             tables, ticks, legends = [], {}, {}
             for feature in features or chosen.importance().index[:max_features]:
@@ -117,11 +120,11 @@ class DependenceDisplay(ByFeature, Display):
                 table, ticks[feature], legends[feature] = _points(chosen, column, other)
                 tables.append(table)
             table = pd.concat(tables, ignore_index=True)
-            return cls(table, ticks, legends, response_name(chosen))
+            return table, ticks, legends, response_name(chosen)
 
-        return by_output(explanation, output, ax, read)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the points.
 
         Returns
@@ -131,7 +134,7 @@ class DependenceDisplay(ByFeature, Display):
         """
         return self.table.copy()
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw the points.
 
         Parameters
@@ -150,7 +153,7 @@ class DependenceDisplay(ByFeature, Display):
         axes[0].set_ylabel(side_label(f"attribution ({self.response})"), parse_math=False)
         return self._drawn_on(axes)
 
-    def _panel(self, ax, feature, part):
+    def _panel(self, ax, feature, part) -> None:
         """Draw the points of one feature."""
         x, value = part["x"].to_numpy(), part["value"].to_numpy()
         half = HALF_WIDTH * part["standard_error"].to_numpy()
@@ -187,7 +190,7 @@ class DependenceDisplay(ByFeature, Display):
                 ax.tick_params(axis="x", labelrotation=30)
 
 
-def _points(explanation, column, partner):
+def _points(explanation, column, partner) -> tuple[pd.DataFrame, dict[float, str], list[str]]:
     """Return the points of one feature, the ticks of its axis, and the legend of its partner."""
     data = explanation.data.iloc[:, column]
     value = explanation.values[:, column]
@@ -216,7 +219,7 @@ def _points(explanation, column, partner):
     return table, ticks, legend
 
 
-def _places(data, value):
+def _places(data, value) -> tuple[NDArray[np.float64], dict[float, str]]:
     """Return the positions of instances along the axis, ``(r,)``, and the ticks that it needs."""
     groups = [False, True] if pd.api.types.is_bool_dtype(data) else categories(data)
     numbers = ordered_numbers(data)
@@ -233,7 +236,7 @@ def _places(data, value):
     return codes + swarm(value, codes), dict(enumerate(names))
 
 
-def _ticks(data, low, high, aside):
+def _ticks(data, low, high, aside) -> dict[float, str]:
     """Return the ticks for dates and for numbers with missing ones; else none, for matplotlib's."""
     places = np.linspace(low, high, 4)[1:]
     ticks = {aside: "missing"} if data.isna().any() else {}

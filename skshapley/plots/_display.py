@@ -2,13 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 
 from skshapley.plots._style import PANEL, WIDTH, panels, width_of_rows, write_names
 from skshapley.plots._text import shorten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Largest width, in inches, of a display that is one of several
 NARROW = 5.2
@@ -26,27 +30,31 @@ class Drawn(ABC):
     figure_ : matplotlib Figure
     """
 
+    ax_: "Axes"
+    axes_: "list[Axes]"
+    figure_: "Figure"
+
     # The axis of the response, "x" or "y", which small multiples share
     _scale: str | None = None
 
     @property
-    def _width(self):
+    def _width(self) -> float:
         """Return the width of a new figure, in inches."""
         return WIDTH
 
     @property
-    def _narrow_width(self):
+    def _narrow_width(self) -> float:
         """Return the width, in inches, of a display that is one of several."""
         names = self._row_names
         return width_of_rows(names) if names else min(self._width, NARROW)
 
     @property
-    def _n_axes(self):
+    def _n_axes(self) -> int:
         """Return the number of axes."""
         return 1
 
     @abstractmethod
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw on the given axes, or on a new figure."""
 
     @abstractmethod
@@ -58,20 +66,21 @@ class Drawn(ABC):
         """Return the height, in inches, of an axes of this width with its labels."""
 
     @property
-    def _row_names(self) -> list:
+    def _row_names(self) -> list[str]:
         """Return the names beside the rows, if numbers stand there that need room."""
         return []
 
-    def _panels(self, axes):
+    def _panels(self, axes) -> "list[Axes]":
         """Return the given axes, as a list, or new ones."""
         size = self._width, self._height(self._width)
         return panels(axes, self._n_axes, type(self).__name__, size)
 
-    def _drawn_on(self, axes):
+    def _drawn_on(self, axes) -> Self:
         """Keep the axes that were drawn on, and return the display."""
         self.axes_ = list(axes)
         self.ax_ = axes[0]
-        self.figure_ = self.ax_.figure
+        # It is a SubFigure if the axes are on one.
+        self.figure_ = cast("Figure", self.ax_.figure)
         return self
 
 
@@ -81,14 +90,14 @@ class ByFeature(Drawn):
     table: pd.DataFrame
 
     @property
-    def _width(self):
+    def _width(self) -> float:
         return PANEL[0]
 
     @property
-    def _n_axes(self):
+    def _n_axes(self) -> int:
         return self.table["feature"].nunique()
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return PANEL[1]
 
 
@@ -106,11 +115,11 @@ class Display(Drawn):
 
     @classmethod
     @abstractmethod
-    def from_explanation(cls, *args: Any, **kwargs: Any):
+    def from_explanation(cls, *args: Any, **kwargs: Any) -> "Self | SmallMultiples":
         """Draw an explanation."""
 
     @classmethod
-    def from_estimator(cls, explainer, X, **kwargs):
+    def from_estimator(cls, explainer, X, **kwargs) -> "Self | SmallMultiples":
         """Explain rows and draw their explanation.
 
         Parameters
@@ -165,10 +174,10 @@ class SmallMultiples(Drawn):
     2
     """
 
-    def __init__(self, displays):
+    def __init__(self, displays) -> None:
         self.displays = displays
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return what is drawn, as numbers.
 
         Returns
@@ -180,10 +189,10 @@ class SmallMultiples(Drawn):
         frames = {name: display.frame() for name, display in self.displays.items()}
         return pd.concat(frames, names=["output"])
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return max(display._height(width) for display in self.displays.values())
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw all displays.
 
         Parameters
@@ -215,15 +224,35 @@ class SmallMultiples(Drawn):
         return self._drawn_on(axes)
 
 
-def by_output(explanation, output, ax, read: Callable[..., Drawn]) -> Drawn:
-    """Draw the display that `read` makes of one output, or those of all outputs if it is None."""
+Chosen = TypeVar("Chosen", bound=Drawn)
+
+
+def by_output(
+    make: Callable[..., Chosen], explanation, output, ax, read: Callable[[Any], tuple]
+) -> Chosen | SmallMultiples:
+    """Draw the display of one output, or those of all outputs if it is None.
+
+    Parameters
+    ----------
+    make : callable
+        The class of the display.
+    explanation : Explanation
+    output : label or None
+    ax : matplotlib Axes, a sequence of them, or None
+    read : callable
+        Returns the arguments of `make` for an output.
+
+    Returns
+    -------
+    display : the drawn display, or SmallMultiples of several
+    """
     names = explanation.output_names
     if output is not None or names is None:
-        return read(output).plot(ax)
-    return SmallMultiples({name: read(name) for name in names}).plot(ax)
+        return make(*read(output)).plot(ax)
+    return SmallMultiples({name: make(*read(name)) for name in names}).plot(ax)
 
 
-def _entitle(ax, name):
+def _entitle(ax, name) -> None:
     """Write the name of an output above its axes, unless something else is there."""
     legend = ax.get_legend()
     if legend is not None and not legend.get_title().get_text():

@@ -1,10 +1,13 @@
 """Force: one instance on one line, what raises the prediction against what lowers it."""
 
+from typing import Self
+
 import numpy as np
+import pandas as pd
 
 from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import HALF_WIDTH, one_output, parts_of_row
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import colour_of_steps, error_bars, ink, interval_note, label_x
 from skshapley.plots._text import named_values, number
 
@@ -48,14 +51,16 @@ class ForceDisplay(Display):
     1      x0    1.0   -3.0 -2.0
     """
 
-    def __init__(self, table, base_value, prediction, response="response"):
+    def __init__(self, table, base_value, prediction, response="response") -> None:
         self.table = table
         self.base_value = base_value
         self.prediction = prediction
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, row=None, output=None, max_features=10, ax=None):
+    def from_explanation(
+        cls, explanation, *, row=None, output=None, max_features=10, ax=None
+    ) -> Self | SmallMultiples:
         """Draw the explanation of one instance.
 
         Parameters
@@ -89,12 +94,12 @@ class ForceDisplay(Display):
             one_row=True,
         )
 
-        def read(output):
-            return cls(*parts_of_row(one_output(explanation, output), row, max_features))
+        def read(output) -> tuple[pd.DataFrame, float, float, str]:
+            return parts_of_row(one_output(explanation, output), row, max_features)
 
-        return by_output(explanation, output, ax, read)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the segments, the largest first.
 
         Returns
@@ -110,13 +115,13 @@ class ForceDisplay(Display):
         return self.table.assign(start=ends - value, end=ends)
 
     @property
-    def _width(self):
+    def _width(self) -> float:
         return 9.0
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return 2.8
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw the segments.
 
         Parameters

@@ -1,11 +1,14 @@
 """Heat map: attributions over an image, or along a signal."""
 
+from typing import Any, Self
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import errors_of, one_output, one_row, response_name
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import ink, side_label, signed_colours
 
 
@@ -46,13 +49,15 @@ class HeatMapDisplay(Display):
     3      x3    1       1    2.0
     """
 
-    def __init__(self, table, image=None, response="response"):
+    def __init__(self, table, image=None, response="response") -> None:
         self.table = table
         self.image = image
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, shape, row=None, output=None, image=None, ax=None):
+    def from_explanation(
+        cls, explanation, *, shape, row=None, output=None, image=None, ax=None
+    ) -> Self | SmallMultiples:
         """Draw the attributions of one instance.
 
         Parameters
@@ -88,7 +93,7 @@ class HeatMapDisplay(Display):
         if image is None:
             image = _own_values(chosen, shape)
 
-        def read(output):
+        def read(output) -> tuple[pd.DataFrame, Any, str]:
             shown = one_output(chosen, output)
             table = pd.DataFrame(
                 {
@@ -99,11 +104,11 @@ class HeatMapDisplay(Display):
                     "standard_error": errors_of(shown)[0],
                 }
             )
-            return cls(table, image, response_name(shown))
+            return table, image, response_name(shown)
 
-        return by_output(explanation, output, ax, read)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the attributions and their positions.
 
         Returns
@@ -114,26 +119,26 @@ class HeatMapDisplay(Display):
         return self.table.copy()
 
     @property
-    def _width(self):
+    def _width(self) -> float:
         return 7.0 if self._is_signal else 5.2
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         if self._is_signal:
             return 2.6
         n_rows, n_columns = self._shape
         return float(np.clip(0.75 * width * n_rows / n_columns, 1.5, 2 * width)) + 0.4
 
     @property
-    def _shape(self):
+    def _shape(self) -> tuple[int, int]:
         """Return height and width of the grid of players."""
-        return self.table["row"].max() + 1, self.table["column"].max() + 1
+        return int(self.table["row"].max()) + 1, int(self.table["column"].max()) + 1
 
     @property
-    def _is_signal(self):
+    def _is_signal(self) -> bool:
         """Return whether the players are in one row."""
         return self._shape[0] == 1
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw the attributions over the image.
 
         Parameters
@@ -176,7 +181,7 @@ class HeatMapDisplay(Display):
         return self._drawn_on([ax])
 
 
-def _checked_shape(owner, shape, p):
+def _checked_shape(owner, shape, p) -> tuple[int, int]:
     """Return the shape as (height, width), where a signal has height 1."""
     sides: tuple = (1, shape) if isinstance(shape, (int, np.integer)) else tuple(shape)
     whole = all(isinstance(side, (int, np.integer)) and side > 0 for side in sides)
@@ -188,14 +193,14 @@ def _checked_shape(owner, shape, p):
     return int(sides[0]), int(sides[1])
 
 
-def _own_values(shown, shape):
+def _own_values(shown, shape) -> NDArray[np.float64] | None:
     """Return the players' values as an image, or None if they are not numbers."""
     if not all(pd.api.types.is_numeric_dtype(kind) for kind in shown.data.dtypes):
         return None
     return shown.data.to_numpy(dtype=float).reshape(shape)
 
 
-def _size(image):
+def _size(image) -> tuple[int, int]:
     """Return height and width of an image; a signal has height 1."""
     image = np.asarray(image)
     return (1, image.size) if image.ndim == 1 or image.shape[0] == 1 else image.shape[:2]

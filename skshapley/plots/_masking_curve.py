@@ -1,6 +1,7 @@
 """Masking curves of one or several methods, on the same axes."""
 
 from collections.abc import Mapping
+from typing import Self
 
 import pandas as pd
 
@@ -48,13 +49,13 @@ class MaskingCurveDisplay(Drawn):
     2       1.0  -4.0
     """
 
-    def __init__(self, table, kind="deletion", response="log-odds"):
+    def __init__(self, table, kind="deletion", response="log-odds") -> None:
         self.table = table
         self.kind = kind
         self.response = response
 
     @classmethod
-    def from_curves(cls, curves, *, kind="deletion", response="log-odds", ax=None):
+    def from_curves(cls, curves, *, kind="deletion", response="log-odds", ax=None) -> Self:
         """Draw the curves of some methods.
 
         Parameters
@@ -85,7 +86,7 @@ class MaskingCurveDisplay(Drawn):
         table = table[table["kind"] == kind].reset_index(drop=True)
         return cls(table, kind, response).plot(ax)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the points of the lines and bands.
 
         Returns
@@ -96,13 +97,13 @@ class MaskingCurveDisplay(Drawn):
         return self.table.copy()
 
     @property
-    def _width(self):
+    def _width(self) -> float:
         return 5.6
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return 4.2
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw the curves.
 
         Parameters

@@ -1,11 +1,13 @@
 """Matrix: all attributions as colours, with similar instances next to each other."""
 
+from typing import Self
+
 import numpy as np
 import pandas as pd
 
 from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, response_name
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import (
     height_of_rows,
     ink,
@@ -57,14 +59,16 @@ class MatrixDisplay(Display):
     x1  0.0  3.0  3.0
     """
 
-    def __init__(self, values, standard_errors, predictions, response="response"):
+    def __init__(self, values, standard_errors, predictions, response="response") -> None:
         self.values = values
         self.standard_errors = standard_errors
         self.predictions = predictions
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, output=None, max_features=10, ax=None):
+    def from_explanation(
+        cls, explanation, *, output=None, max_features=10, ax=None
+    ) -> Self | SmallMultiples:
         """Draw all attributions.
 
         Parameters
@@ -92,17 +96,17 @@ class MatrixDisplay(Display):
         attributions = one_output(explanation, output).values
         order = _order(attributions.reshape(len(explanation), -1))
 
-        def read(output):
+        def read(output) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series, str]:
             shown = fold(one_output(explanation, output), max_features)
             columns = shown.index[order]
             values = pd.DataFrame(shown.values[order].T, shown.feature_names, columns)
             errors = pd.DataFrame(errors_of(shown)[order].T, shown.feature_names, columns)
             predictions = pd.Series(shown.predictions[order], columns)
-            return cls(values, errors, predictions, response_name(shown))
+            return values, errors, predictions, response_name(shown)
 
-        return by_output(explanation, output, ax, read)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the attributions.
 
         Returns
@@ -112,10 +116,10 @@ class MatrixDisplay(Display):
         """
         return self.values.copy()
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return height_of_rows(len(self.values) + 2)
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw the matrix.
 
         Parameters
@@ -157,7 +161,7 @@ class MatrixDisplay(Display):
         return self._drawn_on([ax])
 
 
-def _order(values):
+def _order(values) -> np.ndarray:
     """Return the instances in an order that puts similar attributions side by side, ``(r,)``."""
     from scipy.cluster.hierarchy import leaves_list, linkage
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skshapley.plots._common import ordered_numbers
 
@@ -10,7 +11,7 @@ LEAST_BIN = 12
 MAX_CATEGORIES = 6
 
 
-def strongest_partner(explanation, feature):
+def strongest_partner(explanation, feature) -> str | None:
     """Return the name of the feature that a feature seems to interact with most, or None.
 
     Within bins of similar values of the feature, its attribution would be a straight line if no
@@ -52,14 +53,14 @@ def strongest_partner(explanation, feature):
     return explanation.feature_names[best] if scores[best] > 0 else None
 
 
-def categories(column):
+def categories(column) -> list | None:
     """Return the categories of a column without an order, or None for one with an order."""
     if np.isfinite(ordered_numbers(column)).any() or not column.notna().any():
         return None
     return sorted(column.dropna().unique(), key=str)
 
 
-def _bins(column):
+def _bins(column) -> NDArray[np.int64]:
     """Return the bin of each instance: a category, or some of the sorted numbers, ``(r,)``."""
     if categories(column) is not None:
         return pd.factorize(column)[0]
@@ -68,7 +69,7 @@ def _bins(column):
     return ((ranks - 1) * n_bins // len(column)).to_numpy(dtype=int)
 
 
-def _without_slope(y, x, bins):
+def _without_slope(y, x, bins) -> NDArray[np.float64]:
     """Return y without its mean and its slope on x in each bin, ``(r,)``."""
     y = y - pd.Series(y).groupby(bins).transform("mean").to_numpy()
     x = x - pd.Series(x).groupby(bins).transform("mean").to_numpy()
@@ -77,7 +78,7 @@ def _without_slope(y, x, bins):
     return y - x * np.divide(joint, own, out=np.zeros(len(y)), where=own > 0)
 
 
-def _explained(rest, data, bins):
+def _explained(rest, data, bins) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the sum of squares that each column explains in bins, and its parameters, (p,)."""
     p, labels = data.shape[1], np.unique(bins)
     explained, n_parameters = np.zeros(p), np.full(p, float(len(labels)))

@@ -1,13 +1,14 @@
 """Sentence: a text with each token on the colour of its attribution."""
 
 from html import escape
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
 from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import errors_of, one_output, one_row, response_name
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import ink, settle, signed_colours, width_in_points
 from skshapley.plots._text import number
 
@@ -52,12 +53,14 @@ class SentenceDisplay(Display):
     1  good.    2.0
     """
 
-    def __init__(self, table, response="response"):
+    def __init__(self, table, response="response") -> None:
         self.table = table
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, row=None, output=None, ax=None):
+    def from_explanation(
+        cls, explanation, *, row=None, output=None, ax=None
+    ) -> Self | SmallMultiples:
         """Draw the tokens of one instance.
 
         Parameters
@@ -82,7 +85,7 @@ class SentenceDisplay(Display):
         """
         check_drawing(cls.__name__, explanation, ax=ax, output=output, row=row, one_row=True)
 
-        def read(output):
+        def read(output) -> tuple[pd.DataFrame, str]:
             shown = one_row(one_output(explanation, output), row)
             table = pd.DataFrame(
                 {
@@ -91,11 +94,11 @@ class SentenceDisplay(Display):
                     "standard_error": errors_of(shown)[0],
                 }
             )
-            return cls(table, response_name(shown))
+            return table, response_name(shown)
 
-        return by_output(explanation, output, ax, read)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the tokens.
 
         Returns
@@ -118,10 +121,10 @@ class SentenceDisplay(Display):
             )
         return f'<p style="white-space:pre-wrap;line-height:{LINE}">{"".join(spans)}</p>'
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return self.html()
 
-    def _colours(self):
+    def _colours(self) -> list[str]:
         """Return the colour of each token, as "#rrggbb"."""
         from matplotlib.colors import to_hex
 
@@ -130,16 +133,16 @@ class SentenceDisplay(Display):
         place = 0.5 + share * (HIGHEST - LOWEST) / 2
         return [to_hex(colour) for colour in signed_colours()(place)]
 
-    def _lines(self, points):
+    def _lines(self, points) -> tuple[list[tuple[int, int]], int, int]:
         """Return line and column of each token, the number of lines, and the letters in a line."""
         width = max(10, int(points / (LETTER * FONT_SIZE)))
         return *_flowed(self.table["token"], width), width
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         n_lines = self._lines(72 * (width - MARGIN))[1]
         return (n_lines + 2) * LINE * FONT_SIZE / 72
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw the text, broken into lines that fit the axes.
 
         Parameters
@@ -165,7 +168,7 @@ class SentenceDisplay(Display):
         return self._drawn_on([ax])
 
 
-def _write(ax, word, colour, line, column):
+def _write(ax, word, colour, line, column) -> None:
     """Write a word on its colour."""
     ax.text(
         column,
@@ -180,13 +183,13 @@ def _write(ax, word, colour, line, column):
     )
 
 
-def _parted(token):
+def _parted(token) -> tuple[str, str]:
     """Return a piece of text and the white space after it."""
     word = token.rstrip()
     return word, token[len(word) :]
 
 
-def _flowed(tokens, width):
+def _flowed(tokens, width) -> tuple[list[tuple[int, int]], int]:
     """Return line and column of each token in lines of `width` letters, and the number of lines."""
     places, line, column = [], 0, 0
     for token in tokens:

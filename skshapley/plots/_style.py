@@ -5,11 +5,17 @@ and from black. Lines and text take the colour of the axes' own labels, hence fo
 """
 
 from textwrap import fill
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skshapley.plots._checks import check_axes, pyplot
 from skshapley.plots._text import UNEXPLAINED
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.typing import ColorType
 
 POSITIVE = "#E07B00"
 NEGATIVE = "#2B83BA"
@@ -23,7 +29,7 @@ PANEL = (3.6, 2.7)
 LETTER = 0.55  # mean width of a letter, in font sizes
 
 
-def level_colours():
+def level_colours() -> "Colormap":
     """Return the colour map from low to high values, visible on white and on black."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -31,7 +37,7 @@ def level_colours():
     return LinearSegmentedColormap.from_list("levels", ends).with_extremes(bad=NEUTRAL)
 
 
-def signed_colours():
+def signed_colours() -> "Colormap":
     """Return the diverging colour map of attributions, for filled areas."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -40,30 +46,30 @@ def signed_colours():
     )
 
 
-def colour_of(values):
+def colour_of(values) -> list[str]:
     """Return the colour of each attribution's sign."""
     return [NEGATIVE if value < 0 else POSITIVE for value in np.asarray(values)]
 
 
-def colour_of_steps(frame):
+def colour_of_steps(frame) -> list[str]:
     """Return the colour of each step between base value and prediction."""
     unknown = frame["feature"] == UNEXPLAINED
     return np.where(unknown, NEUTRAL, colour_of(frame["value"])).tolist()
 
 
-def height_of_rows(n_rows):
+def height_of_rows(n_rows) -> float:
     """Return the height of axes with `n_rows` rows, in inches."""
     shrink = np.clip((n_rows - 25) / 75, 0, 1)
     return 1.1 + n_rows * (ROW_HEIGHT + shrink * (LEAST_ROW_HEIGHT - ROW_HEIGHT))
 
 
-def width_of_rows(names):
+def width_of_rows(names) -> float:
     """Return the width, in inches, of axes with such row names, beside others like them."""
     letters = max(map(len, names))
     return min(WIDTH, 3.6 + LETTER * letters * 10 / 72)
 
 
-def panels(axes, n, owner, size, n_columns=None):
+def panels(axes, n, owner, size, n_columns=None) -> "list[Axes]":
     """Return the n given axes, or new ones of a size in inches, in rows of at most three."""
     check_axes(owner, axes)
     plt = pyplot(owner)
@@ -85,7 +91,7 @@ def panels(axes, n, owner, size, n_columns=None):
     return axes
 
 
-def settle(ax):
+def settle(ax) -> None:
     """Let the figure lay out its axes with the names beside them, if it has a layout engine."""
     figure = ax.figure.canvas.figure
     engine = figure.get_layout_engine()
@@ -93,30 +99,30 @@ def settle(ax):
         engine.execute(figure)
 
 
-def width_in_points(ax):
+def width_in_points(ax) -> float:
     """Return the width of the axes in points, as `settle` left it."""
     return ax.get_window_extent().width * 72 / ax.figure.dpi
 
 
-def side_label(text):
+def side_label(text) -> str:
     """Return a label for the side of axes or of their colour bar, broken into lines."""
     return fill(text, 32)
 
 
-def label_x(ax, text):
+def label_x(ax, text) -> None:
     """Label the x axis, in lines that are not wider than the axes."""
     letters = width_in_points(ax) / (LETTER * ax.xaxis.label.get_size())
     ax.set_xlabel(fill(text, max(int(letters), 24)), parse_math=False)
 
 
-def write_names(ax, names):
+def write_names(ax, names) -> None:
     """Write the names of the rows 0, 1, ... beside the axes, in a font size that fits."""
     # Names are not formulas: "$" and "_" are written as they are.
     size = font_size(ax, len(names))
     ax.set_yticks(range(len(names)), names, fontsize=size, parse_math=False)
 
 
-def name_rows(ax, names):
+def name_rows(ax, names) -> None:
     """Name the rows 0, 1, ... from top to bottom, and settle the axes."""
     n = len(names)
     write_names(ax, names)
@@ -128,7 +134,7 @@ def name_rows(ax, names):
     ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(width_in_points(ax) / 40, 2, 7)))
 
 
-def font_size(ax, n_rows):
+def font_size(ax, n_rows) -> float:
     """Return the font size, in points, for rows that share the height of the axes."""
     from matplotlib.font_manager import FontProperties
 
@@ -137,7 +143,7 @@ def font_size(ax, n_rows):
     return float(np.clip(0.72 * points / n_rows, 4.0, usual))
 
 
-def _height_in_pixels(ax):
+def _height_in_pixels(ax) -> float:
     """Return the height of the axes' place in its grid, which no later layout changes."""
     spec = ax.get_subplotspec()
     if spec is None:
@@ -145,24 +151,24 @@ def _height_in_pixels(ax):
     return spec.get_position(ax.figure).height * ax.figure.bbox.height
 
 
-def _label_size():
+def _label_size() -> float | str:
     """Return the font size of tick labels in the current style."""
     from matplotlib import rcParams
 
     return rcParams["ytick.labelsize"]
 
 
-def ink(ax):
+def ink(ax) -> "ColorType":
     """Return the colour of the axes' text, which follows the style sheet."""
     return ax.xaxis.label.get_color()
 
 
-def zero_line(ax, at=0.0):
+def zero_line(ax, at=0.0) -> None:
     """Draw the line that attributions start from."""
     ax.axvline(at, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
 
 
-def error_bars(ax, x, y, half_widths):
+def error_bars(ax, x, y, half_widths) -> None:
     """Draw horizontal intervals around points whose error is known and positive."""
     shown = np.isfinite(half_widths) & (half_widths > 0)
     if shown.any():
@@ -179,7 +185,7 @@ def error_bars(ax, x, y, half_widths):
         )
 
 
-def widen(ax, low, high, texts, size, left=True, right=True):
+def widen(ax, low, high, texts, size, left=True, right=True) -> None:
     """Set the x limits to low and high, with room for the longest text on the sides named.
 
     Call it after `name_rows`, since names may narrow the axes.
@@ -196,7 +202,7 @@ def widen(ax, low, high, texts, size, left=True, right=True):
     ax.set_xlim(low - left * unit, high + right * unit)
 
 
-def beside(ax, x, y, text, towards, size):
+def beside(ax, x, y, text, towards, size) -> None:
     """Write text beside the point (x, y), left of it where `towards` is negative."""
     ax.annotate(
         text,
@@ -212,6 +218,6 @@ def beside(ax, x, y, text, towards, size):
     )
 
 
-def interval_note(frame):
+def interval_note(frame) -> str:
     """Return the end of an axis label that explains error bars; empty without error bars."""
     return ", with 95 % interval" if (frame["standard_error"] > 0).any() else ""

@@ -13,7 +13,7 @@ MAX_VALUE = 16
 KEPT = 4  # letters that are kept of the beginning that names share
 
 
-def shorten(text, width=MAX_NAME):
+def shorten(text, width=MAX_NAME) -> str:
     """Return text of at most `width` characters, cut in its middle.
 
     The ends of names differ more often than their middle, as in ``sensor_12_mean`` and
@@ -26,7 +26,7 @@ def shorten(text, width=MAX_NAME):
     return f"{text[:head]}…{text[head + 1 - width :]}"
 
 
-def short_names(names):
+def short_names(names) -> list[str]:
     """Return names of at most 32 characters, in a list; different names stay different.
 
     Names that would look alike lose the beginning that they share.
@@ -42,13 +42,13 @@ def short_names(names):
     ]
 
 
-def _n_shared(names):
+def _n_shared(names) -> int:
     """Return the number of letters at the beginning that all names share."""
     columns = zip(*names, strict=False)
     return sum(1 for _ in takewhile(lambda letters: len({*letters}) == 1, columns))
 
 
-def number(value, signed=False):
+def number(value, signed=False) -> str:
     """Return a number with three significant digits, or all of the integer part."""
     if value == 0:
         return "0"
@@ -58,7 +58,7 @@ def number(value, signed=False):
     return f"{value:{'+' if signed else ''}{form}}".replace("-", MINUS)
 
 
-def value_text(value):
+def value_text(value) -> str:
     """Return a value of the data as a short text."""
     if value is None or value is pd.NaT or value is pd.NA:
         return "missing"
@@ -73,7 +73,7 @@ def value_text(value):
     return shorten(value, MAX_VALUE)
 
 
-def named_values(frame):
+def named_values(frame) -> list[str]:
     """Return "feature = data" for each line; only the name for a sum, which has no data."""
     lines = zip(short_names(frame["feature"]), frame["data"], strict=True)
     return [name if value is None else f"{name} = {value_text(value)}" for name, value in lines]

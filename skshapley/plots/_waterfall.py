@@ -1,10 +1,13 @@
 """Waterfall: from the base value to the prediction, one feature after the other."""
 
+from typing import Self
+
 import numpy as np
+import pandas as pd
 
 from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import HALF_WIDTH, one_output, parts_of_row
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import (
     beside,
     colour_of_steps,
@@ -62,14 +65,16 @@ class WaterfallDisplay(Display):
 
     _scale = "x"
 
-    def __init__(self, table, base_value, prediction, response="response"):
+    def __init__(self, table, base_value, prediction, response="response") -> None:
         self.table = table
         self.base_value = base_value
         self.prediction = prediction
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, row=None, output=None, max_features=10, ax=None):
+    def from_explanation(
+        cls, explanation, *, row=None, output=None, max_features=10, ax=None
+    ) -> Self | SmallMultiples:
         """Draw the explanation of one instance.
 
         Parameters
@@ -103,12 +108,12 @@ class WaterfallDisplay(Display):
             one_row=True,
         )
 
-        def read(output):
-            return cls(*parts_of_row(one_output(explanation, output), row, max_features))
+        def read(output) -> tuple[pd.DataFrame, float, float, str]:
+            return parts_of_row(one_output(explanation, output), row, max_features)
 
-        return by_output(explanation, output, ax, read)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the bars from top to bottom.
 
         Returns
@@ -122,13 +127,13 @@ class WaterfallDisplay(Display):
         return self.table.assign(start=starts, end=ends)
 
     @property
-    def _row_names(self):
+    def _row_names(self) -> list[str]:
         return ["prediction", *named_values(self.table), "base value"]
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return height_of_rows(len(self.table) + 2)
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw the bars.
 
         Parameters

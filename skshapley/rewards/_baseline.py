@@ -1,6 +1,7 @@
 """The response against a single baseline row."""
 
 from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -36,17 +37,17 @@ class BaselineReward(InterventionalReward):
     array([[1., 0.]])
     """
 
-    def __init__(self, baseline=None, transformed=True):
+    def __init__(self, baseline=None, transformed=True) -> None:
         super().__init__(transformed)
         self.baseline = baseline
 
-    def fit(self, response, background, weights, players):
+    def fit(self, response, background, weights, players) -> Self:
         """Take the given baseline, or make one from the background."""
         given = self.baseline is not None
         row = self._given(background) if given else _typical_row(background, weights)
         return super().fit(response, row, np.ones(1), players)
 
-    def _given(self, background):
+    def _given(self, background) -> Any:
         """Return the given baseline as a row in the container of the background."""
         row = self.baseline
         if not is_frame(row):
@@ -60,7 +61,7 @@ class BaselineReward(InterventionalReward):
         return check_columns(row, background, "BaselineReward")
 
 
-def _as_frame(row, background):
+def _as_frame(row, background) -> pd.DataFrame:
     """Return a mapping, or values in the order of the background's columns, as a frame."""
     if isinstance(row, (pd.Series, Mapping)):
         frame = pd.DataFrame([dict(row)])
@@ -74,7 +75,7 @@ def _as_frame(row, background):
     return frame.infer_objects()
 
 
-def _typical_row(background, weights):
+def _typical_row(background, weights) -> Any:
     """Return the weighted mean of numeric columns and the weighted mode of the others, one row."""
     frame = as_pandas(background)
     typical = [_typical(frame.iloc[:, j], weights) for j in range(frame.shape[1])]
@@ -90,7 +91,7 @@ def _typical_row(background, weights):
     return _native_row(narwhal(background), typical)
 
 
-def _native_row(frame, typical):
+def _native_row(frame, typical) -> Any:
     """Return the typical row in the container that narwhals wraps."""
     import narwhals as nw
 
@@ -103,7 +104,7 @@ def _native_row(frame, typical):
     return columns[0].to_frame().with_columns(*columns[1:]).to_native()
 
 
-def _typical(column, weights):
+def _typical(column, weights) -> tuple[float, int]:
     """Return the mean of a numeric column and -1, or NaN and the position of another's mode."""
     known = column.notna().to_numpy()
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):

@@ -1,6 +1,7 @@
 """The game of data valuation: a coalition of training points is worth the score of its model."""
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils import _safe_indexing
@@ -33,7 +34,7 @@ class DataGame(Game):
 
     n_rows = n_outputs = 1
 
-    def __init__(self, estimator, X, y, X_val, y_val, *, scorer, members, truncation=None):
+    def __init__(self, estimator, X, y, X_val, y_val, *, scorer, members, truncation=None) -> None:
         self.estimator, self.scorer = estimator, scorer
         self.X, self.y, self.X_val, self.y_val = X, y, X_val, y_val
         self.members, self.truncation = members, truncation
@@ -44,7 +45,7 @@ class DataGame(Game):
         self._v_empty = self._scored(constant.fit(X, y))
         self._v_full = self._fitted(np.ones(self.n_players, dtype=bool))
 
-    def __call__(self, coalitions, rows, references=None):
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the scores of coalitions, ``(r, m, 1)``."""
         r, m, p = coalitions.shape
         values, done, last = np.empty(r * m), False, None
@@ -57,7 +58,7 @@ class DataGame(Game):
             last = coalition
         return values.reshape(r, m, 1)
 
-    def _fitted(self, coalition):
+    def _fitted(self, coalition) -> float:
         """Return the score of a model fitted to the points of a coalition."""
         rows = np.flatnonzero(coalition[self.members])
         y = _safe_indexing(self.y, rows)
@@ -66,7 +67,7 @@ class DataGame(Game):
             model = DummyClassifier()
         return self._scored(model.fit(_safe_indexing(self.X, rows), y))
 
-    def _scored(self, model):
+    def _scored(self, model) -> float:
         """Return the score of a fitted model on the validation data."""
         score = float(self.scorer(model, self.X_val, self.y_val))
         if not np.isfinite(score):
@@ -76,10 +77,10 @@ class DataGame(Game):
             )
         return score
 
-    def empty(self, rows):
+    def empty(self, rows) -> NDArray[np.float64]:
         """Return v(empty), ``(1, 1, 1)``."""
         return np.full((1, 1, 1), self._v_empty)
 
-    def full(self, rows):
+    def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(1, 1)``."""
         return np.full((1, 1), self._v_full)

@@ -1,6 +1,7 @@
 """Any cooperative game given as a function of coalitions."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._game import Game
@@ -25,7 +26,7 @@ class FunctionGame(Game):
 
     n_rows = 1
 
-    def __init__(self, function, n_players):
+    def __init__(self, function, n_players) -> None:
         self.function, self.n_players = function, n_players
         self.bytes_per_row = n_players
         ends = np.zeros((2, n_players), dtype=bool)
@@ -35,14 +36,14 @@ class FunctionGame(Game):
         self.n_outputs = 1 if self.one_output else np.shape(raw)[1]
         self._ends = self._checked(raw, 2)
 
-    def __call__(self, coalitions, rows, references=None):
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the values of coalitions, ``(r, m, k)``."""
         r, m, p = coalitions.shape
         # a copy, since the function may write into it
         raw = self.function(np.array(coalitions).reshape(-1, p))
         return self._checked(raw, r * m).reshape(r, m, self.n_outputs)
 
-    def _checked(self, raw, n):
+    def _checked(self, raw, n) -> NDArray[np.float64]:
         """Return the values of n coalitions as ``(n, k)`` float64, or refuse them."""
         shape = (n,) if self.one_output else (n, self.n_outputs)
         if np.shape(raw) != shape:
@@ -64,10 +65,10 @@ class FunctionGame(Game):
             )
         return values.reshape(n, -1)
 
-    def empty(self, rows):
+    def empty(self, rows) -> NDArray[np.float64]:
         """Return v(empty), ``(1, 1, k)``."""
         return self._ends[None, :1]
 
-    def full(self, rows):
+    def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(1, k)``."""
         return self._ends[1:]

@@ -9,8 +9,10 @@ of single rows, and so are its Shapley values: every row may have a design of it
 
 from abc import ABC, abstractmethod
 from copy import copy
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._game import Game
@@ -30,7 +32,7 @@ class WholeResponse(Response):
         """Return the labels of the model's classes, or None."""
         return _flat_classes(self.estimator)
 
-    def _fixed_column(self, binary):
+    def _fixed_column(self, binary) -> int | None:
         return super()._fixed_column(False)
 
 
@@ -50,7 +52,7 @@ class Loss(ABC):
 
     name: str
 
-    def __init__(self, response: WholeResponse, owner: str):
+    def __init__(self, response: WholeResponse, owner: str) -> None:
         self.response, self.owner = response, owner
 
     def without_model(self) -> "Loss":
@@ -74,7 +76,7 @@ class SquaredError(Loss):
 
     name = "squared_error"
 
-    def targets(self, y, n):
+    def targets(self, y, n) -> NDArray[np.float64]:
         """Return the targets as numbers, ``(n, K)``."""
         k = self.response.n_columns
         shape = np.shape(y)
@@ -97,7 +99,7 @@ class SquaredError(Loss):
             )
         return numbers.reshape(n, -1)
 
-    def __call__(self, targets, values):
+    def __call__(self, targets, values) -> NDArray[np.float64]:
         """Return the squared errors, ``(n,)``."""
         return ((targets - values) ** 2).mean(axis=1)
 
@@ -107,7 +109,7 @@ class LogLoss(Loss):
 
     name = "log_loss"
 
-    def __init__(self, response, owner):
+    def __init__(self, response, owner) -> None:
         super().__init__(response, owner)
         named = isinstance(response.method, str) and response.method != FUNCTION
         if named and (response.method != "predict_proba" or response.classes is None):
@@ -117,7 +119,7 @@ class LogLoss(Loss):
                 f" sklearn.calibration.CalibratedClassifierCV, or pass a callable loss."
             )
 
-    def targets(self, y, n):
+    def targets(self, y, n) -> NDArray[np.intp]:
         """Return the column of each row's class, ``(n,)`` int."""
         if np.shape(y) != (n,):
             raise ValueError(
@@ -139,7 +141,7 @@ class LogLoss(Loss):
             )
         return np.array([position[label] for label in labels], dtype=np.intp)
 
-    def __call__(self, targets, values):
+    def __call__(self, targets, values) -> NDArray[np.float64]:
         """Return the log losses, ``(n,)``."""
         if values.shape[1] == 1:
             values = np.column_stack([1 - values, values])
@@ -156,11 +158,11 @@ class LogLoss(Loss):
 class GivenLoss(Loss):
     """A function ``loss(y, response)`` that returns one number per row."""
 
-    def __init__(self, response, owner, function):
+    def __init__(self, response, owner, function) -> None:
         super().__init__(response, owner)
         self.function, self.name = function, getattr(function, "__name__", "loss")
 
-    def targets(self, y, n):
+    def targets(self, y, n) -> np.ndarray:
         """Return y as an array."""
         if not np.ndim(y) or len(y) != n:
             raise ValueError(
@@ -168,7 +170,7 @@ class GivenLoss(Loss):
             )
         return np.asarray(y)
 
-    def __call__(self, targets, values):
+    def __call__(self, targets, values) -> NDArray[np.float64]:
         """Return the losses from the function, ``(n,)``, checked."""
         n = len(values)
         raw = self.function(targets, values if self.response.names is not None else values[:, 0])
@@ -238,45 +240,45 @@ class LossGame(Game):
 
     n_outputs = 1
 
-    def __init__(self, game: Game, loss: Loss, targets: np.ndarray):
+    def __init__(self, game: Game, loss: Loss, targets: np.ndarray) -> None:
         self._game, self._loss, self._targets = game, loss.without_model(), targets
         self.n_players, self.n_rows = game.n_players, game.n_rows
         self.rows_per_value, self.bytes_per_row = game.rows_per_value, game.bytes_per_row
 
     @property
-    def shared(self):
+    def shared(self) -> Any:
         """Return what the games of the response share."""
         return self._game.shared
 
     @shared.setter
-    def shared(self, content):
+    def shared(self, content) -> None:
         self._game = copy(self._game)
         self._game.shared = content
 
-    def __call__(self, coalitions, rows, references=None):
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return minus the losses, ``(r, m, 1)``."""
         return self._worth(self._game(coalitions, rows), rows)
 
-    def _worth(self, values, rows):
+    def _worth(self, values, rows) -> NDArray[np.float64]:
         """Return minus the losses of responses ``(r, m, K)``."""
         r, m, k = values.shape
         targets = np.repeat(self._targets[rows], m, axis=0)
         return -self._loss(targets, values.reshape(r * m, k)).reshape(r, m, 1)
 
-    def empty(self, rows):
+    def empty(self, rows) -> NDArray[np.float64]:
         """Return v(empty), ``(r, 1, 1)``."""
         weights = self._game.reference_weights[:, None]
         mean = (weights * self._game.empty(rows[:1])).sum(axis=1, keepdims=True)
         return self._worth(np.repeat(mean, len(rows), axis=0), rows)
 
-    def full(self, rows):
+    def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(r, 1)``."""
         return self._worth(self._game.full(rows)[:, None], rows)[:, 0]
 
-    def active(self, rows):
+    def active(self, rows) -> NDArray[np.bool_]:
         """Return the players of which some column differs from some background row."""
         return self._game.active(rows)
 
-    def take(self, rows):
+    def take(self, rows) -> "LossGame":
         """Return the game of some instances."""
         return LossGame(self._game.take(rows), self._loss, self._targets[rows])

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -18,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from skshapley._tables._inputs import as_pandas, column_names, column_types, is_frame, take_rows
 from skshapley.rewards._columnwise import MixedColumnsError, sources
 from skshapley.rewards._response import Response
-from skshapley.rewards._rows import SparsePool, row_pool
+from skshapley.rewards._rows import RowPool, SparsePool, row_pool
 
 # Hybrids of background rows on which the columns of a pipeline are compared with its own
 CHECKED_ROWS = 512
@@ -42,13 +43,13 @@ class MaskedModel:
     weights: np.ndarray
     column_player: np.ndarray
 
-    def pool(self, X):
+    def pool(self, X) -> RowPool:
         """Return the pool of hybrid rows of the instances X ``(r, D)`` and the background."""
         make = SparsePool if sparse.issparse(self.background) else row_pool
         return make(X, self.background, self.column_player)
 
     @property
-    def bytes_per_row(self):
+    def bytes_per_row(self) -> int:
         """Return the approximate memory of one hybrid row."""
         if sparse.issparse(self.background):
             return 64 + 96 * self.background.nnz // len(self.weights)
@@ -73,7 +74,7 @@ class Preparation:
     steps: tuple
     label: str
 
-    def transform(self, X):
+    def transform(self, X) -> Any:
         """Return the columns that are masked, of a table of raw columns ``(n, d)``."""
         if self.steps:  # they get a copy, since some transformers write into their input
             X = self.response.in_its_container(take_rows(X, np.arange(len(X))))
@@ -81,7 +82,7 @@ class Preparation:
             X = step.transform(X)
         return X
 
-    def masked(self, X, background, model):
+    def masked(self, X, background, model) -> tuple[Any, MaskedModel]:
         """Return instances and model in the columns that are masked.
 
         Parameters
@@ -104,7 +105,7 @@ class Preparation:
         return self.transform(X), replace(model, background=self.transform(background))
 
 
-def _in_common_types(X, background):
+def _in_common_types(X, background) -> tuple[Any, Any]:
     """Return instances and background as they are in hybrid rows."""
     d, r, b = background.shape[1], len(X), len(background)
     pool = row_pool(X, background, np.arange(d))
@@ -114,7 +115,7 @@ def _in_common_types(X, background):
     return given, filled
 
 
-def prepare(response, background, weights, players, transformed):
+def prepare(response, background, weights, players, transformed) -> tuple[Preparation, MaskedModel]:
     """Return the steps to do once, and the model in the columns that they make.
 
     Parameters
@@ -149,11 +150,11 @@ def prepare(response, background, weights, players, transformed):
         return Preparation(response, (), f"raw columns: {reason}"), raw
 
 
-def _label(steps):
+def _label(steps) -> str:
     return f"columns made once by {', '.join(name for name, _ in steps)}"
 
 
-def _split(response, background):
+def _split(response, background) -> tuple[list, Any, NDArray[np.intp]]:
     """Return a pipeline's first steps, what is left of it, and the raw column of each column."""
     if callable(response.method):
         raise MixedColumnsError("response_method is a function of the whole model")
@@ -182,7 +183,7 @@ def _split(response, background):
     return steps, left if len(left) > 1 else left[0], source
 
 
-def _unwrapped(estimator):
+def _unwrapped(estimator) -> Any:
     """Return the estimator that predicts within a frozen estimator or a search."""
     if type(estimator) is FrozenEstimator:
         return _unwrapped(estimator.estimator)
@@ -193,7 +194,7 @@ def _unwrapped(estimator):
     )
 
 
-def _check(preparation, raw, model, p):
+def _check(preparation, raw, model, p) -> None:
     """Refuse steps for which transformed hybrid rows differ from hybrids of transformed rows."""
     b = len(model.weights)
     m = min(max(4 * p, 64), CHECKED_ROWS)
@@ -207,7 +208,7 @@ def _check(preparation, raw, model, p):
         raise MixedColumnsError("transformed hybrid rows are not hybrids of transformed rows")
 
 
-def _same(ours, theirs):
+def _same(ours, theirs) -> bool:
     """Return whether tables agree in kind, types and, but for rounding, values."""
     if type(ours) is not type(theirs) or ours.shape != theirs.shape:
         return False

@@ -1,6 +1,10 @@
 """The method of a model to call, and the log-odds of any classifier."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -19,7 +23,7 @@ BY_CLASS = ("predict_proba", "predict_log_proba", "decision_function", "log_odds
 FUNCTION = "function"
 
 
-def checked_method(estimator, method, owner):
+def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     """Return the name of the method to call, a function of (estimator, X), or `FUNCTION`.
 
     `FUNCTION` means that the estimator is itself a function of X.
@@ -73,7 +77,7 @@ def checked_method(estimator, method, owner):
     return method
 
 
-def _check_fitted(estimator, owner):
+def _check_fitted(estimator, owner) -> None:
     if not hasattr(estimator, "fit"):
         return
     try:
@@ -97,7 +101,7 @@ def estimator_type(estimator) -> str | None:
         return None
 
 
-def _auto_method(estimator, owner):
+def _auto_method(estimator, owner) -> str:
     kind = estimator_type(estimator)
     order: tuple[str, ...]
     if kind == "classifier":
@@ -115,7 +119,7 @@ def _auto_method(estimator, owner):
     )
 
 
-def final_estimator(estimator):
+def final_estimator(estimator) -> Any:
     """Return the estimator that predicts within frozen estimators, searches and pipelines."""
     if isinstance(estimator, FrozenEstimator):
         return final_estimator(estimator.estimator)
@@ -124,7 +128,7 @@ def final_estimator(estimator):
     return final_estimator(estimator[-1]) if isinstance(estimator, Pipeline) else estimator
 
 
-def log_odds(estimator, X):
+def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
     """Return an XGBoost classifier's margin, else the logit of the probabilities.
 
     The margin is read through frozen estimators, searches and pipelines. Probabilities are clipped
@@ -144,7 +148,7 @@ def log_odds(estimator, X):
     return _logit(probabilities)
 
 
-def _logit(probabilities):
+def _logit(probabilities) -> NDArray[np.float64]:
     tiny = np.finfo(np.float64).eps
     clipped = np.clip(np.asarray(probabilities, dtype=np.float64), tiny, 1 - tiny)
     return np.log(clipped) - np.log1p(-clipped)

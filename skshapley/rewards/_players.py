@@ -1,6 +1,8 @@
 """Players: features, or groups of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,7 +31,7 @@ class Players:
     column_player: np.ndarray
 
     @property
-    def n_players(self):
+    def n_players(self) -> int:
         """Return the number of players p."""
         return len(self.names)
 
@@ -108,7 +110,7 @@ class Players:
         return pd.DataFrame(columns, index=frame.index)
 
 
-def _checked(groups, owner):
+def _checked(groups, owner) -> Mapping[Any, Any]:
     """Return the groups as a mapping, or refuse them."""
     if groups is None:
         return {}
@@ -123,7 +125,7 @@ def _checked(groups, owner):
     return groups
 
 
-def _position(column, columns, group, owner):
+def _position(column, columns, group, owner) -> int:
     """Return the position of a column that is given by name or by position."""
     if column in columns:
         return columns.index(column)
@@ -134,7 +136,7 @@ def _position(column, columns, group, owner):
     )
 
 
-def _as_text(frame, most=3):
+def _as_text(frame, most=3) -> list[str]:
     """Return the first columns of each row as one text, such as "lat=1, lon=2"."""
     parts = [
         frame.iloc[:, i].map(lambda value, name=name: f"{name}={value}")

@@ -2,10 +2,12 @@
 
 from contextlib import nullcontext
 from copy import copy
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs, parallel_config
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from skshapley._tables._inputs import as_array, column_names, is_frame, n_rows
@@ -42,7 +44,7 @@ class Response:
         The column to explain. None: all columns, or that of each instance's own predicted class.
     """
 
-    def __init__(self, estimator, method="auto", output=None, owner="ShapleyExplainer"):
+    def __init__(self, estimator, method="auto", output=None, owner="ShapleyExplainer") -> None:
         self.estimator, self.output, self.owner = estimator, output, owner
         self.method = checked_method(estimator, method, owner)
         self.predicted = isinstance(output, str) and output == "predicted"
@@ -112,7 +114,7 @@ class Response:
         rest.estimator, rest._column_names, rest._width = estimator, None, None
         return rest
 
-    def _learn(self, raw, values):
+    def _learn(self, raw, values) -> None:
         """Take the outputs from the first response."""
         self.n_columns = 1 if values.ndim == 1 else values.shape[1]
         by_class = self._classes is not None and len(self._classes) == self.n_columns
@@ -128,7 +130,7 @@ class Response:
         binary = by_class and self.n_columns == 2 and _are_complements(values, self.method)
         self.column = self._fixed_column(binary)
 
-    def _fixed_column(self, binary):
+    def _fixed_column(self, binary) -> int | None:
         if self.predicted:
             if self.n_columns == 1 or self.method == "predict":
                 raise ValueError(
@@ -140,7 +142,7 @@ class Response:
             return 1 if binary else (0 if self.names is None else None)
         return self._position(self.names)
 
-    def _position(self, names):
+    def _position(self, names) -> int:
         if names is None or self.output not in names:
             choices = [] if names is None else [*names, "predicted"]
             raise ValueError(
@@ -155,7 +157,7 @@ class Response:
         return 1 if self.predicted or self.column is not None else self.n_columns
 
     @property
-    def output_names(self):
+    def output_names(self) -> list | None:
         """Return the labels of the explained outputs; None for one, which is shown without axis."""
         return None if self.predicted or self.column is not None else self.names
 
@@ -203,7 +205,7 @@ class Response:
             return np.take_along_axis(values, index, axis=-1)
         return values if self.column is None else values[..., self.column : self.column + 1]
 
-    def _numbers(self, raw, n, where):
+    def _numbers(self, raw, n, where) -> NDArray[np.float64]:
         """Return the raw response as ``(n,)`` or ``(n, K)`` float64, or refuse it."""
         if isinstance(raw, list) and self.method in BY_CLASS:
             raw = np.hstack([_told(np.asarray(part)) for part in raw])
@@ -231,7 +233,7 @@ class Response:
             )
         return values
 
-    def in_its_container(self, X):
+    def in_its_container(self, X) -> Any:
         """Return X as the model takes it: with names if it was fitted with names, else without.
 
         Parameters
@@ -257,10 +259,10 @@ class Response:
         return X if self._column_names is None else pd.DataFrame(X, columns=self._column_names)
 
     @property
-    def _label(self):
+    def _label(self) -> str:
         return self.method if isinstance(self.method, str) else "response_method"
 
-    def _asked(self, X):
+    def _asked(self, X) -> Any:
         """Return the model's answer, computed without the workers that joblib's context offers.
 
         The workers are for the explainer. A model that used them could round differently from call
@@ -269,13 +271,13 @@ class Response:
         with parallel_config("sequential") if effective_n_jobs() > 1 else nullcontext():
             return self._raw(X)
 
-    def _raw(self, X):
+    def _raw(self, X) -> Any:
         if self.method == FUNCTION:
             return self.estimator(X)
         if callable(self.method):
             return self.method(self.estimator, X)
         if self.method == "log_odds":
-            values = log_odds(self.estimator, X)
+            values: Any = log_odds(self.estimator, X)
         else:
             values = getattr(self.estimator, self.method)(X)
         signed = self.method in ("decision_function", "log_odds") and not isinstance(values, list)
@@ -299,12 +301,12 @@ def _flat_classes(estimator) -> list | None:
     return None if pairs and len(classes) > 2 else np.asarray(classes).tolist()
 
 
-def _told(part):
+def _told(part) -> np.ndarray:
     """Return the columns of one output of several; for two classes, the positive one alone."""
     return part[:, 1:] if part.shape[1] == 2 else part
 
 
-def _names_of_parts(parts, estimator):
+def _names_of_parts(parts, estimator) -> list:
     """Return names for one array by output: its position, and the class where there are several."""
     names: list = []
     for output, part in enumerate(parts):
@@ -315,7 +317,7 @@ def _names_of_parts(parts, estimator):
     return names
 
 
-def _are_complements(values, method):
+def _are_complements(values, method) -> bool:
     """Return whether two columns are those of a class and its opposite, not of two labels."""
     if method != "predict_proba":
         values = np.exp(values) if method == "predict_log_proba" else expit(values)

@@ -1,11 +1,13 @@
 """The base class of rewards, and the interventional one: a mean over the background."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import sklearn
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from skshapley._tables._inputs import n_rows, take_rows
@@ -13,7 +15,7 @@ from skshapley.rewards._game import Game
 from skshapley.rewards._masked import MaskedModel, prepare
 from skshapley.rewards._players import Players, marked_players
 from skshapley.rewards._response import Response
-from skshapley.rewards._rows import CHUNK_ROWS, row_pool
+from skshapley.rewards._rows import CHUNK_ROWS, RowPool, row_pool
 
 
 class Reward(BaseEstimator, ABC):
@@ -99,14 +101,15 @@ class InterventionalReward(Reward):
     array([[1., 0.]])
     """
 
-    def __init__(self, transformed=True):
+    def __init__(self, transformed=True) -> None:
         self.transformed = transformed
 
-    def fit(self, response, background, weights, players):
+    def fit(self, response, background, weights, players) -> Self:
         """Take the background and evaluate the model on it once: v(empty) against each row."""
         if not isinstance(self.transformed, (bool, np.bool_)):
             raise ValueError(
-                f"{type(self).__name__} got transformed={self.transformed!r}: choose True or False."
+                f"{type(self).__name__} takes transformed as True or False; got"
+                f" {self.transformed!r}."
             )
         self.response_, self.background_ = response, background
         self.weights_, self.players_ = weights, players
@@ -120,7 +123,7 @@ class InterventionalReward(Reward):
         self.masked_columns_ = self.preparation_.label
         return self
 
-    def game(self, X):
+    def game(self, X) -> "InterventionalGame":
         """Return the game of the instances X; the model is called on them once."""
         players = self.players_
         raw = row_pool(X, self.background_, players.column_player)
@@ -139,7 +142,7 @@ class InterventionalReward(Reward):
         return InterventionalGame(masked, self.empty_, instances)
 
 
-def _chunks(table, what):
+def _chunks(table, what) -> Iterator[tuple[Any, str]]:
     """Yield a table's rows in pieces of bounded size, each with where it is, for errors.
 
     The pieces are copies, since some models write into their input.
@@ -173,7 +176,7 @@ class Instances(NamedTuple):
     winners: np.ndarray
     labels: np.ndarray
 
-    def take(self, rows):
+    def take(self, rows) -> "Instances":
         """Return some of the instances."""
         return Instances(take_rows(self.X, rows), *(array[rows] for array in self[1:]))
 
@@ -181,7 +184,7 @@ class Instances(NamedTuple):
 class InterventionalGame(Game):
     """The interventional reward at given instances."""
 
-    def __init__(self, masked: MaskedModel, empty, instances: Instances):
+    def __init__(self, masked: MaskedModel, empty, instances: Instances) -> None:
         self.shared, self._empty, self._instances = masked, empty, instances
         self.n_rows, self.n_players = instances.active.shape
         self.n_outputs = masked.response.n_outputs
@@ -189,10 +192,10 @@ class InterventionalGame(Game):
         self.reference_weights, self.bytes_per_row = masked.weights, masked.bytes_per_row
 
     @cached_property
-    def _pool(self):
+    def _pool(self) -> RowPool:
         return self.shared.pool(self._instances.X)
 
-    def __call__(self, coalitions, rows, references=None):
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the mean response over the background, or over the references, ``(r, m, k)``."""
         r, m, p = coalitions.shape
         flat, repeated = coalitions.reshape(-1, p), np.repeat(rows, m)
@@ -209,7 +212,7 @@ class InterventionalGame(Game):
         weighted = np.ascontiguousarray(np.swapaxes(outputs, 1, 2)) * weights
         return weighted.sum(axis=-1).reshape(r, m, -1)
 
-    def _outputs(self, coalitions, rows, references):
+    def _outputs(self, coalitions, rows, references) -> NDArray[np.float64]:
         """Return the response of each hybrid row, ``(n, q, k)``, in calls of bounded size."""
         n, q = references.shape
         response, (_, _, _, winners, labels) = self.shared.response, self._instances
@@ -224,27 +227,27 @@ class InterventionalGame(Game):
             parts.append(response.choose(raw, winners[rows][:, None]))
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
-    def empty(self, rows):
+    def empty(self, rows) -> NDArray[np.float64]:
         """Return the response on each background row, ``(r, b, k)``."""
         table = np.broadcast_to(self._empty, (len(rows), *self._empty.shape))
         return self.shared.response.choose(table, self._instances.winners[rows][:, None])
 
-    def full(self, rows):
+    def full(self, rows) -> NDArray[np.float64]:
         """Return the response at the instances, ``(r, k)``."""
         _, _, full, winners, _ = self._instances
         return self.shared.response.choose(full[rows], winners[rows])
 
-    def active(self, rows):
+    def active(self, rows) -> NDArray[np.bool_]:
         """Return the players of which some column differs from some background row."""
         return self._instances.active[rows]
 
-    def differing(self, rows):
+    def differing(self, rows) -> NDArray[np.bool_] | None:
         """Return the players of which some column differs from each background row."""
         unlike = self._pool.unlike(rows)
         if unlike is None:
             return None
         return marked_players(unlike, self.shared.column_player, self.n_players)
 
-    def take(self, rows):
+    def take(self, rows) -> "InterventionalGame":
         """Return the game of some instances."""
         return InterventionalGame(self.shared, self._empty, self._instances.take(rows))

@@ -2,9 +2,11 @@
 
 import re
 from itertools import compress
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skshapley.explanation import Explanation
 from skshapley.rewards._response import Response
@@ -76,7 +78,7 @@ class TokenReward:
         mask=None,
         response_method="auto",
         output=None,
-    ):
+    ) -> None:
         if not isinstance(document, str):
             raise TypeError(
                 f"TokenReward got document={document!r}: pass one document as a str; for several"
@@ -122,7 +124,7 @@ class TokenReward:
             for row in rows
         ]
 
-    def __call__(self, coalitions):
+    def __call__(self, coalitions) -> NDArray[np.float64]:
         """Return the values of coalitions ``(m, p)``; ``(m,)``, or ``(m, k)`` for k outputs."""
         raw = self.response(self.texts(coalitions), where=" on parts of the document")
         values = self.response.choose(raw, self._winner)
@@ -162,13 +164,13 @@ class TokenReward:
             },
         )
 
-    def _explained_output(self):
+    def _explained_output(self) -> Any:
         response = self.response
         column = self._winner if response.predicted else response.column
         return None if response.names is None or column is None else response.names[column]
 
 
-def _different(tokens):
+def _different(tokens) -> list[str]:
     """Return the tokens, with numbers behind repeated ones: "it", "it (2)"."""
     seen: dict[str, int] = {}
     labels = []

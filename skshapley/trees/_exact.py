@@ -1,7 +1,10 @@
 """Exact values in place of sampling: a table of instances in, an outcome of the engine out."""
 
+from typing import Any, Self
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._ensembles import RESPONSES, TreeValues, UnreadableModelError, read_trees
@@ -30,12 +33,12 @@ class ExactTrees:
 
     def __init__(
         self, trees, column_player, index="shapley", n_jobs=None, column_names=None, n_players=None
-    ):
+    ) -> None:
         self.trees, self.column_names = trees, column_names
         self.solver = TreeValues(trees, column_player, index, n_jobs, n_players)
 
     @classmethod
-    def from_response(cls, response, column_player, n_jobs=None, n_players=None):
+    def from_response(cls, response, column_player, n_jobs=None, n_players=None) -> Self:
         """Return the exact values of a model's response, if its trees can be read.
 
         Parameters
@@ -75,7 +78,7 @@ class ExactTrees:
         names = getattr(estimator, "feature_names_in_", None)
         return cls(trees, column_player, n_jobs=n_jobs, column_names=names, n_players=n_players)
 
-    def fit(self, background, weights=None):
+    def fit(self, background, weights=None) -> Self:
         """Let background rows stand in for absent players.
 
         The trees are compared with the model first.
@@ -99,7 +102,7 @@ class ExactTrees:
         self.solver.fit(matrix, weights)
         return self
 
-    def fit_path_dependent(self):
+    def fit_path_dependent(self) -> Self:
         """Let absent players follow the training data down the trees.
 
         Returns
@@ -109,7 +112,7 @@ class ExactTrees:
         self.solver.fit_path_dependent()
         return self
 
-    def explain(self, X):
+    def explain(self, X) -> Outcome:
         """Explain a table of instances.
 
         Parameters
@@ -136,7 +139,7 @@ class ExactTrees:
             converged=np.ones(len(values), dtype=bool),
         )
 
-    def interactions(self, X):
+    def interactions(self, X) -> NDArray[np.float64]:
         """Return the interactions of all pairs of players, for a table of instances.
 
         Parameters
@@ -150,10 +153,10 @@ class ExactTrees:
         """
         return self.solver.interactions(self._matrix(X))
 
-    def _matrix(self, X):
+    def _matrix(self, X) -> NDArray[np.float64]:
         return self.trees.to_matrix(self._in_its_container(X))
 
-    def _in_its_container(self, X):
+    def _in_its_container(self, X) -> Any:
         """Return X as the model takes it: as a DataFrame if it was fitted with names."""
         if is_frame(X):
             return as_pandas(X)
@@ -161,7 +164,7 @@ class ExactTrees:
             X = _dense(X, self.trees.absent)
         return X if self.column_names is None else pd.DataFrame(X, columns=self.column_names)
 
-    def _compare(self, rows, matrix):
+    def _compare(self, rows, matrix) -> None:
         """Refuse trees that do not add up to what the model predicts."""
         trees = self.trees
         if trees.raw_response is None:
@@ -179,7 +182,7 @@ class ExactTrees:
             )
 
 
-def _dense(X, absent):
+def _dense(X, absent) -> np.ndarray:
     """Return a sparse matrix as an array, with `absent` where nothing is stored."""
     dense, entries = np.full(X.shape, absent), X.tocoo()
     dense[entries.row, entries.col] = entries.data

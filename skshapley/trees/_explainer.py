@@ -1,9 +1,12 @@
 """TreeExplainer: exact attributions of tree ensembles."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._ensembles import INDICES, RESPONSES, read_trees
+from skshapley._ensembles import INDICES, RESPONSES, TreeEnsemble, read_trees
 from skshapley._estimators._attributor import Attributor
 from skshapley._tables._inputs import (
     check_columns,
@@ -108,7 +111,7 @@ class TreeExplainer(Attributor):
         feature_perturbation="interventional",
         index="shapley",
         n_jobs=None,
-    ):
+    ) -> None:
         self.estimator = estimator
         self.response_method = response_method
         self.output = output
@@ -117,7 +120,7 @@ class TreeExplainer(Attributor):
         self.index = index
         self.n_jobs = n_jobs
 
-    def fit(self, X=None, y=None, sample_weight=None):
+    def fit(self, X=None, y=None, sample_weight=None) -> Self:
         """Read the trees and take the background.
 
         Parameters
@@ -203,7 +206,7 @@ class TreeExplainer(Attributor):
         }
         return self._recorded(self.exact_.explain(X), X, settings)
 
-    def interactions(self, X):
+    def interactions(self, X) -> NDArray[np.float64]:
         """Split the attributions of X into main effects and interactions of pairs.
 
         An entry off the diagonal is half the interaction index of the pair (Grabisch & Roubens
@@ -249,10 +252,10 @@ class TreeExplainer(Attributor):
         return interactions[..., 0] if self.output_names_ is None else interactions
 
     @property
-    def _output_names(self):
+    def _output_names(self) -> list | None:
         return self.output_names_
 
-    def _check_parameters(self, name):
+    def _check_parameters(self, name) -> None:
         for parameter, choices in (
             ("response_method", ("auto", *RESPONSES[1:])),
             ("feature_perturbation", PERTURBATIONS),
@@ -262,7 +265,7 @@ class TreeExplainer(Attributor):
             if value not in choices:
                 raise ValueError(f"{name} got {parameter}={value!r}: choose one of {choices}.")
 
-    def _read_output(self, name):
+    def _read_output(self, name) -> tuple[TreeEnsemble, list | None]:
         """Return the trees of the outputs to explain, and their labels where there are several."""
         method = "raw" if self.response_method == "auto" else self.response_method
         trees = read_trees(self.estimator, method)
@@ -277,7 +280,7 @@ class TreeExplainer(Attributor):
             return trees.take_output(0, sign=-1 if binary and position == 0 else 1), None
         return trees.take_output(position), None
 
-    def _position(self, labels, name):
+    def _position(self, labels, name) -> int:
         if self.output not in labels:
             raise ValueError(
                 f"{name} got output={self.output!r}, which the response does not have: choose None"
@@ -285,7 +288,7 @@ class TreeExplainer(Attributor):
             )
         return labels.index(self.output)
 
-    def _checked(self, X, reset):
+    def _checked(self, X, reset) -> Any:
         """Return X, checked, in its own container."""
         name = type(self).__name__
         if is_frame(X):
