@@ -1,46 +1,62 @@
 r"""The published bounds on the error of Shapley estimates, as functions of arrays.
 
-Projected stochastic gradient: Grah & Thouvenot (2020), section 4.2 and appendix, in their
-notation. d is the number of players, C a bound on abs(v(S) - v(empty)), D one on the norm of
-attributions (the radius of the ball), T the number of evaluations, gamma a step for their F (half
-of `ProjectedSGD`'s ``step_size``), epsilon a threshold for the *squared* norm of the error. With
+`hoeffding_permutations` and `chebyshev_permutations` tell how many permutations Monte Carlo needs.
+All other functions are about projected stochastic gradient, after Grah & Thouvenot (2020), section
+4.2 and appendix, in their notation:
+
+- d is the number of players and T the number of evaluations;
+- C is a bound on abs(v(S) - v(empty)), and D one on the norm of the attributions (the radius of the
+  ball);
+- F is the function that they minimise, mu its constant of strong convexity, B a bound on its
+  stochastic gradient, kappa = B/mu, and gamma a constant step (half of `ProjectedSGD`'s
+  ``step_size``);
+- epsilon is a threshold for the *squared* norm of the error.
+
+With
 
     S = sum_{l=1}^{d-1} d (sqrt(l) D + C) / (sqrt(l) (d - l))
 
-the importance law has B = 2 (1 - 1/d) S. What the two texts print is not always what their own
-steps give, so there are versions, named alike in all functions:
+the importance law has B = 2 (1 - 1/d) S. The conference paper and its preprint do not always print
+what follows from their own steps. So there are versions, which have the same names in all
+functions:
 
 "corrected"
-    mu = 1 - 1/d as in the texts, and kappa = B/mu = 2 S. True, since mu is less than it could be.
+    mu = 1 - 1/d as in the texts, and kappa = B/mu = 2 S. These bounds hold, though they are larger
+    than necessary, since mu could be larger.
 "sharp"
     mu = 2 (1 - 1/d), the smallest eigenvalue of the Hessian 2 X'WX of F on the hyperplane (the
     texts leave out the 2), and kappa = S.
 "published"
-    The conference paper: kappa printed as 4 S, put into its formulas.
+    As printed in the conference paper, with kappa = 4 S.
 "preprint"
-    The preprint: kappa = 4 S as well, but Markov bounds that spell out kappa = 2 S, with T + 1 for
-    T in the constant step's, and deviation bounds that have 16 kappa^2 for 4 kappa^2 and 8 D kappa
-    for 4 D kappa.
+    As printed in the preprint. kappa = 4 S as well, but its Markov bounds use kappa = 2 S, with
+    T + 1 for T if the step is constant, and its deviation bounds have 16 kappa^2 for 4 kappa^2 and
+    8 D kappa for 4 D kappa.
 
-Bounds on probabilities are clipped at 1. They are often vacuous: with d = 16, C = 1, D = 4 and
-30,000 evaluations the expected squared error is bounded by 28, while the attributions' own is
-below 1.
+Bounds on probabilities are clipped at 1. They are often useless: with d = 16, C = 1, D = 4 and
+30,000 evaluations the expected squared error is bounded by 28, while the squared norm of the
+attributions themselves is below 1.
 """
 
 import numpy as np
+from numpy.typing import NDArray
+
+# One number, or one for each entry of the arrays that were given
+Numbers = np.float64 | NDArray[np.float64]
 
 VERSIONS = ("corrected", "sharp", "published", "preprint")
 STEPS = ("inverse", "sqrt", "constant")
 LAWS = ("importance", "uniform")
 
 
-def _one_of(owner, parameter, value, choices):
+def _one_of(owner, parameter, value, choices) -> None:
+    """Refuse a value that is not one of the choices."""
     if value not in choices:
         raise ValueError(f"{owner} got {parameter}={value!r}: choose one of {choices}.")
 
 
-def gradient_norm(n_players, radius, bound, *, law="importance"):
-    """B, a bound on the root mean square norm of the stochastic gradient of F.
+def gradient_norm(n_players, radius, bound, *, law="importance") -> Numbers:
+    """Return B, a bound on the root mean square norm of the stochastic gradient of F.
 
     Importance law: 2 (1 - 1/d) S. Uniform law: 2 n sqrt(d - 1)/d (sqrt(d - 1) D + C), n = 2^d - 2,
     which is infinite in double precision for more than a thousand players.
@@ -48,9 +64,9 @@ def gradient_norm(n_players, radius, bound, *, law="importance"):
     Parameters
     ----------
     n_players : int
-        d, at least 2.
+        Number of players d, at least 2.
     radius, bound : array-like
-        D and C, which broadcast.
+        D and C; they broadcast.
     law : {"importance", "uniform"}, default="importance"
 
     Returns
@@ -81,13 +97,13 @@ def gradient_norm(n_players, radius, bound, *, law="importance"):
     return 2 * (d - 1) * (by_radius * radius + by_bound * bound)
 
 
-def strong_convexity(n_players, *, version="corrected"):
-    """Mu, a constant of strong convexity of F on the attributions of one sum.
+def strong_convexity(n_players, *, version="corrected") -> float:
+    """Return mu, a constant of strong convexity of F on the attributions of one sum.
 
     Parameters
     ----------
     n_players : int
-        d, at least 2.
+        Number of players d, at least 2.
     version : {"corrected", "sharp", "published", "preprint"}, default="corrected"
 
     Returns
@@ -109,15 +125,15 @@ def strong_convexity(n_players, *, version="corrected"):
     return (2 if version == "sharp" else 1) * (1 - 1 / n_players)
 
 
-def condition_number(n_players, radius, bound, *, law="importance", version="corrected"):
-    """Kappa, the ratio B/mu: 2 S with the importance law, and 4 S as it is printed.
+def condition_number(n_players, radius, bound, *, law="importance", version="corrected") -> Numbers:
+    """Return kappa, the ratio B/mu: 2 S with the importance law, 4 S as it is printed.
 
     Parameters
     ----------
     n_players : int
-        d, at least 2.
+        Number of players d, at least 2.
     radius, bound : array-like
-        D and C, which broadcast.
+        D and C; they broadcast.
     law : {"importance", "uniform"}, default="importance"
     version : {"corrected", "sharp", "published", "preprint"}, default="corrected"
 
@@ -155,21 +171,21 @@ def expected_error(
     start_error=None,
     law="importance",
     version="corrected",
-):
-    """Bound on the expected squared norm of the error of projected stochastic gradient.
+) -> Numbers:
+    """Return a bound on the expected squared error of projected stochastic gradient.
 
-    Steps 2/(mu (t + 1)) and the weighted mean, "inverse": 4 kappa^2/T. Steps 2 D/(B sqrt(t)) and
-    the uniform mean, "sqrt": 4 D kappa/sqrt(T). The last iterate of "constant":
-    (1 - gamma mu)^T start + gamma B^2/mu.
+    - "inverse", steps 2/(mu (t + 1)) and the weighted mean of the iterates: 4 kappa^2/T.
+    - "sqrt", steps 2 D/(B sqrt(t)) and the uniform mean of the iterates: 4 D kappa/sqrt(T).
+    - "constant", steps gamma and the last iterate: (1 - gamma mu)^T start + gamma B^2/mu.
 
     Parameters
     ----------
     n_evals : array-like
-        T.
+        Number of evaluations T.
     n_players : int
-        d, at least 2.
+        Number of players d, at least 2.
     radius, bound : array-like
-        D and C, which broadcast.
+        D and C; they broadcast.
     step : {"inverse", "sqrt", "constant"}, default="inverse"
     gamma : array-like, optional
         The constant step, less than 1/mu; for F, hence half of the solver's ``step_size``.
@@ -201,36 +217,36 @@ def expected_error(
         return 4 * kappa**2 / n_evals
     if step == "sqrt":
         return 4 * np.asarray(radius) * kappa / np.sqrt(n_evals)
-    floor, rate = _constant_step(gamma, n_players, radius, bound, law, version)
+    floor, rate = _constant_step("expected_error", gamma, n_players, radius, bound, law, version)
     start = np.asarray(radius) ** 2 if start_error is None else np.asarray(start_error)
     return rate**n_evals * start + floor
 
 
-def _constant_step(gamma, n_players, radius, bound, law, version):
+def _constant_step(owner, gamma, n_players, radius, bound, law, version) -> tuple[Numbers, Numbers]:
     """Return gamma B^2/mu and 1 - gamma mu."""
     mu = strong_convexity(n_players, version=version)
     if gamma is None or not (np.min(gamma) > 0 and np.max(gamma) < 1 / mu):
         raise ValueError(
-            f"bounds of a constant step need gamma between 0 and 1/mu = {1 / mu:.6g}; got"
-            f" {gamma!r}."
+            f"{owner} got gamma={gamma!r} for a constant step: choose a number between 0 and 1/mu ="
+            f" {1 / mu:.6g}."
         )
     gamma = np.asarray(gamma, dtype=float)
     return gamma * gradient_norm(n_players, radius, bound, law=law) ** 2 / mu, 1 - gamma * mu
 
 
-def markov_probability(epsilon, n_evals, n_players, radius, bound, **options):
-    """Bound on the probability that the squared norm of the error is at least epsilon (Markov).
+def markov_probability(epsilon, n_evals, n_players, radius, bound, **options) -> Numbers:
+    """Return a bound on P(squared norm of the error >= epsilon), by Markov's inequality.
 
     Parameters
     ----------
     epsilon : array-like
-        In squared units of the game.
+        Threshold for the squared norm of the error, in squared units of the game.
     n_evals : array-like
-        T.
+        Number of evaluations T.
     n_players : int
-        d, at least 2.
+        Number of players d, at least 2.
     radius, bound : array-like
-        D and C, which broadcast.
+        D and C; they broadcast.
     **options
         ``step``, ``gamma``, ``start_error``, ``law`` and ``version`` of `expected_error`.
 
@@ -256,24 +272,25 @@ def markov_probability(epsilon, n_evals, n_players, radius, bound, **options):
     return np.minimum(1.0, error / np.asarray(epsilon, dtype=float))
 
 
-def deviation_probability(epsilon, n_evals, n_players, radius, bound, **options):
-    """The exponential "deviation" bound, as printed. It is no guarantee: use Markov's.
+def deviation_probability(epsilon, n_evals, n_players, radius, bound, **options) -> Numbers:
+    """Return the exponential "deviation" bound, as printed, which does not always hold.
 
-    2 exp(-(epsilon/A - 2)^2/16) with A from `expected_error`, from "E Z <= A implies
-    P(Z >= A (2 + 4 a)) <= 2 exp(-a^2)". That does not hold for every Z >= 0: let Z be 14 A with
-    probability 1/14 and else 0, and a = 3, where the right side is 2.5e-4. It was proved of
-    function values under averaging with bounded gradients only.
+    Use `markov_probability` for a bound that holds. This one is 2 exp(-(epsilon/A - 2)^2/16) with A
+    from `expected_error`. The texts derive it from "E Z <= A implies P(Z >= A (2 + 4 a)) <=
+    2 exp(-a^2)", which is not true for every Z >= 0: let Z be 14 A with probability 1/14 and else
+    0, and a = 3, where the right side is 2.5e-4. It was proved only for function values under
+    averaging with bounded gradients.
 
     Parameters
     ----------
     epsilon : array-like
-        In squared units of the game.
+        Threshold for the squared norm of the error, in squared units of the game.
     n_evals : array-like
-        T.
+        Number of evaluations T.
     n_players : int
-        d, at least 2.
+        Number of players d, at least 2.
     radius, bound : array-like
-        D and C, which broadcast.
+        D and C; they broadcast.
     **options
         ``step``, ``gamma``, ``start_error``, ``law`` and ``version`` of `expected_error`.
 
@@ -312,19 +329,19 @@ def least_evals(
     start_error=None,
     law="importance",
     version="corrected",
-):
-    """Least T for which Markov's bound on P(squared error >= epsilon) is at most delta.
+) -> Numbers:
+    """Return the least T for which Markov's bound on P(squared error >= epsilon) is delta.
 
     Parameters
     ----------
     epsilon : array-like
-        In squared units of the game.
+        Threshold for the squared norm of the error, in squared units of the game.
     delta : array-like
         A probability.
     n_players : int
-        d, at least 2.
+        Number of players d, at least 2.
     radius, bound : array-like
-        D and C, which broadcast.
+        D and C; they broadcast.
     step : {"inverse", "sqrt", "constant"}, default="inverse"
     gamma, start_error : array-like, optional
         As for `expected_error`.
@@ -334,7 +351,7 @@ def least_evals(
     Returns
     -------
     n_evals : ndarray or float
-        A whole number; infinite where a constant step never gets there.
+        A whole number; infinite if a constant step never gets there.
 
     References
     ----------
@@ -355,7 +372,7 @@ def least_evals(
         return np.ceil(4 * kappa**2 / target)
     if step == "sqrt":
         return np.ceil((4 * np.asarray(radius) * kappa / target) ** 2)
-    floor, rate = _constant_step(gamma, n_players, radius, bound, law, version)
+    floor, rate = _constant_step("least_evals", gamma, n_players, radius, bound, law, version)
     start = np.asarray(radius) ** 2 if start_error is None else np.asarray(start_error)
     with np.errstate(invalid="ignore", divide="ignore"):
         count = np.ceil(np.log((target - floor) / start) / np.log(rate))
@@ -363,10 +380,11 @@ def least_evals(
     return np.where(target > floor, count, np.inf)[()]
 
 
-def hoeffding_permutations(epsilon, delta, spread, *, n_players=1):
-    """Permutations after which P(abs error of a Monte Carlo estimate >= epsilon) <= delta.
+def hoeffding_permutations(epsilon, delta, spread, *, n_players=1) -> Numbers:
+    """Return how many permutations Monte Carlo needs by Hoeffding's inequality.
 
-    Hoeffding: n >= spread^2 log(2 p/delta) / (2 epsilon^2), for all of `n_players` at once.
+    With that many, P(abs error >= epsilon) <= delta, for all of `n_players` p at once:
+    n >= spread^2 log(2 p/delta) / (2 epsilon^2).
 
     Parameters
     ----------
@@ -375,7 +393,7 @@ def hoeffding_permutations(epsilon, delta, spread, *, n_players=1):
     spread : array-like
         Largest minus smallest marginal contribution of a player.
     n_players : int, default=1
-        Players whose errors are to be small together (a union bound); 1 for a single one.
+        Number of players whose errors are to be small at once (a union bound).
 
     Returns
     -------
@@ -397,19 +415,20 @@ def hoeffding_permutations(epsilon, delta, spread, *, n_players=1):
     return np.ceil(spread**2 * np.log(2 * n_players / delta) / (2 * epsilon**2))
 
 
-def chebyshev_permutations(epsilon, delta, variance, *, n_players=1):
-    """Permutations after which P(abs error of a Monte Carlo estimate >= epsilon) <= delta.
+def chebyshev_permutations(epsilon, delta, variance, *, n_players=1) -> Numbers:
+    """Return how many permutations Monte Carlo needs by Chebyshev's inequality.
 
-    Chebyshev: n >= p variance / (delta epsilon^2), for all of `n_players` at once.
+    With that many, P(abs error >= epsilon) <= delta, for all of `n_players` p at once:
+    n >= p variance / (delta epsilon^2).
 
     Parameters
     ----------
     epsilon, delta : array-like
         Error, in the units of the game, and probability.
     variance : array-like
-        Of the marginal contribution of a player to a random permutation.
+        Variance of the marginal contribution of a player in a random permutation.
     n_players : int, default=1
-        Players whose errors are to be small together (a union bound); 1 for a single one.
+        Number of players whose errors are to be small at once (a union bound).
 
     Returns
     -------

@@ -1,15 +1,17 @@
 """The simulated games of the papers.
 
-Grah & Thouvenot (2020), section 5.1, take two functions from Hastie, Tibshirani & Friedman
-(2009), The elements of statistical learning (pages 339 and 401), and explain an instance x* in
-contrast to a reference r: v(S) is about f(z), z being x* in S and r elsewhere. They average over
-50 such couples.
+Grah & Thouvenot (2020), section 5.1, take two functions f from Hastie, Tibshirani & Friedman
+(2009), The elements of statistical learning (pages 339 and 401). They explain an instance x* in
+contrast to a reference r, and average over 50 such couples. In v(S), f is evaluated at the row z
+that has the values of x* in S and those of r elsewhere.
 """
 
 from abc import abstractmethod
 from functools import partial
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from skshapley._tools._random import entropy_from, generator
@@ -18,10 +20,10 @@ from skshapley.testing import brute_force
 
 
 class Couples(Game):
-    """Base class of games of couples: each instance is explained against a reference of its own.
+    """Base class of games in which each instance is explained against a reference of its own.
 
-    Both functions of the paper depend on a row through a sum over its features, so that a game is
-    known from the summands of x* and of r.
+    Both functions of the paper depend on a row only through a sum over its features, so a game is
+    stored as the summands of x* and of r.
 
     Parameters
     ----------
@@ -35,13 +37,13 @@ class Couples(Game):
 
     n_outputs = 1
 
-    def __init__(self, instances, references):
+    def __init__(self, instances, references) -> None:
         self.X = np.asarray(instances, dtype=np.float64)
         self.references = np.asarray(references, dtype=np.float64)
         if self.X.ndim != 2 or self.X.shape != self.references.shape:
             raise ValueError(
-                f"{type(self).__name__} needs instances and references of one shape (r, p); got"
-                f" {self.X.shape} and {self.references.shape}."
+                f"{type(self).__name__} got instances of shape {self.X.shape} and references of"
+                f" shape {self.references.shape}: pass two arrays of one shape (r, p)."
             )
         self.n_rows, self.n_players = self.X.shape
         self.bytes_per_row = 8 * self.n_players
@@ -49,40 +51,43 @@ class Couples(Game):
 
     @staticmethod
     @abstractmethod
-    def _summands(X):
+    def _summands(X) -> NDArray[np.float64]:
         """Return what each entry of ``(n, p)`` adds to the sum."""
 
     @abstractmethod
-    def _value(self, total, rows):
+    def _value(self, total, rows) -> NDArray[np.float64]:
         """Return v of coalitions with these sums, ``(r, m)``."""
 
-    def __call__(self, coalitions, rows, references=None):
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the values, ``(r, m, 1)``."""
         present, absent = self._present[rows, None], self._absent[rows, None]
         total = np.where(coalitions, present, absent).sum(axis=2)
         return self._value(total, rows)[..., None]
 
-    def empty(self, rows):
+    def empty(self, rows) -> NDArray[np.float64]:
         """Return v(empty), ``(r, 1, 1)``."""
         return self(np.zeros((len(rows), 1, self.n_players), dtype=bool), rows)
 
-    def full(self, rows):
+    def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(r, 1)``."""
         return self(np.ones((len(rows), 1, self.n_players), dtype=bool), rows)[:, 0]
 
-    def active(self, rows):
+    def active(self, rows) -> NDArray[np.bool_]:
         """Return where an instance differs from its reference, ``(r, p)`` bool."""
         return self.X[rows] != self.references[rows]
 
-    def take(self, rows):
+    def take(self, rows) -> Self:
         """Return the game of some couples."""
         return type(self)(self.X[rows], self.references[rows])
 
     @property
     def shapley_values(self) -> np.ndarray:
-        """By enumeration of all 2^p coalitions, ``(r, p, 1)``; for at most about 20 players."""
+        """Return the exact values, ``(r, p, 1)``, by enumeration of all 2^p coalitions.
 
-        def worth(coalitions, row):
+        This takes up to about 20 players.
+        """
+
+        def worth(coalitions, row) -> NDArray[np.float64]:
             return self(coalitions[None], np.array([row]))[0]
 
         return np.array(
@@ -91,10 +96,11 @@ class Couples(Game):
 
 
 class ChiSquareCouples(Couples):
-    """Classification: is z in the class of x*? The class is sum z_j^2 > median of chi-square(p).
+    """The classification of Grah & Thouvenot (2020): z is in the class of x* or not.
 
-    v(S) = 1 if z and x* are in one class, else 0. Where x* and r are in different classes, the
-    attributions have sum 1.
+    A row is in the first class if the sum of its squares is above the median of the chi-square law
+    with p degrees of freedom, else in the second. v(S) is 1 if z and x* are in the same class, else
+    0. If x* and r are in different classes, the attributions sum to 1.
 
     Parameters
     ----------
@@ -114,17 +120,19 @@ class ChiSquareCouples(Couples):
     """
 
     @staticmethod
-    def _summands(X):
+    def _summands(X) -> NDArray[np.float64]:
         return X**2
 
-    def _value(self, total, rows):
+    def _value(self, total, rows) -> NDArray[np.float64]:
         median = chi_square_median(self.n_players)
         own = self._present[rows].sum(axis=1, keepdims=True)
         return ((total > median) == (own > median)).astype(np.float64)
 
 
 class RadialCouples(Couples):
-    """Regression: f(z) - f(r) with f(z) = prod_j sqrt(pi/2) exp(-z_j^2/2).
+    """The regression of Grah & Thouvenot (2020): the difference of f(z) and f(r).
+
+    v(S) = f(z) - f(r) with f(z) = prod_j sqrt(pi/2) exp(-z_j^2/2).
 
     Parameters
     ----------
@@ -144,10 +152,10 @@ class RadialCouples(Couples):
     """
 
     @staticmethod
-    def _summands(X):
+    def _summands(X) -> NDArray[np.float64]:
         return 0.5 * (np.log(np.pi / 2) - X**2)
 
-    def _value(self, total, rows):
+    def _value(self, total, rows) -> NDArray[np.float64]:
         base = self._absent[rows].sum(axis=1, keepdims=True)
         return np.exp(total) - np.exp(base)
 
@@ -163,18 +171,23 @@ def chi_square_median(p: int) -> float:
     return 2 * float(gammaincinv(p / 2, 0.5))
 
 
-def make_couples(kind="chi-square", n_couples=50, n_players=16, n_samples=1000, random_state=None):
+def make_couples(
+    kind="chi-square", n_couples=50, n_players=16, n_samples=1000, random_state=None
+) -> Couples:
     """Draw the couples of the experiments of Grah & Thouvenot (2020), section 5.
 
     Parameters
     ----------
     kind : {"chi-square", "radial"}, default="chi-square"
+        "chi-square": the classification, `ChiSquareCouples`. "radial": the regression,
+        `RadialCouples`.
     n_couples : int, default=50
+        Number of instances, each with a reference of its own.
     n_players : int, default=16
-        The paper has 16 and, for the classification, 300.
+        Number of features. The paper has 16 and, for the classification, 300.
     n_samples : int, default=1000
-        Rows of independent standard normal features that couples are drawn from; the two rows of a
-        couple differ, and are in different classes where there are classes.
+        Number of rows, of independent standard normal features, from which couples are drawn. The
+        two rows of a couple differ. In a classification, they are in different classes.
     random_state : None, int, Generator or RandomState, default=None
 
     Returns

@@ -1,10 +1,11 @@
-"""Responses that are no method of a model: what Grah & Thouvenot (2020) explain, section 2.2.
+"""Responses to explain that are not a method of the model, after Grah & Thouvenot (2020).
 
-Each is a function of ``(estimator, X)`` for `ShapleyExplainer`'s ``response_method``. The rest of
-what they name needs none:
+Each is a function of ``(estimator, X)``, to be passed as the ``response_method`` of
+`ShapleyExplainer`. The other rewards of their section 2.2 need no such function:
 
-- one reference, the contrastive game: ``fit`` on a table of one row; a reference population:
-  ``fit`` on all of it, the attributions being the mean of those against each row;
+- one reference (the contrastive game): ``fit`` on a table of one row;
+- a reference population: ``fit`` on all its rows; the attributions are then the mean of those
+  against each row;
 - the probability of the predicted class: ``response_method="predict_proba", output="predicted"``;
 - an anomaly score: an outlier detector's ``score_samples``, which "auto" takes.
 
@@ -35,13 +36,15 @@ Which measurement makes the last iris unusual among the others?
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 
-def same_class(estimator, X):
-    """Indicator of each class: 1 for the class that is predicted, else 0.
+def same_class(estimator, X) -> NDArray[np.float64]:
+    """Return an indicator of each class: 1 for the predicted class, 0 for the others.
 
-    With ``output="predicted"`` v(S) is 1 where the model predicts the instance's own class, else 0:
-    the reward of Grah & Thouvenot (2020), section 5.1, for any classifier that can predict.
+    With ``output="predicted"``, v(S) is 1 if the model still predicts the instance's own class and
+    0 if not, averaged over the background. This is the reward of Grah & Thouvenot (2020), section
+    5.1. It takes any classifier with ``predict``.
 
     Parameters
     ----------
@@ -59,8 +62,7 @@ def same_class(estimator, X):
 
     Examples
     --------
-    Which measurements make an iris a virginica, and not the setosa that it is contrasted with?
-    Those of its petal, both of which it takes:
+    Which measurements make this iris a virginica and not a setosa? Both measurements of its petal:
 
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.neighbors import KNeighborsClassifier
@@ -77,8 +79,8 @@ def same_class(estimator, X):
     return (predicted[:, None] == np.asarray(estimator.classes_)).astype(np.float64)
 
 
-def highest_probability(estimator, X):
-    """Probability of the most probable class, whichever it is: how sure the model is.
+def highest_probability(estimator, X) -> NDArray[np.float64]:
+    """Return the probability of the most probable class: how sure the model is.
 
     Parameters
     ----------
@@ -112,15 +114,15 @@ def highest_probability(estimator, X):
     return np.asarray(estimator.predict_proba(X)).max(axis=1)
 
 
-def rank(estimator, X, *, competitors):
-    """Rank of each row among competitors by the model's prediction: 1 for the highest.
+def rank(estimator, X, *, competitors) -> NDArray[np.float64]:
+    """Return the rank of each row among competitors, by the model's prediction; 1 is the highest.
 
     Parameters
     ----------
     estimator : fitted regressor
     X : table of shape (n, d)
     competitors : array-like of shape (m,)
-        Predictions for the rows that it is ranked among.
+        Predictions of the competitors.
 
     Returns
     -------

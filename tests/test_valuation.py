@@ -231,5 +231,5 @@ def test_bad_input_is_refused_in_a_sentence(data):
         DataShapley(LogisticRegression(), max_evals=3, sampler="antithetic").fit(X, y, X_val, y_val)
     with pytest.raises(ValueError, match='law as one of "beta", "banzhaf"'):
         shapley_values(lambda S: S[:, 0], n_players=3, sampler="antithetic", solver=Semivalue("x"))
-    with pytest.raises(ValueError, match="one value per training point"):
+    with pytest.raises(ValueError, match="for 6 training points: pass one value"):
         removal_curve(LogisticRegression(), [1.0], X, y, X_val, y_val)

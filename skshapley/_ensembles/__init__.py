@@ -1,4 +1,4 @@
-"""Tree ensembles: read, and their values computed; what `skshapley.trees` and solvers share."""
+"""Tree ensembles and their exact values: what `skshapley.trees` and the solvers share."""
 
 from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError
 from skshapley._ensembles._leaf_games import INDICES

@@ -1,25 +1,58 @@
 """Small integers instead of floats: an instance answers a node's question by one comparison.
 
-Every numeric feature is replaced by its rank among the thresholds that the trees ask about, and
-``x <= t`` (or ``x < t``) becomes ``code <= rank of t``.  A missing value is coded below or above
+Every numeric feature is replaced by its rank among the thresholds that the trees compare it with,
+and ``x <= t`` (or ``x < t``) becomes ``code <= rank of t``. A missing value is coded below or above
 every threshold, so a feature has up to two code rows, one for each side that its nodes send
-missing values to.  A split on categories has a row of its own with the codes 0 (left), 1 (right).
+missing values to. A split on categories has a row of its own with the codes 0 (left), 1 (right).
 """
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 # LightGBM's kZeroThreshold, a float32 there
 ZERO = float(np.float32(1e-35))
 
 
-class Codes:
-    """How the nodes of an ensemble read an instance.
+class NumericRow(NamedTuple):
+    """What a code row of a numeric feature stands for.
 
-    Parameters
+    Attributes
     ----------
-    trees : TreeEnsemble
+    feature : int
+    missing_left : bool
+        The side of missing values.
+    zero_missing : bool
+        Whether zero counts as missing.
+    """
+
+    feature: int
+    missing_left: bool
+    zero_missing: bool
+
+
+class CategoryTable(NamedTuple):
+    """The codes of a categorical feature.
+
+    Attributes
+    ----------
+    feature : int
+    first : int
+        The first of its code rows.
+    table : ndarray of shape (rows, categories + 2), uint8
+        The last two columns are for values outside the table and for missing values.
+    """
+
+    feature: int
+    first: int
+    table: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """How the nodes of an ensemble read an instance, from `plan_codes`.
 
     Attributes
     ----------
@@ -28,68 +61,27 @@ class Codes:
     rank : ndarray of shape (n_nodes,), unsigned
         The node sends an instance left where ``codes[row] <= rank``.
     n_rows : int
+    thresholds : dict of int to ndarray
+        The sorted distinct thresholds of each numeric feature.
+    numeric_rows : tuple of NumericRow
+        The first code rows.
+    category_tables : tuple of CategoryTable
+        The code rows after those.
+    strict, single_precision : bool
+        As in `TreeEnsemble`.
     """
 
-    def __init__(self, trees):
-        self._strict, self._single = trees.strict, trees.single_precision
-        self.row = np.full(trees.n_nodes, -1, dtype=np.int64)
-        rank = np.zeros(trees.n_nodes, dtype=np.int64)
-        numeric = ~trees.is_leaf
-        numeric[[split.node for split in trees.category_splits]] = False
-        nodes = np.flatnonzero(numeric)
-        self._rank_thresholds(trees, nodes, rank)
-        self._number_rows(trees, nodes)
-        self._tabulate_categories(trees)
-        most = max((len(t) for t in self._thresholds.values()), default=1)
-        self._dtype = np.min_scalar_type(max(most, 1))
-        self.rank = rank.astype(self._dtype)
+    row: np.ndarray
+    rank: np.ndarray
+    n_rows: int
+    thresholds: dict[int, np.ndarray]
+    numeric_rows: tuple[NumericRow, ...]
+    category_tables: tuple[CategoryTable, ...]
+    strict: bool
+    single_precision: bool
 
-    def _rank_thresholds(self, trees, nodes, rank):
-        """Sorted distinct thresholds of every feature, and each node's rank among them."""
-        feature, threshold = trees.feature[nodes], trees.threshold[nodes]
-        order = np.lexsort((threshold, feature))
-        f, t = feature[order], threshold[order]
-        new_feature = np.diff(f, prepend=-1) != 0
-        new = new_feature | np.concatenate([[True], t[1:] != t[:-1]])[: len(t)]
-        position = np.cumsum(new) - 1
-        start = np.maximum.accumulate(np.where(new_feature, position, 0))
-        rank[nodes[order]] = position - start
-        distinct, bounds = t[new], np.flatnonzero(new_feature[new])
-        names = f[new][bounds]
-        pieces = np.split(distinct, bounds[1:]) if len(bounds) else []
-        self._thresholds = dict(zip(names.tolist(), pieces, strict=True))
-
-    def _number_rows(self, trees, nodes):
-        """One code row for each (feature, side of missing values, zero counts as missing)."""
-        key = trees.feature[nodes] * 4 + trees.missing_left[nodes] + 2 * trees.zero_missing[nodes]
-        keys, self.row[nodes] = np.unique(key, return_inverse=True)
-        self._numeric_rows = [(k // 4, bool(k % 2), bool(k % 4 // 2)) for k in keys.tolist()]
-        self.n_rows = len(keys)
-
-    def _tabulate_categories(self, trees):
-        """For each categorical feature the table ``(rows, categories + 2)`` of codes.
-
-        The last two columns are for values outside the table and for missing values.
-        """
-        by_feature: dict[int, list] = {}
-        for split in trees.category_splits:
-            by_feature.setdefault(int(trees.feature[split.node]), []).append(split)
-        self._category_tables = []
-        for feature, splits in by_feature.items():
-            n = 1 + max((max(split.listed, default=-1) for split in splits), default=-1)
-            table = np.empty((len(splits), n + 2), dtype=np.uint8)
-            for right, split in zip(table, splits, strict=True):
-                right[:] = split.listed_left
-                right[list(split.listed)] = not split.listed_left
-                right[n + 1] = not trees.missing_left[split.node]
-            first = self.n_rows
-            table, inverse = np.unique(table, axis=0, return_inverse=True)
-            self.row[[split.node for split in splits]] = first + inverse.ravel()
-            self._category_tables.append((feature, first, table))
-            self.n_rows += len(table)
-
-    def __call__(self, X):
-        """Codes of a float64 matrix.
+    def __call__(self, X) -> np.ndarray:
+        """Return the codes of a float64 matrix.
 
         Parameters
         ----------
@@ -99,11 +91,11 @@ class Codes:
         -------
         codes : ndarray of shape (n_rows, r), unsigned
         """
-        codes = np.empty((self.n_rows, len(X)), dtype=self._dtype)
-        side: Any = "right" if self._strict else "left"
+        codes = np.empty((self.n_rows, len(X)), dtype=self.rank.dtype)
+        side: Any = "right" if self.strict else "left"
         last, last_codes = None, None
-        for row, (feature, missing_left, zero_missing) in enumerate(self._numeric_rows):
-            thresholds = self._thresholds[feature]
+        for row, (feature, missing_left, zero_missing) in enumerate(self.numeric_rows):
+            thresholds = self.thresholds[feature]
             if feature != last:
                 x = self._rounded(X[:, feature])
                 last, last_codes = feature, np.searchsorted(thresholds, x, side=side)
@@ -113,7 +105,7 @@ class Codes:
             if zero_missing:
                 zero = np.abs(x) <= ZERO if zero is None else zero
                 codes[row, zero] = 0 if missing_left else len(thresholds)
-        for feature, first, table in self._category_tables:
+        for feature, first, table in self.category_tables:
             x, n = X[:, feature], table.shape[1] - 2
             missing = np.isnan(x)
             inside = (x >= 0) & (x < n)
@@ -122,15 +114,96 @@ class Codes:
             codes[first : first + len(table)] = table[:, category]
         return codes
 
-    def _rounded(self, x):
-        if not self._single:
+    def _rounded(self, x) -> NDArray[np.float64]:
+        """Return a column as the library rounds it before it compares."""
+        if not self.single_precision:
             return np.ascontiguousarray(x)
         with np.errstate(over="ignore"):
             return x.astype(np.float32).astype(np.float64)
 
 
-def predict(trees, codes, code_rows):
-    """Raw response of the ensemble, by walking every tree.
+def plan_codes(trees) -> Codes:
+    """Return how the nodes of an ensemble read an instance.
+
+    Parameters
+    ----------
+    trees : TreeEnsemble
+
+    Returns
+    -------
+    codes : Codes
+    """
+    numeric = ~trees.is_leaf
+    numeric[[split.node for split in trees.category_splits]] = False
+    nodes = np.flatnonzero(numeric)
+    thresholds, ranks = _rank_thresholds(trees, nodes)
+    numeric_rows, numbers = _number_rows(trees, nodes)
+    tables, n_rows = [], len(numeric_rows)
+    row, rank = np.full(trees.n_nodes, -1, dtype=np.int64), np.zeros(trees.n_nodes, dtype=np.int64)
+    row[nodes], rank[nodes] = numbers, ranks
+    by_feature: dict[int, list] = {}
+    for split in trees.category_splits:
+        by_feature.setdefault(int(trees.feature[split.node]), []).append(split)
+    for feature, splits in by_feature.items():
+        table, numbers = _tabulate_categories(trees, splits)
+        row[[split.node for split in splits]] = n_rows + numbers
+        tables.append(CategoryTable(feature, n_rows, table))
+        n_rows += len(table)
+    most = max((len(t) for t in thresholds.values()), default=1)
+    return Codes(
+        row=row,
+        rank=rank.astype(np.min_scalar_type(max(most, 1))),
+        n_rows=n_rows,
+        thresholds=thresholds,
+        numeric_rows=numeric_rows,
+        category_tables=tuple(tables),
+        strict=trees.strict,
+        single_precision=trees.single_precision,
+    )
+
+
+def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.int64]]:
+    """Return the sorted distinct thresholds of every feature, and each node's rank among them."""
+    feature, threshold = trees.feature[nodes], trees.threshold[nodes]
+    order = np.lexsort((threshold, feature))
+    f, t = feature[order], threshold[order]
+    new_feature = np.diff(f, prepend=-1) != 0
+    new = new_feature | np.concatenate([[True], t[1:] != t[:-1]])[: len(t)]
+    position = np.cumsum(new) - 1
+    start = np.maximum.accumulate(np.where(new_feature, position, 0))
+    ranks = np.empty(len(nodes), dtype=np.int64)
+    ranks[order] = position - start
+    distinct, bounds = t[new], np.flatnonzero(new_feature[new])
+    names = f[new][bounds]
+    pieces = np.split(distinct, bounds[1:]) if len(bounds) else []
+    return dict(zip(names.tolist(), pieces, strict=True)), ranks
+
+
+def _number_rows(trees, nodes) -> tuple[tuple[NumericRow, ...], NDArray[np.intp]]:
+    """Return the code rows of numeric features, and the row of each node.
+
+    Each row is one number: 4 times the feature, plus 1 where missing values go left, plus 2 where
+    zero counts as missing. So feature 3 with missing values to the left is 13.
+    """
+    key = trees.feature[nodes] * 4 + trees.missing_left[nodes] + 2 * trees.zero_missing[nodes]
+    keys, row = np.unique(key, return_inverse=True)
+    return tuple(NumericRow(k // 4, bool(k % 2), bool(k % 4 // 2)) for k in keys.tolist()), row
+
+
+def _tabulate_categories(trees, splits) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
+    """Return the table of codes of one categorical feature, and the table's row of each split."""
+    n = 1 + max((max(split.listed, default=-1) for split in splits), default=-1)
+    table = np.empty((len(splits), n + 2), dtype=np.uint8)
+    for right, split in zip(table, splits, strict=True):
+        right[:] = split.listed_left
+        right[list(split.listed)] = not split.listed_left
+        right[n + 1] = not trees.missing_left[split.node]
+    table, inverse = np.unique(table, axis=0, return_inverse=True)
+    return table, inverse.ravel()
+
+
+def predict(trees, codes, code_rows) -> NDArray[np.float64]:
+    """Return the raw response of the ensemble, by walking every tree.
 
     Parameters
     ----------
@@ -141,7 +214,7 @@ def predict(trees, codes, code_rows):
 
     Returns
     -------
-    ndarray of shape (r, n_outputs)
+    response : ndarray of shape (r, n_outputs)
     """
     r = code_rows.shape[1]
     instance = np.arange(r)[:, None]

@@ -1,13 +1,30 @@
-"""One record for every library's trees: nodes in flat arrays, and how their questions are put."""
+"""The trees of any library as one record: flat arrays over nodes, and how nodes compare."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 class UnreadableModelError(ValueError):
-    """A model whose trees cannot be read exactly; the message says why and what to do."""
+    """A model or a response that has no exact values, since it is not a sum over readable trees.
+
+    Parameters
+    ----------
+    reason : str
+        What is in the way, as a clause with a subject.
+    hint : str
+        What to do about it.
+    """
+
+    def __init__(self, reason, hint) -> None:
+        super().__init__(reason, hint)
+        self.reason = reason
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.reason}, so it has no exact values here: {self.hint}."
 
 
 @dataclass(frozen=True)
@@ -21,12 +38,12 @@ class CategorySplit:
     listed : frozenset of int
         The categories named by the split.
     listed_left : bool
-        Whether the named categories go to the left child; every other non-negative category,
-        and every value that is no category, goes to the other child.
+        Whether the named categories go to the left child. All other values, categories or not, go
+        to the other child.
     """
 
     node: int
-    listed: frozenset
+    listed: frozenset[int]
     listed_left: bool
 
 
@@ -39,23 +56,23 @@ class TreeEnsemble:
     Attributes
     ----------
     left, right : ndarray of shape (n_nodes,), int64
-        Children, as rows of these same arrays; -1 at a leaf.
+        Children, as positions in these same arrays; -1 at a leaf.
     feature : ndarray of shape (n_nodes,), int64
-        The column that a node asks about; -1 at a leaf.
+        The column that a node compares; -1 at a leaf.
     threshold : ndarray of shape (n_nodes,), float64
         An instance goes left when ``x <= threshold`` (``x < threshold`` when `strict`).
     missing_left : ndarray of shape (n_nodes,), bool
         Where a missing value goes.
     zero_missing : ndarray of shape (n_nodes,), bool
-        Whether the node takes zero for a missing value.
+        Whether the node treats zero as missing.
     value : ndarray of shape (n_nodes, n_outputs), float64
         What a leaf adds to the response; zero at the other nodes.
     cover : ndarray of shape (n_nodes,), float64
         The training weight that passed through a node, for path-dependent values.
     roots : ndarray of shape (n_trees,), int64
-        The first node of each tree.  The nodes of a tree are contiguous.
+        The first node of each tree. The nodes of a tree are contiguous.
     base : ndarray of shape (n_outputs,), float64
-        The part of the response that no tree sees.
+        The constant part of the response, outside all trees.
     n_features : int
         Number of columns of the model's input.
     strict : bool
@@ -64,10 +81,10 @@ class TreeEnsemble:
         Whether the library rounds its input to float32 before comparing.
     category_splits : tuple of CategorySplit
     absent : float
-        What an entry stands for that a sparse matrix does not store.
+        The value of the entries that a sparse matrix does not store.
     encode : callable or None
-        Turns what the model was fitted on (a DataFrame with categories, say) into the float64
-        matrix ``(r, n_features)`` that the thresholds refer to; None when that is a plain cast.
+        Turns the model's input (a DataFrame with categories, say) into the float64 matrix
+        ``(r, n_features)`` that the thresholds refer to. None: a plain cast.
     methods : tuple of str
         The methods of the model that return the raw response: "predict", "predict_proba",
         "decision_function".
@@ -88,33 +105,33 @@ class TreeEnsemble:
     n_features: int
     strict: bool
     single_precision: bool
-    category_splits: tuple = ()
+    category_splits: tuple[CategorySplit, ...] = ()
     absent: float = 0.0
     encode: Callable | None = None
-    methods: tuple = ()
+    methods: tuple[str, ...] = ()
     raw_response: Callable | None = None
 
     @property
-    def n_trees(self):
-        """Number of trees, of all outputs together."""
+    def n_trees(self) -> int:
+        """Return the number of trees, of all outputs together."""
         return len(self.roots)
 
     @property
-    def n_nodes(self):
-        """Number of nodes of all trees, leaves included."""
+    def n_nodes(self) -> int:
+        """Return the number of nodes of all trees, leaves included."""
         return len(self.left)
 
     @property
-    def n_outputs(self):
-        """Number of outputs, k."""
+    def n_outputs(self) -> int:
+        """Return the number of outputs, k."""
         return self.value.shape[1]
 
     @property
-    def is_leaf(self):
-        """Which nodes are leaves, ``(n_nodes,)`` bool."""
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Return which nodes are leaves, ``(n_nodes,)`` bool."""
         return self.left < 0
 
-    def to_matrix(self, X):
+    def to_matrix(self, X) -> NDArray[np.float64]:
         """Return the input as the matrix that the thresholds refer to.
 
         Parameters
@@ -135,25 +152,29 @@ class TreeEnsemble:
         matrix = np.asarray(matrix, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[1] != self.n_features:
             raise ValueError(
-                f"TreeEnsemble expects a matrix of {self.n_features} columns, got shape "
-                f"{matrix.shape}; hand in the columns that the model was fitted on."
+                f"TreeEnsemble takes a table of {self.n_features} columns; got shape"
+                f" {matrix.shape}: pass the columns that the model was fitted on."
             )
         return matrix
 
-    def take_trees(self, first, last):
+    def take_trees(self, first, last) -> "TreeEnsemble":
         """Return some consecutive trees as an ensemble with base zero.
 
         Parameters
         ----------
         first, last : int
-            Positions of the first of them, and of the first after them.
+            Position of the first of them, and one more than that of the last.
+
+        Returns
+        -------
+        trees : TreeEnsemble
         """
         end = self.roots[last] if last < self.n_trees else self.n_nodes
         start = self.roots[first]
         cut = slice(start, end)
         shift = np.where(self.left[cut] < 0, 0, start)
         splits = tuple(
-            replace(split, node=split.node - start)
+            replace(split, node=int(split.node - start))
             for split in self.category_splits
             if start <= split.node < end
         )
@@ -177,14 +198,19 @@ class TreeEnsemble:
             },
         )
 
-    def take_output(self, output, sign=1):
-        """Return the ensemble of one output only, without the trees that say nothing about it.
+    def take_output(self, output, sign=1) -> "TreeEnsemble":
+        """Return the ensemble of one output, without the trees that do not add to it.
 
         Parameters
         ----------
         output : int
+            Position of the output.
         sign : {1, -1}, default=1
             -1 for the negative of the output.
+
+        Returns
+        -------
+        trees : TreeEnsemble
         """
         touched = np.logical_or.reduceat(self.value[:, output] != 0, self.roots)
         keep = np.flatnonzero(touched) if touched.any() else np.arange(1)
@@ -203,22 +229,31 @@ class TreeEnsemble:
 
 @dataclass(frozen=True)
 class _OneOutput:
-    """One column of a raw response; a class of its own so that it can be pickled."""
+    """One column of a raw response. A class, as a closure could not be pickled."""
 
     response: Callable
     output: int
     sign: int
 
-    def __call__(self, X):
+    def __call__(self, X) -> np.ndarray:
         return self.sign * self.response(X)[:, [self.output]]
 
 
-def concatenate(ensembles):
-    """Sum of ensembles read from the same model: their trees side by side, their bases added."""
+def concatenate(ensembles) -> TreeEnsemble:
+    """Return the sum of ensembles that were read from one model, as one ensemble.
+
+    Parameters
+    ----------
+    ensembles : sequence of TreeEnsemble
+
+    Returns
+    -------
+    trees : TreeEnsemble
+    """
     first = ensembles[0]
     offsets = np.cumsum([0] + [one.n_nodes for one in ensembles[:-1]])
 
-    def shifted(name):
+    def shifted(name) -> NDArray[np.int64]:
         return np.concatenate(
             [
                 np.where(getattr(one, name) < 0, -1, getattr(one, name) + offset)
@@ -226,7 +261,7 @@ def concatenate(ensembles):
             ]
         )
 
-    def joined(name):
+    def joined(name) -> np.ndarray:
         return np.concatenate([getattr(one, name) for one in ensembles])
 
     return replace(
@@ -247,25 +282,29 @@ def concatenate(ensembles):
     )
 
 
-def assemble(trees, *, n_outputs, base, **how):
-    """Build a `TreeEnsemble` from one dict per tree, as the readers collect them.
+def assemble(trees, *, n_outputs, base, **how) -> TreeEnsemble:
+    """Return the `TreeEnsemble` of the dicts, one per tree, that a reader has collected.
 
     Parameters
     ----------
     trees : list of dict
-        With ``left``, ``right`` (local row, negative at a leaf), ``feature``, ``threshold``,
-        ``missing_left``, ``value`` (one number a node, or one row of `n_outputs`), ``cover``, and
-        optionally ``output`` (the output that a tree of single values adds to),
-        ``zero_missing`` and ``categories`` (dict: local node -> (listed, listed_left)).
+        With ``left``, ``right`` (positions in the tree, negative at a leaf), ``feature``,
+        ``threshold``, ``missing_left``, ``value`` (for each node one number, or `n_outputs` of
+        them) and ``cover``. Optional: ``output`` (the output that a tree of single values adds to),
+        ``zero_missing`` and ``categories`` (dict from a node to its listed and listed_left).
     n_outputs : int
     base : array-like of shape (n_outputs,)
     **how
         The remaining fields of `TreeEnsemble`.
+
+    Returns
+    -------
+    trees : TreeEnsemble
     """
     sizes = np.array([len(tree["left"]) for tree in trees])
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
-    def column(name, dtype):
+    def column(name, dtype) -> np.ndarray:
         return np.concatenate([np.asarray(tree[name], dtype=dtype) for tree in trees])
 
     left, right = column("left", np.int64), column("right", np.int64)

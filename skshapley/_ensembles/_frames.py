@@ -1,33 +1,34 @@
 """DataFrames with categories, as the boosting libraries turn them into matrices."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 
-def is_frame(X):
-    """Whether X is a pandas DataFrame, without importing pandas."""
+def is_frame(X) -> bool:
+    """Return whether X is a pandas DataFrame, without importing pandas."""
     return hasattr(X, "columns") and hasattr(X, "iloc")
 
 
-def frame_to_matrix(frame, known_categories, unknown):
-    """The float64 matrix of a DataFrame, categories replaced by their codes.
+def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
+    """Return a DataFrame as a float64 matrix, with categories replaced by their codes.
 
     Parameters
     ----------
     frame : DataFrame of shape (r, n)
     known_categories : dict
-        For a column's position, the categories in the order of their codes in the model; the
-        frame's own order for a categorical column that is not named.
+        The categories of a column, by its position, in the order of their codes in the model. A
+        categorical column that is not in there keeps the frame's own codes.
     unknown : float or None
         The code of a category that the model has not seen; None to refuse it.
 
     Returns
     -------
-    ndarray of shape (r, n), float64
+    matrix : ndarray of shape (r, n), float64
 
     Raises
     ------
     ValueError
-        For an unknown category, where `unknown` is None.
+        For a category that the model has not seen, where `unknown` is None.
     """
     matrix = np.empty(frame.shape)
     for position in range(frame.shape[1]):
@@ -47,10 +48,10 @@ def frame_to_matrix(frame, known_categories, unknown):
     return matrix
 
 
-def _refuse_unknown(column, known):
+def _refuse_unknown(column, known) -> None:
     for name in column.cat.remove_unused_categories().cat.categories:
         if name not in known:
             raise ValueError(
-                f"Found category {name!r} in column {column.name!r}, which XGBoost did not see in "
-                f"training and refuses; it knows {list(known)}."
+                f"TreeEnsemble got category {name!r} in column {column.name!r}, which XGBoost did"
+                f" not see in training and refuses: choose one of {list(known)}."
             )

@@ -2,24 +2,25 @@ r"""Interactions of pairs of players in a tree ensemble, leaf by leaf.
 
 The interaction of the players i and j (Grabisch & Roubens 1999, "An axiomatic approach to the
 concept of interaction among players in cooperative games") is the mean over t of the mixed second
-derivative of the multilinear extension, where every other player is present with probability t.  At
+derivative of the multilinear extension, where every other player is present with probability t. At
 a leaf of value 1, with F_t(c) as in `_leaf_games`, each of the two derivatives is
 
 .. math::
     j \in c:\quad -\frac{F_t(c)}{1 - t}, \qquad
     j \notin c:\quad \frac{1}{t} \left[F_t(c) - \frac{F_t(c \cup j)}{1 - t}\right],
 
-and a polynomial of degree k - 2 in t is left.  An instance with fail mask c that meets a disjoint
+and a polynomial of degree k - 2 in t is left. An instance with fail mask c that meets a disjoint
 background row with fail mask p contributes the moment of (|p| - 2, |c|) to two players of p, of
 (|p|, |c| - 2) to two players of c, and minus that of (|p| - 1, |c| - 1) to one of each, where for
 Shapley the moment of (a, b) is a! b! / (a + b + 1)!.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley._ensembles._join import TESTS, unpack_bits
 from skshapley._ensembles._leaf_games import presence_law, reach_probabilities
+from skshapley._ensembles._meetings import TESTS, unpack_bits
 
 # Leaves of more path players meet the fail masks of both sides directly
 MOST_TABLE_BITS = 10
@@ -29,7 +30,7 @@ ROWS = 512
 BATCH = 1 << 20
 
 
-def add_interactions(totals, block, reference, codes, index):
+def add_interactions(totals, block, reference, codes, index) -> None:
     """Add the interactions of the pairs in some trees, for some instances.
 
     Parameters
@@ -43,18 +44,18 @@ def add_interactions(totals, block, reference, codes, index):
         Of the instances.
     index : {"shapley", "banzhaf"}
     """
-    instances = block.groups.index(codes)
+    patterns = block.groups.patterns(codes)
     for piece in reference.pieces(block):
         for chunk in block.groups.chunks:
-            part = instances[chunk.groups]
+            part = patterns[chunk.groups]
             if chunk.is_single_leaves and chunk.n_bits > MOST_TABLE_BITS:
                 _add_meetings(totals, block, chunk, piece, part, index)
             elif chunk.n_bits > 1:
                 _add_look_ups(totals, block, chunk, piece, part, index)
 
 
-def _add_look_ups(totals, block, chunk, piece, instances, index):
-    """A chunk by tables over the fail masks of the instance, a number of leaves at a time."""
+def _add_look_ups(totals, block, chunk, piece, patterns, index) -> None:
+    """Add the interactions in a chunk, by tables over the fail masks, some leaves at a time."""
     fails = block.groups.fail_masks(chunk)
     law = piece.law(chunk, fails)
     start = np.cumsum(1 << chunk.n_path) - (1 << chunk.n_path)
@@ -66,8 +67,8 @@ def _add_look_ups(totals, block, chunk, piece, instances, index):
             h = law[start[leaves] + np.arange(1 << k)[:, None]]
             table = leaf_interactions(h, index).reshape(-1, h.size)
             keys = pair_keys(chunk.leaf_players[leaves, :k], totals.shape[1])
-            some = instances[chunk.leaf_group[leaves]]
-            for row in range(0, instances.shape[1], ROWS):
+            some = patterns[chunk.leaf_group[leaves]]
+            for row in range(0, patterns.shape[1], ROWS):
                 part = slice(row, row + ROWS)
                 masks = np.take_along_axis(fails[leaves], some[:, part].astype(np.intp), axis=1)
                 slot = masks * len(leaves) + np.arange(len(leaves))[:, None]
@@ -76,26 +77,26 @@ def _add_look_ups(totals, block, chunk, piece, instances, index):
                 _add(totals[..., part], chunk.outputs, keys, values, found)
 
 
-def _add_meetings(totals, block, chunk, piece, instances, index):
-    """A chunk of single leaves without tables, one leaf at a time."""
-    r, b = instances.shape[1], len(piece.weights)
+def _add_meetings(totals, block, chunk, piece, patterns, index) -> None:
+    """Add the interactions in a chunk of single leaves, without tables, one leaf at a time."""
+    r, b = patterns.shape[1], len(piece.weights)
     keys = pair_keys(chunk.leaf_players[:, : chunk.n_bits], totals.shape[1])
-    background = piece.index[chunk.groups]
+    background = piece.patterns[chunk.groups]
     rows = min(ROWS, max(1, TESTS // b))
     for leaf, node in enumerate(chunk.leaves):
         one = slice(leaf, leaf + 1)
         values = block.trees.value[[node]][:, chunk.outputs]
         for row in range(0, r, rows):
             part = slice(row, row + rows)
-            found = meet(
-                instances[leaf, part], background[leaf], piece.weights, chunk.n_bits, index
+            found = interactions_by_meetings(
+                patterns[leaf, part], background[leaf], piece.weights, chunk.n_bits, index
             )
             if found is not None:
                 _add(totals[..., part], chunk.outputs, keys[:, one], values, found[:, None])
 
 
-def pair_keys(players, n_players):
-    """The pairs of path players of each leaf as numbers ``i * n_players + j`` with i < j.
+def pair_keys(players, n_players) -> NDArray[np.int64]:
+    """Return the pairs of path players of each leaf as numbers ``i * n_players + j`` with i < j.
 
     Parameters
     ----------
@@ -104,19 +105,20 @@ def pair_keys(players, n_players):
 
     Returns
     -------
-    ndarray of shape (k (k - 1) / 2, n_leaves), int64
+    keys : ndarray of shape (k (k - 1) / 2, n_leaves), int64
         Pairs of bits in the order of ``np.triu_indices(k, 1)``.
     """
     first, second = (players.T[bits] for bits in np.triu_indices(players.shape[1], 1))
     return np.minimum(first, second) * n_players + np.maximum(first, second)
 
 
-def _add(totals, outputs, keys, values, found):
-    """Sum what the pairs of some leaves are worth.
+def _add(totals, outputs, keys, values, found) -> None:
+    """Add the interactions of the pairs of some leaves.
 
     Parameters
     ----------
     totals : ndarray of shape (n_outputs, n_players, n_players, r)
+        Added to in place.
     outputs : ndarray of int
     keys : ndarray of shape (n_pairs, n_leaves)
     values : ndarray of shape (n_leaves, len(outputs))
@@ -131,8 +133,8 @@ def _add(totals, outputs, keys, values, found):
         totals[output, first, second] += gather @ terms
 
 
-def leaf_interactions(h, index):
-    """Interactions of the path players of leaves of value 1, for every fail mask of the instance.
+def leaf_interactions(h, index) -> NDArray[np.float64]:
+    """Return the interactions of path players of leaves of value 1, for every fail mask.
 
     Parameters
     ----------
@@ -142,7 +144,7 @@ def leaf_interactions(h, index):
 
     Returns
     -------
-    ndarray of shape (k (k - 1) / 2, 2 ** k, n_leaves)
+    table : ndarray of shape (k (k - 1) / 2, 2 ** k, n_leaves)
         Pairs of bits in the order of ``np.triu_indices(k, 1)``.
     """
     size, n_leaves = h.shape
@@ -168,8 +170,10 @@ def leaf_interactions(h, index):
     return table.reshape(-1, size, n_leaves)
 
 
-def meet(instances, background, weights, n_path, index):
-    """Interactions of the path players of one leaf of value 1, without a table.
+def interactions_by_meetings(
+    instances, background, weights, n_path, index
+) -> NDArray[np.float64] | None:
+    """Return the interactions of the path players of one leaf of value 1, without a table.
 
     Parameters
     ----------
@@ -183,7 +187,8 @@ def meet(instances, background, weights, n_path, index):
 
     Returns
     -------
-    ndarray of shape (n_path (n_path - 1) / 2, r), or None when no instance meets any row
+    interactions : ndarray of shape (n_path (n_path - 1) / 2, r), or None
+        None where no instance meets any row.
     """
     asker, reference = np.nonzero((instances[:, None] & background) == 0)
     if not len(asker):
@@ -195,8 +200,8 @@ def meet(instances, background, weights, n_path, index):
     n_absent = np.bitwise_count(instances[asker]).astype(np.intp)
     starts = np.searchsorted(asker, np.arange(len(instances) + 1))
 
-    def total(of_present, of_absent, what):
-        """Sum over the rows that an instance meets, with that many players taken from each."""
+    def total(of_present, of_absent, what) -> NDArray[np.float64]:
+        """Return the sum over the rows that an instance meets, less some players of each mask."""
         there = (n_present >= of_present) & (n_absent >= of_absent)
         worth = moment[n_present - of_present, n_absent - of_absent] * there * weights[reference]
         shape = (len(instances), len(background))

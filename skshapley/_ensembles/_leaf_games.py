@@ -1,26 +1,27 @@
 r"""The game of one leaf, solved for all instances at once.
 
 Let h(p) be the weight of the background rows with fail mask p at a leaf of value 1 with k path
-players, and let c be the fail mask of an instance.  The coalition S reaches the leaf when the
-players of S are passed by the instance and the others by the background row.  With every player
+players, and let c be the fail mask of an instance. The coalition S reaches the leaf when the
+players of S are passed by the instance and the others by the background row. With every player
 present with probability t, independently, the leaf is reached with probability
 
 .. math:: F_t(c) = \sum_{p \cap c = \emptyset} h(p)\, t^{|p|} (1 - t)^{|c|},
 
-a product of one 2 x 2 matrix per player.  The value of player j is the mean over t of the
+a product of one 2 x 2 matrix per player. The value of player j is the mean over t of the
 derivative along its coordinate (Owen 1972, "Multilinear extensions of games"):
 
 .. math::
     j \in c:\quad -\frac{F_t(c)}{1 - t}, \qquad
     j \notin c:\quad \frac{1}{t} \left[F_t(c) - \frac{F_t(c \cup j)}{1 - t}\right].
 
-It is a polynomial of degree k - 1 in t: Gauss-Legendre nodes give its mean exactly.  The Banzhaf
+It is a polynomial of degree k - 1 in t: Gauss-Legendre nodes give its mean exactly. The Banzhaf
 value is the same derivative at t = 1/2.
 """
 
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 INDICES = ("shapley", "banzhaf")
 
@@ -30,8 +31,8 @@ LEAST_LEAVES = 8
 
 
 @cache
-def presence_law(index, degree):
-    """Nodes and weights that integrate polynomials in t exactly.
+def presence_law(index, degree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return nodes and weights that integrate polynomials in t exactly.
 
     Parameters
     ----------
@@ -49,8 +50,8 @@ def presence_law(index, degree):
     return (1 + nodes) / 2, weights / 2
 
 
-def reach_probabilities(h, nodes):
-    """F_t(c) for every fail mask c and every t.
+def reach_probabilities(h, nodes) -> NDArray[np.float64]:
+    """Return F_t(c) for every fail mask c and every t.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def reach_probabilities(h, nodes):
 
     Returns
     -------
-    ndarray of shape (q, 2 ** k, n_leaves)
+    probabilities : ndarray of shape (q, 2 ** k, n_leaves)
     """
     size, n_leaves = h.shape
     t = nodes[:, None, None, None]
@@ -77,8 +78,8 @@ def reach_probabilities(h, nodes):
     return F
 
 
-def leaf_values(h, index, out):
-    """Values of the path players of leaves of value 1, for every fail mask of the instance.
+def leaf_values(h, index, out) -> None:
+    """Write the values of the path players of leaves of value 1, for every fail mask.
 
     Parameters
     ----------

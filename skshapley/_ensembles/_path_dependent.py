@@ -2,17 +2,18 @@
 
 Lundberg et al. 2020, "From local explanations to global understanding with explainable AI for
 trees": at a node that asks an absent player, the instance goes to both children in proportion to
-the training weight (cover) that went there.  For one leaf this is an imaginary background in which
+the training weight (cover) that went there. For one leaf this is an imaginary background in which
 the path players are passed independently, each with the product of its ratios along the path.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skshapley._ensembles._leaf_games import presence_law
 
 
-def passing_ratios(trees, paths, chunk):
-    """Probability of passing each path player, in training.
+def passing_ratios(trees, paths, chunk) -> NDArray[np.float64]:
+    """Return the probability of passing each path player, in training.
 
     Parameters
     ----------
@@ -22,8 +23,8 @@ def passing_ratios(trees, paths, chunk):
 
     Returns
     -------
-    ndarray of shape (n_leaves, most)
-        One beyond the last path player.
+    ratios : ndarray of shape (n_leaves, most)
+        1 beyond the last path player.
     """
     ratios = np.ones(chunk.leaf_players.shape)
     at, walking = chunk.leaves.copy(), np.arange(len(chunk.leaves))
@@ -38,8 +39,8 @@ def passing_ratios(trees, paths, chunk):
     return ratios
 
 
-def training_law(ratios, n_path):
-    """Weight of the imaginary background on the fail masks of every leaf.
+def training_law(ratios, n_path) -> NDArray[np.float64]:
+    """Return the weight of the imaginary background on the fail masks of every leaf.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def training_law(ratios, n_path):
 
     Returns
     -------
-    ndarray
+    law : ndarray
         ``2 ** n_path`` numbers for each leaf, one leaf after the other.
     """
     size = 1 << n_path
@@ -63,8 +64,8 @@ def training_law(ratios, n_path):
     return law
 
 
-def leaf_values_directly(masks, ratios, index="shapley"):
-    """Values of the path players of leaves of value 1, without a table.
+def leaf_values_directly(masks, ratios, index="shapley") -> NDArray[np.float64]:
+    """Return the values of the path players of leaves of value 1, without a table.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def leaf_values_directly(masks, ratios, index="shapley"):
 
     Returns
     -------
-    ndarray of shape (n_leaves, r, n_path)
+    values : ndarray of shape (n_leaves, r, n_path)
     """
     n_path = ratios.shape[1]
     values = np.zeros((*masks.shape, n_path))

@@ -1,7 +1,7 @@
 """The paths from the roots to the leaves, and the players that each path asks.
 
-Along a path every distinct player gets a bit, in the order of first appearance.  An instance's
-*fail mask* at a node has the bits of the players at which it leaves the path; a leaf with k
+Along a path every distinct player gets a bit, in the order of first appearance. An instance's
+*fail mask* at a node has the bits of the players at which it leaves the path. A leaf with k
 players on its path is a game that depends on k bits of the instance and k bits of a reference.
 """
 
@@ -12,12 +12,12 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """What the structure of an ensemble says about its paths, before any data.
+    """The paths of an ensemble, which its structure alone determines.
 
     Attributes
     ----------
     levels : tuple of ndarray
-        The nodes of each depth, children in two runs: all left ones, then all right ones.
+        The nodes of each depth; of children, first all left ones, then all right ones.
     parent : ndarray of shape (n_nodes,), int64
         -1 at a root.
     bit : ndarray of shape (n_nodes,), int64
@@ -31,7 +31,7 @@ class Paths:
         The players on the path, in the order of their bits; -1 beyond the last.
     """
 
-    levels: tuple
+    levels: tuple[np.ndarray, ...]
     parent: np.ndarray
     bit: np.ndarray
     n_above: np.ndarray
@@ -40,18 +40,18 @@ class Paths:
     leaf_players: np.ndarray
 
 
-def trace_paths(trees, player):
-    """Follow all paths at once, level by level.
+def trace_paths(trees, player) -> Paths:
+    """Return the paths of all trees, followed at once, level by level.
 
     Parameters
     ----------
     trees : TreeEnsemble
     player : ndarray of shape (n_nodes,), int
-        The player whose feature a node asks about; anything at a leaf.
+        The player whose feature a node compares; anything at a leaf.
 
     Returns
     -------
-    Paths
+    paths : Paths
     """
     left, right, leaf = trees.left, trees.right, trees.is_leaf
     parent = np.full(trees.n_nodes, -1)

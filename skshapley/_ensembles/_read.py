@@ -1,9 +1,12 @@
-"""Which reader reads which model."""
+"""The reader of each kind of model."""
+
+from collections.abc import Callable
+from typing import Any
 
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._ensembles._ensemble import UnreadableModelError
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError
 from skshapley._ensembles._read_hist_gradient_boosting import read_hist_gradient_boosting
 from skshapley._ensembles._read_lightgbm import read_lightgbm
 from skshapley._ensembles._read_sklearn import read_forest, read_gradient_boosting
@@ -29,7 +32,7 @@ _READERS = {
 RESPONSES = ("raw", "predict", "predict_proba", "decision_function", "log_odds")
 
 
-def read_trees(model, response_method="raw", output=None):
+def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
     """Read a fitted tree model through its library's own dump.
 
     Parameters
@@ -38,23 +41,25 @@ def read_trees(model, response_method="raw", output=None):
         A fitted model: XGBoost's and LightGBM's boosters and estimators, scikit-learn's
         HistGradientBoosting, GradientBoosting, random forests, extra trees and single trees.
     response_method : str, default="raw"
-        "raw", "predict", "predict_proba", "decision_function" or "log_odds".
-        The response to read.  "raw" is what the trees add up to: the margin of a boosted model
-        (log-odds for a classifier), the mean or the class probabilities of a forest.  The others
-        are read where they are that same thing, and refused where they are a function of it.
+        "raw", "predict", "predict_proba", "decision_function" or "log_odds". "raw" is the sum
+        over the trees: the margin of a boosted model (log-odds for a classifier), the mean or the
+        class probabilities of a forest. The other responses can be read where they are equal to
+        that sum.
     output : int or None, default=None
-        One column of the response; all of them when None.
+        Position of the one output to read. None: all of them.
 
     Returns
     -------
-    TreeEnsemble
+    trees : TreeEnsemble
 
     Raises
     ------
     UnreadableModelError
-        When there is no reader, or the response is not a sum over the trees.
+        If there is no reader for the model, or the response is not a sum over its trees.
     NotFittedError
-        When the model is not fitted.
+        If the model is not fitted.
+    ValueError
+        For an invalid response_method or output.
 
     Examples
     --------
@@ -68,7 +73,7 @@ def read_trees(model, response_method="raw", output=None):
     """
     if response_method not in RESPONSES:
         raise ValueError(
-            f"read_trees got response_method={response_method!r}; choose one of {RESPONSES}."
+            f"read_trees got response_method={response_method!r}: choose one of {RESPONSES}."
         )
     while isinstance(model, FrozenEstimator):
         model = model.estimator
@@ -77,28 +82,28 @@ def read_trees(model, response_method="raw", output=None):
         check_is_fitted(model)
     trees, name = read(model), type(model).__name__
     if response_method != "raw" and response_method not in trees.methods:
-        exact = " or ".join(repr(method) for method in ("raw", *trees.methods))
+        others = f", or choose one of {trees.methods}" if trees.methods else ""
         raise UnreadableModelError(
-            f"{name}.{response_method} is not the sum of its trees, so it has no exact values "
-            f"here; use response_method={exact}, or sampling."
+            f"{name}.{response_method} is not the sum of its trees",
+            f"leave response_method at its default{others}, or explain it by sampling",
         )
     if output is None:
         return trees
     if not 0 <= output < trees.n_outputs:
         raise ValueError(
-            f"read_trees got output={output!r} but {name} has {trees.n_outputs} outputs; "
-            f"choose an int from 0 to {trees.n_outputs - 1}."
+            f"read_trees got output={output!r} for the {trees.n_outputs} outputs of {name}: choose"
+            f" an int from 0 to {trees.n_outputs - 1}, or None for all."
         )
     return trees.take_output(output)
 
 
-def _find_reader(model):
+def _find_reader(model) -> Callable[[Any], TreeEnsemble]:
     for kind in type(model).__mro__:
         reader = _READERS.get((kind.__module__.split(".")[0], kind.__name__))
         if reader is not None:
             return reader
     known = sorted({name for _, name in _READERS})
     raise UnreadableModelError(
-        f"{type(model).__name__} is not a tree ensemble that can be read; the readable ones are "
-        f"{', '.join(known)}; use sampling."
+        f"{type(model).__name__} is not a tree ensemble that can be read",
+        f"choose one of {', '.join(known)}, or explain it by sampling",
     )

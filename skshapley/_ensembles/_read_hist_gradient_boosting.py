@@ -1,7 +1,7 @@
 """HistGradientBoosting, whose trees scikit-learn keeps private.
 
 Everything private that the package touches is in this file: ``_predictors`` and their ``nodes``,
-``_baseline_prediction`` and ``_preprocessor``.  What is expected of them is checked, so that a new
+``_baseline_prediction`` and ``_preprocessor``. What is expected of them is checked, so that a new
 layout is refused and not misread.
 """
 
@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from skshapley._ensembles._ensemble import UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
 
 # The fields of a node that are read, as scikit-learn 1.6 to 1.9 name them.
 NODE_FIELDS = (
@@ -21,11 +22,11 @@ NODE_FIELDS = (
 _LOG_LINK = ("poisson", "gamma")
 
 
-def read_hist_gradient_boosting(model):
-    """Raw prediction of a HistGradientBoosting model as a `TreeEnsemble`.
+def read_hist_gradient_boosting(model) -> TreeEnsemble:
+    """Return the raw prediction of a HistGradientBoosting model as a `TreeEnsemble`.
 
-    It compares in float64 and goes left where ``x <= threshold``; categories are those of its
-    own ordinal encoder, and one that it has not seen counts as missing.
+    The model compares in float64 and goes left where ``x <= threshold``. Its categories are those
+    of its own ordinal encoder; one that it has not seen counts as missing.
 
     Parameters
     ----------
@@ -33,12 +34,12 @@ def read_hist_gradient_boosting(model):
 
     Returns
     -------
-    TreeEnsemble
+    trees : TreeEnsemble
 
     Raises
     ------
     UnreadableModelError
-        When scikit-learn keeps its trees in a way that is not known here.
+        If this version of scikit-learn stores the trees in a way that is not known here.
     """
     try:
         iterations = model._predictors
@@ -46,10 +47,10 @@ def read_hist_gradient_boosting(model):
         base = np.ravel(model._baseline_prediction)
         preprocessor = model._preprocessor
     except AttributeError as error:
-        raise UnreadableModelError(_unknown_layout(model, str(error))) from error
+        raise _unknown_layout(model, str(error)) from error
     absent = [name for name in NODE_FIELDS if name not in fields]
     if absent:
-        raise UnreadableModelError(_unknown_layout(model, f"no field {absent[0]!r} in its nodes"))
+        raise _unknown_layout(model, f"no field {absent[0]!r} in its nodes")
     columns = np.arange(model.n_features_in_)
     if preprocessor is not None:
         # The encoder puts the categorical columns first.
@@ -73,23 +74,25 @@ def read_hist_gradient_boosting(model):
     )
 
 
-def _methods(model):
+def _methods(model) -> tuple[str, ...]:
     if is_classifier(model):
-        # of several classes, log-odds are no sums
+        # with several classes, log-odds are not a sum over trees
         return ("decision_function", *(["log_odds"] if model.n_trees_per_iteration_ == 1 else []))
     return () if model.loss in _LOG_LINK else ("predict",)
 
 
-def _unknown_layout(model, detail):
+def _unknown_layout(model, detail) -> UnreadableModelError:
+    """Return the error for a model whose private attributes are not as expected."""
     import sklearn
 
-    return (
-        f"{type(model).__name__} of scikit-learn {sklearn.__version__} keeps its trees in a way "
-        f"that is not known here ({detail}); use sampling."
+    return UnreadableModelError(
+        f"{type(model).__name__} of scikit-learn {sklearn.__version__} keeps its trees in a way"
+        f" that is not known here ({detail})",
+        "explain it by sampling",
     )
 
 
-def _read_tree(predictor, columns):
+def _read_tree(predictor, columns) -> dict[str, Any]:
     nodes = predictor.nodes
     leaf = nodes["is_leaf"].astype(bool)
     categories = {}
@@ -116,7 +119,7 @@ class _Encoder:
     preprocessor: Any
     columns: tuple
 
-    def __call__(self, X):
+    def __call__(self, X) -> NDArray[np.float64]:
         encoded = np.asarray(self.preprocessor.transform(X), dtype=np.float64)
         matrix = np.empty_like(encoded)
         matrix[:, list(self.columns)] = encoded
@@ -130,7 +133,7 @@ class _RawPrediction:
     model: Any
     n_outputs: int
 
-    def __call__(self, X):
+    def __call__(self, X) -> np.ndarray:
         if is_classifier(self.model):
             raw = self.model.decision_function(X)
         elif self.model.loss in _LOG_LINK:

@@ -1,16 +1,17 @@
 """LightGBM models, read from ``Booster.dump_model()``.
 
 LightGBM compares in float64 and goes left where ``x <= threshold``; the categories named by a
-split go left, and every missing one goes right.  There is no base score: it is in the first tree.
+split go left, and every missing one goes right. There is no base score: it is in the first tree.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skshapley._ensembles._codes import ZERO
-from skshapley._ensembles._ensemble import UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
 from skshapley._ensembles._frames import frame_to_matrix, is_frame
 
 # Objectives that predict the raw score itself.
@@ -20,8 +21,8 @@ _IDENTITY = {
 }  # fmt: skip
 
 
-def read_lightgbm(model):
-    """Raw score of a LightGBM model as a `TreeEnsemble`.
+def read_lightgbm(model) -> TreeEnsemble:
+    """Return the raw score of a LightGBM model as a `TreeEnsemble`.
 
     Parameters
     ----------
@@ -29,12 +30,13 @@ def read_lightgbm(model):
 
     Returns
     -------
-    TreeEnsemble
+    trees : TreeEnsemble
         As many trees as the model's own ``predict`` uses.
 
     Raises
     ------
     UnreadableModelError
+        For leaves that hold linear models.
     """
     booster = model.booster_ if hasattr(model, "booster_") else model
     dump = booster.dump_model()
@@ -61,15 +63,15 @@ def read_lightgbm(model):
     )
 
 
-def _methods(model, dump):
-    if hasattr(model, "predict_proba"):  # whose `predict` are labels
+def _methods(model, dump) -> tuple[str, ...]:
+    if hasattr(model, "predict_proba"):  # its `predict` returns labels
         logistic = dump.get("objective") == "binary sigmoid:1" and not dump["average_output"]
         return ("log_odds",) if logistic else ()
     return ("predict",) if dump.get("objective") in _IDENTITY else ()
 
 
-def _read_tree(root):
-    """Nodes of one tree, parents before children."""
+def _read_tree(root) -> dict[str, Any]:
+    """Return the nodes of one tree, parents before children."""
     names = ("left", "right", "feature", "threshold", "missing_left", "zero_missing", "value")
     tree: dict[str, Any] = {name: [] for name in (*names, "cover")}
     tree["categories"] = {}
@@ -86,14 +88,14 @@ def _read_tree(root):
             continue
         if "leaf_coeff" in node:
             raise UnreadableModelError(
-                "LightGBM's linear_tree=True has a linear model in each leaf, which has no exact "
-                "values here; use sampling, or linear_tree=False."
+                "A LightGBM model with linear_tree=True has a linear model in each leaf",
+                "fit it with linear_tree=False, or explain it by sampling",
             )
         _append(tree, -1, 0.0, False, False, node["leaf_value"], node.get("leaf_count", 0))
     return tree
 
 
-def _read_split(node, row, tree):
+def _read_split(node, row, tree) -> None:
     missing_left, zero_missing = node["default_left"], node["missing_type"] == "Zero"
     threshold = 0.0
     if node["decision_type"] == "==":
@@ -111,7 +113,7 @@ def _read_split(node, row, tree):
     )  # fmt: skip
 
 
-def _append(tree, feature, threshold, missing_left, zero_missing, value, cover):
+def _append(tree, feature, threshold, missing_left, zero_missing, value, cover) -> None:
     tree["left"].append(-1)
     tree["right"].append(-1)
     tree["feature"].append(feature)
@@ -124,13 +126,13 @@ def _append(tree, feature, threshold, missing_left, zero_missing, value, cover):
 
 @dataclass(frozen=True)
 class _RawScore:
-    """LightGBM's own raw score, ``(r, n_outputs)``; it does not average a forest's by itself."""
+    """LightGBM's own raw score, ``(r, n_outputs)``, which of a forest is not yet the mean."""
 
     booster: Any
     n_outputs: int
     scale: float
 
-    def __call__(self, X):
+    def __call__(self, X) -> np.ndarray:
         score = self.booster.predict(X, raw_score=True) * self.scale
         return np.reshape(score, (len(score), self.n_outputs))
 
@@ -144,13 +146,13 @@ class _Encoder:
     frame_categories : tuple
         Categories in training of each categorical column of a DataFrame, in their order.
     categorical : tuple of int
-        The columns that some tree asks for a category.
+        The columns in which some tree asks for a category.
     """
 
     frame_categories: tuple
     categorical: tuple
 
-    def __call__(self, X):
+    def __call__(self, X) -> NDArray[np.float64]:
         if is_frame(X):
             columns = [i for i, dtype in enumerate(X.dtypes) if hasattr(dtype, "categories")]
             known = dict(zip(columns, self.frame_categories, strict=False))

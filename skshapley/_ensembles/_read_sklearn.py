@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
 
-from skshapley._ensembles._ensemble import UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
 
 
-def read_forest(model):
-    """Mean (or class probabilities) of a tree or an averaging forest as a `TreeEnsemble`.
+def read_forest(model) -> TreeEnsemble:
+    """Return the mean or the class probabilities of a tree or a forest as a `TreeEnsemble`.
 
     Parameters
     ----------
@@ -22,8 +22,8 @@ def read_forest(model):
 
     Returns
     -------
-    TreeEnsemble
-        One output a target, or one a class.
+    trees : TreeEnsemble
+        With one output for each target, or for each class.
 
     Raises
     ------
@@ -34,8 +34,9 @@ def read_forest(model):
     classify = is_classifier(model)
     if classify and model.n_outputs_ > 1:
         raise UnreadableModelError(
-            f"{type(model).__name__} was fitted on {model.n_outputs_} targets and returns a list "
-            "of probabilities; fit one classifier per target."
+            f"{type(model).__name__} was fitted on {model.n_outputs_} targets and returns a list of"
+            f" probabilities",
+            "fit one classifier per target",
         )
     trees = []
     for estimator in estimators:
@@ -55,8 +56,8 @@ def read_forest(model):
     )
 
 
-def read_gradient_boosting(model):
-    """Raw prediction of GradientBoostingClassifier or -Regressor as a `TreeEnsemble`.
+def read_gradient_boosting(model) -> TreeEnsemble:
+    """Return the raw prediction of GradientBoosting as a `TreeEnsemble`.
 
     Parameters
     ----------
@@ -64,18 +65,18 @@ def read_gradient_boosting(model):
 
     Returns
     -------
-    TreeEnsemble
-        One output, or one a class when there are three or more.
+    trees : TreeEnsemble
+        With one output, or one for each class where there are three or more.
 
     Raises
     ------
     UnreadableModelError
-        When the initial prediction depends on the instance.
+        If the initial prediction depends on the instance.
     """
     if model.init_ != "zero" and not type(model.init_).__name__.startswith("Dummy"):
         raise UnreadableModelError(
-            f"{type(model).__name__}(init={model.init!r}) starts from a model that is no tree; "
-            "use init=None or 'zero'."
+            f"{type(model).__name__}(init={model.init!r}) starts from a model that is not a tree",
+            "choose init=None or 'zero', or explain it by sampling",
         )
     n_outputs = model.estimators_.shape[1]
     trees = [
@@ -84,7 +85,7 @@ def read_gradient_boosting(model):
         for k, stage in enumerate(stages)
     ]
     response = _Response(model, "decision_function" if is_classifier(model) else "predict")
-    # the exponential loss has twice the sum as log-odds, and of several classes they are no sums
+    # Log-odds are twice the sum with the exponential loss, and no sum at all with several classes.
     logistic = is_classifier(model) and model.loss == "log_loss" and n_outputs == 1
     return assemble(
         trees,
@@ -98,8 +99,8 @@ def read_gradient_boosting(model):
     )
 
 
-def _initial_prediction(model, response):
-    """The constant that boosting starts from: what the trees leave unexplained, anywhere."""
+def _initial_prediction(model, response) -> np.ndarray:
+    """Return the constant that boosting starts from: the response at any row, less the trees."""
     origin = np.zeros((1, model.n_features_in_), dtype=np.float32)
     names = getattr(model, "feature_names_in_", None)
     base = response(origin if names is None else pd.DataFrame(origin, columns=names))[0]
@@ -108,7 +109,7 @@ def _initial_prediction(model, response):
     return base
 
 
-def _read_tree(tree, value):
+def _read_tree(tree, value) -> dict[str, Any]:
     return {
         "left": tree.children_left,
         "right": tree.children_right,
@@ -122,11 +123,11 @@ def _read_tree(tree, value):
 
 @dataclass(frozen=True)
 class _Response:
-    """A method of a scikit-learn estimator, always with two axes."""
+    """A method of a scikit-learn estimator, whose result always has two axes."""
 
     model: Any
     method: str
 
-    def __call__(self, X):
+    def __call__(self, X) -> np.ndarray:
         response = getattr(self.model, self.method)(X)
         return np.reshape(response, (len(response), -1))

@@ -1,7 +1,7 @@
 """XGBoost models, read from ``Booster.save_raw("json")``.
 
 XGBoost casts its input to float32 and goes left where ``x < threshold``; the categories named by
-a split go right.  The base score is stored on the scale of the predictions.
+a split go right. The base score is stored on the scale of the predictions.
 """
 
 import json
@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skshapley._ensembles._ensemble import UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
 from skshapley._ensembles._frames import frame_to_matrix, is_frame
 
 # How an objective maps the stored base score to the margin.
@@ -25,8 +26,8 @@ _IDENTITY = {
 _LOG = {"count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"}
 
 
-def read_xgboost(model):
-    """Margin of an XGBoost model as a `TreeEnsemble`.
+def read_xgboost(model) -> TreeEnsemble:
+    """Return the margin of an XGBoost model as a `TreeEnsemble`.
 
     Parameters
     ----------
@@ -35,19 +36,21 @@ def read_xgboost(model):
 
     Returns
     -------
-    TreeEnsemble
+    trees : TreeEnsemble
         As many trees as the model's own ``predict`` uses.
 
     Raises
     ------
     UnreadableModelError
+        For a booster without trees, or leaves with several values.
     """
     booster = model if not hasattr(model, "get_booster") else model.get_booster()
     learner = json.loads(booster.save_raw("json"))["learner"]
     name = learner["gradient_booster"]["name"]
     if name not in ("gbtree", "dart"):
         raise UnreadableModelError(
-            f"XGBoost's booster {name!r} has no trees to read; use booster 'gbtree' or 'dart'."
+            f"An XGBoost model with booster={name!r} has no trees",
+            "choose booster='gbtree' or 'dart', or explain it by sampling",
         )
     dropout = learner["gradient_booster"] if name == "dart" else {}
     forest = dropout.get("gbtree", learner["gradient_booster"])["model"]
@@ -77,25 +80,26 @@ def read_xgboost(model):
     )
 
 
-def _methods(model, objective):
-    if hasattr(model, "predict_proba"):  # whose `predict` are labels
+def _methods(model, objective) -> tuple[str, ...]:
+    if hasattr(model, "predict_proba"):  # its `predict` returns labels
         return ("log_odds",)
     return ("predict",) if objective in _IDENTITY else ()
 
 
-def _n_trees_used(model, booster, forest):
-    """Early stopping keeps all trees; the estimators predict with those up to the best."""
+def _n_trees_used(model, booster, forest) -> int:
+    """Return how many trees predict: after early stopping, those up to the best iteration."""
     bounds = forest["iteration_indptr"]
     best = booster.attr("best_iteration") if booster is not model else None
     return bounds[-1] if best is None else bounds[int(best) + 1]
 
 
-def _read_tree(tree, output, weight):
+def _read_tree(tree, output, weight) -> dict[str, Any]:
     left = np.array(tree["left_children"])
     if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
         raise UnreadableModelError(
-            "XGBoost's multi_strategy='multi_output_tree' has vector leaves, which are not read; "
-            "use multi_strategy='one_output_per_tree'."
+            "An XGBoost model with multi_strategy='multi_output_tree' has several values in each"
+            " leaf",
+            "choose multi_strategy='one_output_per_tree', or explain it by sampling",
         )
     condition = np.array(tree["split_conditions"], dtype=np.float32)
     categories = {}
@@ -117,7 +121,7 @@ def _read_tree(tree, output, weight):
     }
 
 
-def _base_margin(learner, n_outputs):
+def _base_margin(learner, n_outputs) -> NDArray[np.float32]:
     text = learner["learner_model_param"]["base_score"]
     stored = json.loads(text) if text.startswith("[") else [float(text)]
     score = np.broadcast_to(np.array(stored, dtype=np.float32), (n_outputs,))
@@ -134,7 +138,7 @@ class _Margin:
     model: Any
     n_outputs: int
 
-    def __call__(self, X):
+    def __call__(self, X) -> np.ndarray:
         if hasattr(self.model, "get_booster"):
             margin = self.model.predict(X, output_margin=True)
         else:
@@ -160,7 +164,7 @@ class _Encoder:
     missing: float
     categories: dict
 
-    def __call__(self, X):
+    def __call__(self, X) -> NDArray[np.float64]:
         matrix = frame_to_matrix(X, self.categories, unknown=None) if is_frame(X) else X
         matrix = np.asarray(matrix, dtype=np.float64)
         if np.isnan(self.missing):
@@ -168,7 +172,7 @@ class _Encoder:
         return np.where(matrix == np.float32(self.missing), np.nan, matrix)
 
 
-def _known_categories(forest):
+def _known_categories(forest) -> dict[int, list]:
     known = {}
     for position, stored in enumerate(forest.get("cats", {}).get("enc", [])):
         values = stored["values"]

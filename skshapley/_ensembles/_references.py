@@ -1,17 +1,20 @@
 """What stands in for absent players: rows of a background, or the training data of the trees.
 
-Both answer two questions about a chunk of groups: which law the fail masks of its leaves follow,
-for a table, and what the path players of its leaves are worth to some instances, without a table.
-They hand out their *pieces* one after the other; values are sums over the pieces.
+Both consist of *pieces*, and values are sums over the pieces. A piece knows two things about a
+chunk of groups: the law of the fail masks of its leaves, for a table, and the values of the path
+players of its leaves for some instances, without a table.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skshapley._ensembles._join import join
+from skshapley._ensembles._ensemble import TreeEnsemble
+from skshapley._ensembles._meetings import leaf_values_by_meetings
 from skshapley._ensembles._path_dependent import leaf_values_directly, passing_ratios, training_law
+from skshapley._ensembles._paths import Paths
 from skshapley._ensembles._tables import background_law, histogram
 
 
@@ -29,61 +32,69 @@ class Background:
     codes: np.ndarray
     weights: np.ndarray
 
-    def pieces(self, block):
-        """Runs of rows whose indices in the block's groups fit in memory."""
-        rows = block.index_rows
+    def pieces(self, block) -> Iterator["_Rows"]:
+        """Yield runs of rows, as many as fit in memory with their patterns in the groups."""
+        rows = block.pattern_rows
         for first in range(0, len(self.weights), rows):
             part = slice(first, first + rows)
-            yield _Rows(block.groups.index(self.codes[:, part]), self.weights[part])
+            yield _Rows(block.groups.patterns(self.codes[:, part]), self.weights[part])
 
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    index: np.ndarray
+    """Some background rows, by their patterns ``(n_groups, b)`` and weights ``(b,)``."""
+
+    patterns: np.ndarray
     weights: np.ndarray
 
-    def law(self, chunk, masks):
-        counts = histogram(self.index[chunk.groups], self.weights, chunk.n_bits)
+    def law(self, chunk, masks) -> NDArray[np.float64]:
+        """Return the weight of these rows on the fail masks of every leaf."""
+        counts = histogram(self.patterns[chunk.groups], self.weights, chunk.n_bits)
         return background_law(chunk, masks, counts)
 
-    def reached(self, chunk):
-        """Probability of each leaf of a chunk of single leaves."""
-        return (self.index[chunk.groups] == 0) @ self.weights
+    def reached(self, chunk) -> NDArray[np.float64]:
+        """Return the probability of each leaf of a chunk of single leaves, ``(n_leaves,)``."""
+        return (self.patterns[chunk.groups] == 0) @ self.weights
 
-    def direct_cost(self, chunk, n_instances):
-        """Operations of `direct`, in the unit of one entry of a table that is made."""
+    def direct_cost(self, chunk, n_instances) -> float:
+        """Return the operations of `direct`; making one entry of a table is the unit."""
         return 1.5 * len(chunk.leaves) * n_instances * len(self.weights)
 
-    def direct(self, chunk, masks, index):
-        background = self.index[chunk.groups]
-        return join(masks, background, self.weights, chunk.n_bits, index)
+    def direct(self, chunk, masks, index) -> NDArray[np.float64]:
+        """Return the values of path players, without a table, ``(n_leaves, r, n_path)``."""
+        background = self.patterns[chunk.groups]
+        return leaf_values_by_meetings(masks, background, self.weights, chunk.n_bits, index)
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
     """The covers of the trees' nodes: the path-dependent game."""
 
-    def pieces(self, block):
-        """The one piece that there is."""
+    def pieces(self, block) -> Iterator["_Covers"]:
+        """Yield the only piece."""
         yield _Covers(block.trees, block.paths)
 
 
 @dataclass(frozen=True, eq=False)
 class _Covers:
-    trees: Any
-    paths: Any
+    """The training data, by the covers of the nodes."""
 
-    def law(self, chunk, masks):
+    trees: TreeEnsemble
+    paths: Paths
+
+    def law(self, chunk, masks) -> NDArray[np.float64]:
+        """Return the weight of the training data on the fail masks of every leaf."""
         return training_law(passing_ratios(self.trees, self.paths, chunk), chunk.n_path)
 
-    def reached(self, chunk):
-        """Probability of each leaf of a chunk of single leaves."""
+    def reached(self, chunk) -> NDArray[np.float64]:
+        """Return the probability of each leaf of a chunk of single leaves, ``(n_leaves,)``."""
         return passing_ratios(self.trees, self.paths, chunk).prod(axis=1)
 
-    def direct_cost(self, chunk, n_instances):
-        """Operations of `direct`, in the unit of one entry of a table that is made."""
+    def direct_cost(self, chunk, n_instances) -> float:
+        """Return the operations of `direct`; making one entry of a table is the unit."""
         return 8.0 * len(chunk.leaves) * n_instances * chunk.n_bits**2
 
-    def direct(self, chunk, masks, index):
+    def direct(self, chunk, masks, index) -> NDArray[np.float64]:
+        """Return the values of path players, without a table, ``(n_leaves, r, n_path)``."""
         ratios = passing_ratios(self.trees, self.paths, chunk)
         return leaf_values_directly(masks, ratios, index)

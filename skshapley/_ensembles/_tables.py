@@ -1,33 +1,34 @@
-"""Tables of a chunk of groups: what each index of an instance is worth to each player."""
+"""Tables of a chunk of groups: the value of each player for each pattern of an instance."""
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._ensembles._leaf_games import leaf_values
 
 
-def histogram(index, weights, n_bits):
-    """Weight of the background on every index of every group.
+def histogram(patterns, weights, n_bits) -> np.ndarray:
+    """Return the weight of the background on every pattern of every group.
 
     Parameters
     ----------
-    index : ndarray of shape (n_groups, b), unsigned
+    patterns : ndarray of shape (n_groups, b), unsigned
     weights : ndarray of shape (b,)
     n_bits : int
 
     Returns
     -------
-    ndarray of shape (n_groups, 2 ** n_bits)
+    counts : ndarray of shape (n_groups, 2 ** n_bits)
     """
-    n_groups, size = len(index), 1 << n_bits
-    slot = index.astype(np.intp) + (np.arange(n_groups) << n_bits)[:, None]
+    n_groups, size = len(patterns), 1 << n_bits
+    slot = patterns.astype(np.intp) + (np.arange(n_groups) << n_bits)[:, None]
     repeated = np.broadcast_to(weights, slot.shape).ravel()
     counts = np.bincount(slot.ravel(), weights=repeated, minlength=n_groups * size)
     return counts.reshape(n_groups, size)
 
 
-def background_law(chunk, masks, counts):
-    """Weight of the background on the fail masks of every leaf, from that on the group's indices.
+def background_law(chunk, masks, counts) -> np.ndarray:
+    """Return the weight of the background on the fail masks of every leaf of a chunk.
 
     Parameters
     ----------
@@ -35,10 +36,11 @@ def background_law(chunk, masks, counts):
     masks : ndarray of shape (n_leaves, 2 ** n_bits)
         See `Groups.fail_masks`.
     counts : ndarray of shape (n_groups, 2 ** n_bits)
+        Its weight on the patterns of each group, from `histogram`.
 
     Returns
     -------
-    ndarray
+    law : ndarray
         ``2 ** n_path`` numbers for each leaf, one leaf after the other.
     """
     if chunk.is_single_leaves:
@@ -50,8 +52,8 @@ def background_law(chunk, masks, counts):
     return np.bincount(slot.ravel(), weights=weights.ravel(), minlength=int(size.sum()))
 
 
-def chunk_table(chunk, masks, law, values, index="shapley"):
-    """Sum the games of a chunk's leaves into one table.
+def chunk_table(chunk, masks, law, values, index="shapley") -> NDArray[np.float64]:
+    """Return the sum of the games of a chunk's leaves, as one table.
 
     Parameters
     ----------
@@ -65,7 +67,7 @@ def chunk_table(chunk, masks, law, values, index="shapley"):
 
     Returns
     -------
-    ndarray of shape (n_outputs, n_columns, n_groups * 2 ** n_bits)
+    table : ndarray of shape (n_outputs, n_columns, n_groups * 2 ** n_bits)
     """
     games, start = _solve_leaves(chunk.n_path, law, index)
     if chunk.is_single_leaves:
@@ -91,8 +93,8 @@ def chunk_table(chunk, masks, law, values, index="shapley"):
     return table
 
 
-def _solve_leaves(n_path, law, index):
-    """Games of all leaves, ``(n_path, 2 ** n_path)`` each, and where each one starts."""
+def _solve_leaves(n_path, law, index) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the games of all leaves, ``(n_path, 2 ** n_path)`` each, and where each starts."""
     size = 1 << n_path
     ends = np.cumsum(n_path * size)
     games = np.empty(int(ends[-1]))
@@ -108,19 +110,19 @@ def _solve_leaves(n_path, law, index):
     return games, ends - n_path * size
 
 
-def look_up(table, index, n_bits):
-    """Entries of a chunk's table for some instances.
+def look_up(table, patterns, n_bits) -> NDArray[np.float64]:
+    """Return the entries of a chunk's table for some instances.
 
     Parameters
     ----------
     table : ndarray of shape (n_outputs, n_columns, n_groups * 2 ** n_bits)
-    index : ndarray of shape (n_groups, r), unsigned
+    patterns : ndarray of shape (n_groups, r), unsigned
     n_bits : int
 
     Returns
     -------
-    ndarray of shape (n_outputs, n_columns * n_groups, r)
+    entries : ndarray of shape (n_outputs, n_columns * n_groups, r)
     """
-    slot = index.astype(np.intp) + (np.arange(len(index)) << n_bits)[:, None]
+    slot = patterns.astype(np.intp) + (np.arange(len(patterns)) << n_bits)[:, None]
     entries = np.take(table, slot, axis=2, mode="clip")
-    return entries.reshape(len(table), -1, index.shape[1])
+    return entries.reshape(len(table), -1, patterns.shape[1])

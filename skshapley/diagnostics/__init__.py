@@ -1,4 +1,4 @@
-"""Diagnostics: how good a design or a set of attributions is, one subject a file."""
+"""Diagnostics: how good a set of permutations, of attributions or of data values is."""
 
 from skshapley.diagnostics._discrepancy import permutation_discrepancy
 from skshapley.diagnostics._masking import MaskingCurve, masking_curve

@@ -1,4 +1,4 @@
-"""How well a set of permutations stands for all of them.
+"""How well a set of permutations represents all of them.
 
 Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
 (2022), section 3.3, Eq 8.
@@ -9,22 +9,26 @@ import numpy as np
 from skshapley._tools._params import resolve
 from skshapley.samplers._kernels import KERNELS, PermutationKernel
 
+# Entries of the kernel's matrix that are computed at once
 ENTRIES = 2**22
 
 
-def permutation_discrepancy(permutations, weights=None, kernel="mallows"):
-    """Discrepancy of weighted permutations from the uniform law.
+def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> float:
+    """Return the discrepancy of a set of permutations from the uniform law.
 
-    The worst error of the weighted mean over all functions of unit norm in the kernel's space:
-    D^2 = E - 2 E sum(w) + w' K w, with E the kernel's mean and K its matrix.
+    The discrepancy tells how well a mean over these permutations represents the mean over all
+    permutations; it is 0 for all of them together. It is the largest error of the weighted mean
+    over all functions of unit norm in the kernel's space: D^2 = E - 2 E sum(w) + w' K w, where E is
+    the kernel's mean and K its matrix.
 
     Parameters
     ----------
     permutations : array-like of shape (n, p), int
         ``permutations[:, k]`` is the player that enters at step k.
     weights : array-like of shape (n,) or None, default=None
-        None: 1/n for each.
+        Weights of the permutations. None: 1/n for each.
     kernel : {"mallows", "kendall", "spearman"} or PermutationKernel, default="mallows"
+        How similar two permutations are.
 
     Returns
     -------
@@ -33,7 +37,7 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows"):
     Raises
     ------
     ValueError
-        If rows are not permutations of 0..p-1, or weights do not match them.
+        If rows are not permutations of 0..p-1, or there is not one weight for each.
 
     References
     ----------
@@ -42,7 +46,7 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows"):
 
     Examples
     --------
-    All permutations together have none.
+    All permutations together have a discrepancy of 0.
 
     >>> from itertools import permutations
     >>> from skshapley.diagnostics import permutation_discrepancy
@@ -54,15 +58,16 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows"):
     permutations = np.asarray(permutations)
     if permutations.ndim != 2 or not _are_permutations(permutations):
         raise ValueError(
-            f"permutation_discrepancy takes permutations of 0..p-1 as rows (n, p); got an array of"
-            f" shape {permutations.shape} and dtype {permutations.dtype} that has others."
+            f"permutation_discrepancy got permutations of shape {permutations.shape} and dtype"
+            f" {permutations.dtype} that are not permutations: pass rows (n, p) that hold each of"
+            f" 0..p-1 once."
         )
     n, p = permutations.shape
     weights = np.full(n, 1 / n) if weights is None else np.asarray(weights, dtype=float)
     if weights.shape != (n,):
         raise ValueError(
-            f"permutation_discrepancy takes one weight for each of the {n} permutations; got an"
-            f" array of shape {weights.shape}."
+            f"permutation_discrepancy got weights of shape {weights.shape} for {n} permutations:"
+            f" pass one weight for each, shape ({n},), or None."
         )
     kernel = resolve(
         kernel,
@@ -80,7 +85,8 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows"):
     return float(np.sqrt(max(square, 0.0)))
 
 
-def _are_permutations(rows):
+def _are_permutations(rows) -> bool:
+    """Return whether each row holds 0..p-1 once."""
     if not rows.size or not np.issubdtype(rows.dtype, np.integer):
         return False
     return bool((np.sort(rows, axis=1) == np.arange(rows.shape[1])).all())

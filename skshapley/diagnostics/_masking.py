@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley.explanation import Explanation
-from skshapley.rewards import FunctionGame
+from skshapley.rewards import FunctionGame, Game
 
 FRACTIONS = tuple(step / 20 for step in range(21))
 HALF_WIDTH = 1.96
@@ -21,16 +22,18 @@ HALF_WIDTH = 1.96
 
 @dataclass(frozen=True, eq=False)
 class MaskingCurve:
-    """What masking does to the response, instance by instance.
+    """How the response changes as the features that rank first are masked, or kept alone.
 
     Attributes
     ----------
     fractions : ndarray of shape (q,)
-        Share of the features that is masked, or kept, those that rank first.
+        Fractions of the features, counted from the one that ranks first.
     deletion : ndarray of shape (r, q)
-        Change of the response when those are masked. The lower, the better the ranking.
+        Change of each instance's response when that fraction is masked. The lower, the better the
+        ranking.
     insertion : ndarray of shape (r, q)
-        Change of the response when those alone are kept. The higher, the better the ranking.
+        Change of each instance's response when only that fraction is kept. The higher, the better
+        the ranking.
 
     Examples
     --------
@@ -52,8 +55,8 @@ class MaskingCurve:
         Returns
         -------
         frame : DataFrame
-            Columns ``kind`` ("deletion", "insertion"), ``fraction``, ``mean``, ``low``, ``high``;
-            the band is that of the mean over instances, NaN for a single one.
+            Columns ``kind`` ("deletion", "insertion"), ``fraction``, ``mean``, ``low``, ``high``.
+            The band is the interval of the mean over instances; NaN for a single instance.
         """
         parts = []
         for kind in ("deletion", "insertion"):
@@ -67,7 +70,13 @@ class MaskingCurve:
         return pd.concat(parts, ignore_index=True)
 
     def area(self) -> pd.Series:
-        """Return the mean area under each curve, by the trapezoid rule: one number to compare."""
+        """Return the mean area under each curve, by the trapezoid rule, as one number to compare.
+
+        Returns
+        -------
+        area : Series
+            The areas of "deletion" and "insertion".
+        """
         return pd.Series(
             {
                 kind: float(np.trapezoid(getattr(self, kind).mean(axis=0), self.fractions))
@@ -77,25 +86,29 @@ class MaskingCurve:
 
 
 def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None) -> MaskingCurve:
-    """Mask the features that rank first, and keep them alone, and see how the response changes.
+    """Test a ranking of features: mask those that rank first and see how the response changes.
 
-    Features rank by their signed values, the largest first, in each instance on its own. A masked
-    feature is an absent player: it takes background values, or leaves the text.
+    If a ranking is good, the response falls fast when the features that rank first are masked
+    (deletion), and rises fast when only they are kept (insertion).
+
+    In each instance, features rank by their signed values, the largest first. A masked feature is
+    an absent player: it takes background values, or is left out of the text.
 
     Parameters
     ----------
     explainer : fitted ShapleyExplainer, callable, or list of callables
-        What tells the response to coalitions. Of an explainer of a classifier, the log-odds of the
-        class predicted for the instance, whatever response it explains; else its own response. A
-        callable is a game of one instance, such as a `TokenReward`; a list has one an instance.
+        Which response to follow. With an explainer of a classifier, that is the log-odds of the
+        class predicted for the instance, whatever response it explains; with another explainer, the
+        response that it explains. A callable is a game of one instance, such as a `TokenReward`; a
+        list has one game for each instance.
     values : Explanation, or array-like of shape (r, p), or list of arrays of shape (p,)
-        What features rank by. Of one game, shape ``(p,)`` will do.
+        The values by which features rank. For one game, an array of shape ``(p,)`` is enough.
     X : array or frame of shape (r, d), default=None
-        The instances; needed with an explainer, and only there.
+        The instances. Needed with an explainer, and not allowed otherwise.
     fractions : sequence of float, default=(0, 0.05, ..., 1)
-        Shares of the features to mask; the number is rounded.
+        Fractions of the features to mask. The number of features is rounded.
     n_jobs : int, default=None
-        Workers, with an explainer.
+        Number of workers, with an explainer.
 
     Returns
     -------
@@ -104,8 +117,8 @@ def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None
     Raises
     ------
     ValueError
-        If the numbers of instances or players differ, for fractions outside [0, 1], or an explainer
-        of several outputs.
+        If the numbers of instances or players differ, if fractions are not in [0, 1], or if the
+        explainer has several outputs.
 
     References
     ----------
@@ -130,9 +143,9 @@ def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None
         games = [explainer] if callable(explainer) else list(explainer)
         if X is not None or len(games) != len(values):
             raise ValueError(
-                f"masking_curve needs one game an instance, and X only with an explainer; got"
-                f" {len(games)} games, values of {len(values)} instances and"
-                f" X={'None' if X is None else 'given'}."
+                f"masking_curve got {len(games)} games, values of {len(values)} instances and"
+                f" {'no X' if X is None else 'X'}: pass one game for each instance, and X only with"
+                f" an explainer."
             )
         deleted, inserted = zip(
             *(_of_game(g, v, fractions) for g, v in zip(games, values, strict=True)), strict=True
@@ -141,8 +154,9 @@ def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None
     game = _log_odds_game(explainer, X)
     if {len(v) for v in values} != {game.n_players} or len(values) != game.n_rows:
         raise ValueError(
-            f"masking_curve needs values of shape ({game.n_rows}, {game.n_players}), one for each"
-            f" instance of X and player; got {len(values)} of lengths {sorted(map(len, values))}."
+            f"masking_curve got values of {len(values)} instances with"
+            f" {sorted({len(v) for v in values})} players: pass values of shape ({game.n_rows},"
+            f" {game.n_players}), one for each instance of X and player."
         )
     with Evaluator(game, n_jobs) as evaluator:
         rows = np.arange(game.n_rows)
@@ -153,16 +167,17 @@ def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None
     return MaskingCurve(fractions, changes[:, 0], changes[:, 1])
 
 
-def _checked_fractions(fractions):
+def _checked_fractions(fractions) -> NDArray[np.float64]:
+    """Return the fractions as an array, or refuse them."""
     fractions = np.asarray(fractions, dtype=np.float64)
     if fractions.ndim != 1 or not ((fractions >= 0) & (fractions <= 1)).all():
         raise ValueError(
-            f"masking_curve takes fractions as numbers in [0, 1]; got {fractions.tolist()}."
+            f"masking_curve got fractions={fractions.tolist()}: choose numbers in [0, 1]."
         )
     return fractions
 
 
-def _by_instance(values):
+def _by_instance(values) -> list[NDArray[np.float64]]:
     """Return one array ``(p,)`` for each instance."""
     if isinstance(values, Explanation):
         values = values.values
@@ -171,17 +186,17 @@ def _by_instance(values):
     values = [np.asarray(row, dtype=np.float64) for row in values]
     if any(row.ndim != 1 for row in values):
         raise ValueError(
-            f"masking_curve needs one value for each player, shape (r, p); got rows of shape"
-            f" {values[0].shape}: choose one output, with .output(name)."
+            f"masking_curve got values with rows of shape {values[0].shape}: pass one value for"
+            f" each player, shape (r, p); of an explanation of several outputs, .output(name)."
         )
     return values
 
 
-def _log_odds_game(explainer, X):
-    """Return the game of the instances with the response to follow, one output."""
+def _log_odds_game(explainer, X) -> Game:
+    """Return the game of the instances whose one output is the response to follow."""
     check_is_fitted(explainer, "reward_")
     if X is None:
-        raise ValueError("masking_curve needs the instances X with an explainer; got X=None.")
+        raise ValueError("masking_curve got X=None with an explainer: pass the instances.")
     if hasattr(explainer.estimator, "predict_proba"):
         # a copy that shares the model: clone would unfit it
         wanted = {"response_method": "log_odds", "output": "predicted"}
@@ -193,15 +208,16 @@ def _log_odds_game(explainer, X):
     return game
 
 
-def _check_one_output(game):
+def _check_one_output(game) -> None:
+    """Refuse a game of several outputs."""
     if game.n_outputs > 1:
         raise ValueError(
-            f"masking_curve follows one output, and the response has {game.n_outputs}; choose one,"
-            f' such as output="predicted".'
+            f"masking_curve got a response of {game.n_outputs} outputs: choose one of them, such as"
+            f' output="predicted".'
         )
 
 
-def _coalitions(values, fractions):
+def _coalitions(values, fractions) -> NDArray[np.bool_]:
     """Return the coalitions of deletion, then of insertion, ``(2 q, p)``."""
     p = len(values)
     rank = np.empty(p, dtype=np.intp)
@@ -210,7 +226,7 @@ def _coalitions(values, fractions):
     return np.concatenate([~first, first])
 
 
-def _of_game(game: Callable, values, fractions):
+def _of_game(game: Callable, values, fractions) -> list[NDArray[np.float64]]:
     """Return the changes of a game of one instance."""
     worth = FunctionGame(game, len(values))
     _check_one_output(worth)

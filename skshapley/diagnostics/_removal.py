@@ -1,4 +1,4 @@
-"""Removal curves: how the score changes as training points go, the best or the worst first."""
+"""Removal curves: how the score falls as training points are removed, the best ones first."""
 
 import numpy as np
 import pandas as pd
@@ -9,11 +9,11 @@ from sklearn.utils import _safe_indexing
 
 def removal_curve(
     estimator, values, X, y, X_val, y_val, *, scoring=None, n_steps=10, highest_first=True
-):
-    """Score of the model as training points are removed in the order of their values.
+) -> pd.DataFrame:
+    """Return the score of the model as training points are removed in the order of their values.
 
-    A good valuation makes the curve fall fast when the highest go first, and rise or stay when the
-    lowest do (Ghorbani & Zou 2019, section 4).
+    With good values, the curve falls fast if the points of the highest values are removed first,
+    and stays or rises if those of the lowest are (Ghorbani & Zou 2019, section 4).
 
     Parameters
     ----------
@@ -24,15 +24,17 @@ def removal_curve(
     X, y : training data, ``(n, d)`` and ``(n,)``
     X_val, y_val : validation data
     scoring : str, callable or None, default=None
+        As in scikit-learn. None: the estimator's own score.
     n_steps : int, default=10
-        Number of points on the curve; up to half of the training points are removed.
+        Number of points on the curve. Up to half of the training points are removed.
     highest_first : bool, default=True
+        Whether the points of the highest values are removed first.
 
     Returns
     -------
     curve : DataFrame
-        Columns ``removed`` (fraction of the training points) and ``score``. It ends before the
-        fraction at which a single class would be left.
+        Columns ``removed`` (fraction of the training points) and ``score``. The curve ends before a
+        single class is left.
 
     References
     ----------
@@ -55,8 +57,8 @@ def removal_curve(
     values = np.asarray(values)
     if values.shape != (len(y),):
         raise ValueError(
-            f"removal_curve needs one value per training point, shape ({len(y)},); got shape"
-            f" {values.shape}."
+            f"removal_curve got values of shape {values.shape} for {len(y)} training points: pass"
+            f" one value for each, shape ({len(y)},)."
         )
     scorer = check_scoring(estimator, scoring=scoring)
     order = np.argsort(-values if highest_first else values, kind="stable")

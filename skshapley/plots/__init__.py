@@ -1,4 +1,4 @@
-"""Displays: an Explanation as a picture, and the numbers of the picture as a frame."""
+"""Displays: explanations as pictures, and the numbers of each picture as a frame."""
 
 from skshapley.plots._accessor import PlotAccessor
 from skshapley.plots._bar import BarDisplay

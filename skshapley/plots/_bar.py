@@ -1,13 +1,15 @@
-"""Bars: the attributions of one instance, or how much each feature matters over all of them."""
+"""Bars: the attributions of one instance, or the importance of each feature over all."""
 
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from skshapley._records._importance import cohort_masks
+from skshapley.plots._checks import check_axes, check_count, check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import (
     COLOURS,
     beside,
@@ -25,23 +27,25 @@ from skshapley.plots._text import named_values, number, shorten
 
 
 class BarDisplay(Display):
-    """Attributions of one instance, or the mean absolute attribution over instances or cohorts.
+    """How much each feature matters, as bars: over all instances, over cohorts, or in one instance.
 
-    Error bars are 95 % intervals: of the attribution for one instance, of the mean over instances
-    otherwise. Features that are not shown one by one are summed instance by instance, as if they
-    were one group; the sum of one instance has no interval, as covariances are not on record.
+    Over instances or cohorts, a bar is the mean absolute attribution. For one instance, it is the
+    attribution itself. Error bars are 95 % intervals, of the mean or of the attribution.
+
+    Features that are not shown one by one are summed instance by instance, as if they were one
+    group. For one instance this sum has no interval, since covariances are not on record.
 
     Use `from_explanation` or `from_estimator` to make one.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``cohort``, ``feature``, ``data``, ``value``, ``standard_error``, from the top,
-        in each cohort the same features. Without cohorts, there is one that is None.
-    local : bool
-        Whether it is of one instance.
-    response : str
-        What the values are measured in.
+        Columns ``cohort``, ``feature``, ``data``, ``value``, ``standard_error``, from top to
+        bottom, with the same features in each cohort. Without cohorts, ``cohort`` is None.
+    local : bool, default=False
+        Whether the bars are of one instance.
+    response : str, default="response"
+        Name of the explained response, for the axis.
 
     Attributes
     ----------
@@ -63,7 +67,7 @@ class BarDisplay(Display):
 
     _scale = "x"
 
-    def __init__(self, table, local=False, response="response"):
+    def __init__(self, table, local=False, response="response") -> None:
         self.table = table
         self.local = local
         self.response = response
@@ -71,19 +75,19 @@ class BarDisplay(Display):
     @classmethod
     def from_explanation(
         cls, explanation, *, row=None, output=None, cohorts=None, max_features=10, ax=None
-    ):
+    ) -> Self | SmallMultiples:
         """Draw attributions of one instance, or importances.
 
         Parameters
         ----------
         explanation : Explanation
         row : int, default=None
-            Position of the one instance to draw; None: mean absolute attributions of all.
+            Position of the one instance to draw. None: mean absolute attributions of all.
         output : label, default=None
-            One of `explanation.output_names`; None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side.
         cohorts : str or array-like of shape (r,), default=None
-            A column of `explanation.data`, or a label (a mask: True or False) for each instance: a
-            bar for each cohort.
+            Draw a bar for each cohort of instances. A column of `explanation.data`, or a label for
+            each instance; a mask of True and False makes two cohorts.
         max_features : int or None, default=10
             Features shown one by one, the largest first; the others are summed. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -96,27 +100,25 @@ class BarDisplay(Display):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For an output, a row, cohorts or a max_features that are none.
+            For an invalid row, output, cohorts, max_features or ax.
         """
-        owner = cls.__name__
+        check_drawing(
+            cls.__name__, explanation, ax=ax, output=output, row=row, max_features=max_features
+        )
+        masks = _checked_cohorts(cls.__name__, explanation, row, cohorts)
         local = row is not None
-        if local and cohorts is not None:
-            raise ValueError(
-                f"{owner} shows one row or cohorts of rows; got both row={row!r} and cohorts."
-            )
-        chosen = one_row(explanation, row, owner) if local else explanation
-        masks = {None: slice(None)} if cohorts is None else _masks(explanation, cohorts, owner)
+        chosen = one_row(explanation, row)
 
-        def read(output):
-            shown = fold(one_output(chosen, output), max_features, owner)
+        def read(output) -> tuple[pd.DataFrame, bool, str]:
+            shown = fold(one_output(chosen, output), max_features)
             table = _local_table(shown) if local else _global_table(shown, masks)
-            return cls(table, local, response_name(shown))
+            return table, local, response_name(shown)
 
-        return by_output(explanation, output, ax, read, owner)
+        return by_output(cls, explanation, output, ax, read)
 
     @classmethod
-    def from_importance(cls, importance, *, max_features=10, ax=None):
-        """Draw SAGE values, what each feature saves of a loss.
+    def from_importance(cls, importance, *, max_features=10, ax=None) -> Self:
+        """Draw SAGE values: how much of the model's loss each feature saves.
 
         Parameters
         ----------
@@ -129,14 +131,16 @@ class BarDisplay(Display):
         Returns
         -------
         display : BarDisplay
-            Its error bars are 95 % intervals for rows that are a sample of more of their kind.
+            Its error bars are 95 % intervals, for rows that are a sample of a larger population.
 
         Raises
         ------
-        ValueError
-            For a max_features that is none.
+        ValueError, TypeError
+            For an invalid max_features or ax.
         """
-        rows = fold(importance.rows, max_features, cls.__name__, size=importance.values)
+        check_axes(cls.__name__, ax)
+        check_count(cls.__name__, "max_features", max_features)
+        rows = fold(importance.rows, max_features, size=importance.values)
         shown = replace(importance, rows=rows)
         table = pd.DataFrame(
             {
@@ -149,27 +153,27 @@ class BarDisplay(Display):
         )
         return cls(table, True, f"mean {response_name(rows)}").plot(ax)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the bars.
 
         Returns
         -------
         frame : DataFrame
-            Columns ``cohort`` (None where there are none), ``feature``, ``data`` (None but for one
-            instance), ``value`` and ``standard_error``.
+            Columns ``cohort`` (None without cohorts), ``feature``, ``data`` (None unless the bars
+            are of one instance), ``value`` and ``standard_error``.
         """
         return self.table.copy()
 
     @property
-    def _row_names(self):
+    def _row_names(self) -> list[str]:
         return named_values(self.table[~self.table["feature"].duplicated()])
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         n_cohorts = self.table["cohort"].nunique(dropna=False)
         return height_of_rows(len(self.table) * max(1 / n_cohorts, 0.6))
 
-    def plot(self, ax=None):
-        """Draw.
+    def plot(self, ax=None) -> Self:
+        """Draw the bars.
 
         Parameters
         ----------
@@ -205,7 +209,8 @@ class BarDisplay(Display):
             ax.legend(loc="lower left", bbox_to_anchor=(0, 1), alignment="left", frameon=False)
         return self._drawn_on([ax])
 
-    def _widen(self, ax, size):
+    def _widen(self, ax, size) -> None:
+        """Set the limits of x, with room for the numbers beside the bars."""
         half = HALF_WIDTH * self.table["standard_error"].fillna(0.0)
         low, high = (self.table["value"] - half).min(), (self.table["value"] + half).max()
         if not self.local:
@@ -215,7 +220,8 @@ class BarDisplay(Display):
         widen(ax, *ends, texts, size, left=low < 0, right=high > 0)
 
 
-def _local_table(shown):
+def _local_table(shown) -> pd.DataFrame:
+    """Return the bars of one instance."""
     return pd.DataFrame(
         {
             "cohort": None,
@@ -227,7 +233,8 @@ def _local_table(shown):
     )
 
 
-def _global_table(shown, masks):
+def _global_table(shown, masks) -> pd.DataFrame:
+    """Return the bars of all instances, or of each cohort."""
     tables = []
     for label, mask in masks.items():
         part = shown[mask]
@@ -246,12 +253,16 @@ def _global_table(shown, masks):
     return pd.concat(tables, ignore_index=True)
 
 
-def _masks(explanation, cohorts, owner):
-    """Return the instances of each cohort as a mask by label; not more than there are colours."""
+def _checked_cohorts(owner, explanation, row, cohorts) -> dict[Any, Any]:
+    """Return the instances of each cohort as a mask by label; all of them without cohorts."""
+    if cohorts is None:
+        return {None: slice(None)}
+    if row is not None:
+        raise ValueError(f"{owner} got both row={row!r} and cohorts: choose one of the two.")
     masks = cohort_masks(explanation, cohorts, owner)
     if len(masks) > len(COLOURS):
         raise ValueError(
-            f"{owner} tells at most {len(COLOURS)} cohorts apart; got {len(masks)}: form fewer,"
-            f" e.g. with pandas.cut."
+            f"{owner} got {len(masks)} cohorts, but it has colours for at most {len(COLOURS)}: form"
+            f" fewer, for example with pandas.cut."
         )
     return masks

@@ -1,10 +1,14 @@
-"""Every instance as a point, feature by feature."""
+"""Beeswarm: every instance as a point, feature by feature."""
+
+from typing import Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, levels, one_output, response_name
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import (
     NEUTRAL,
     height_of_rows,
@@ -22,11 +26,12 @@ BINS = 120
 
 
 class BeeswarmDisplay(Display):
-    """Attributions of all instances, one row of points per feature.
+    """Attributions of all instances, one row of points for each feature.
 
-    A point is an instance, its place the attribution, its colour the value of the feature from low
-    to high (grey where the value is missing or has no order). Points pile up where instances are
-    many. The line through a point is the 95 % interval of its attribution.
+    Each point is an instance. Its place along the axis is the attribution, and its colour is the
+    value of the feature, from low to high; it is grey if the value is missing or has no order.
+    Points pile up where many instances have nearly the same attribution. The line through a point
+    is the 95 % interval of its attribution.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -35,8 +40,8 @@ class BeeswarmDisplay(Display):
     table : DataFrame
         Columns ``row`` (index of the instance), ``feature``, ``data``, ``level`` (in [0, 1], or
         NaN), ``value``, ``standard_error``; the features from top to bottom.
-    response : str
-        What the attributions are measured in.
+    response : str, default="response"
+        Name of the explained response, for the axis.
 
     Attributes
     ----------
@@ -60,19 +65,21 @@ class BeeswarmDisplay(Display):
 
     _scale = "x"
 
-    def __init__(self, table, response="response"):
+    def __init__(self, table, response="response") -> None:
         self.table = table
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, output=None, max_features=10, ax=None):
+    def from_explanation(
+        cls, explanation, *, output=None, max_features=10, ax=None
+    ) -> Self | SmallMultiples:
         """Draw the attributions of all instances.
 
         Parameters
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`; None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side.
         max_features : int or None, default=10
             Features shown one by one, the most important first; the others are summed for each
             instance. None: all.
@@ -85,34 +92,36 @@ class BeeswarmDisplay(Display):
 
         Raises
         ------
-        ValueError
-            For an output or a max_features that is none.
+        ValueError, TypeError
+            For an invalid output, max_features or ax.
         """
+        check_drawing(cls.__name__, explanation, ax=ax, output=output, max_features=max_features)
 
-        def read(output):
-            shown = fold(one_output(explanation, output), max_features, cls.__name__)
-            return cls(_points(shown), response_name(shown))
+        def read(output) -> tuple[pd.DataFrame, str]:
+            shown = fold(one_output(explanation, output), max_features)
+            return _points(shown), response_name(shown)
 
-        return by_output(explanation, output, ax, read, cls.__name__)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the points.
 
         Returns
         -------
         frame : DataFrame
             Columns ``row``, ``feature``, ``data``, ``level``, ``value``, ``standard_error`` and
-            ``y``, where the point is drawn: its feature's place from the top give or take 0.4.
+            ``y``, where the point is drawn: the position of its feature from the top, plus or minus
+            0.4.
         """
         places = pd.factorize(self.table["feature"])[0]
         value = self.table["value"].to_numpy()
         return self.table.assign(y=places + swarm(value, places))
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return height_of_rows(1.15 * self.table["feature"].nunique())
 
-    def plot(self, ax=None):
-        """Draw.
+    def plot(self, ax=None) -> Self:
+        """Draw the points.
 
         Parameters
         ----------
@@ -154,7 +163,7 @@ class BeeswarmDisplay(Display):
         return self._drawn_on([ax])
 
 
-def _points(shown):
+def _points(shown) -> pd.DataFrame:
     """Return the table of all points, feature by feature."""
     r, p = shown.values.shape
     columns = [shown.data.iloc[:, player] for player in range(p)]
@@ -170,11 +179,11 @@ def _points(shown):
     )
 
 
-def swarm(x, rows):
-    """Return offsets in [-0.4, 0.4] that spread points of like x within their row, ``(n,)``.
+def swarm(x, rows) -> NDArray[np.float64]:
+    """Return offsets in [-0.4, 0.4] that spread points of similar x within their row, ``(n,)``.
 
-    Points of one row that fall into the same of 120 bins over all x pile up around its middle:
-    0, +1, -1, +2, ... steps, by their order. The row with the highest pile sets the step.
+    Points of one row in the same of 120 bins over all x pile up around the middle of the row: they
+    are moved by 0, +1, -1, +2, ... steps, in their order. The highest pile sets the step.
     """
     span = np.ptp(x) or 1.0
     bins = np.minimum((BINS * (x - x.min()) / span).astype(int), BINS - 1)

@@ -1,16 +1,17 @@
-"""What the displays read out of an Explanation, before anything is drawn."""
+"""What the displays read from an Explanation, before anything is drawn."""
 
 from dataclasses import replace
-from numbers import Integral
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from skshapley.explanation import Explanation
 from skshapley.plots._text import UNEXPLAINED, shorten
 
 # Half the width of a 95 % interval, in standard errors
 HALF_WIDTH = 1.96
-# What sums of attributions in single precision may be off, relative to their terms
+# Rounding error of a sum of attributions in single precision, relative to its terms
 ROUNDING = 1e-5
 
 _RESPONSES = {
@@ -23,29 +24,17 @@ _RESPONSES = {
 }
 
 
-def one_output(explanation, output):
-    """Return the explanation of the output named, ``(r, p)``; None names the only one."""
+def one_output(explanation, output) -> Explanation:
+    """Return the explanation of one output, ``(r, p)``; None stands for the only one."""
     return explanation if output is None else explanation.output(output)
 
 
-def one_row(explanation, row, owner):
-    """Return the explanation of the instance at a position, ``(1, p)``; None is the only one."""
-    if row is None:
-        if len(explanation) != 1:
-            raise ValueError(
-                f"{owner} shows one instance, and the explanation has {len(explanation)}: pass row="
-                " as the position of one."
-            )
-        return explanation
-    if isinstance(row, bool) or not isinstance(row, Integral):
-        raise TypeError(
-            f"{owner} takes row as the position of an instance, an int; got {row!r}. For a label of"
-            f" the index: row=explanation.index.get_loc(label)."
-        )
-    return explanation[int(row)]
+def one_row(explanation, row) -> Explanation:
+    """Return the explanation of one instance, ``(1, p)``; None stands for the only one."""
+    return explanation if row is None else explanation[int(row)]
 
 
-def fold(explanation, max_features, owner, size=None):
+def fold(explanation, max_features, size=None) -> Explanation:
     """Return the most important players first, and the others summed into one at the end.
 
     Parameters
@@ -53,19 +42,15 @@ def fold(explanation, max_features, owner, size=None):
     explanation : Explanation
         Of one output.
     max_features : int or None
-        Players to keep, the largest; None keeps all. A single one that would be left over is kept
-        as well.
-    owner : str
-        Who asks.
+        Players to keep, the largest. None: all. If only one is left over, it is kept as well.
     size : ndarray of shape (p,), default=None
-        How large each player is; by default its mean absolute attribution.
+        The size that players are sorted by; their mean absolute attributions by default.
 
     Returns
     -------
     folded : Explanation
-        The sum of the others has no standard error: their covariances are not on record.
+        The sum of the others has no standard error, since their covariances are not on record.
     """
-    check_count(max_features, "max_features", owner)
     size = np.abs(explanation.values).mean(axis=0) if size is None else size
     order = np.argsort(-size, kind="stable")
     n_others = 0 if max_features is None else len(order) - max_features
@@ -84,12 +69,12 @@ def fold(explanation, max_features, owner, size=None):
     )
 
 
-def closed(explanation):
-    """Return attributions that lead from base values to predictions, for paths between the two.
+def closed(explanation) -> Explanation:
+    """Return an explanation whose attributions add up from base values to predictions.
 
-    Estimates that need not add up, as those of marginal samplers, leave something: a last player
-    of its own, where it is more than what rounding in single precision brings. It has no standard
-    error, as covariances are not on record.
+    Some estimates need not add up, such as those of marginal samplers. If the difference is more
+    than the rounding error of single precision, it becomes a last player. That one has no standard
+    error, since covariances are not on record.
     """
     base, predictions = explanation.base_values, explanation.predictions
     gap = predictions - base - explanation.values.sum(axis=1)
@@ -106,17 +91,8 @@ def closed(explanation):
     )
 
 
-def check_count(count, parameter, owner):
-    """Refuse what is neither a positive int nor None."""
-    whole = isinstance(count, Integral) and not isinstance(count, bool)
-    if count is not None and not (whole and count >= 1):
-        raise ValueError(
-            f"{owner} takes {parameter} as a positive int, or None for all; got {count!r}."
-        )
-
-
-def _players(explanation, order):
-    """Return some players of an explanation of one output, in an order."""
+def _players(explanation, order) -> Explanation:
+    """Return the players of an explanation of one output at the positions in `order`."""
     errors = explanation.standard_errors
     return replace(
         explanation,
@@ -127,15 +103,15 @@ def _players(explanation, order):
     )
 
 
-def errors_of(explanation):
-    """Return the standard errors, NaN where there are none; of the shape of the values."""
+def errors_of(explanation) -> np.ndarray:
+    """Return the standard errors in the shape of the values; NaN if the explanation has none."""
     if explanation.standard_errors is None:
         return np.full(explanation.values.shape, np.nan)
     return explanation.standard_errors
 
 
-def response_name(explanation):
-    """Return what the attributions are measured in, e.g. "probability of setosa"."""
+def response_name(explanation) -> str:
+    """Return the name of the explained response, for example "probability of setosa"."""
     settings = explanation.settings
     if settings.loss is not None:
         return f"{settings.loss.replace('_', ' ')} saved"
@@ -146,14 +122,14 @@ def response_name(explanation):
     return name if output is None else f"{name} of {shorten(output)}"
 
 
-def parts_of_row(explanation, row, max_features, owner):
-    """Return the table of one instance's largest attributions, both ends, and what is explained.
+def parts_of_row(explanation, row, max_features) -> tuple[pd.DataFrame, float, float, str]:
+    """Return a table of one instance's attributions, its base value, prediction and response.
 
-    The table has a line per feature: ``feature``, ``data``, ``value``, ``standard_error``; the ends
-    are the base value and the prediction.
+    The table has a line for each feature, the largest attribution first, in the columns
+    ``feature``, ``data``, ``value`` and ``standard_error``.
     """
-    explanation = one_row(explanation, row, owner)
-    shown = closed(fold(explanation, max_features, owner))
+    explanation = one_row(explanation, row)
+    shown = closed(fold(explanation, max_features))
     table = pd.DataFrame(
         {
             "feature": shown.feature_names,
@@ -166,11 +142,11 @@ def parts_of_row(explanation, row, max_features, owner):
     return table, base, prediction, response_name(explanation)
 
 
-def levels(column):
-    """Return each value's place between a column's low and high ones, in [0, 1].
+def levels(column) -> NDArray[np.float64]:
+    """Return where each value lies between the low and the high values of its column, in [0, 1].
 
     The 5th and 95th percentiles are the ends, so that one outlier does not make all others look
-    alike. NaN where a value is missing, and throughout a column without an order.
+    alike. NaN for missing values, and for all values of a column that has no order.
     """
     numbers = ordered_numbers(column)
     known = numbers[np.isfinite(numbers)]
@@ -184,8 +160,8 @@ def levels(column):
     return np.clip((numbers - low) / (high - low), 0, 1)
 
 
-def ordered_numbers(column):
-    """Return a column as floats where it has an order, ``(r,)``; NaN where missing or without."""
+def ordered_numbers(column) -> NDArray[np.float64]:
+    """Return a column as floats, ``(r,)``; NaN for missing values or a column without an order."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes = column.cat.codes.to_numpy(dtype=np.float64)
         return np.where(column.cat.ordered & (codes >= 0), codes, np.nan)

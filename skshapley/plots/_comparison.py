@@ -1,19 +1,14 @@
-"""Several explanations side by side: two models, two methods, two backgrounds."""
+"""Comparison of several explanations: two models, two methods, two backgrounds."""
 
 from collections.abc import Mapping
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
-from skshapley.plots._common import (
-    HALF_WIDTH,
-    check_count,
-    errors_of,
-    one_output,
-    one_row,
-    response_name,
-)
-from skshapley.plots._display import Drawn, by_output
+from skshapley.plots._checks import check_drawing
+from skshapley.plots._common import HALF_WIDTH, errors_of, one_output, one_row, response_name
+from skshapley.plots._display import Drawn, SmallMultiples, by_output
 from skshapley.plots._style import (
     COLOURS,
     height_of_rows,
@@ -28,9 +23,10 @@ MARKERS = "oDs^vP"
 
 
 class ComparisonDisplay(Drawn):
-    """Attributions of one instance, or importances, under several explanations.
+    """The same features in several explanations, for example of two models.
 
-    Each feature is a row with a point for every explanation, and the 95 % interval through it.
+    Each feature is a row with a point for every explanation and its 95 % interval. A point is an
+    attribution of one instance, or the mean absolute attribution over all.
 
     Use `from_explanations` to make one.
 
@@ -39,10 +35,10 @@ class ComparisonDisplay(Drawn):
     table : DataFrame
         Columns ``explanation``, ``feature``, ``value``, ``standard_error``; the features from top
         to bottom.
-    local : bool
-        Whether it is of one instance.
-    response : str
-        What the values are measured in.
+    local : bool, default=False
+        Whether the points are of one instance.
+    response : str, default="response"
+        Name of the explained response, for the axis.
 
     Attributes
     ----------
@@ -68,23 +64,26 @@ class ComparisonDisplay(Drawn):
 
     _scale = "x"
 
-    def __init__(self, table, local=False, response="response"):
+    def __init__(self, table, local=False, response="response") -> None:
         self.table = table
         self.local = local
         self.response = response
 
     @classmethod
-    def from_explanations(cls, explanations, *, row=None, output=None, max_features=10, ax=None):
+    def from_explanations(
+        cls, explanations, *, row=None, output=None, max_features=10, ax=None
+    ) -> Self | SmallMultiples:
         """Draw several explanations.
 
         Parameters
         ----------
         explanations : dict of str to Explanation
-            Two to six, of the same players and, for one `row`, the same instances.
+            Two to six explanations by name, of the same players. With a `row`, of the same
+            instances, too.
         row : int, default=None
-            Position of the one instance to compare; None: mean absolute attributions.
+            Position of the one instance to compare. None: mean absolute attributions.
         output : label, default=None
-            One of `output_names`; None: all, side by side.
+            One of `output_names`. None: all, side by side.
         max_features : int or None, default=10
             Features shown, the most important on average first. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -97,23 +96,24 @@ class ComparisonDisplay(Drawn):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For other players, or an output, a row or a max_features that is none.
+            For explanations of different players, or an invalid row, output, max_features or ax.
         """
-        owner = cls.__name__
-        _check(explanations, owner)
+        _check_explanations(cls.__name__, explanations)
+        for one in explanations.values():
+            check_drawing(
+                cls.__name__, one, ax=ax, output=output, row=row, max_features=max_features
+            )
 
-        def read(output):
-            chosen = {name: one_output(e, output) for name, e in explanations.items()}
-            if row is not None:
-                chosen = {name: one_row(e, row, owner) for name, e in chosen.items()}
-            names = _order(list(chosen.values()), max_features, owner)
+        def read(output) -> tuple[pd.DataFrame, bool, str]:
+            chosen = {name: one_row(one_output(e, output), row) for name, e in explanations.items()}
+            names = _order(list(chosen.values()), max_features)
             points = [_points(name, e, names, row is not None) for name, e in chosen.items()]
             response = response_name(next(iter(chosen.values())))
-            return cls(pd.concat(points, ignore_index=True), row is not None, response)
+            return pd.concat(points, ignore_index=True), row is not None, response
 
-        return by_output(next(iter(explanations.values())), output, ax, read, owner)
+        return by_output(cls, next(iter(explanations.values())), output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the points.
 
         Returns
@@ -123,11 +123,11 @@ class ComparisonDisplay(Drawn):
         """
         return self.table.copy()
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return height_of_rows(1.2 * self.table["feature"].nunique())
 
-    def plot(self, ax=None):
-        """Draw.
+    def plot(self, ax=None) -> Self:
+        """Draw the points.
 
         Parameters
         ----------
@@ -156,23 +156,25 @@ class ComparisonDisplay(Drawn):
         return self._drawn_on([ax])
 
 
-def _check(explanations, owner):
+def _check_explanations(owner, explanations) -> None:
+    """Refuse what is not a dict of two to six explanations of the same players."""
     if not isinstance(explanations, Mapping) or not 2 <= len(explanations) <= len(COLOURS):
+        got = list(explanations) if isinstance(explanations, Mapping) else explanations
         raise ValueError(
-            f"{owner} takes a dict of 2 to {len(COLOURS)} explanations by name; got"
-            f" {list(explanations) if isinstance(explanations, Mapping) else explanations!r}."
+            f"{owner} got explanations={got!r}: choose a dict of 2 to {len(COLOURS)} explanations"
+            f" by name."
         )
     (first, one), *others = explanations.items()
     for name, other in others:
         ours, theirs = set(one.feature_names), set(other.feature_names)
         if ours != theirs:
             raise ValueError(
-                f"{owner} compares the same players; only one of {first!r} and {name!r} has"
-                f" {sorted(ours ^ theirs)[:5]}."
+                f"{owner} got explanations of different players, as only one of {first!r} and"
+                f" {name!r} has {sorted(ours ^ theirs)[:5]}: choose explanations of the same ones."
             )
 
 
-def _points(name, explanation, features, local):
+def _points(name, explanation, features, local) -> pd.DataFrame:
     """Return the table of one explanation's points, for the features in their order."""
     if local:
         columns = {"value": explanation.values[0], "standard_error": errors_of(explanation)[0]}
@@ -184,9 +186,8 @@ def _points(name, explanation, features, local):
     return frame
 
 
-def _order(explanations, max_features, owner):
-    """Return the names to show: largest on average over the explanations first."""
-    check_count(max_features, "max_features", owner)
+def _order(explanations, max_features) -> np.ndarray:
+    """Return the features to show, those with the largest mean over the explanations first."""
     names = explanations[0].feature_names
     sizes = [pd.Series(np.abs(e.values).mean(axis=0), index=e.feature_names) for e in explanations]
     order = np.argsort(-sum(size.loc[names].to_numpy() for size in sizes), kind="stable")

@@ -1,20 +1,24 @@
-"""How the estimates settle as the budget grows."""
+"""Convergence: how the estimates settle as the budget grows."""
 
 import copy
 from collections.abc import Mapping
+from itertools import chain
+from typing import Self
 
 import pandas as pd
 
+from skshapley.explanation import Explanation
+from skshapley.plots._checks import check_drawing, check_names
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
-from skshapley.plots._display import ByFeature, by_output
+from skshapley.plots._display import ByFeature, SmallMultiples, by_output
 from skshapley.plots._style import COLOURS, side_label
 from skshapley.plots._text import shorten
 
 
 class ConvergenceDisplay(ByFeature):
-    """Attributions of one instance against the evaluations spent, with their 95 % bands.
+    """How the attributions of one instance settle as more evaluations are spent.
 
-    A panel for each feature, a line for each method.
+    Each feature has a panel and each method a line, with its 95 % band.
 
     Use `from_explanations` or `from_estimator` to make one.
 
@@ -22,8 +26,8 @@ class ConvergenceDisplay(ByFeature):
     ----------
     table : DataFrame
         Columns ``method``, ``feature``, ``n_evaluations``, ``value``, ``standard_error``.
-    response : str
-        What the attributions are measured in.
+    response : str, default="response"
+        Name of the explained response, for the axis.
 
     Attributes
     ----------
@@ -45,22 +49,22 @@ class ConvergenceDisplay(ByFeature):
     4
     """
 
-    def __init__(self, table, response="response"):
+    def __init__(self, table, response="response") -> None:
         self.table = table
         self.response = response
 
     @classmethod
-    def from_estimator(cls, explainer, X, *, budgets, **kwargs):
-        """Explain rows again and again with growing budgets, and draw what one of them gets.
+    def from_estimator(cls, explainer, X, *, budgets, **kwargs) -> Self | SmallMultiples:
+        """Explain rows with growing budgets, and draw the attributions of one of them.
 
         Parameters
         ----------
         explainer : fitted ShapleyExplainer, or dict of them by name
-            They stay as they are; each budget takes the place of `max_evals` in a copy.
+            They are not changed: copies with each budget as their `max_evals` explain the rows.
         X : array or frame of shape (r, d)
             The rows to explain.
         budgets : sequence of int
-            Evaluations per instance.
+            Numbers of evaluations per instance.
         **kwargs
             As in `from_explanations`.
 
@@ -78,20 +82,21 @@ class ConvergenceDisplay(ByFeature):
     @classmethod
     def from_explanations(
         cls, explanations, *, row=None, output=None, features=None, max_features=4, axes=None
-    ):
+    ) -> Self | SmallMultiples:
         """Draw explanations of growing budgets.
 
         Parameters
         ----------
         explanations : sequence of Explanation, or dict of such sequences by method
-            Of the same model and instances; at most six methods.
+            Explanations of the same model and instances, by at most six methods.
         row : int, default=None
-            Position of the instance; needed where there are several.
+            Position of the instance. May be left out if there is only one.
         output : label, default=None
-            One of `output_names`; None: all, side by side.
+            One of `output_names`. None: all, side by side.
         features : list of str, default=None
-            Names of the features to show; the `max_features` largest ones by default.
-        max_features : int, default=4
+            Names of the features to show. None: the `max_features` largest ones.
+        max_features : int or None, default=4
+            Number of features to show if `features` is None. None: all.
         axes : sequence of matplotlib Axes, default=None
             One for each feature (and output); a new figure by default.
 
@@ -102,36 +107,35 @@ class ConvergenceDisplay(ByFeature):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For a feature, an output, a row or a max_features that is none.
+            For no explanations, or an invalid row, output, features, max_features or axes.
         """
-        owner = cls.__name__
         methods = explanations if isinstance(explanations, Mapping) else {"": list(explanations)}
-        if not 1 <= len(methods) <= len(COLOURS) or not all(len(e) for e in methods.values()):
-            raise ValueError(
-                f"{owner} needs one to {len(COLOURS)} methods with an explanation or more each; got"
-                f" { {name: len(list(e)) for name, e in methods.items()} }."
-            )
-        last = next(iter(methods.values()))[-1]
         features = None if features is None else list(features)
-        unknown = [name for name in features or [] if name not in last.feature_names]
-        if unknown:
-            raise ValueError(
-                f"{owner} got features {unknown}: choose among {last.feature_names.tolist()}."
+        _check_methods(cls.__name__, methods, features)
+        for one in chain.from_iterable(methods.values()):
+            check_drawing(
+                cls.__name__,
+                one,
+                ax=axes,
+                output=output,
+                row=row,
+                max_features=max_features,
+                one_row=True,
             )
 
-        def read(output):
+        def read(output) -> tuple[pd.DataFrame, str]:
             chosen = {
-                name: [one_row(one_output(e, output), row, owner) for e in series]
+                name: [one_row(one_output(e, output), row) for e in series]
                 for name, series in methods.items()
             }
             end = next(iter(chosen.values()))[-1]
-            names = features or fold(end, max_features, owner).feature_names[:max_features]
+            names = features or fold(end, max_features).feature_names[:max_features]
             lines = [_lines(name, series, names) for name, series in chosen.items()]
-            return cls(pd.concat(lines, ignore_index=True), response_name(end))
+            return pd.concat(lines, ignore_index=True), response_name(end)
 
-        return by_output(last, output, axes, read, owner)
+        return by_output(cls, _last(methods), output, axes, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the points of the lines.
 
         Returns
@@ -141,8 +145,8 @@ class ConvergenceDisplay(ByFeature):
         """
         return self.table.copy()
 
-    def plot(self, axes=None):
-        """Draw.
+    def plot(self, axes=None) -> Self:
+        """Draw the lines.
 
         Parameters
         ----------
@@ -173,7 +177,23 @@ class ConvergenceDisplay(ByFeature):
         return self._drawn_on(axes)
 
 
-def _lines(method, series, features):
+def _check_methods(owner, methods, features) -> None:
+    """Refuse too few or too many methods, methods without explanations, and unknown features."""
+    if not 1 <= len(methods) <= len(COLOURS) or not all(len(e) for e in methods.values()):
+        raise ValueError(
+            f"{owner} got { {name: len(e) for name, e in methods.items()} } explanations by method:"
+            f" choose 1 to {len(COLOURS)} methods with 1 explanation or more each."
+        )
+    check_names(owner, "features", features or [], _last(methods).feature_names)
+
+
+def _last(methods) -> Explanation:
+    """Return the last explanation of the first method."""
+    return next(iter(methods.values()))[-1]
+
+
+def _lines(method, series, features) -> pd.DataFrame:
+    """Return the table of one method's lines, for the features in their order."""
     frames = []
     for explanation in series:
         columns = {"value": explanation.values[0], "standard_error": errors_of(explanation)[0]}

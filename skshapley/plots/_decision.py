@@ -1,10 +1,14 @@
-"""The way of each instance from the base value to its prediction."""
+"""Decision paths: the way of each instance from the base value to its prediction."""
+
+from typing import Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import closed, fold, levels, one_output, response_name
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import height_of_rows, ink, label_x, level_colours, name_rows
 from skshapley.plots._text import short_names
 
@@ -12,10 +16,12 @@ from skshapley.plots._text import short_names
 class DecisionDisplay(Display):
     """Paths of many instances from the base value, at the bottom, to their predictions on top.
 
-    Each path moves by an instance's attributions, the least important feature first, and is
-    coloured by the prediction that it ends in. Paths that part late differ in what matters most.
-    There are no intervals: those of sums would need covariances, which are not on record. What
-    estimates that do not add up leave is the first step, "unexplained".
+    Each line is an instance. At each feature it moves by the instance's attribution, the least
+    important feature first, and its colour is the prediction at its end. Lines that stay together
+    for long and part at the top differ only in the most important features.
+
+    There are no intervals: those of sums would need covariances, which are not on record. If
+    estimates do not add up exactly, the difference is the first step, "unexplained".
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -24,8 +30,8 @@ class DecisionDisplay(Display):
     table : DataFrame
         Columns ``row``, ``feature``, ``value``, ``base_value``; for each instance the features from
         top to bottom.
-    response : str
-        What the attributions are measured in.
+    response : str, default="response"
+        Name of the explained response, for the axis.
 
     Attributes
     ----------
@@ -47,22 +53,24 @@ class DecisionDisplay(Display):
 
     _scale = "x"
 
-    def __init__(self, table, response="response"):
+    def __init__(self, table, response="response") -> None:
         self.table = table
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, output=None, max_features=20, ax=None):
+    def from_explanation(
+        cls, explanation, *, output=None, max_features=20, ax=None
+    ) -> Self | SmallMultiples:
         """Draw the paths of all instances.
 
         Parameters
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`; None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side.
         max_features : int or None, default=20
-            Features that are steps of their own, the most important ones; the others are the first
-            step together. None: all.
+            Features with a step of their own, the most important ones. The others together are the
+            first step. None: all.
         ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
@@ -72,12 +80,13 @@ class DecisionDisplay(Display):
 
         Raises
         ------
-        ValueError
-            For an output or a max_features that is none.
+        ValueError, TypeError
+            For an invalid output, max_features or ax.
         """
+        check_drawing(cls.__name__, explanation, ax=ax, output=output, max_features=max_features)
 
-        def read(output):
-            shown = closed(fold(one_output(explanation, output), max_features, cls.__name__))
+        def read(output) -> tuple[pd.DataFrame, str]:
+            shown = closed(fold(one_output(explanation, output), max_features))
             r, p = shown.values.shape
             table = pd.DataFrame(
                 {
@@ -87,34 +96,34 @@ class DecisionDisplay(Display):
                     "base_value": np.repeat(shown.base_values, p),
                 }
             )
-            return cls(table, response_name(shown))
+            return table, response_name(shown)
 
-        return by_output(explanation, output, ax, read, cls.__name__)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the steps, for each instance from top to bottom.
 
         Returns
         -------
         frame : DataFrame
-            Columns ``row``, ``feature``, ``value``, ``base_value`` and ``end``, where the path is
-            after the step.
+            Columns ``row``, ``feature``, ``value``, ``base_value`` and ``end``, the position of the
+            path after the step.
         """
         return self.table.assign(end=self._paths()[:, :-1].ravel())
 
-    def _paths(self):
-        """Return where each path is after each step and, last, before the first; ``(r, p + 1)``."""
+    def _paths(self) -> NDArray[np.float64]:
+        """Return where each path is after each step, and last where it starts; ``(r, p + 1)``."""
         p = self.table["feature"].nunique()
         values = self.table["value"].to_numpy().reshape(-1, p)
         base = self.table["base_value"].to_numpy().reshape(-1, p)[:, :1]
         upwards = np.cumsum(np.hstack([base, values[:, ::-1]]), axis=1)
         return upwards[:, ::-1]
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return height_of_rows(self.table["feature"].nunique() + 1)
 
-    def plot(self, ax=None):
-        """Draw.
+    def plot(self, ax=None) -> Self:
+        """Draw the paths.
 
         Parameters
         ----------

@@ -1,45 +1,49 @@
-"""The value of a feature against its attribution."""
+"""Dependence: the value of a feature against its attribution."""
+
+from typing import Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skshapley.plots._beeswarm import swarm
+from skshapley.plots._checks import check_drawing, check_names
 from skshapley.plots._common import (
     HALF_WIDTH,
-    check_count,
     errors_of,
     levels,
     one_output,
     ordered_numbers,
     response_name,
 )
-from skshapley.plots._display import ByFeature, Display, by_output
+from skshapley.plots._display import ByFeature, Display, SmallMultiples, by_output
 from skshapley.plots._partner import MAX_CATEGORIES, categories, strongest_partner
 from skshapley.plots._style import COLOURS, NEUTRAL, ink, level_colours, side_label
 from skshapley.plots._text import number, shorten, value_text
 
 
 class DependenceDisplay(ByFeature, Display):
-    """The value of a feature against its attribution, a panel for each feature.
+    """How the attribution of a feature depends on its value, in a panel for each feature.
 
-    A point is an instance, the line through it the 95 % interval of its attribution. Its colour is
-    the value of a partner: the feature that goes best with what the feature's own value leaves
-    unexplained. Categories stand side by side; missing values have a place of their own.
+    Each point is an instance, and the line through it is the 95 % interval of its attribution. The
+    colour is the value of another feature, the partner: the one that best explains why instances of
+    the same value have different attributions. Categories are side by side, and missing values have
+    a place of their own.
 
     Use `from_explanation` or `from_estimator` to make one.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``feature``, ``row``, ``data``, ``x`` (place on the axis), ``value``,
+        Columns ``feature``, ``row``, ``data``, ``x`` (position on the axis), ``value``,
         ``standard_error``, ``partner`` (name, or None), ``partner_data`` and ``level`` (the
-        partner's value in [0, 1], or the number of its category; NaN where it is missing).
+        partner's value in [0, 1], or the number of its category; NaN if it is missing).
     ticks : dict
-        For each feature the places and texts of its categories; empty for numbers.
+        For each feature, the positions and texts of its categories; empty for numbers.
     legends : dict
-        For each feature the texts of its partner's categories; empty for numbers.
-    response : str
-        What the attributions are measured in.
+        For each feature, the texts of its partner's categories; empty for numbers.
+    response : str, default="response"
+        Name of the explained response, for the axis.
 
     Attributes
     ----------
@@ -64,7 +68,7 @@ class DependenceDisplay(ByFeature, Display):
 
     _scale = "y"
 
-    def __init__(self, table, ticks, legends, response="response"):
+    def __init__(self, table, ticks, legends, response="response") -> None:
         self.table = table
         self.ticks = ticks
         self.legends = legends
@@ -73,19 +77,21 @@ class DependenceDisplay(ByFeature, Display):
     @classmethod
     def from_explanation(
         cls, explanation, *, features=None, partner="auto", output=None, max_features=4, ax=None
-    ):
+    ) -> Self | SmallMultiples:
         """Draw features against their attributions.
 
         Parameters
         ----------
         explanation : Explanation
         features : str or list of str, default=None
-            Names; the `max_features` most important ones by default.
+            Names of the features to show. None: the `max_features` most important ones.
         partner : str or None, default="auto"
-            Name of the feature that colours the points; "auto" looks for one, None does without.
+            Name of the feature that colours the points. "auto": the one that seems to interact most
+            with the feature shown. None: no colours.
         output : label, default=None
-            One of `explanation.output_names`; None: all, side by side.
-        max_features : int, default=4
+            One of `explanation.output_names`. None: all, side by side.
+        max_features : int or None, default=4
+            Number of features to show if `features` is None. None: all.
         ax : matplotlib Axes, or one for each feature (and output), default=None
             Where to draw; a new figure by default.
 
@@ -95,20 +101,17 @@ class DependenceDisplay(ByFeature, Display):
 
         Raises
         ------
-        ValueError
-            For a feature, a partner or an output that is none.
+        ValueError, TypeError
+            For an invalid feature, partner, output, max_features or ax.
         """
-        owner = cls.__name__
-        check_count(max_features, "max_features", owner)
         if features is not None:
             features = [features] if isinstance(features, str) else list(features)
         names = explanation.feature_names.tolist()
-        wanted = [*(features or []), *([] if partner in ("auto", None) else [partner])]
-        unknown = [name for name in wanted if name not in names]
-        if unknown:
-            raise ValueError(f"{owner} got unknown features {unknown}: choose among {names}.")
+        check_drawing(cls.__name__, explanation, ax=ax, output=output, max_features=max_features)
+        check_names(cls.__name__, "features", features or [], names)
+        check_names(cls.__name__, "partner", [] if partner is None else [partner], ["auto", *names])
 
-        def read(output):
+        def read(output) -> tuple[pd.DataFrame, dict, dict, str]:
             chosen = one_output(explanation, output)
             tables, ticks, legends = [], {}, {}
             for feature in features or chosen.importance().index[:max_features]:
@@ -117,22 +120,22 @@ class DependenceDisplay(ByFeature, Display):
                 table, ticks[feature], legends[feature] = _points(chosen, column, other)
                 tables.append(table)
             table = pd.concat(tables, ignore_index=True)
-            return cls(table, ticks, legends, response_name(chosen))
+            return table, ticks, legends, response_name(chosen)
 
-        return by_output(explanation, output, ax, read, owner)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the points.
 
         Returns
         -------
         frame : DataFrame
-            As the parameter `table`.
+            With the columns of the parameter `table`.
         """
         return self.table.copy()
 
-    def plot(self, ax=None):
-        """Draw.
+    def plot(self, ax=None) -> Self:
+        """Draw the points.
 
         Parameters
         ----------
@@ -150,7 +153,8 @@ class DependenceDisplay(ByFeature, Display):
         axes[0].set_ylabel(side_label(f"attribution ({self.response})"), parse_math=False)
         return self._drawn_on(axes)
 
-    def _panel(self, ax, feature, part):
+    def _panel(self, ax, feature, part) -> None:
+        """Draw the points of one feature."""
         x, value = part["x"].to_numpy(), part["value"].to_numpy()
         half = HALF_WIDTH * part["standard_error"].to_numpy()
         ax.axhline(0, color=ink(ax), linewidth=0.6, alpha=0.5)
@@ -186,7 +190,7 @@ class DependenceDisplay(ByFeature, Display):
                 ax.tick_params(axis="x", labelrotation=30)
 
 
-def _points(explanation, column, partner):
+def _points(explanation, column, partner) -> tuple[pd.DataFrame, dict[float, str], list[str]]:
     """Return the points of one feature, the ticks of its axis, and the legend of its partner."""
     data = explanation.data.iloc[:, column]
     value = explanation.values[:, column]
@@ -215,8 +219,8 @@ def _points(explanation, column, partner):
     return table, ticks, legend
 
 
-def _places(data, value):
-    """Return where instances stand along the axis, ``(r,)``, and the ticks that name places."""
+def _places(data, value) -> tuple[NDArray[np.float64], dict[float, str]]:
+    """Return the positions of instances along the axis, ``(r,)``, and the ticks that it needs."""
     groups = [False, True] if pd.api.types.is_bool_dtype(data) else categories(data)
     numbers = ordered_numbers(data)
     missing = data.isna().to_numpy()
@@ -232,8 +236,8 @@ def _places(data, value):
     return codes + swarm(value, codes), dict(enumerate(names))
 
 
-def _ticks(data, low, high, aside):
-    """Return the ticks of dates and of numbers with gaps; none where matplotlib's own will do."""
+def _ticks(data, low, high, aside) -> dict[float, str]:
+    """Return the ticks for dates and for numbers with missing ones; else none, for matplotlib's."""
     places = np.linspace(low, high, 4)[1:]
     ticks = {aside: "missing"} if data.isna().any() else {}
     if pd.api.types.is_datetime64_any_dtype(data):

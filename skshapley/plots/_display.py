@@ -1,8 +1,8 @@
-"""What every display can do, and displays of several outputs side by side."""
+"""The base classes of the displays, and displays of several outputs side by side."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -10,43 +10,52 @@ import pandas as pd
 from skshapley.plots._style import PANEL, WIDTH, panels, width_of_rows, write_names
 from skshapley.plots._text import shorten
 
-MOST_OUTPUTS = 12
-# Inches that a display takes at most where it is one of several
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Largest width, in inches, of a display that is one of several
 NARROW = 5.2
 
 
 class Drawn(ABC):
-    """Something that is drawn by `plot` and read back by `frame`.
+    """A picture that `plot` draws and whose numbers `frame` returns.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What was drawn on; the first of several.
+        The axes that were drawn on; the first of several.
     axes_ : list of matplotlib Axes
         All of them.
     figure_ : matplotlib Figure
     """
 
-    # The axis of the response: small multiples have it in common
+    ax_: "Axes"
+    axes_: "list[Axes]"
+    figure_: "Figure"
+
+    # The axis of the response, "x" or "y", which small multiples share
     _scale: str | None = None
 
     @property
-    def _width(self):
+    def _width(self) -> float:
+        """Return the width of a new figure, in inches."""
         return WIDTH
 
     @property
-    def _narrow_width(self):
-        """Width among several."""
+    def _narrow_width(self) -> float:
+        """Return the width, in inches, of a display that is one of several."""
         names = self._row_names
         return width_of_rows(names) if names else min(self._width, NARROW)
 
     @property
-    def _n_axes(self):
+    def _n_axes(self) -> int:
+        """Return the number of axes."""
         return 1
 
     @abstractmethod
-    def plot(self, ax=None):
-        """Draw."""
+    def plot(self, ax=None) -> Self:
+        """Draw on the given axes, or on a new figure."""
 
     @abstractmethod
     def frame(self) -> pd.DataFrame:
@@ -54,39 +63,41 @@ class Drawn(ABC):
 
     @abstractmethod
     def _height(self, width) -> float:
-        """Return the height, in inches, of an axes of this width with what is around it."""
+        """Return the height, in inches, of an axes of this width with its labels."""
 
     @property
-    def _row_names(self) -> list:
-        """What stands beside the rows, if their numbers need room."""
+    def _row_names(self) -> list[str]:
+        """Return the names beside the rows, if numbers stand there that need room."""
         return []
 
-    def _panels(self, axes):
-        """Return the axes given, as a list, or new ones."""
+    def _panels(self, axes) -> "list[Axes]":
+        """Return the given axes, as a list, or new ones."""
         size = self._width, self._height(self._width)
         return panels(axes, self._n_axes, type(self).__name__, size)
 
-    def _drawn_on(self, axes):
+    def _drawn_on(self, axes) -> Self:
+        """Keep the axes that were drawn on, and return the display."""
         self.axes_ = list(axes)
         self.ax_ = axes[0]
-        self.figure_ = self.ax_.figure
+        # It is a SubFigure if the axes are on one.
+        self.figure_ = cast("Figure", self.ax_.figure)
         return self
 
 
 class ByFeature(Drawn):
-    """Base class of the displays with an axes for each feature in the column of its `table`."""
+    """Base class of the displays that draw each feature of their `table` on axes of its own."""
 
     table: pd.DataFrame
 
     @property
-    def _width(self):
+    def _width(self) -> float:
         return PANEL[0]
 
     @property
-    def _n_axes(self):
+    def _n_axes(self) -> int:
         return self.table["feature"].nunique()
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return PANEL[1]
 
 
@@ -96,7 +107,7 @@ class Display(Drawn):
     Attributes
     ----------
     ax_ : matplotlib Axes
-        What was drawn on; the first of several.
+        The axes that were drawn on; the first of several.
     axes_ : list of matplotlib Axes
         All of them.
     figure_ : matplotlib Figure
@@ -104,16 +115,16 @@ class Display(Drawn):
 
     @classmethod
     @abstractmethod
-    def from_explanation(cls, *args: Any, **kwargs: Any):
+    def from_explanation(cls, *args: Any, **kwargs: Any) -> "Self | SmallMultiples":
         """Draw an explanation."""
 
     @classmethod
-    def from_estimator(cls, explainer, X, **kwargs):
+    def from_estimator(cls, explainer, X, **kwargs) -> "Self | SmallMultiples":
         """Explain rows and draw their explanation.
 
         Parameters
         ----------
-        explainer : fitted ShapleyExplainer, or anything with an `explain` method
+        explainer : fitted ShapleyExplainer, or any object with an `explain` method
         X : array or frame of shape (r, d)
             The rows to explain.
         **kwargs
@@ -129,20 +140,20 @@ class Display(Drawn):
 class SmallMultiples(Drawn):
     """The displays of several outputs side by side, on one scale.
 
-    What `from_explanation` of a display returns for an explanation of several outputs if none is
-    named.
+    `from_explanation` of a display returns one of these for an explanation of several outputs,
+    unless its `output` names one of them.
 
     Parameters
     ----------
     displays : dict of str to display
-        All of one kind, by the name of their output.
+        Displays of one kind, by the name of their output.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         The first of `axes_`.
     axes_ : list of matplotlib Axes
-        One for each output; a row of the figure for each, where its display has several.
+        One for each output; a row of them for each output where its display has several.
     figure_ : matplotlib Figure
 
     Examples
@@ -163,26 +174,26 @@ class SmallMultiples(Drawn):
     2
     """
 
-    def __init__(self, displays):
+    def __init__(self, displays) -> None:
         self.displays = displays
 
-    def frame(self):
-        """Return what is drawn.
+    def frame(self) -> pd.DataFrame:
+        """Return what is drawn, as numbers.
 
         Returns
         -------
         frame : DataFrame
-            The frames of all displays, below each other; the first level of the index, ``output``,
-            tells them apart.
+            The frames of all displays, below each other. The first level of the index is
+            ``output``.
         """
         frames = {name: display.frame() for name, display in self.displays.items()}
         return pd.concat(frames, names=["output"])
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return max(display._height(width) for display in self.displays.values())
 
-    def plot(self, ax=None):
-        """Draw.
+    def plot(self, ax=None) -> Self:
+        """Draw all displays.
 
         Parameters
         ----------
@@ -199,7 +210,7 @@ class SmallMultiples(Drawn):
         size, n = (width, self._height(width)), each * len(self.displays)
         axes = panels(ax, n, type(first).__name__, size, each if each > 1 else None)
         parts = [axes[start : start + each] for start in range(0, n, each)]
-        # First what narrows axes, so that each display measures its room as it will be.
+        # First the names, which narrow axes, so that each display measures its final room.
         for display, own in zip(self.displays.values(), parts, strict=True):
             if display._row_names:
                 write_names(own[0], display._row_names)
@@ -213,21 +224,36 @@ class SmallMultiples(Drawn):
         return self._drawn_on(axes)
 
 
-def by_output(explanation, output, ax, read: Callable[..., Drawn], owner) -> Drawn:
-    """Draw what `read` makes of one output, or of each of several if none is named."""
+Chosen = TypeVar("Chosen", bound=Drawn)
+
+
+def by_output(
+    make: Callable[..., Chosen], explanation, output, ax, read: Callable[[Any], tuple]
+) -> Chosen | SmallMultiples:
+    """Draw the display of one output, or those of all outputs if it is None.
+
+    Parameters
+    ----------
+    make : callable
+        The class of the display.
+    explanation : Explanation
+    output : label or None
+    ax : matplotlib Axes, a sequence of them, or None
+    read : callable
+        Returns the arguments of `make` for an output.
+
+    Returns
+    -------
+    display : the drawn display, or SmallMultiples of several
+    """
     names = explanation.output_names
     if output is not None or names is None:
-        return read(output).plot(ax)
-    if len(names) > MOST_OUTPUTS:
-        raise ValueError(
-            f"{owner} shows at most {MOST_OUTPUTS} outputs side by side, and the explanation has"
-            f" {len(names)}: pass output= as one of {names.tolist()}."
-        )
-    return SmallMultiples({name: read(name) for name in names}).plot(ax)
+        return make(*read(output)).plot(ax)
+    return SmallMultiples({name: make(*read(name)) for name in names}).plot(ax)
 
 
-def _entitle(ax, name):
-    """Write the name of an output above its axes, if nothing else stands there."""
+def _entitle(ax, name) -> None:
+    """Write the name of an output above its axes, unless something else is there."""
     legend = ax.get_legend()
     if legend is not None and not legend.get_title().get_text():
         legend.set_title(name)

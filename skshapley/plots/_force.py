@@ -1,23 +1,27 @@
-"""One instance on one line: what pushes the prediction up against what pushes it down."""
+"""Force: one instance on one line, what raises the prediction against what lowers it."""
+
+from typing import Self
 
 import numpy as np
+import pandas as pd
 
+from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import HALF_WIDTH, one_output, parts_of_row
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import colour_of_steps, error_bars, ink, interval_note, label_x
 from skshapley.plots._text import named_values, number
 
-# Segments narrower than this share of the whole stay without a name
+# Segments narrower than this share of the whole have no name
 LEAST_SHARE = 0.04
 
 
 class ForceDisplay(Display):
-    """One instance as one stacked bar, with the prediction where the two sides meet.
+    """One prediction as a stacked bar: what raises it against what lowers it.
 
-    The features that raise the prediction stand left of it, those that lower it right of it, the
-    largest nearest to it. Narrow segments have no name. The line in the middle of a segment is as
-    long as the 95 % interval of its attribution; a sum of several features has none. What estimates
-    that do not add up leave between base value and prediction is grey.
+    The features that raise the prediction are left of it and those that lower it are right of it,
+    the largest next to it. Each has a segment as long as its attribution; narrow segments have no
+    name. The line in the middle of a segment is as long as the 95 % interval of its attribution. A
+    sum of several features has none. If estimates do not add up exactly, the difference is grey.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -26,8 +30,8 @@ class ForceDisplay(Display):
     table : DataFrame
         Columns ``feature``, ``data``, ``value``, ``standard_error``; the largest first.
     base_value, prediction : float
-    response : str
-        What they are measured in.
+    response : str, default="response"
+        Name of the explained response, for the axis.
 
     Attributes
     ----------
@@ -47,23 +51,25 @@ class ForceDisplay(Display):
     1      x0    1.0   -3.0 -2.0
     """
 
-    def __init__(self, table, base_value, prediction, response="response"):
+    def __init__(self, table, base_value, prediction, response="response") -> None:
         self.table = table
         self.base_value = base_value
         self.prediction = prediction
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, row=None, output=None, max_features=10, ax=None):
+    def from_explanation(
+        cls, explanation, *, row=None, output=None, max_features=10, ax=None
+    ) -> Self | SmallMultiples:
         """Draw the explanation of one instance.
 
         Parameters
         ----------
         explanation : Explanation
         row : int, default=None
-            Position of the instance; needed where there are several.
+            Position of the instance. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`; None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side.
         max_features : int or None, default=10
             Features with a segment of their own, the largest; the others are summed. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -76,23 +82,31 @@ class ForceDisplay(Display):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For an output, a row or a max_features that is none.
+            For an invalid row, output, max_features or ax.
         """
+        check_drawing(
+            cls.__name__,
+            explanation,
+            ax=ax,
+            output=output,
+            row=row,
+            max_features=max_features,
+            one_row=True,
+        )
 
-        def read(output):
-            chosen = one_output(explanation, output)
-            return cls(*parts_of_row(chosen, row, max_features, cls.__name__))
+        def read(output) -> tuple[pd.DataFrame, float, float, str]:
+            return parts_of_row(one_output(explanation, output), row, max_features)
 
-        return by_output(explanation, output, ax, read, cls.__name__)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the segments, the largest first.
 
         Returns
         -------
         frame : DataFrame
-            Columns ``feature``, ``data``, ``value``, ``standard_error``, ``start`` and ``end``, the
-            one that is nearer to the prediction.
+            Columns ``feature``, ``data``, ``value``, ``standard_error``, ``start`` and ``end``.
+            The end of a segment is its side nearer to the prediction.
         """
         value = self.table["value"].to_numpy()
         ends = np.empty(len(value))
@@ -101,14 +115,14 @@ class ForceDisplay(Display):
         return self.table.assign(start=ends - value, end=ends)
 
     @property
-    def _width(self):
+    def _width(self) -> float:
         return 9.0
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return 2.8
 
-    def plot(self, ax=None):
-        """Draw.
+    def plot(self, ax=None) -> Self:
+        """Draw the segments.
 
         Parameters
         ----------

@@ -1,27 +1,33 @@
-"""Attributions over an image, or along a signal."""
+"""Heat map: attributions over an image, or along a signal."""
+
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import errors_of, one_output, one_row, response_name
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import ink, side_label, signed_colours
 
 
 class HeatMapDisplay(Display):
-    """Attributions of pixels or tiles over their image, or of the stretches of a signal.
+    """Attributions as colours over an image or along a signal.
+
+    The players are the pixels or the tiles of the image, or the sections of the signal.
 
     Use `from_explanation` or `from_estimator` to make one.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``feature``, ``row``, ``column``, ``value``, ``standard_error``; ``row`` is 0 along
-        a signal.
-    image : ndarray of shape (height, width), (height, width, 3) or (n,), or None
+        Columns ``feature``, ``row``, ``column``, ``value``, ``standard_error``. ``row`` is 0 for a
+        signal.
+    image : ndarray of shape (height, width), (height, width, 3) or (n,), default=None
         What to draw under the attributions.
-    response : str
-        What the attributions are measured in.
+    response : str, default="response"
+        Name of the explained response, for the colour bar.
 
     Attributes
     ----------
@@ -43,28 +49,31 @@ class HeatMapDisplay(Display):
     3      x3    1       1    2.0
     """
 
-    def __init__(self, table, image=None, response="response"):
+    def __init__(self, table, image=None, response="response") -> None:
         self.table = table
         self.image = image
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, shape, row=None, output=None, image=None, ax=None):
+    def from_explanation(
+        cls, explanation, *, shape, row=None, output=None, image=None, ax=None
+    ) -> Self | SmallMultiples:
         """Draw the attributions of one instance.
 
         Parameters
         ----------
         explanation : Explanation
         shape : tuple (height, width), or int
-            How the players lie: a grid in C order, or so many along a signal.
+            How the players are arranged: the shape of their grid, in C order, or their number along
+            a signal.
         row : int, default=None
-            Position of the instance; needed where there are several.
+            Position of the instance. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`; None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side.
         image : array of shape (height, width), (height, width, 3) or (n,), default=None
-            What to draw under the attributions: an image of any size that the grid of players
-            covers, a signal along which they lie evenly. None: the players' own values where they
-            are numbers, else nothing.
+            What to draw under the attributions: an image or a signal of any size, over which the
+            players are spread evenly. None: the players' own values if they are numbers, else
+            nothing.
         ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
@@ -74,17 +83,17 @@ class HeatMapDisplay(Display):
 
         Raises
         ------
-        ValueError
-            If the shape does not hold all players.
+        ValueError, TypeError, IndexError
+            For a shape that does not fit the players, or an invalid row, output or ax.
         """
-        owner = cls.__name__
-        chosen = one_row(explanation, row, owner)
-        shape = _checked_shape(shape, len(chosen.feature_names), owner)
+        check_drawing(cls.__name__, explanation, ax=ax, output=output, row=row, one_row=True)
+        shape = _checked_shape(cls.__name__, shape, len(explanation.feature_names))
+        chosen = one_row(explanation, row)
         rows, columns = np.indices(shape)
         if image is None:
             image = _own_values(chosen, shape)
 
-        def read(output):
+        def read(output) -> tuple[pd.DataFrame, Any, str]:
             shown = one_output(chosen, output)
             table = pd.DataFrame(
                 {
@@ -95,12 +104,12 @@ class HeatMapDisplay(Display):
                     "standard_error": errors_of(shown)[0],
                 }
             )
-            return cls(table, image, response_name(shown))
+            return table, image, response_name(shown)
 
-        return by_output(explanation, output, ax, read, owner)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
-        """Return the attributions and where they lie.
+    def frame(self) -> pd.DataFrame:
+        """Return the attributions and their positions.
 
         Returns
         -------
@@ -110,25 +119,27 @@ class HeatMapDisplay(Display):
         return self.table.copy()
 
     @property
-    def _width(self):
+    def _width(self) -> float:
         return 7.0 if self._is_signal else 5.2
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         if self._is_signal:
             return 2.6
         n_rows, n_columns = self._shape
         return float(np.clip(0.75 * width * n_rows / n_columns, 1.5, 2 * width)) + 0.4
 
     @property
-    def _shape(self):
-        return self.table["row"].max() + 1, self.table["column"].max() + 1
+    def _shape(self) -> tuple[int, int]:
+        """Return height and width of the grid of players."""
+        return int(self.table["row"].max()) + 1, int(self.table["column"].max()) + 1
 
     @property
-    def _is_signal(self):
+    def _is_signal(self) -> bool:
+        """Return whether the players are in one row."""
         return self._shape[0] == 1
 
-    def plot(self, ax=None):
-        """Draw.
+    def plot(self, ax=None) -> Self:
+        """Draw the attributions over the image.
 
         Parameters
         ----------
@@ -170,26 +181,26 @@ class HeatMapDisplay(Display):
         return self._drawn_on([ax])
 
 
-def _checked_shape(shape, p, owner):
-    """Return the shape as (height, width), a signal as one row."""
+def _checked_shape(owner, shape, p) -> tuple[int, int]:
+    """Return the shape as (height, width), where a signal has height 1."""
     sides: tuple = (1, shape) if isinstance(shape, (int, np.integer)) else tuple(shape)
     whole = all(isinstance(side, (int, np.integer)) and side > 0 for side in sides)
     if len(sides) != 2 or not whole or sides[0] * sides[1] != p:
         raise ValueError(
-            f"{owner} takes shape as (height, width) of the grid, or the length of the signal, that"
-            f" the {p} players make; got {shape!r}."
+            f"{owner} got shape={shape!r} for {p} players: choose (height, width) of their grid, or"
+            f" their number along a signal."
         )
     return int(sides[0]), int(sides[1])
 
 
-def _own_values(shown, shape):
-    """Return the players' values as an image, or None where they are no numbers."""
+def _own_values(shown, shape) -> NDArray[np.float64] | None:
+    """Return the players' values as an image, or None if they are not numbers."""
     if not all(pd.api.types.is_numeric_dtype(kind) for kind in shown.data.dtypes):
         return None
     return shown.data.to_numpy(dtype=float).reshape(shape)
 
 
-def _size(image):
-    """Return height and width of an image, or of a signal as one row."""
+def _size(image) -> tuple[int, int]:
+    """Return height and width of an image; a signal has height 1."""
     image = np.asarray(image)
     return (1, image.size) if image.ndim == 1 or image.shape[0] == 1 else image.shape[:2]

@@ -1,9 +1,11 @@
-"""Masking curves of several methods, side by side."""
+"""Masking curves of one or several methods, on the same axes."""
 
 from collections.abc import Mapping
+from typing import Self
 
 import pandas as pd
 
+from skshapley.plots._checks import check_axes
 from skshapley.plots._display import Drawn
 from skshapley.plots._style import COLOURS, ink
 
@@ -15,7 +17,9 @@ STYLES = ("-", "--", ":", "-.")
 
 
 class MaskingCurveDisplay(Drawn):
-    """Mean change of the response against the share of features masked or kept, with 95 % bands.
+    """Masking curves: how the response changes as more and more features are masked, or kept.
+
+    Each line is the mean over instances for one method, with its 95 % band.
 
     Use `from_curves` to make one.
 
@@ -23,8 +27,10 @@ class MaskingCurveDisplay(Drawn):
     ----------
     table : DataFrame
         Columns ``method``, ``kind``, ``fraction``, ``mean``, ``low``, ``high``.
-    kind : {"deletion", "insertion"}
-    response : str
+    kind : {"deletion", "insertion"}, default="deletion"
+        Whether the features that rank first are masked, or they alone are kept.
+    response : str, default="log-odds"
+        Name of the response that the curves follow, for the axis.
 
     Attributes
     ----------
@@ -43,21 +49,22 @@ class MaskingCurveDisplay(Drawn):
     2       1.0  -4.0
     """
 
-    def __init__(self, table, kind="deletion", response="log-odds"):
+    def __init__(self, table, kind="deletion", response="log-odds") -> None:
         self.table = table
         self.kind = kind
         self.response = response
 
     @classmethod
-    def from_curves(cls, curves, *, kind="deletion", response="log-odds", ax=None):
+    def from_curves(cls, curves, *, kind="deletion", response="log-odds", ax=None) -> Self:
         """Draw the curves of some methods.
 
         Parameters
         ----------
         curves : MaskingCurve, or mapping of name to MaskingCurve
         kind : {"deletion", "insertion"}, default="deletion"
+            Whether the features that rank first are masked, or they alone are kept.
         response : str, default="log-odds"
-            What the curves follow, for the axis.
+            Name of the response that the curves follow, for the axis.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure by default.
 
@@ -67,21 +74,20 @@ class MaskingCurveDisplay(Drawn):
 
         Raises
         ------
-        ValueError
-            For another kind.
+        ValueError, TypeError
+            For an invalid kind or ax.
         """
+        check_axes(cls.__name__, ax)
         if kind not in XLABELS:
-            raise ValueError(
-                f'{cls.__name__} takes kind as "deletion" or "insertion"; got {kind!r}.'
-            )
+            raise ValueError(f"{cls.__name__} got kind={kind!r}: choose one of {list(XLABELS)}.")
         curves = curves if isinstance(curves, Mapping) else {"": curves}
         frames = [curve.frame().assign(method=name) for name, curve in curves.items()]
         table = pd.concat(frames, ignore_index=True)
         table = table[table["kind"] == kind].reset_index(drop=True)
         return cls(table, kind, response).plot(ax)
 
-    def frame(self):
-        """Return what is drawn.
+    def frame(self) -> pd.DataFrame:
+        """Return the points of the lines and bands.
 
         Returns
         -------
@@ -91,14 +97,14 @@ class MaskingCurveDisplay(Drawn):
         return self.table.copy()
 
     @property
-    def _width(self):
+    def _width(self) -> float:
         return 5.6
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return 4.2
 
-    def plot(self, ax=None):
-        """Draw.
+    def plot(self, ax=None) -> Self:
+        """Draw the curves.
 
         Parameters
         ----------

@@ -1,10 +1,13 @@
-"""All attributions as a matrix of colours, like instances next to each other."""
+"""Matrix: all attributions as colours, with similar instances next to each other."""
+
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
+from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, response_name
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import (
     height_of_rows,
     ink,
@@ -15,15 +18,16 @@ from skshapley.plots._style import (
 )
 from skshapley.plots._text import short_names
 
-# From so many instances on, they are ordered by their first principal component
+# From this number of instances on, they are ordered by their first principal component
 MANY = 1000
 FADED = 0.35
 
 
 class MatrixDisplay(Display):
-    """Features by instances, coloured by attribution; like instances stand next to each other.
+    """All attributions as a matrix of colours, with features as rows and instances as columns.
 
-    Cells whose 95 % interval holds 0 are faded. The line above shows the predictions.
+    Similar instances are next to each other. Cells whose 95 % interval contains 0 are faded. The
+    line above the matrix shows the predictions.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -32,10 +36,10 @@ class MatrixDisplay(Display):
     values : DataFrame of shape (p, r)
         Attributions, features from top to bottom and instances from left to right.
     standard_errors : DataFrame of shape (p, r)
-        NaN where there are none.
+        NaN if the explanation has none.
     predictions : Series of shape (r,)
-    response : str
-        What the attributions are measured in.
+    response : str, default="response"
+        Name of the explained response, for the colour bar.
 
     Attributes
     ----------
@@ -55,21 +59,23 @@ class MatrixDisplay(Display):
     x1  0.0  3.0  3.0
     """
 
-    def __init__(self, values, standard_errors, predictions, response="response"):
+    def __init__(self, values, standard_errors, predictions, response="response") -> None:
         self.values = values
         self.standard_errors = standard_errors
         self.predictions = predictions
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, output=None, max_features=10, ax=None):
+    def from_explanation(
+        cls, explanation, *, output=None, max_features=10, ax=None
+    ) -> Self | SmallMultiples:
         """Draw all attributions.
 
         Parameters
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`; None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side.
         max_features : int or None, default=10
             Features shown one by one, the most important first; the others are summed for each
             instance. None: all.
@@ -82,24 +88,25 @@ class MatrixDisplay(Display):
 
         Raises
         ------
-        ValueError
-            For an output or a max_features that is none.
+        ValueError, TypeError
+            For an invalid output, max_features or ax.
         """
-        # One order for all outputs, so that an instance stands at one place
+        check_drawing(cls.__name__, explanation, ax=ax, output=output, max_features=max_features)
+        # One order for all outputs, so that an instance has the same position in each
         attributions = one_output(explanation, output).values
         order = _order(attributions.reshape(len(explanation), -1))
 
-        def read(output):
-            shown = fold(one_output(explanation, output), max_features, cls.__name__)
+        def read(output) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series, str]:
+            shown = fold(one_output(explanation, output), max_features)
             columns = shown.index[order]
             values = pd.DataFrame(shown.values[order].T, shown.feature_names, columns)
             errors = pd.DataFrame(errors_of(shown)[order].T, shown.feature_names, columns)
             predictions = pd.Series(shown.predictions[order], columns)
-            return cls(values, errors, predictions, response_name(shown))
+            return values, errors, predictions, response_name(shown)
 
-        return by_output(explanation, output, ax, read, cls.__name__)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the attributions.
 
         Returns
@@ -109,11 +116,11 @@ class MatrixDisplay(Display):
         """
         return self.values.copy()
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return height_of_rows(len(self.values) + 2)
 
-    def plot(self, ax=None):
-        """Draw.
+    def plot(self, ax=None) -> Self:
+        """Draw the matrix.
 
         Parameters
         ----------
@@ -136,7 +143,7 @@ class MatrixDisplay(Display):
         ax.set_ylim(p - 0.5, -0.5)
         ax.xaxis.get_major_locator().set_params(integer=True)
         faded = "; faded: 95 % interval holds 0" if unsure.any() else ""
-        label_x(ax, f"instances, like ones together{faded}")
+        label_x(ax, f"instances, similar ones together{faded}")
         bar = ax.figure.colorbar(
             image, ax=ax, aspect=30, pad=0.02, label=side_label(f"attribution ({self.response})")
         )
@@ -154,8 +161,8 @@ class MatrixDisplay(Display):
         return self._drawn_on([ax])
 
 
-def _order(values):
-    """Return the instances in an order that puts like attributions next to each other, ``(r,)``."""
+def _order(values) -> np.ndarray:
+    """Return the instances in an order that puts similar attributions side by side, ``(r,)``."""
     from scipy.cluster.hierarchy import leaves_list, linkage
 
     if len(values) < 3:

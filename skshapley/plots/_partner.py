@@ -1,7 +1,8 @@
-"""Which other feature a feature seems to interact with most."""
+"""The feature that another feature seems to interact with most."""
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skshapley.plots._common import ordered_numbers
 
@@ -10,13 +11,14 @@ LEAST_BIN = 12
 MAX_CATEGORIES = 6
 
 
-def strongest_partner(explanation, feature):
+def strongest_partner(explanation, feature) -> str | None:
     """Return the name of the feature that a feature seems to interact with most, or None.
 
-    Within bins of like values of the feature, its attribution would be a straight line if no other
-    feature mattered to it. A candidate's score is the sum of squares that it explains of what is
-    left, less what the best of as many candidates of pure noise would explain; the largest positive
-    score wins. A hint where to look, no estimate of an interaction.
+    Within bins of similar values of the feature, its attribution would be a straight line if no
+    other feature mattered. Candidates explain a part of the sum of squares around this line. A
+    candidate's score is that part, less what the best of as many candidates of pure noise would
+    explain. The largest positive score wins. It is a hint where to look, not an estimate of an
+    interaction.
 
     Noise of variance s^2 explains s^2 chi^2(q), where q counts the parameters. With probability
     1 - exp(-t), chi^2(q) stays below q + 2 sqrt(q t) + 2 t. With t = log(20 p), the chance that any
@@ -27,7 +29,12 @@ def strongest_partner(explanation, feature):
     explanation : Explanation
         Of one output.
     feature : int
-        Column of the feature.
+        Position of the feature.
+
+    Returns
+    -------
+    partner : str or None
+        None if no candidate has a positive score.
 
     References
     ----------
@@ -46,14 +53,14 @@ def strongest_partner(explanation, feature):
     return explanation.feature_names[best] if scores[best] > 0 else None
 
 
-def categories(column):
+def categories(column) -> list | None:
     """Return the categories of a column without an order, or None for one with an order."""
     if np.isfinite(ordered_numbers(column)).any() or not column.notna().any():
         return None
     return sorted(column.dropna().unique(), key=str)
 
 
-def _bins(column):
+def _bins(column) -> NDArray[np.int64]:
     """Return the bin of each instance: a category, or some of the sorted numbers, ``(r,)``."""
     if categories(column) is not None:
         return pd.factorize(column)[0]
@@ -62,7 +69,7 @@ def _bins(column):
     return ((ranks - 1) * n_bins // len(column)).to_numpy(dtype=int)
 
 
-def _without_slope(y, x, bins):
+def _without_slope(y, x, bins) -> NDArray[np.float64]:
     """Return y without its mean and its slope on x in each bin, ``(r,)``."""
     y = y - pd.Series(y).groupby(bins).transform("mean").to_numpy()
     x = x - pd.Series(x).groupby(bins).transform("mean").to_numpy()
@@ -71,8 +78,8 @@ def _without_slope(y, x, bins):
     return y - x * np.divide(joint, own, out=np.zeros(len(y)), where=own > 0)
 
 
-def _explained(rest, data, bins):
-    """Return the sum of squares that each column explains within bins, and its parameters; (p,)."""
+def _explained(rest, data, bins) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the sum of squares that each column explains in bins, and its parameters, (p,)."""
     p, labels = data.shape[1], np.unique(bins)
     explained, n_parameters = np.zeros(p), np.full(p, float(len(labels)))
     ranks = np.zeros(data.shape)

@@ -1,12 +1,14 @@
-"""A document with each token on the colour of its attribution."""
+"""Sentence: a text with each token on the colour of its attribution."""
 
 from html import escape
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
+from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import errors_of, one_output, one_row, response_name
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import ink, settle, signed_colours, width_in_points
 from skshapley.plots._text import number
 
@@ -14,25 +16,24 @@ LETTER = 0.602  # width of a monospaced letter, in font sizes
 MARGIN = 0.1  # inches beside the text
 LINE = 1.7  # height of a line, in font sizes
 FONT_SIZE = 11.0
-# Black letters stay readable on the outer colours of the map from here on
+# The part of the colour map on which black letters are readable
 LOWEST, HIGHEST = 0.2, 0.8
 
 
 class SentenceDisplay(Display):
-    """A text whose tokens stand on the colour of their attribution, in HTML or matplotlib.
+    """A text whose words are coloured by their attributions, in matplotlib or HTML.
 
-    White is no attribution; the tokens of the largest one, of either sign, have the full colour.
+    White means no attribution. The largest attribution, of either sign, has the full colour.
 
-    Use `from_explanation` or `from_estimator` to make one. In a notebook the display shows itself
-    as HTML.
+    Use `from_explanation` or `from_estimator` to make one. A notebook shows the display as HTML.
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``token`` (with what stands after it), ``value``, ``standard_error``; in the order
-        of the text.
-    response : str
-        What the attributions are measured in.
+        Columns ``token`` (with the space and punctuation after it), ``value``, ``standard_error``;
+        in the order of the text.
+    response : str, default="response"
+        Name of the explained response, for the title.
 
     Attributes
     ----------
@@ -52,33 +53,40 @@ class SentenceDisplay(Display):
     1  good.    2.0
     """
 
-    def __init__(self, table, response="response"):
+    def __init__(self, table, response="response") -> None:
         self.table = table
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, row=None, output=None, ax=None):
+    def from_explanation(
+        cls, explanation, *, row=None, output=None, ax=None
+    ) -> Self | SmallMultiples:
         """Draw the tokens of one instance.
 
         Parameters
         ----------
         explanation : Explanation
-            Its data are the pieces of the text, as those of `TokenReward.explanation` are.
+            Its data are the pieces of the text, as in `TokenReward.explanation`.
         row : int, default=None
-            Position of the instance; needed where there are several.
+            Position of the instance. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`; None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side.
         ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
         Returns
         -------
         display : SentenceDisplay, or SmallMultiples of them for several outputs
-        """
-        chosen = one_row(explanation, row, cls.__name__)
 
-        def read(output):
-            shown = one_output(chosen, output)
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For an invalid row, output or ax.
+        """
+        check_drawing(cls.__name__, explanation, ax=ax, output=output, row=row, one_row=True)
+
+        def read(output) -> tuple[pd.DataFrame, str]:
+            shown = one_row(one_output(explanation, output), row)
             table = pd.DataFrame(
                 {
                     "token": [str(piece) for piece in shown.data.iloc[0]],
@@ -86,11 +94,11 @@ class SentenceDisplay(Display):
                     "standard_error": errors_of(shown)[0],
                 }
             )
-            return cls(table, response_name(shown))
+            return table, response_name(shown)
 
-        return by_output(explanation, output, ax, read, cls.__name__)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the tokens.
 
         Returns
@@ -101,7 +109,7 @@ class SentenceDisplay(Display):
         return self.table.copy()
 
     def html(self) -> str:
-        """Return the text as HTML, a span for each token, its attribution as the tooltip."""
+        """Return the text as HTML, with a span for each token and its attribution as a tooltip."""
         spans = []
         for token, value, colour in zip(
             self.table["token"], self.table["value"], self._colours(), strict=True
@@ -113,10 +121,10 @@ class SentenceDisplay(Display):
             )
         return f'<p style="white-space:pre-wrap;line-height:{LINE}">{"".join(spans)}</p>'
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return self.html()
 
-    def _colours(self):
+    def _colours(self) -> list[str]:
         """Return the colour of each token, as "#rrggbb"."""
         from matplotlib.colors import to_hex
 
@@ -125,16 +133,16 @@ class SentenceDisplay(Display):
         place = 0.5 + share * (HIGHEST - LOWEST) / 2
         return [to_hex(colour) for colour in signed_colours()(place)]
 
-    def _lines(self, points):
-        """Return line and column of each token, the lines, and the letters of a line of a width."""
+    def _lines(self, points) -> tuple[list[tuple[int, int]], int, int]:
+        """Return line and column of each token, the number of lines, and the letters in a line."""
         width = max(10, int(points / (LETTER * FONT_SIZE)))
         return *_flowed(self.table["token"], width), width
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         n_lines = self._lines(72 * (width - MARGIN))[1]
         return (n_lines + 2) * LINE * FONT_SIZE / 72
 
-    def plot(self, ax=None):
+    def plot(self, ax=None) -> Self:
         """Draw the text, broken into lines that fit the axes.
 
         Parameters
@@ -160,7 +168,8 @@ class SentenceDisplay(Display):
         return self._drawn_on([ax])
 
 
-def _write(ax, word, colour, line, column):
+def _write(ax, word, colour, line, column) -> None:
+    """Write a word on its colour."""
     ax.text(
         column,
         line,
@@ -174,13 +183,13 @@ def _write(ax, word, colour, line, column):
     )
 
 
-def _parted(token):
+def _parted(token) -> tuple[str, str]:
     """Return a piece of text and the white space after it."""
     word = token.rstrip()
     return word, token[len(word) :]
 
 
-def _flowed(tokens, width):
+def _flowed(tokens, width) -> tuple[list[tuple[int, int]], int]:
     """Return line and column of each token in lines of `width` letters, and the number of lines."""
     places, line, column = [], 0, 0
     for token in tokens:

@@ -5,10 +5,17 @@ and from black. Lines and text take the colour of the axes' own labels, hence fo
 """
 
 from textwrap import fill
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skshapley.plots._checks import check_axes, pyplot
 from skshapley.plots._text import UNEXPLAINED
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.typing import ColorType
 
 POSITIVE = "#E07B00"
 NEGATIVE = "#2B83BA"
@@ -22,26 +29,15 @@ PANEL = (3.6, 2.7)
 LETTER = 0.55  # mean width of a letter, in font sizes
 
 
-def pyplot(owner):
-    """Return matplotlib.pyplot, or say how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"{owner} draws with matplotlib, which is not installed: pip install 'skshapley[plot]'."
-        ) from error
-    return plt
-
-
-def level_colours():
-    """Return the colour map from low to high values, light enough for black, dark for white."""
+def level_colours() -> "Colormap":
+    """Return the colour map from low to high values, visible on white and on black."""
     from matplotlib.colors import LinearSegmentedColormap
 
     ends = ["#2468B4", "#8A7FA8", "#C9837A", "#F0A02C"]
     return LinearSegmentedColormap.from_list("levels", ends).with_extremes(bad=NEUTRAL)
 
 
-def signed_colours():
+def signed_colours() -> "Colormap":
     """Return the diverging colour map of attributions, for filled areas."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -50,31 +46,32 @@ def signed_colours():
     )
 
 
-def colour_of(values):
+def colour_of(values) -> list[str]:
     """Return the colour of each attribution's sign."""
     return [NEGATIVE if value < 0 else POSITIVE for value in np.asarray(values)]
 
 
-def colour_of_steps(frame):
+def colour_of_steps(frame) -> list[str]:
     """Return the colour of each step between base value and prediction."""
     unknown = frame["feature"] == UNEXPLAINED
     return np.where(unknown, NEUTRAL, colour_of(frame["value"])).tolist()
 
 
-def height_of_rows(n_rows):
-    """Return the height of axes with so many rows, in inches."""
+def height_of_rows(n_rows) -> float:
+    """Return the height of axes with `n_rows` rows, in inches."""
     shrink = np.clip((n_rows - 25) / 75, 0, 1)
     return 1.1 + n_rows * (ROW_HEIGHT + shrink * (LEAST_ROW_HEIGHT - ROW_HEIGHT))
 
 
-def width_of_rows(names):
-    """Return the width, in inches, that rows with such names need where they are one of several."""
+def width_of_rows(names) -> float:
+    """Return the width, in inches, of axes with such row names, beside others like them."""
     letters = max(map(len, names))
     return min(WIDTH, 3.6 + LETTER * letters * 10 / 72)
 
 
-def panels(axes, n, owner, size, n_columns=None):
-    """Return the n axes given, or new ones of a size in inches, in rows of at most three."""
+def panels(axes, n, owner, size, n_columns=None) -> "list[Axes]":
+    """Return the n given axes, or new ones of a size in inches, in rows of at most three."""
+    check_axes(owner, axes)
     plt = pyplot(owner)
     if axes is None:
         n_columns = n_columns or (min(n, 3) if n != 4 else 2)
@@ -86,47 +83,47 @@ def panels(axes, n, owner, size, n_columns=None):
             ax.remove()
         axes = axes[:n]
     axes = list(np.ravel(np.asarray(axes, dtype=object)))
-    strange = [ax for ax in axes if not isinstance(ax, plt.Axes)]
-    if strange:
-        raise TypeError(f"{owner} takes ax as matplotlib Axes to draw on; got {strange[0]!r}.")
     if len(axes) != n:
-        raise ValueError(f"{owner} draws {n} panels and needs as many axes; got {len(axes)}.")
+        raise ValueError(
+            f"{owner} got {len(axes)} axes for {n} panels: pass as many axes as panels, or None for"
+            f" a new figure."
+        )
     return axes
 
 
-def settle(ax):
-    """Let the figure lay out its axes with the names beside them, if it does."""
+def settle(ax) -> None:
+    """Let the figure lay out its axes with the names beside them, if it has a layout engine."""
     figure = ax.figure.canvas.figure
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)
 
 
-def width_in_points(ax):
-    """Return the width of the axes, as settled last."""
+def width_in_points(ax) -> float:
+    """Return the width of the axes in points, as `settle` left it."""
     return ax.get_window_extent().width * 72 / ax.figure.dpi
 
 
-def side_label(text):
-    """Return a label for the side of axes or of their colour bar, in lines."""
+def side_label(text) -> str:
+    """Return a label for the side of axes or of their colour bar, broken into lines."""
     return fill(text, 32)
 
 
-def label_x(ax, text):
-    """Write below the axes, in lines as long as the axes are wide."""
+def label_x(ax, text) -> None:
+    """Label the x axis, in lines that are not wider than the axes."""
     letters = width_in_points(ax) / (LETTER * ax.xaxis.label.get_size())
     ax.set_xlabel(fill(text, max(int(letters), 24)), parse_math=False)
 
 
-def write_names(ax, names):
-    """Write the names of the rows 0, 1, ... beside the axes, in letters that fit."""
-    # Names are no formulas: "$" and "_" stand for themselves.
+def write_names(ax, names) -> None:
+    """Write the names of the rows 0, 1, ... beside the axes, in a font size that fits."""
+    # Names are not formulas: "$" and "_" are written as they are.
     size = font_size(ax, len(names))
     ax.set_yticks(range(len(names)), names, fontsize=size, parse_math=False)
 
 
-def name_rows(ax, names):
-    """Name the rows 0, 1, ... from top to bottom, and let the axes find their place."""
+def name_rows(ax, names) -> None:
+    """Name the rows 0, 1, ... from top to bottom, and settle the axes."""
     n = len(names)
     write_names(ax, names)
     ax.set_ylim(n - 0.4, -0.6)
@@ -137,8 +134,8 @@ def name_rows(ax, names):
     ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(width_in_points(ax) / 40, 2, 7)))
 
 
-def font_size(ax, n_rows):
-    """Return the size of letters, in points, for rows that share the height of the axes."""
+def font_size(ax, n_rows) -> float:
+    """Return the font size, in points, for rows that share the height of the axes."""
     from matplotlib.font_manager import FontProperties
 
     usual = FontProperties(size=_label_size()).get_size_in_points()
@@ -146,7 +143,7 @@ def font_size(ax, n_rows):
     return float(np.clip(0.72 * points / n_rows, 4.0, usual))
 
 
-def _height_in_pixels(ax):
+def _height_in_pixels(ax) -> float:
     """Return the height of the axes' place in its grid, which no later layout changes."""
     spec = ax.get_subplotspec()
     if spec is None:
@@ -154,24 +151,25 @@ def _height_in_pixels(ax):
     return spec.get_position(ax.figure).height * ax.figure.bbox.height
 
 
-def _label_size():
+def _label_size() -> float | str:
+    """Return the font size of tick labels in the current style."""
     from matplotlib import rcParams
 
     return rcParams["ytick.labelsize"]
 
 
-def ink(ax):
-    """Return the colour of the axes' text, whatever the style sheet."""
+def ink(ax) -> "ColorType":
+    """Return the colour of the axes' text, which follows the style sheet."""
     return ax.xaxis.label.get_color()
 
 
-def zero_line(ax, at=0.0):
+def zero_line(ax, at=0.0) -> None:
     """Draw the line that attributions start from."""
     ax.axvline(at, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
 
 
-def error_bars(ax, x, y, half_widths):
-    """Draw horizontal intervals, none where there is no error to show."""
+def error_bars(ax, x, y, half_widths) -> None:
+    """Draw horizontal intervals around points whose error is known and positive."""
     shown = np.isfinite(half_widths) & (half_widths > 0)
     if shown.any():
         ax.errorbar(
@@ -187,10 +185,10 @@ def error_bars(ax, x, y, half_widths):
         )
 
 
-def widen(ax, low, high, texts, size, left=True, right=True):
-    """Let x run from low to high, with room for the longest of the texts on the sides named.
+def widen(ax, low, high, texts, size, left=True, right=True) -> None:
+    """Set the x limits to low and high, with room for the longest text on the sides named.
 
-    To be called once the rows have their names, which may narrow the axes.
+    Call it after `name_rows`, since names may narrow the axes.
     """
     if not high > low:
         low, high = low - 0.5, high + 0.5
@@ -204,7 +202,7 @@ def widen(ax, low, high, texts, size, left=True, right=True):
     ax.set_xlim(low - left * unit, high + right * unit)
 
 
-def beside(ax, x, y, text, towards, size):
+def beside(ax, x, y, text, towards, size) -> None:
     """Write text beside the point (x, y), left of it where `towards` is negative."""
     ax.annotate(
         text,
@@ -220,6 +218,6 @@ def beside(ax, x, y, text, towards, size):
     )
 
 
-def interval_note(frame):
-    """Return what the error bars mean, to end an axis label with; nothing where there are none."""
+def interval_note(frame) -> str:
+    """Return the end of an axis label that explains error bars; empty without error bars."""
     return ", with 95 % interval" if (frame["standard_error"] > 0).any() else ""

@@ -1,4 +1,4 @@
-"""Numbers, names and values as the displays write them."""
+"""Numbers, names and values, as the displays write them."""
 
 from itertools import takewhile
 
@@ -6,17 +6,18 @@ import numpy as np
 import pandas as pd
 
 MINUS = "−"
-# Name of what attributions leave between base value and prediction
+# Name of the part of a prediction that the attributions do not add up to
 UNEXPLAINED = "unexplained"
 MAX_NAME = 32
 MAX_VALUE = 16
-KEPT = 4  # letters that remain of the beginning that names share
+KEPT = 4  # letters that are kept of the beginning that names share
 
 
-def shorten(text, width=MAX_NAME):
+def shorten(text, width=MAX_NAME) -> str:
     """Return text of at most `width` characters, cut in its middle.
 
-    The ends of names tell more than their middle: ``sensor_12_mean`` against ``sensor_12_std``.
+    The ends of names differ more often than their middle, as in ``sensor_12_mean`` and
+    ``sensor_12_std``.
     """
     text = " ".join(str(text).split())
     if len(text) <= width:
@@ -25,10 +26,10 @@ def shorten(text, width=MAX_NAME):
     return f"{text[:head]}…{text[head + 1 - width :]}"
 
 
-def short_names(names):
-    """Return names of at most 32 characters, in a list; the cut leaves different names different.
+def short_names(names) -> list[str]:
+    """Return names of at most 32 characters, in a list; different names stay different.
 
-    Of names that would look alike, the beginning that they share goes as well.
+    Names that would look alike lose the beginning that they share.
     """
     names = [" ".join(str(name).split()) for name in names]
     alike: dict[str, list] = {}
@@ -41,14 +42,14 @@ def short_names(names):
     ]
 
 
-def _n_shared(names):
-    """Return how many letters the names share from their beginning."""
+def _n_shared(names) -> int:
+    """Return the number of letters at the beginning that all names share."""
     columns = zip(*names, strict=False)
     return sum(1 for _ in takewhile(lambda letters: len({*letters}) == 1, columns))
 
 
-def number(value, signed=False):
-    """Return three significant digits, more of whole numbers, with a typographic minus."""
+def number(value, signed=False) -> str:
+    """Return a number with three significant digits, or all of the integer part."""
     if value == 0:
         return "0"
     size = abs(value)
@@ -57,8 +58,8 @@ def number(value, signed=False):
     return f"{value:{'+' if signed else ''}{form}}".replace("-", MINUS)
 
 
-def value_text(value):
-    """Return a value of the data in a few characters."""
+def value_text(value) -> str:
+    """Return a value of the data as a short text."""
     if value is None or value is pd.NaT or value is pd.NA:
         return "missing"
     if isinstance(value, (bool, np.bool_)):
@@ -72,7 +73,7 @@ def value_text(value):
     return shorten(value, MAX_VALUE)
 
 
-def named_values(frame):
-    """Return "feature = data" of each line; only the name where there is no value, as of a sum."""
+def named_values(frame) -> list[str]:
+    """Return "feature = data" for each line; only the name for a sum, which has no data."""
     lines = zip(short_names(frame["feature"]), frame["data"], strict=True)
     return [name if value is None else f"{name} = {value_text(value)}" for name, value in lines]

@@ -1,9 +1,13 @@
-"""From the base value to the prediction, one feature after the other."""
+"""Waterfall: from the base value to the prediction, one feature after the other."""
+
+from typing import Self
 
 import numpy as np
+import pandas as pd
 
+from skshapley.plots._checks import check_drawing
 from skshapley.plots._common import HALF_WIDTH, one_output, parts_of_row
-from skshapley.plots._display import Display, by_output
+from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import (
     beside,
     colour_of_steps,
@@ -20,13 +24,15 @@ from skshapley.plots._text import named_values, number
 
 
 class WaterfallDisplay(Display):
-    """One instance: how the features lead from the base value up and down to the prediction.
+    """One prediction as a waterfall: from the base value up and down to the prediction.
 
-    The largest attribution stands on top, under the prediction; the base value is at the bottom.
-    Each bar starts where the one below it ends. Error bars are 95 % intervals of the attributions;
-    a sum of several features has none, as the covariances of its terms are not on record. What
-    estimates that do not add up leave between base value and prediction is a grey bar,
-    "unexplained".
+    The base value, the mean prediction over the background, is at the bottom and the prediction of
+    the instance at the top. In between, each feature has a bar as long as its attribution, which
+    starts where the bar below it ends. The largest attribution is at the top.
+
+    Error bars are 95 % intervals of the attributions. A sum of several features has none, since the
+    covariances of its terms are not on record. Some methods give estimates that do not add up
+    exactly; the difference is then a grey bar named "unexplained".
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -36,8 +42,8 @@ class WaterfallDisplay(Display):
         Columns ``feature``, ``data``, ``value``, ``standard_error``; from top to bottom.
     base_value, prediction : float
         Where the bars start and where they end.
-    response : str
-        What they are measured in.
+    response : str, default="response"
+        Name of the explained response, for the axis.
 
     Attributes
     ----------
@@ -59,23 +65,25 @@ class WaterfallDisplay(Display):
 
     _scale = "x"
 
-    def __init__(self, table, base_value, prediction, response="response"):
+    def __init__(self, table, base_value, prediction, response="response") -> None:
         self.table = table
         self.base_value = base_value
         self.prediction = prediction
         self.response = response
 
     @classmethod
-    def from_explanation(cls, explanation, *, row=None, output=None, max_features=10, ax=None):
+    def from_explanation(
+        cls, explanation, *, row=None, output=None, max_features=10, ax=None
+    ) -> Self | SmallMultiples:
         """Draw the explanation of one instance.
 
         Parameters
         ----------
         explanation : Explanation
         row : int, default=None
-            Position of the instance; needed where there are several.
+            Position of the instance. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`; None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side.
         max_features : int or None, default=10
             Features shown one by one, the largest first; the others are summed. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -88,16 +96,24 @@ class WaterfallDisplay(Display):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For an output, a row or a max_features that is none.
+            For an invalid row, output, max_features or ax.
         """
+        check_drawing(
+            cls.__name__,
+            explanation,
+            ax=ax,
+            output=output,
+            row=row,
+            max_features=max_features,
+            one_row=True,
+        )
 
-        def read(output):
-            chosen = one_output(explanation, output)
-            return cls(*parts_of_row(chosen, row, max_features, cls.__name__))
+        def read(output) -> tuple[pd.DataFrame, float, float, str]:
+            return parts_of_row(one_output(explanation, output), row, max_features)
 
-        return by_output(explanation, output, ax, read, cls.__name__)
+        return by_output(cls, explanation, output, ax, read)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the bars from top to bottom.
 
         Returns
@@ -111,14 +127,14 @@ class WaterfallDisplay(Display):
         return self.table.assign(start=starts, end=ends)
 
     @property
-    def _row_names(self):
+    def _row_names(self) -> list[str]:
         return ["prediction", *named_values(self.table), "base value"]
 
-    def _height(self, width):
+    def _height(self, width) -> float:
         return height_of_rows(len(self.table) + 2)
 
-    def plot(self, ax=None):
-        """Draw.
+    def plot(self, ax=None) -> Self:
+        """Draw the bars.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Rewards: what a coalition is worth."""
+"""Rewards: the worth v(S) of a coalition S of players."""
 
 from skshapley.rewards._baseline import BaselineReward
 from skshapley.rewards._data import DataGame

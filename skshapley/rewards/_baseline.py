@@ -1,6 +1,7 @@
-"""The response against a single plug-in row."""
+"""The response against a single baseline row."""
 
 from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -18,12 +19,16 @@ def is_row(baseline: object) -> bool:
 
 
 class BaselineReward(InterventionalReward):
-    """Response when absent players take the values of one plug-in row.
+    """The model's response if absent players take the values of one baseline row.
+
+    v(S) = f(x_S, baseline outside S). Each value of v costs a single model row, but the baseline
+    may be a row that does not exist.
 
     Parameters
     ----------
     baseline : None, or a table, mapping or sequence of one row, default=None
-        None: the weighted mean of each numeric column of the background, the mode of the others.
+        The row. None: the weighted mean of each numeric column of the background, and the mode of
+        each other column.
     transformed : bool, default=True
         As in `InterventionalReward`.
 
@@ -45,30 +50,31 @@ class BaselineReward(InterventionalReward):
         "baseline": Fitting(is_row, "None or one row: an array, a mapping, a Series or a frame"),
     }
 
-    def __init__(self, baseline=None, transformed=True):
+    def __init__(self, baseline=None, transformed=True) -> None:
         super().__init__(transformed)
         self.baseline = baseline
 
-    def fit(self, response, background, weights, players):
-        """Make the baseline of the background, or take the given one."""
+    def fit(self, response, background, weights, players) -> Self:
+        """Take the given baseline, or make one from the background."""
         given = self.baseline is not None
         row = self._given(background) if given else _typical_row(background, weights)
         return super().fit(response, row, np.ones(1), players)
 
-    def _given(self, background):
+    def _given(self, background) -> Any:
+        """Return the given baseline as a row in the container of the background."""
         row = self.baseline
         if not is_frame(row):
             framed = isinstance(background, pd.DataFrame)
             row = _as_frame(row, background) if framed else np.atleast_2d(np.asarray(row))
         if len(row) != 1 or row.shape[1] != background.shape[1]:
             raise ValueError(
-                f"BaselineReward needs a baseline of one row with {background.shape[1]} columns;"
-                f" got shape {row.shape}."
+                f"BaselineReward got a baseline of shape {row.shape}: pass one row with the"
+                f" {background.shape[1]} columns of the background, or None."
             )
         return check_columns(row, background, "BaselineReward")
 
 
-def _as_frame(row, background):
+def _as_frame(row, background) -> pd.DataFrame:
     """Return a mapping, or values in the order of the background's columns, as a frame."""
     if isinstance(row, (pd.Series, Mapping)):
         frame = pd.DataFrame([dict(row)])
@@ -82,7 +88,7 @@ def _as_frame(row, background):
     return frame.infer_objects()
 
 
-def _typical_row(background, weights):
+def _typical_row(background, weights) -> Any:
     """Return the weighted mean of numeric columns and the weighted mode of the others, one row."""
     frame = as_pandas(background)
     typical = [_typical(frame.iloc[:, j], weights) for j in range(frame.shape[1])]
@@ -98,7 +104,7 @@ def _typical_row(background, weights):
     return _native_row(narwhal(background), typical)
 
 
-def _native_row(frame, typical):
+def _native_row(frame, typical) -> Any:
     """Return the typical row in the container that narwhals wraps."""
     import narwhals as nw
 
@@ -111,7 +117,7 @@ def _native_row(frame, typical):
     return columns[0].to_frame().with_columns(*columns[1:]).to_native()
 
 
-def _typical(column, weights):
+def _typical(column, weights) -> tuple[float, int]:
     """Return the mean of a numeric column and -1, or NaN and the position of another's mode."""
     known = column.notna().to_numpy()
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):

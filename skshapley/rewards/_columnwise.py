@@ -1,17 +1,17 @@
-"""Which column of its input each column that a fitted transformer makes comes from.
+"""The input column from which a fitted transformer makes each of its output columns.
 
-Known for scikit-learn's own transformers that make each column of one column alone, row by row,
-and for what puts them together: ColumnTransformer, FeatureUnion, Pipeline. A subclass may do
-anything, so classes are compared as they are, by name, which loads none of them; whatever is not
-listed is refused.
+This is known for those of scikit-learn's own transformers that make each column of one column
+alone, row by row, and for ColumnTransformer, FeatureUnion and Pipeline of them. A subclass may do
+anything. So classes are compared by name, which loads none of them, and all others are refused.
 """
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 
 class MixedColumnsError(ValueError):
-    """A transformer that is not known to make each column of one column; says which."""
+    """A transformer that is not known to make each of its columns of one column alone."""
 
 
 def sources(transformer, width) -> np.ndarray:
@@ -43,11 +43,11 @@ def sources(transformer, width) -> np.ndarray:
     raise MixedColumnsError(f"{kind.__name__} is not known to work column by column")
 
 
-def _one_to_one(transformer, width):
+def _one_to_one(transformer, width) -> NDArray[np.intp]:
     return np.arange(width)
 
 
-def _of_one_hot(encoder, width):
+def _of_one_hot(encoder, width) -> NDArray[np.intp]:
     counts = np.array([len(categories) for categories in encoder.categories_])
     if encoder.min_frequency is not None or encoder.max_categories is not None:
         rare = encoder.infrequent_categories_
@@ -57,28 +57,28 @@ def _of_one_hot(encoder, width):
     return np.repeat(np.arange(width), counts)
 
 
-def _of_bins(binner, width):
+def _of_bins(binner, width) -> NDArray[np.intp]:
     ordinal = binner.encode == "ordinal"
     return np.arange(width) if ordinal else np.repeat(np.arange(width), binner.n_bins_)
 
 
-def _of_splines(splines, width):
+def _of_splines(splines, width) -> NDArray[np.intp]:
     return np.repeat(np.arange(width), splines.n_features_out_ // width)
 
 
-def _of_targets(encoder, width):
+def _of_targets(encoder, width) -> NDArray[np.intp]:
     multiclass = encoder.target_type_ == "multiclass"
     return np.repeat(np.arange(width), len(encoder.classes_) if multiclass else 1)
 
 
-def _of_imputer(imputer, width):
-    # columns of nothing but missing values are left out
+def _of_imputer(imputer, width) -> NDArray[np.intp]:
+    # the imputer drops columns in which all values are missing
     kept = imputer.keep_empty_features | ~pd.isna(imputer.statistics_)
     flagged = imputer.indicator_.features_ if imputer.add_indicator else []
     return np.r_[np.flatnonzero(kept), np.asarray(flagged, dtype=np.intp)]
 
 
-def _of_function(transformer, width):
+def _of_function(transformer, width) -> NDArray[np.intp]:
     function = transformer.func
     by_element = isinstance(function, np.ufunc) and (function.nin, function.nout) == (1, 1)
     if function is None or (by_element and not transformer.kw_args):
@@ -87,26 +87,26 @@ def _of_function(transformer, width):
     raise MixedColumnsError(f"FunctionTransformer of {name} is not known to work column by column")
 
 
-def _of_text(vectorizer, width):
-    learnt = getattr(vectorizer, "vocabulary_", None)  # which a HashingVectorizer has not
+def _of_text(vectorizer, width) -> NDArray[np.intp]:
+    learnt = getattr(vectorizer, "vocabulary_", None)  # None for a HashingVectorizer
     n = vectorizer.n_features if learnt is None else len(learnt)
     return np.zeros(n, dtype=np.intp)  # its input is one column
 
 
-def _of_union(union, width):
+def _of_union(union, width) -> NDArray[np.intp]:
     fitted = [part for _, part in union.transformer_list]
     parts = [part for part in fitted if not (isinstance(part, str) and part == "drop")]
     return np.concatenate([sources(part, width) for part in parts])
 
 
-def _of_pipeline(pipeline, width):
+def _of_pipeline(pipeline, width) -> NDArray[np.intp]:
     source = np.arange(width)
     for _, step in pipeline.steps:
         source = source[sources(step, len(source))]
     return source
 
 
-def _of_column_transformer(transformer, width):
+def _of_column_transformer(transformer, width) -> NDArray[np.intp]:
     names = getattr(transformer, "feature_names_in_", None)
     positions = pd.DataFrame([np.arange(transformer.n_features_in_)], columns=names)
     parts = [np.empty(0, dtype=np.intp)]
@@ -118,7 +118,7 @@ def _of_column_transformer(transformer, width):
     return np.concatenate(parts)
 
 
-def _chosen(positions, columns):
+def _chosen(positions, columns) -> NDArray[np.intp]:
     """Return the positions of columns as a ColumnTransformer names them: labels, ints, bools."""
     if np.isscalar(columns):
         columns = [columns]

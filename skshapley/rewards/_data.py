@@ -1,6 +1,7 @@
 """The game of data valuation: a coalition of training points is worth the score of its model."""
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils import _safe_indexing
@@ -10,29 +11,30 @@ from skshapley.rewards._game import Game
 
 
 class DataGame(Game):
-    """v(S): the score, on validation data, of a clone of the estimator fitted to the points of S.
+    """The game of training points: v(S) is the validation score of a model fitted to S.
 
-    One instance, one output; one evaluation is one fit. The empty coalition is worth the score of a
-    constant prediction made of all labels; a coalition with a single class, that of its class.
+    The players are training points, or groups of them. The game has one instance and one output,
+    and one evaluation is one fit. The empty coalition has the score of the constant prediction made
+    from all labels. A coalition of a single class has the score of predicting that class.
 
     Parameters
     ----------
     estimator : estimator
-        Never fitted itself; give it a `random_state`, so that a value is a value.
+        Clones of it are fitted. Give it a `random_state`, so that v(S) is always the same.
     X, y : training data, ``(n, d)`` and ``(n,)``
     X_val, y_val : validation data
     scorer : callable(estimator, X, y) -> float
     members : ndarray of shape (n,), int
         The player of each training point.
     truncation : float or None
-        Along a chain of growing coalitions, as walks are, once a score is this close to that of all
-        points, the larger coalitions of the chain take that score without a fit (Ghorbani & Zou
-        2019, Algorithm 1).
+        Saves fits along chains of growing coalitions, such as walks. Once a score is this close to
+        the score with all points, the larger coalitions of the chain take the latter without a fit
+        (Ghorbani & Zou 2019, Algorithm 1). None: no truncation.
     """
 
     n_rows = n_outputs = 1
 
-    def __init__(self, estimator, X, y, X_val, y_val, *, scorer, members, truncation=None):
+    def __init__(self, estimator, X, y, X_val, y_val, *, scorer, members, truncation=None) -> None:
         self.estimator, self.scorer = estimator, scorer
         self.X, self.y, self.X_val, self.y_val = X, y, X_val, y_val
         self.members, self.truncation = members, truncation
@@ -43,7 +45,7 @@ class DataGame(Game):
         self._v_empty = self._scored(constant.fit(X, y))
         self._v_full = self._fitted(np.ones(self.n_players, dtype=bool))
 
-    def __call__(self, coalitions, rows, references=None):
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the scores of coalitions, ``(r, m, 1)``."""
         r, m, p = coalitions.shape
         values, done, last = np.empty(r * m), False, None
@@ -56,7 +58,8 @@ class DataGame(Game):
             last = coalition
         return values.reshape(r, m, 1)
 
-    def _fitted(self, coalition):
+    def _fitted(self, coalition) -> float:
+        """Return the score of a model fitted to the points of a coalition."""
         rows = np.flatnonzero(coalition[self.members])
         if not len(rows):
             return self._v_empty
@@ -66,19 +69,20 @@ class DataGame(Game):
             model = DummyClassifier()
         return self._scored(model.fit(_safe_indexing(self.X, rows), y))
 
-    def _scored(self, model):
+    def _scored(self, model) -> float:
+        """Return the score of a fitted model on the validation data."""
         score = float(self.scorer(model, self.X_val, self.y_val))
         if not np.isfinite(score):
             raise ModelOutputError(
-                f"The score of {model!r} on the validation data is {score}; every coalition of"
-                f" training points needs a finite score: choose another scoring."
+                f"DataGame got the score {score} of {model!r} on the validation data: choose a"
+                f" scoring that is finite for every coalition of training points."
             )
         return score
 
-    def empty(self, rows):
+    def empty(self, rows) -> NDArray[np.float64]:
         """Return v(empty), ``(r, 1, 1)``."""
         return np.full((len(rows), 1, 1), self._v_empty)
 
-    def full(self, rows):
+    def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(r, 1)``."""
         return np.full((len(rows), 1), self._v_full)

@@ -1,6 +1,7 @@
 """Any cooperative game given as a function of coalitions."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._game import Game
@@ -8,9 +9,9 @@ from skshapley.rewards._numbers import LARGEST, as_floats, flaw
 
 
 class FunctionGame(Game):
-    """A function from boolean coalitions ``(m, p)`` to values ``(m,)`` or ``(m, k)``; one instance.
+    """The game of a function from boolean coalitions ``(m, p)`` to values ``(m,)`` or ``(m, k)``.
 
-    The empty and the full coalition are evaluated here, once.
+    It has one instance. The empty and the full coalition are evaluated once, when it is made.
 
     Parameters
     ----------
@@ -25,7 +26,7 @@ class FunctionGame(Game):
 
     n_rows = 1
 
-    def __init__(self, function, n_players):
+    def __init__(self, function, n_players) -> None:
         self.function, self.n_players = function, n_players
         self.bytes_per_row = n_players
         ends = np.zeros((2, n_players), dtype=bool)
@@ -35,14 +36,15 @@ class FunctionGame(Game):
         self.n_outputs = 1 if self.one_output else np.shape(raw)[1]
         self._ends = self._checked(raw, 2)
 
-    def __call__(self, coalitions, rows, references=None):
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the values of coalitions, ``(r, m, k)``."""
         r, m, p = coalitions.shape
         # a copy, since the function may write into it
         raw = self.function(np.array(coalitions).reshape(-1, p))
         return self._checked(raw, r * m).reshape(r, m, self.n_outputs)
 
-    def _checked(self, raw, n):
+    def _checked(self, raw, n) -> NDArray[np.float64]:
+        """Return the values of n coalitions as ``(n, k)`` float64, or refuse them."""
         shape = (n,) if self.one_output else (n, self.n_outputs)
         if np.shape(raw) != shape:
             raise ModelOutputError(
@@ -63,10 +65,10 @@ class FunctionGame(Game):
             )
         return values.reshape(n, -1)
 
-    def empty(self, rows):
+    def empty(self, rows) -> NDArray[np.float64]:
         """Return v(empty), ``(r, 1, k)``."""
         return np.repeat(self._ends[None, :1], len(rows), axis=0)
 
-    def full(self, rows):
+    def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(r, k)``."""
         return np.repeat(self._ends[1:], len(rows), axis=0)

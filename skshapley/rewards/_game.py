@@ -7,16 +7,17 @@ import numpy as np
 
 
 class Game(ABC):
-    """A reward bound to its instances: v(S) for r instances over p players with k outputs.
+    """Base class of games: v(S) for r instances over p players with k outputs.
 
-    Pure and picklable; whatever is random was fixed beforehand.
+    A game is a reward bound to its instances. It is picklable, and it is a pure function:
+    whatever is random was fixed before.
 
     Attributes
     ----------
     n_players, n_rows, n_outputs : int
         p, the number of instances, k.
     n_references : int
-        b, the number of background rows; 1 for a game that has none.
+        b, the number of background rows; 1 for a game without a background.
     reference_weights : ndarray of shape (b,)
         Their weights, with sum 1.
     rows_per_value : int
@@ -24,10 +25,11 @@ class Game(ABC):
     bytes_per_row : int
         Memory of one model row.
     most_values : int
-        Most coalitions in one call; a costly reward says 1, and each of its calls is work to share.
+        Most coalitions in one call. With 1, as for a costly reward, every call can be given to
+        another worker.
     shared : object or None
-        What games of any instances share, such as the model; `take` hands it on as it is. Workers
-        get it apart from the game, so that a cluster can be told to send it once.
+        What the games of all instances share, such as the model. `take` hands it on as it is.
+        Workers get it apart from the game, so that a cluster sends it only once.
     """
 
     n_players: int
@@ -48,9 +50,9 @@ class Game(ABC):
         ----------
         coalitions : ndarray of shape (r, m, p), bool
         rows : ndarray of shape (r,), int
-            Which instance each line is about.
+            The instance of each line of coalitions.
         references : ndarray of shape (r, m, q), int, or None
-            Average over these q background rows; None for all of them, weighted.
+            The q background rows to average over. None: all of them, weighted.
 
         Returns
         -------
@@ -78,7 +80,7 @@ class Game(ABC):
         """
 
     def active(self, rows) -> np.ndarray:
-        """Return which players can matter, ``(r, p)`` bool; the others get 0 and cost nothing.
+        """Return which players can matter, ``(r, p)`` bool; the others get 0 without a cost.
 
         Parameters
         ----------
@@ -88,10 +90,10 @@ class Game(ABC):
         return np.ones((len(rows), self.n_players), dtype=bool)
 
     def differing(self, rows) -> np.ndarray | None:
-        """Return which players differ from which background row, ``(r, b, p)`` bool.
+        """Return which players differ from which background row, ``(r, b, p)`` bool, or None.
 
-        Against that row, coalitions that are alike in them have the same value, and one of them is
-        evaluated. None where that is not known.
+        Against a background row, coalitions that agree on the players which differ from it have the
+        same value, so only one of them is evaluated. None: not known.
 
         Parameters
         ----------
@@ -110,7 +112,7 @@ class Game(ABC):
         """
         if not np.array_equal(rows, np.arange(self.n_rows)):
             raise NotImplementedError(
-                f"{type(self).__name__} has {self.n_rows} instances and no take(rows), which"
-                f" workers need; write one, or leave n_jobs=None."
+                f"{type(self).__name__} has {self.n_rows} instances but no take(rows), which"
+                f" workers need: write one, or choose n_jobs=None."
             )
         return self

@@ -9,8 +9,10 @@ of single rows, and so are its Shapley values: every row may have a design of it
 
 from abc import ABC, abstractmethod
 from copy import copy
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._game import Game
@@ -23,25 +25,25 @@ SLACK = 1e-6
 
 
 class WholeResponse(Response):
-    """A model's response with all its columns, those of both classes of two."""
+    """A model's response with all its columns, those of both classes for two classes."""
 
     @property
     def classes(self) -> list | None:
-        """Labels of the model's classes, or None."""
+        """Return the labels of the model's classes, or None."""
         return _flat_classes(self.estimator)
 
-    def _fixed_column(self, binary):
+    def _fixed_column(self, binary) -> int | None:
         return super()._fixed_column(False)
 
 
 class Loss(ABC):
-    """What a response costs at each row, given the row's target.
+    """Base class of losses: the cost of a response at each row, given the row's target.
 
     Parameters
     ----------
     response : WholeResponse
     owner : str
-        Who asks, for errors.
+        Name of the class that asks, for errors.
 
     Attributes
     ----------
@@ -50,11 +52,11 @@ class Loss(ABC):
 
     name: str
 
-    def __init__(self, response: WholeResponse, owner: str):
+    def __init__(self, response: WholeResponse, owner: str) -> None:
         self.response, self.owner = response, owner
 
     def without_model(self) -> "Loss":
-        """Return a loss that can be called, and does not carry the model to workers."""
+        """Return the loss without the model, to be sent to workers; it can still be called."""
         light = copy(self)
         light.response = copy(self.response)
         light.response.estimator = None
@@ -70,11 +72,11 @@ class Loss(ABC):
 
 
 class SquaredError(Loss):
-    """Squared error, the mean over outputs where there are several."""
+    """The squared error, averaged over the outputs."""
 
     name = "squared_error"
 
-    def targets(self, y, n):
+    def targets(self, y, n) -> NDArray[np.float64]:
         """Return the targets as numbers, ``(n, K)``."""
         k = self.response.n_columns
         shape = np.shape(y)
@@ -97,17 +99,17 @@ class SquaredError(Loss):
             )
         return numbers.reshape(n, -1)
 
-    def __call__(self, targets, values):
+    def __call__(self, targets, values) -> NDArray[np.float64]:
         """Return the squared errors, ``(n,)``."""
         return ((targets - values) ** 2).mean(axis=1)
 
 
 class LogLoss(Loss):
-    """Minus the logarithm of the probability of the true class, of 2e-16 at least."""
+    """Minus the logarithm of the probability of the true class, which is clipped at 2e-16."""
 
     name = "log_loss"
 
-    def __init__(self, response, owner):
+    def __init__(self, response, owner) -> None:
         super().__init__(response, owner)
         named = isinstance(response.method, str) and response.method != FUNCTION
         if named and (response.method != "predict_proba" or response.classes is None):
@@ -117,7 +119,7 @@ class LogLoss(Loss):
                 f" sklearn.calibration.CalibratedClassifierCV, or pass a callable loss."
             )
 
-    def targets(self, y, n):
+    def targets(self, y, n) -> NDArray[np.intp]:
         """Return the column of each row's class, ``(n,)`` int."""
         if np.shape(y) != (n,):
             raise ValueError(
@@ -139,7 +141,7 @@ class LogLoss(Loss):
             )
         return np.array([position[label] for label in labels], dtype=np.intp)
 
-    def __call__(self, targets, values):
+    def __call__(self, targets, values) -> NDArray[np.float64]:
         """Return the log losses, ``(n,)``."""
         if values.shape[1] == 1:
             values = np.column_stack([1 - values, values])
@@ -156,11 +158,11 @@ class LogLoss(Loss):
 class GivenLoss(Loss):
     """A function ``loss(y, response)`` that returns one number per row."""
 
-    def __init__(self, response, owner, function):
+    def __init__(self, response, owner, function) -> None:
         super().__init__(response, owner)
         self.function, self.name = function, getattr(function, "__name__", "loss")
 
-    def targets(self, y, n):
+    def targets(self, y, n) -> np.ndarray:
         """Return y as an array."""
         if not np.ndim(y) or len(y) != n:
             raise ValueError(
@@ -168,8 +170,8 @@ class GivenLoss(Loss):
             )
         return np.asarray(y)
 
-    def __call__(self, targets, values):
-        """Return what the function says, checked."""
+    def __call__(self, targets, values) -> NDArray[np.float64]:
+        """Return the losses from the function, ``(n,)``, checked."""
         n = len(values)
         raw = self.function(targets, values if self.response.names is not None else values[:, 0])
         losses = as_floats(raw)
@@ -224,8 +226,8 @@ def resolve_loss(loss, response: WholeResponse, owner: str) -> Loss:
 class LossGame(Game):
     """v(S) of an instance: minus the loss of its mean response over the background.
 
-    The loss is of a mean, so that every coalition needs the whole background: to samplers the game
-    has one reference, which costs as many model rows as the background has.
+    The loss is that of a mean, so every coalition needs the whole background. For samplers, the
+    game therefore has a single reference, which costs as many model rows as the background has.
 
     Parameters
     ----------
@@ -238,45 +240,45 @@ class LossGame(Game):
 
     n_outputs = 1
 
-    def __init__(self, game: Game, loss: Loss, targets: np.ndarray):
+    def __init__(self, game: Game, loss: Loss, targets: np.ndarray) -> None:
         self._game, self._loss, self._targets = game, loss.without_model(), targets
         self.n_players, self.n_rows = game.n_players, game.n_rows
         self.rows_per_value, self.bytes_per_row = game.rows_per_value, game.bytes_per_row
 
     @property
-    def shared(self):
-        """What the game of the response shares."""
+    def shared(self) -> Any:
+        """Return what the games of the response share."""
         return self._game.shared
 
     @shared.setter
-    def shared(self, content):
+    def shared(self, content) -> None:
         self._game = copy(self._game)
         self._game.shared = content
 
-    def __call__(self, coalitions, rows, references=None):
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return minus the losses, ``(r, m, 1)``."""
         return self._worth(self._game(coalitions, rows), rows)
 
-    def _worth(self, values, rows):
+    def _worth(self, values, rows) -> NDArray[np.float64]:
         """Return minus the losses of responses ``(r, m, K)``."""
         r, m, k = values.shape
         targets = np.repeat(self._targets[rows], m, axis=0)
         return -self._loss(targets, values.reshape(r * m, k)).reshape(r, m, 1)
 
-    def empty(self, rows):
+    def empty(self, rows) -> NDArray[np.float64]:
         """Return v(empty), ``(r, 1, 1)``."""
         weights = self._game.reference_weights[:, None]
         mean = (weights * self._game.empty(rows[:1])).sum(axis=1, keepdims=True)
         return self._worth(np.repeat(mean, len(rows), axis=0), rows)
 
-    def full(self, rows):
+    def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(r, 1)``."""
         return self._worth(self._game.full(rows)[:, None], rows)[:, 0]
 
-    def active(self, rows):
+    def active(self, rows) -> NDArray[np.bool_]:
         """Return the players of which some column differs from some background row."""
         return self._game.active(rows)
 
-    def take(self, rows):
+    def take(self, rows) -> "LossGame":
         """Return the game of some instances."""
         return LossGame(self._game.take(rows), self._loss, self._targets[rows])

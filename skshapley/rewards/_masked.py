@@ -1,9 +1,9 @@
-"""In which columns hybrid rows are put together: the raw ones, or those that a pipeline makes.
+"""The columns in which hybrid rows are made: the raw ones, or those that a pipeline makes.
 
 A step that makes each of its columns of one raw column commutes with masking: the hybrid of two
 transformed rows is the transformed hybrid row. So the first steps of a pipeline, as far as they
-work column by column, transform instances and background once, and what is left of the pipeline
-is asked about hybrids of transformed rows, with one group of columns per raw column.
+work column by column, transform instances and background once. The rest of the pipeline is called
+with hybrids of transformed rows, in which the columns made of one raw column belong together.
 """
 
 from dataclasses import dataclass, replace
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -18,7 +19,7 @@ from sklearn.pipeline import Pipeline
 from skshapley._tables._inputs import as_pandas, column_names, column_types, is_frame, take_rows
 from skshapley.rewards._columnwise import MixedColumnsError, sources
 from skshapley.rewards._response import Response
-from skshapley.rewards._rows import SparsePool, row_pool
+from skshapley.rewards._rows import RowPool, SparsePool, row_pool
 
 # Hybrids of background rows on which the columns of a pipeline are compared with its own
 CHECKED_ROWS = 512
@@ -26,7 +27,7 @@ CHECKED_ROWS = 512
 
 @dataclass(frozen=True, eq=False)
 class MaskedModel:
-    """A response and the rows that stand in for absent players, in the columns that are masked.
+    """A response and its background, in the columns in which hybrid rows are made.
 
     Attributes
     ----------
@@ -42,14 +43,14 @@ class MaskedModel:
     weights: np.ndarray
     column_player: np.ndarray
 
-    def pool(self, X):
+    def pool(self, X) -> RowPool:
         """Return the pool of hybrid rows of the instances X ``(r, D)`` and the background."""
         make = SparsePool if sparse.issparse(self.background) else row_pool
         return make(X, self.background, self.column_player)
 
     @property
-    def bytes_per_row(self):
-        """Memory of one hybrid row, roughly."""
+    def bytes_per_row(self) -> int:
+        """Return the approximate memory of one hybrid row."""
         if sparse.issparse(self.background):
             return 64 + 96 * self.background.nnz // len(self.weights)
         return 24 * len(self.column_player)
@@ -57,30 +58,31 @@ class MaskedModel:
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """The steps that are done once, before masking; none in the raw columns.
+    """The steps of a pipeline that are done once, before hybrid rows are made.
 
     Attributes
     ----------
     response : Response
         The response of the whole model.
     steps : tuple of fitted transformers
+        Empty if hybrid rows are made of raw columns.
     label : str
-        What is masked and why, for the record.
+        Which columns hybrid rows are made of and why, for the record.
     """
 
     response: Response
     steps: tuple
     label: str
 
-    def transform(self, X):
+    def transform(self, X) -> Any:
         """Return the columns that are masked, of a table of raw columns ``(n, d)``."""
-        if self.steps:  # they get a copy, since there are some that write into what they are given
+        if self.steps:  # they get a copy, since some transformers write into their input
             X = self.response.in_its_container(take_rows(X, np.arange(len(X))))
         for step in self.steps:
             X = step.transform(X)
         return X
 
-    def masked(self, X, background, model):
+    def masked(self, X, background, model) -> tuple[Any, MaskedModel]:
         """Return instances and model in the columns that are masked.
 
         Parameters
@@ -103,7 +105,7 @@ class Preparation:
         return self.transform(X), replace(model, background=self.transform(background))
 
 
-def _in_common_types(X, background):
+def _in_common_types(X, background) -> tuple[Any, Any]:
     """Return instances and background as they are in hybrid rows."""
     d, r, b = background.shape[1], len(X), len(background)
     pool = row_pool(X, background, np.arange(d))
@@ -113,18 +115,18 @@ def _in_common_types(X, background):
     return given, filled
 
 
-def prepare(response, background, weights, players, transformed):
-    """Find the columns to mask.
+def prepare(response, background, weights, players, transformed) -> tuple[Preparation, MaskedModel]:
+    """Return the steps to do once, and the model in the columns that they make.
 
     Parameters
     ----------
     response : Response
-        That has seen the model's outputs.
+        One that has seen the model's outputs.
     background : array or frame of shape (b, d)
     weights : ndarray of shape (b,)
     players : Players
     transformed : bool
-        Whether to mask transformed columns where that gives the same values.
+        Whether to make hybrid rows of transformed columns if that gives the same values.
 
     Returns
     -------
@@ -148,11 +150,11 @@ def prepare(response, background, weights, players, transformed):
         return Preparation(response, (), f"raw columns: {reason}"), raw
 
 
-def _label(steps):
+def _label(steps) -> str:
     return f"columns made once by {', '.join(name for name, _ in steps)}"
 
 
-def _split(response, background):
+def _split(response, background) -> tuple[list, Any, NDArray[np.intp]]:
     """Return a pipeline's first steps, what is left of it, and the raw column of each column."""
     if callable(response.method):
         raise MixedColumnsError("response_method is a function of the whole model")
@@ -161,7 +163,7 @@ def _split(response, background):
         raise MixedColumnsError(f"{type(pipeline).__name__} is not a Pipeline")
     names = getattr(pipeline, "feature_names_in_", None)
     source = np.arange(background.shape[1])
-    if names is not None and is_frame(background):  # of which the model may leave columns out
+    if names is not None and is_frame(background):  # the model may leave out some of its columns
         place = {name: position for position, name in enumerate(column_names(background))}
         source = np.array([place.get(name, -1) for name in names])
     steps: list = []
@@ -181,8 +183,8 @@ def _split(response, background):
     return steps, left if len(left) > 1 else left[0], source
 
 
-def _unwrapped(estimator):
-    """Return what a frozen estimator or a search asks."""
+def _unwrapped(estimator) -> Any:
+    """Return the estimator that predicts within a frozen estimator or a search."""
     if type(estimator) is FrozenEstimator:
         return _unwrapped(estimator.estimator)
     return (
@@ -192,8 +194,8 @@ def _unwrapped(estimator):
     )
 
 
-def _check(preparation, raw, model, p):
-    """Compare transformed hybrids of background rows with hybrids of transformed ones."""
+def _check(preparation, raw, model, p) -> None:
+    """Refuse steps for which transformed hybrid rows differ from hybrids of transformed rows."""
     b = len(model.weights)
     m = min(max(4 * p, 64), CHECKED_ROWS)
     number = np.arange(m)
@@ -206,7 +208,7 @@ def _check(preparation, raw, model, p):
         raise MixedColumnsError("transformed hybrid rows are not hybrids of transformed rows")
 
 
-def _same(ours, theirs):
+def _same(ours, theirs) -> bool:
     """Return whether tables agree in kind, types and, but for rounding, values."""
     if type(ours) is not type(theirs) or ours.shape != theirs.shape:
         return False

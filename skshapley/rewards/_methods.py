@@ -1,6 +1,10 @@
-"""Which method of a model to call, and the log-odds of any classifier."""
+"""The method of a model to call, and the log-odds of any classifier."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
@@ -19,10 +23,10 @@ BY_CLASS = ("predict_proba", "predict_log_proba", "decision_function", "log_odds
 FUNCTION = "function"
 
 
-def checked_method(estimator, method, owner):
+def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     """Return the name of the method to call, a function of (estimator, X), or `FUNCTION`.
 
-    `FUNCTION` stands for an estimator that is itself a function of X.
+    `FUNCTION` means that the estimator is itself a function of X.
 
     Raises
     ------
@@ -31,7 +35,7 @@ def checked_method(estimator, method, owner):
     TypeError
         If it is neither a model nor a function.
     ValueError
-        If there is no such method, or the model does not have it.
+        For an unknown method, or one that the model does not have.
     """
     has = [name for name in METHODS if hasattr(estimator, name)]
     if isinstance(estimator, type) or not (has or callable(estimator) or hasattr(estimator, "fit")):
@@ -73,7 +77,7 @@ def checked_method(estimator, method, owner):
     return method
 
 
-def _check_fitted(estimator, owner):
+def _check_fitted(estimator, owner) -> None:
     if not hasattr(estimator, "fit"):
         return
     try:
@@ -90,14 +94,14 @@ def _check_fitted(estimator, owner):
 
 
 def estimator_type(estimator) -> str | None:
-    """Return scikit-learn's word for what an estimator is; None for what is not its own."""
+    """Return the estimator's type in scikit-learn's words; None for other libraries' objects."""
     try:
         return get_tags(estimator).estimator_type
     except AttributeError:  # not a scikit-learn estimator, but one that predicts
         return None
 
 
-def _auto_method(estimator, owner):
+def _auto_method(estimator, owner) -> str:
     kind = estimator_type(estimator)
     order: tuple[str, ...]
     if kind == "classifier":
@@ -115,8 +119,8 @@ def _auto_method(estimator, owner):
     )
 
 
-def final_estimator(estimator):
-    """Return what predicts within frozen estimators, searches and pipelines."""
+def final_estimator(estimator) -> Any:
+    """Return the estimator that predicts within frozen estimators, searches and pipelines."""
     if isinstance(estimator, FrozenEstimator):
         return final_estimator(estimator.estimator)
     if hasattr(estimator, "best_estimator_"):
@@ -124,7 +128,7 @@ def final_estimator(estimator):
     return final_estimator(estimator[-1]) if isinstance(estimator, Pipeline) else estimator
 
 
-def log_odds(estimator, X):
+def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
     """Return an XGBoost classifier's margin, else the logit of the probabilities.
 
     The margin is read through frozen estimators, searches and pipelines. Probabilities are clipped
@@ -144,7 +148,7 @@ def log_odds(estimator, X):
     return _logit(probabilities)
 
 
-def _logit(probabilities):
+def _logit(probabilities) -> NDArray[np.float64]:
     tiny = np.finfo(np.float64).eps
     clipped = np.clip(np.asarray(probabilities, dtype=np.float64), tiny, 1 - tiny)
     return np.log(clipped) - np.log1p(-clipped)

@@ -1,4 +1,4 @@
-"""Whether something returned by a model or a game is made of numbers, and which are too large."""
+"""Checks of what models and games return: real numbers, finite and not too large."""
 
 from numbers import Real
 
@@ -10,7 +10,7 @@ LARGEST = 1e306  # leaves room for differences and sums
 def as_floats(raw) -> np.ndarray | None:
     """Return `raw` as a float64 array; None if it holds anything but real numbers.
 
-    Text is refused though numpy would read "1" as a number: class labels often look like that.
+    numpy would read the text "1" as a number. It is refused, since class labels often look so.
     """
     values = np.asarray(raw)
     if values.dtype.kind == "O":
@@ -21,7 +21,7 @@ def as_floats(raw) -> np.ndarray | None:
 
 
 def flaw(values: np.ndarray) -> tuple[str, np.ndarray] | None:
-    """Return what is wrong with values, and where; None for usable ones."""
+    """Return what is wrong with values, and where; None if nothing is."""
     wrong = ~(np.abs(values) <= LARGEST)
     if not wrong.any():
         return None

@@ -1,6 +1,8 @@
 """Players: features, or groups of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ def marked_players(flags, column_player, n_players) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Players:
-    """Which player each column belongs to.
+    """The players: features, or groups of them, and the columns of each.
 
     Attributes
     ----------
@@ -29,13 +31,13 @@ class Players:
     column_player: np.ndarray
 
     @property
-    def n_players(self):
-        """Number of players p."""
+    def n_players(self) -> int:
+        """Return the number of players p."""
         return len(self.names)
 
     @classmethod
     def from_groups(cls, groups, columns, owner) -> "Players":
-        """Return the players that `groups` make of the columns; the rest are their own players.
+        """Return the players of some columns: each group is one, as is every other column.
 
         Players are ordered by their first column.
 
@@ -46,7 +48,7 @@ class Players:
         columns : list
             Names of the columns.
         owner : str
-            Whose parameter it is, for errors.
+            Name of the class that has the parameter, for errors.
 
         Raises
         ------
@@ -70,7 +72,7 @@ class Players:
         names = np.array([str(labels[position]) for position in kept], dtype=object)
         if len(set(names)) < len(names):
             raise ValueError(
-                f"{owner} needs player names that differ; got {names.tolist()}. Rename a group or a"
+                f"{owner} got players of the same name among {names.tolist()}: rename a group or a"
                 f" column."
             )
         return cls(names, column_player)
@@ -89,7 +91,7 @@ class Players:
         return marked_players(flags, self.column_player, self.n_players)
 
     def table(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the instances with one column per player; a group shows its values as text.
+        """Return the instances with one column per player; that of a group is text.
 
         Parameters
         ----------
@@ -108,7 +110,8 @@ class Players:
         return pd.DataFrame(columns, index=frame.index)
 
 
-def _checked(groups, owner):
+def _checked(groups, owner) -> Mapping[Any, Any]:
+    """Return the groups as a mapping, or refuse them."""
     if groups is None:
         return {}
     if not hasattr(groups, "items") or not all(
@@ -117,13 +120,13 @@ def _checked(groups, owner):
     ):
         raise ValueError(
             f"{owner} takes groups as None or {{name: [columns, ...]}} with at least one column"
-            f" each;"
-            f" got {groups!r}."
+            f" each; got {groups!r}."
         )
     return groups
 
 
-def _position(column, columns, group, owner):
+def _position(column, columns, group, owner) -> int:
+    """Return the position of a column that is given by name or by position."""
     if column in columns:
         return columns.index(column)
     if isinstance(column, (int, np.integer)) and 0 <= column < len(columns):
@@ -133,7 +136,8 @@ def _position(column, columns, group, owner):
     )
 
 
-def _as_text(frame, most=3):
+def _as_text(frame, most=3) -> list[str]:
+    """Return the first columns of each row as one text, such as "lat=1, lon=2"."""
     parts = [
         frame.iloc[:, i].map(lambda value, name=name: f"{name}={value}")
         for i, name in enumerate(frame.columns[:most])

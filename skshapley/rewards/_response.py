@@ -1,11 +1,13 @@
-"""The model's response as numbers: which method, which outputs, checked every time."""
+"""The model's response as numbers: its method, its outputs, checked at every call."""
 
 from contextlib import nullcontext
 from copy import copy
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs, parallel_config
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from skshapley._tables._inputs import as_array, column_names, is_frame, n_rows
@@ -30,19 +32,19 @@ class Response:
         "auto", one of `METHODS`, or a function.
     output : None, "predicted" or label
     owner : str
-        Who asks, for errors.
+        Name of the class that asks, for errors.
 
     Attributes
     ----------
     n_columns : int
-        Columns K of the raw response; learnt by `probe`, as the next two.
+        Number of columns K of the raw response. Known after `probe`, as are the next two.
     names : list or None
         Labels of the columns; None for a response of one column.
     column : int or None
-        The fixed column to explain; None for all, or for each instance's own (``predicted``).
+        The column to explain. None: all columns, or that of each instance's own predicted class.
     """
 
-    def __init__(self, estimator, method="auto", output=None, owner="ShapleyExplainer"):
+    def __init__(self, estimator, method="auto", output=None, owner="ShapleyExplainer") -> None:
         self.estimator, self.output, self.owner = estimator, output, owner
         self.method = checked_method(estimator, method, owner)
         self.predicted = isinstance(output, str) and output == "predicted"
@@ -51,13 +53,13 @@ class Response:
         self.column: int | None = None
         self._classes = _flat_classes(estimator) if self.method in BY_CLASS else None
         if self._classes is not None and output is not None and not self.predicted:
-            self._position(self._classes)  # refuses a class that there is not
+            self._position(self._classes)  # refuses an unknown class
         names = getattr(estimator, "feature_names_in_", None)
         self._column_names = None if names is None else list(names)
         self._width = getattr(estimator, "n_features_in_", None)
 
     def probe(self, X, where="") -> np.ndarray:
-        """Call the model for the first time and learn its outputs.
+        """Return the raw response of the first call, and learn the outputs from it.
 
         Parameters
         ----------
@@ -76,7 +78,7 @@ class Response:
         ModelOutputError
             For NaN or infinity, or another number of rows.
         ValueError
-            If the response does not have the output that is asked for.
+            If the response does not have the output to explain.
         """
         raw = self._asked(self.in_its_container(X))
         values = self._numbers(raw, n_rows(X), where)
@@ -101,19 +103,19 @@ class Response:
         return values
 
     def of(self, estimator) -> "Response":
-        """Return the same response of what is left of the model after its first steps.
+        """Return the same response for the rest of the model after its first steps.
 
         Parameters
         ----------
         estimator : fitted estimator
-            Called with what those steps make, as it is.
+            The rest of the model. It is called with the output of those steps, unchanged.
         """
         rest = copy(self)
         rest.estimator, rest._column_names, rest._width = estimator, None, None
         return rest
 
-    def _learn(self, raw, values):
-        """Learn the outputs from the first response."""
+    def _learn(self, raw, values) -> None:
+        """Take the outputs from the first response."""
         self.n_columns = 1 if values.ndim == 1 else values.shape[1]
         by_class = self._classes is not None and len(self._classes) == self.n_columns
         if values.ndim == 1:
@@ -124,11 +126,11 @@ class Response:
             self.names = column_names(raw)
         else:
             self.names = self._classes if by_class else list(range(self.n_columns))
-        # of two classes only the positive one says anything; of two labels, both do
+        # Of two classes the negative one is redundant; of two labels, none is.
         binary = by_class and self.n_columns == 2 and _are_complements(values, self.method)
         self.column = self._fixed_column(binary)
 
-    def _fixed_column(self, binary):
+    def _fixed_column(self, binary) -> int | None:
         if self.predicted:
             if self.n_columns == 1 or self.method == "predict":
                 raise ValueError(
@@ -140,7 +142,7 @@ class Response:
             return 1 if binary else (0 if self.names is None else None)
         return self._position(self.names)
 
-    def _position(self, names):
+    def _position(self, names) -> int:
         if names is None or self.output not in names:
             choices = [] if names is None else [*names, "predicted"]
             raise ValueError(
@@ -151,19 +153,19 @@ class Response:
 
     @property
     def n_outputs(self) -> int:
-        """Number of outputs that are explained, k."""
+        """Return the number of outputs that are explained, k."""
         return 1 if self.predicted or self.column is not None else self.n_columns
 
     @property
-    def output_names(self):
-        """Labels of the explained outputs, or None where there is one, shown without its axis."""
+    def output_names(self) -> list | None:
+        """Return the labels of the explained outputs; None for one, which is shown without axis."""
         return None if self.predicted or self.column is not None else self.names
 
     def winners(self, X, values) -> np.ndarray:
         """Return the column of the class that the model predicts for each row, ``(n,)`` int.
 
-        That is what `predict` says, be it the most probable class or not; of a function, the
-        largest output. Where nobody asks for it, zeros.
+        That is the class that `predict` returns, which need not be the most probable one. For a
+        function, it is the column of the largest output. Zeros unless ``output="predicted"``.
 
         Parameters
         ----------
@@ -203,7 +205,7 @@ class Response:
             return np.take_along_axis(values, index, axis=-1)
         return values if self.column is None else values[..., self.column : self.column + 1]
 
-    def _numbers(self, raw, n, where):
+    def _numbers(self, raw, n, where) -> NDArray[np.float64]:
         """Return the raw response as ``(n,)`` or ``(n, K)`` float64, or refuse it."""
         if isinstance(raw, list) and self.method in BY_CLASS:
             raw = np.hstack([_told(np.asarray(part)) for part in raw])
@@ -231,8 +233,8 @@ class Response:
             )
         return values
 
-    def in_its_container(self, X):
-        """Return X as the model knows it: with names if it was fitted with names, and only then.
+    def in_its_container(self, X) -> Any:
+        """Return X as the model takes it: with names if it was fitted with names, else without.
 
         Parameters
         ----------
@@ -244,7 +246,7 @@ class Response:
             For another number of columns.
         """
         if is_frame(X):
-            # without names of its own, a model warns of ours; names that are not text it never sees
+            # A model fitted without names warns about ours, unless they are not text.
             nameless = self._column_names is None and self._width is not None
             if nameless and all(isinstance(name, str) for name in column_names(X)):
                 return as_array(X)
@@ -252,30 +254,30 @@ class Response:
         if self._width is not None and X.shape[1] != self._width:
             raise ValueError(
                 f"{self.owner} got a table of {X.shape[1]} columns for a model that was fitted on"
-                f" {self._width}; pass the columns that the model knows."
+                f" {self._width}: pass the columns that the model was fitted on."
             )
         return X if self._column_names is None else pd.DataFrame(X, columns=self._column_names)
 
     @property
-    def _label(self):
+    def _label(self) -> str:
         return self.method if isinstance(self.method, str) else "response_method"
 
-    def _asked(self, X):
-        """Return what the model says, by itself alone where joblib's context offers workers.
+    def _asked(self, X) -> Any:
+        """Return the model's answer, computed without the workers that joblib's context offers.
 
-        Those are the explainer's to use, and a model that took them could round otherwise than one
-        that is asked elsewhere: a forest sums its trees in the order in which threads end.
+        The workers are for the explainer. A model that used them could round differently from call
+        to call: a forest sums its trees in the order in which threads end.
         """
         with parallel_config("sequential") if effective_n_jobs() > 1 else nullcontext():
             return self._raw(X)
 
-    def _raw(self, X):
+    def _raw(self, X) -> Any:
         if self.method == FUNCTION:
             return self.estimator(X)
         if callable(self.method):
             return self.method(self.estimator, X)
         if self.method == "log_odds":
-            values = log_odds(self.estimator, X)
+            values: Any = log_odds(self.estimator, X)
         else:
             values = getattr(self.estimator, self.method)(X)
         signed = self.method in ("decision_function", "log_odds") and not isinstance(values, list)
@@ -290,7 +292,7 @@ class Response:
 
 
 def _flat_classes(estimator) -> list | None:
-    """Return the class labels that the columns of a response stand for; None if it has others."""
+    """Return the class labels of the columns of a response; None if columns are not classes."""
     classes = getattr(estimator, "classes_", None)
     if classes is None or not len(classes) or np.ndim(classes[0]):
         return None
@@ -299,12 +301,12 @@ def _flat_classes(estimator) -> list | None:
     return None if pairs and len(classes) > 2 else np.asarray(classes).tolist()
 
 
-def _told(part):
-    """Return what there is to tell of one output of several: of two classes, the positive one."""
+def _told(part) -> np.ndarray:
+    """Return the columns of one output of several; for two classes, the positive one alone."""
     return part[:, 1:] if part.shape[1] == 2 else part
 
 
-def _names_of_parts(parts, estimator):
+def _names_of_parts(parts, estimator) -> list:
     """Return names for one array by output: its position, and the class where there are several."""
     names: list = []
     for output, part in enumerate(parts):
@@ -315,8 +317,8 @@ def _names_of_parts(parts, estimator):
     return names
 
 
-def _are_complements(values, method):
-    """Return whether two columns speak of a class and its opposite, not of two labels."""
+def _are_complements(values, method) -> bool:
+    """Return whether two columns are those of a class and its opposite, not of two labels."""
     if method != "predict_proba":
         values = np.exp(values) if method == "predict_log_proba" else expit(values)
     return np.allclose(values.sum(axis=1), 1, rtol=0, atol=1e-4)

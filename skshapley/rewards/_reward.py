@@ -1,10 +1,12 @@
-"""What every reward is, and the interventional one: the mean response over a background."""
+"""The base class of rewards, and the interventional one: a mean over the background."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tools._constraints import Flag, Parametrised
@@ -13,24 +15,25 @@ from skshapley.rewards._game import Game
 from skshapley.rewards._masked import MaskedModel, prepare
 from skshapley.rewards._players import Players, marked_players
 from skshapley.rewards._response import Response
-from skshapley.rewards._rows import CHUNK_ROWS, row_pool
+from skshapley.rewards._rows import CHUNK_ROWS, RowPool, row_pool
 
 HYBRID_SHARE = 1 / 8  # of the working memory, for the hybrid rows of one call
 
 
 class Reward(Parametrised, ABC):
-    """Base class of rewards: what a coalition of features of an instance is worth.
+    """Base class of rewards, which give the worth v(S) of a coalition S of features.
 
-    A reward holds parameters only. `fit` takes the background, `game` binds it to instances.
+    A reward is made with parameters only. `fit` takes the background, and `game` returns v for some
+    instances.
 
     Attributes
     ----------
     n_references_ : int
         Number b of background rows that the game will have.
     response_ : Response
-        The model's response that it evaluates.
+        The response of the model to evaluate.
     masked_columns_ : str
-        In which columns absent players are filled in, and why, for the record.
+        The columns in which absent players are filled in, and why, for the record.
     """
 
     n_references_: int
@@ -62,28 +65,28 @@ class Reward(Parametrised, ABC):
 
 
 class InterventionalReward(Reward):
-    """Mean response when absent players take the values of background rows.
+    """The model's mean response if absent players take the values of background rows.
 
-    v(S) = sum_b w_b f(x_S, background_b outside S). With one background row it is the contrastive
-    game of Grah & Thouvenot (2020), f(z(x*, r, S)).
+    v(S) = sum_b w_b f(x_S, background_b outside S). With one background row, this is the
+    contrastive game of Grah & Thouvenot (2020), f(z(x*, r, S)).
 
     Parameters
     ----------
     transformed : bool, default=True
-        Of a `sklearn.pipeline.Pipeline`, let the first steps transform instances and background
-        once, as far as they are known to make each of their columns of one column alone (scalers,
-        imputers, encoders, binners, a ColumnTransformer of those), and fill in absent players in
-        what they make. The values are the same. False: fill in the raw columns always, and let the
-        whole pipeline transform every row that its model is asked about.
+        Whether the first steps of a `sklearn.pipeline.Pipeline` transform instances and background
+        only once, and absent players are filled in afterwards. That is faster, and gives the same
+        values. It holds for steps that make each of their columns of one column alone: scalers,
+        imputers, encoders, binners, a ColumnTransformer of those. False: always fill in the raw
+        columns, and let the whole pipeline transform every row.
 
     Attributes
     ----------
     masked_columns_ : str
-        Which steps are done once, or why none.
+        Which steps are done once, or why none are.
     preparation_ : Preparation
         Those steps.
     masked_ : MaskedModel
-        What is left of the model, with the background as those steps make it.
+        The rest of the model, with the background as those steps transform it.
 
     References
     ----------
@@ -102,10 +105,10 @@ class InterventionalReward(Reward):
 
     _constraints = {"transformed": Flag()}
 
-    def __init__(self, transformed=True):
+    def __init__(self, transformed=True) -> None:
         self.transformed = transformed
 
-    def fit(self, response, background, weights, players):
+    def fit(self, response, background, weights, players) -> Self:
         """Take the background and evaluate the model on it once: v(empty) against each row."""
         self.response_, self.background_ = response, background
         self.weights_, self.players_ = weights, players
@@ -119,7 +122,7 @@ class InterventionalReward(Reward):
         self.masked_columns_ = self.preparation_.label
         return self
 
-    def game(self, X):
+    def game(self, X) -> "InterventionalGame":
         """Return the game of the instances X; the model is called on them once."""
         players = self.players_
         raw = row_pool(X, self.background_, players.column_player)
@@ -138,10 +141,10 @@ class InterventionalReward(Reward):
         return InterventionalGame(masked, self.empty_, instances)
 
 
-def _chunks(table, what):
+def _chunks(table, what) -> Iterator[tuple[Any, str]]:
     """Yield a table's rows in pieces of bounded size, each with where it is, for errors.
 
-    The pieces are copies, since there are models that write into what they are given.
+    The pieces are copies, since some models write into their input.
     """
     n = n_rows(table)
     for start in range(0, n, CHUNK_ROWS):
@@ -161,7 +164,7 @@ class Instances(NamedTuple):
     full : ndarray of shape (r, K)
         The response.
     winners : ndarray of shape (r,), int
-        The column of each one's own prediction.
+        The column of each instance's own predicted class.
     labels : ndarray of shape (r,), int
         Their positions in the table, for errors.
     """
@@ -172,7 +175,7 @@ class Instances(NamedTuple):
     winners: np.ndarray
     labels: np.ndarray
 
-    def take(self, rows):
+    def take(self, rows) -> "Instances":
         """Return some of the instances."""
         return Instances(take_rows(self.X, rows), *(array[rows] for array in self[1:]))
 
@@ -180,7 +183,7 @@ class Instances(NamedTuple):
 class InterventionalGame(Game):
     """The interventional reward at given instances."""
 
-    def __init__(self, masked: MaskedModel, empty, instances: Instances):
+    def __init__(self, masked: MaskedModel, empty, instances: Instances) -> None:
         self.shared, self._empty, self._instances = masked, empty, instances
         self.n_rows, self.n_players = instances.active.shape
         self.n_outputs = masked.response.n_outputs
@@ -188,10 +191,10 @@ class InterventionalGame(Game):
         self.reference_weights, self.bytes_per_row = masked.weights, masked.bytes_per_row
 
     @cached_property
-    def _pool(self):
+    def _pool(self) -> RowPool:
         return self.shared.pool(self._instances.X)
 
-    def __call__(self, coalitions, rows, references=None):
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the mean response over the background, or over the references, ``(r, m, k)``."""
         r, m, p = coalitions.shape
         flat, repeated = coalitions.reshape(-1, p), np.repeat(rows, m)
@@ -208,7 +211,7 @@ class InterventionalGame(Game):
         weighted = np.ascontiguousarray(np.swapaxes(outputs, 1, 2)) * weights
         return weighted.sum(axis=-1).reshape(r, m, -1)
 
-    def _outputs(self, coalitions, rows, references):
+    def _outputs(self, coalitions, rows, references) -> NDArray[np.float64]:
         """Return the response of each hybrid row, ``(n, q, k)``, in calls of bounded size."""
         n, q = references.shape
         response, (_, _, _, winners, labels) = self.shared.response, self._instances
@@ -223,27 +226,27 @@ class InterventionalGame(Game):
             parts.append(response.choose(raw, winners[rows][:, None]))
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
-    def empty(self, rows):
+    def empty(self, rows) -> NDArray[np.float64]:
         """Return the response on each background row, ``(r, b, k)``."""
         table = np.broadcast_to(self._empty, (len(rows), *self._empty.shape))
         return self.shared.response.choose(table, self._instances.winners[rows][:, None])
 
-    def full(self, rows):
+    def full(self, rows) -> NDArray[np.float64]:
         """Return the response at the instances, ``(r, k)``."""
         _, _, full, winners, _ = self._instances
         return self.shared.response.choose(full[rows], winners[rows])
 
-    def active(self, rows):
+    def active(self, rows) -> NDArray[np.bool_]:
         """Return the players of which some column differs from some background row."""
         return self._instances.active[rows]
 
-    def differing(self, rows):
+    def differing(self, rows) -> NDArray[np.bool_] | None:
         """Return the players of which some column differs from each background row."""
         unlike = self._pool.unlike(rows)
         if unlike is None:
             return None
         return marked_players(unlike, self.shared.column_player, self.n_players)
 
-    def take(self, rows):
+    def take(self, rows) -> "InterventionalGame":
         """Return the game of some instances."""
         return InterventionalGame(self.shared, self._empty, self._instances.take(rows))

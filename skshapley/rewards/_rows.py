@@ -1,15 +1,18 @@
 """Hybrid rows: the instance where a player is present, a background row where it is absent.
 
-Each column of instances and background is joined once into a pool; a block of hybrid rows is then
-one gather. Columns are gathered, never cast, so that dtypes and categories reach the model as they
-came.
+The instances' and the background's values of each column are put into one pool once. A block of
+hybrid rows is then one gather. Columns are gathered and never cast, so that dtypes and categories
+reach the model unchanged.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skshapley._tables._inputs import is_frame, narwhal
 
@@ -38,11 +41,11 @@ class RowPool(ABC):
     column_player : ndarray of shape (d,), int
     """
 
-    def __init__(self, X, background, column_player):
+    def __init__(self, X, background, column_player) -> None:
         self.X, self.background, self.column_player = X, background, column_player
 
     @abstractmethod
-    def hybrid(self, coalitions, rows, references):
+    def hybrid(self, coalitions, rows, references) -> Any:
         """Return hybrid rows in the background's container.
 
         Parameters
@@ -69,27 +72,27 @@ class RowPool(ABC):
 class ColumnPool(RowPool):
     """Tables that are gathered by columns."""
 
-    def __init__(self, X, background, column_player):
+    def __init__(self, X, background, column_player) -> None:
         super().__init__(X, background, column_player)
         self._in_order = (column_player == np.arange(len(column_player))).all()
 
-    def hybrid(self, coalitions, rows, references):
+    def hybrid(self, coalitions, rows, references) -> Any:
         """Return hybrid rows in the background's container."""
         one_each = self._in_order and coalitions.shape[1] == len(self.column_player)
         present = coalitions if one_each else coalitions.take(self.column_player, axis=1)
         return self._gather(present, rows, references)
 
     @abstractmethod
-    def _gather(self, present, rows, references):
+    def _gather(self, present, rows, references) -> Any:
         """Return hybrid rows; `present` is ``(n, d)``, by column."""
 
     @abstractmethod
-    def _columns(self):
+    def _columns(self) -> Iterable[Any]:
         """Return each column of the instances and the background, one after the other."""
 
     @cached_property
-    def _codes(self):
-        """Numbers for the values, missing being one of them, ``(r + b, d)``."""
+    def _codes(self) -> NDArray[np.int64]:
+        """Return an integer for each value, with one for missing ones, ``(r + b, d)``."""
         codes = [pd.factorize(column, use_na_sentinel=False)[0] for column in self._columns()]
         return np.column_stack(codes)
 
@@ -98,7 +101,7 @@ class ColumnPool(RowPool):
         instances, background = np.split(self._codes, [len(self.X)])
         return (instances != background[0]) | (background != background[0]).any(axis=0)
 
-    def unlike(self, rows):
+    def unlike(self, rows) -> NDArray[np.bool_]:
         """Return where instances differ from each background row, ``(r, b, d)`` bool."""
         return self._codes[rows][:, None] != self._codes[len(self.X) :]
 
@@ -106,7 +109,7 @@ class ColumnPool(RowPool):
 class ArrayPool(ColumnPool):
     """Numpy arrays of one dtype."""
 
-    def _gather(self, present, rows, references):
+    def _gather(self, present, rows, references) -> Any:
         n, q = references.shape
         one = rows[0] == rows[-1] and (rows == rows[0]).all()
         instance = (self.X[rows[:1]] if one else self.X[rows])[:, None, :]
@@ -117,14 +120,14 @@ class ArrayPool(ColumnPool):
         _blend(hybrid.reshape(n, q, -1), instance.astype(kind, copy=False), present[:, None, :])
         return hybrid
 
-    def _columns(self):
+    def _columns(self) -> Iterable[Any]:
         return np.concatenate([self.X, self.background]).T
 
     @property
-    def _comparable(self):
+    def _comparable(self) -> bool:
         return self.X.dtype != object and self.background.dtype != object  # which may hold pd.NA
 
-    def differs(self):
+    def differs(self) -> NDArray[np.bool_]:
         """Return where an instance differs from some background row, ``(r, d)`` bool."""
         if not self._comparable:
             return super().differs()
@@ -132,7 +135,7 @@ class ArrayPool(ColumnPool):
         constant = _same(self.background, first).all(axis=0)
         return ~(constant & _same(self.X, first))
 
-    def unlike(self, rows):
+    def unlike(self, rows) -> NDArray[np.bool_]:
         """Return where instances differ from each background row, ``(r, b, d)`` bool."""
         if not self._comparable:
             return super().unlike(rows)
@@ -142,11 +145,11 @@ class ArrayPool(ColumnPool):
 class UniformFramePool(ArrayPool):
     """Pandas frames whose columns share one numpy dtype: gathered as an array, given as a frame."""
 
-    def __init__(self, X, background, column_player):
+    def __init__(self, X, background, column_player) -> None:
         self._names = background.columns
         super().__init__(np.asarray(X), np.asarray(background), column_player)
 
-    def _gather(self, present, rows, references):
+    def _gather(self, present, rows, references) -> Any:
         fresh = super()._gather(present, rows, references)
         return pd.DataFrame(fresh, columns=self._names, copy=False)
 
@@ -154,42 +157,42 @@ class UniformFramePool(ArrayPool):
 class FramePool(ColumnPool):
     """Pandas frames of any dtypes, column by column: the instances' rows, then the background's."""
 
-    def __init__(self, X, background, column_player):
+    def __init__(self, X, background, column_player) -> None:
         super().__init__(X, background, column_player)
         self._names = list(background.columns)
         self._pools = [_joined(X[name], background[name]) for name in self._names]
 
-    def _gather(self, present, rows, references):
+    def _gather(self, present, rows, references) -> Any:
         index = _pool_index(present, rows, references + len(self.X))
         columns = zip(self._names, self._pools, index, strict=True)
         return pd.DataFrame({name: pool.take(positions) for name, pool, positions in columns})
 
-    def _columns(self):
+    def _columns(self) -> Iterable[Any]:
         return self._pools
 
 
 class NarwhalsPool(ColumnPool):
     """Frames of other libraries (polars), column by column through narwhals."""
 
-    def __init__(self, X, background, column_player):
+    def __init__(self, X, background, column_player) -> None:
         super().__init__(X, background, column_player)
         pairs = zip(narwhal(X).iter_columns(), narwhal(background).iter_columns(), strict=True)
         self._pools = [_joined_foreign(*pair) for pair in pairs]
 
-    def _gather(self, present, rows, references):
+    def _gather(self, present, rows, references) -> Any:
         index = _pool_index(present, rows, references + len(self.X))
         pairs = zip(self._pools, index, strict=True)
         columns = [pool[pool.columns[0]][positions] for pool, positions in pairs]
         return columns[0].to_frame().with_columns(*columns[1:]).to_native()
 
-    def _columns(self):
+    def _columns(self) -> Iterable[Any]:
         return [pool[pool.columns[0]].to_numpy() for pool in self._pools]
 
 
 class SparsePool(RowPool):
     """Sparse matrices of one dtype: what is stored stays stored, be it zero."""
 
-    def hybrid(self, coalitions, rows, references):
+    def hybrid(self, coalitions, rows, references) -> Any:
         """Return hybrid rows in the background's container."""
         q = references.shape[1]
         rows, coalitions = np.repeat(rows, q), np.repeat(coalitions, q, axis=0)
@@ -199,14 +202,14 @@ class SparsePool(RowPool):
         shape = len(rows), len(self.column_player)
         return type(self.background)((data, (row, column)), shape=shape)
 
-    def _stored(self, matrix, present):
+    def _stored(self, matrix, present) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return values, rows and columns of the entries of the players that are present."""
         entries = matrix.tocoo()
         kept = present[entries.row, self.column_player[entries.col]]
         return entries.data[kept], entries.row[kept], entries.col[kept]
 
 
-def _pool_index(present, rows, references):
+def _pool_index(present, rows, references) -> NDArray[np.intp]:
     """Return for each column the position in its pool of each hybrid row, ``(d, n q)``."""
     reference = references.ravel()
     rows, present = np.repeat(rows, references.shape[1]), present.T
@@ -218,7 +221,7 @@ def _pool_index(present, rows, references):
     return index
 
 
-def _joined(column, background):
+def _joined(column, background) -> Any:
     """Return a column of the instances and of the background as one array of their common dtype."""
     parts = [column, background]
     if column.dtype != background.dtype and pd.api.types.is_numeric_dtype(column.dtype):
@@ -233,7 +236,7 @@ def _joined(column, background):
     return pool.to_numpy() if isinstance(pool.dtype, pd.core.dtypes.dtypes.NumpyEADtype) else pool
 
 
-def _joined_foreign(column, background):
+def _joined_foreign(column, background) -> Any:
     """Return two columns as a frame of one column of their common type."""
     import narwhals as nw
 
@@ -244,7 +247,7 @@ def _joined_foreign(column, background):
     return nw.concat([column.to_frame(), background.to_frame()], how="vertical")
 
 
-def _blend(hybrid, instance, present):
+def _blend(hybrid, instance, present) -> None:
     """Put `instance` into `hybrid` ``(n, q, d)`` where present, in place.
 
     Numbers are blended by their bits, a cache-sized piece at a time: a masked copy would
@@ -266,6 +269,6 @@ def _blend(hybrid, instance, present):
         piece ^= change
 
 
-def _same(values, first):
+def _same(values, first) -> NDArray[np.bool_]:
     """Return where values equal `first`; missing equals missing."""
     return (values == first) | (pd.isna(values) & pd.isna(first))

@@ -2,9 +2,11 @@
 
 import re
 from itertools import compress
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skshapley._records._settings import Settings, label
 from skshapley.explanation import Explanation
@@ -14,23 +16,23 @@ WORDS = r"\w+(?:['’-]\w+)*"
 
 
 class TokenReward:
-    r"""What a document is worth with some of its tokens removed or masked.
+    r"""The model's response to a document of which only some tokens are kept.
 
-    A cooperative game for `shapley_values`: give it as the reward, with a sampler on a chain, say.
-    The model is called with a list of texts, many coalitions at once.
+    Use it as the reward of `shapley_values`, for example with a sampler for chains such as "local".
+    The model is called with a list of texts, one for each of many coalitions.
 
     Parameters
     ----------
     estimator : fitted estimator, or callable
-        A text pipeline (a vectoriser and a classifier, say): what its response methods take is a
-        list of str. A callable takes such a list and returns ``(m,)`` or ``(m, k)``.
+        A text pipeline, such as a vectoriser and a classifier, whose methods take a list of str. A
+        callable takes such a list and returns ``(m,)`` or ``(m, k)``.
     document : str
     token_pattern : str, default=r"\w+(?:['’-]\w+)*"
-        Regular expression of a token; the default finds words, ``"."`` every character but a line
-        break. What stands between a token and the next one (spaces, punctuation) belongs to it.
+        Regular expression of a token. The default finds words; ``"."`` finds every character but
+        line breaks. The spaces and punctuation between a token and the next belong to the token.
     mask : str or None, default=None
-        None: an absent token is left out, with what stands after it. A text takes its place
-        otherwise, such as ``"[MASK]"``.
+        The text that takes the place of an absent token, such as ``"[MASK]"``. None: an absent
+        token is left out, with the spaces and punctuation after it.
     response_method : str or callable, default="auto"
         As in `ShapleyExplainer`.
     output : None, "predicted" or label, default=None
@@ -46,9 +48,9 @@ class TokenReward:
     Raises
     ------
     ValueError
-        If the document has no tokens; for wrong response methods or outputs.
+        If the document has no tokens, or for an invalid response method or output.
     TypeError
-        If the document is no str.
+        If the document is not a str.
 
     References
     ----------
@@ -77,17 +79,17 @@ class TokenReward:
         mask=None,
         response_method="auto",
         output=None,
-    ):
+    ) -> None:
         if not isinstance(document, str):
             raise TypeError(
-                f"TokenReward takes one document as a str; got {document!r}. For several documents,"
-                f" make a reward of each."
+                f"TokenReward got document={document!r}: pass one document as a str; for several"
+                f" documents, make a reward for each."
             )
         found = list(re.finditer(token_pattern, document))
         if not found:
             raise ValueError(
-                f"TokenReward found no token in the document {document[:60]!r} by token_pattern="
-                f"{token_pattern!r}."
+                f"TokenReward got token_pattern={token_pattern!r}, which matches nothing in the"
+                f" document {document[:60]!r}: choose a pattern of its tokens."
             )
         self.document, self.mask = document, mask
         self.tokens = [match.group() for match in found]
@@ -103,7 +105,7 @@ class TokenReward:
 
     @property
     def n_players(self) -> int:
-        """Number of tokens p."""
+        """Return the number of tokens p."""
         return len(self.tokens)
 
     def texts(self, coalitions) -> list[str]:
@@ -123,17 +125,17 @@ class TokenReward:
             for row in rows
         ]
 
-    def __call__(self, coalitions):
+    def __call__(self, coalitions) -> NDArray[np.float64]:
         """Return the values of coalitions ``(m, p)``; ``(m,)``, or ``(m, k)`` for k outputs."""
         raw = self.response(self.texts(coalitions), where=" on parts of the document")
         values = self.response.choose(raw, self._winner)
         return values[:, 0] if self.response.output_names is None else values
 
     def explanation(self, result) -> Explanation:
-        """Return the result of `shapley_values` on this reward as the explanation of one instance.
+        """Return a result of `shapley_values` for this reward as an `Explanation`.
 
-        Its data are the pieces of the document, each token with what stands after it; a token that
-        comes again has its count in its name.
+        It has one instance. Its data are the pieces of the document, each token with the spaces and
+        punctuation after it. Repeated tokens have numbers in their names.
 
         Parameters
         ----------
@@ -163,14 +165,14 @@ class TokenReward:
             ),
         )
 
-    def _explained_output(self):
+    def _explained_output(self) -> Any:
         response = self.response
         column = self._winner if response.predicted else response.column
         return None if response.names is None or column is None else response.names[column]
 
 
-def _different(tokens):
-    """Return the tokens, those that come again with their count: "it", "it (2)"."""
+def _different(tokens) -> list[str]:
+    """Return the tokens, with numbers behind repeated ones: "it", "it (2)"."""
     seen: dict[str, int] = {}
     labels = []
     for token in tokens:

@@ -1,7 +1,10 @@
-"""Trees in place of sampling: a table of instances in, an outcome of the engine out."""
+"""Exact values in place of sampling: a table of instances in, an outcome of the engine out."""
+
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._ensembles import RESPONSES, TreeValues, UnreadableModelError, read_trees
@@ -13,7 +16,7 @@ CHECKED_ROWS = 32
 
 
 class ExactTrees:
-    """Exact values of instances in the container that the model was fitted on.
+    """Exact values of a tree ensemble, for tables as the model takes them.
 
     Parameters
     ----------
@@ -23,46 +26,49 @@ class ExactTrees:
     index : {"shapley", "banzhaf"}, default="shapley"
     n_jobs : int or None, default=None
     column_names : sequence of str or None, default=None
-        The names that the model was fitted with, for tables that come without.
+        The names that the model was fitted with, for tables that come without names.
     n_players : int or None, default=None
-        Where the last players may have no column.
+        Number of players, of whom the last may have no column. None: those that have one.
     """
 
     def __init__(
         self, trees, column_player, index="shapley", n_jobs=None, column_names=None, n_players=None
-    ):
+    ) -> None:
         self.trees, self.column_names = trees, column_names
         self.solver = TreeValues(trees, column_player, index, n_jobs, n_players)
 
     @classmethod
-    def from_response(cls, response, column_player, n_jobs=None, n_players=None):
-        """The trees of a model's response, if they can be read.
+    def from_response(cls, response, column_player, n_jobs=None, n_players=None) -> Self:
+        """Return the exact values of a model's response, if its trees can be read.
 
         Parameters
         ----------
         response : Response
-            That has seen the model's outputs.
+            One that has seen the model's outputs.
         column_player : ndarray of shape (d,), int
         n_jobs, n_players : int or None, default=None
 
         Returns
         -------
-        ExactTrees
+        exact : ExactTrees
             With the outputs that the response explains, in its order.
 
         Raises
         ------
         UnreadableModelError
-            When the response is not a sum over trees that can be read.
+            If the response is not a sum over trees that can be read.
         """
         estimator, method = response.estimator, response.method
         if response.predicted:
             raise UnreadableModelError(
-                "Each instance's own predicted class is not one sum over the trees; choose a class "
-                "as output."
+                "Each instance's own predicted class is not one sum over the trees",
+                "choose a class as output, or explain it by sampling",
             )
         if method not in RESPONSES:
-            raise UnreadableModelError(f"The response {method!r} is not the sum of any trees.")
+            raise UnreadableModelError(
+                f"The response {method!r} is not the sum of any trees",
+                f"choose response_method as one of {RESPONSES[1:]}, or explain it by sampling",
+            )
         trees = read_trees(estimator, method)
         if trees.n_outputs == 1 and response.n_columns == 2:
             # The score of the second of two classes; that of the first is its negative.
@@ -72,8 +78,10 @@ class ExactTrees:
         names = getattr(estimator, "feature_names_in_", None)
         return cls(trees, column_player, n_jobs=n_jobs, column_names=names, n_players=n_players)
 
-    def fit(self, background, weights=None):
-        """Let background rows stand in for absent players, after a check of the reading.
+    def fit(self, background, weights=None) -> Self:
+        """Let background rows stand in for absent players.
+
+        The trees are compared with the model first.
 
         Parameters
         ----------
@@ -87,14 +95,14 @@ class ExactTrees:
         Raises
         ------
         UnreadableModelError
-            When the trees do not add up to what the model predicts.
+            If the trees do not add up to what the model predicts.
         """
         matrix = self._matrix(background)
         self._compare(background[:CHECKED_ROWS], matrix[:CHECKED_ROWS])
         self.solver.fit(matrix, weights)
         return self
 
-    def fit_path_dependent(self):
+    def fit_path_dependent(self) -> Self:
         """Let absent players follow the training data down the trees.
 
         Returns
@@ -104,7 +112,7 @@ class ExactTrees:
         self.solver.fit_path_dependent()
         return self
 
-    def explain(self, X):
+    def explain(self, X) -> Outcome:
         """Explain a table of instances.
 
         Parameters
@@ -114,7 +122,7 @@ class ExactTrees:
         Returns
         -------
         Outcome
-            With standard errors of zero; the model is not called.
+            Its standard errors are zero. The model is not called.
         """
         matrix = self._matrix(X)
         values = self.solver.values(matrix)
@@ -123,8 +131,8 @@ class ExactTrees:
         v_full = v_empty + values.sum(axis=1) if shapley else self.solver.predict(matrix)
         return Outcome.exact(values, v_empty, v_full)
 
-    def interactions(self, X):
-        """Interactions of all pairs of players, for a table of instances.
+    def interactions(self, X) -> NDArray[np.float64]:
+        """Return the interactions of all pairs of players, for a table of instances.
 
         Parameters
         ----------
@@ -132,24 +140,24 @@ class ExactTrees:
 
         Returns
         -------
-        ndarray of shape (r, n_players, n_players, n_outputs)
+        interactions : ndarray of shape (r, n_players, n_players, n_outputs)
             See `TreeValues.interactions`.
         """
         return self.solver.interactions(self._matrix(X))
 
-    def _matrix(self, X):
+    def _matrix(self, X) -> NDArray[np.float64]:
         return self.trees.to_matrix(self._in_its_container(X))
 
-    def _in_its_container(self, X):
-        """X as the model knows it: a pandas DataFrame with names if it was fitted with names."""
+    def _in_its_container(self, X) -> Any:
+        """Return X as the model takes it: as a DataFrame if it was fitted with names."""
         if is_frame(X):
             return as_pandas(X)
         if sparse.issparse(X):
             X = _dense(X, self.trees.absent)
         return X if self.column_names is None else pd.DataFrame(X, columns=self.column_names)
 
-    def _compare(self, rows, matrix):
-        """Refuse a reading that does not predict what the model predicts."""
+    def _compare(self, rows, matrix) -> None:
+        """Refuse trees that do not add up to what the model predicts."""
         trees = self.trees
         if trees.raw_response is None:
             return
@@ -160,13 +168,13 @@ class ExactTrees:
         if off.any():
             row, output = np.argwhere(off)[0]
             raise UnreadableModelError(
-                f"The trees add up to {ours[row, output]:.6g} where the model predicts "
-                f"{theirs[row, output]:.6g} (background row {row}), so they are not read exactly; "
-                "use sampling, and please report the model."
+                f"The trees as they were read add up to {ours[row, output]:.6g} where the model"
+                f" predicts {theirs[row, output]:.6g} (background row {row})",
+                "explain it by sampling, and please report the model",
             )
 
 
-def _dense(X, absent):
+def _dense(X, absent) -> np.ndarray:
     """Return a sparse matrix as an array, with `absent` where nothing is stored."""
     dense, entries = np.full(X.shape, absent), X.tocoo()
     dense[entries.row, entries.col] = entries.data

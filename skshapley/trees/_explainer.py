@@ -1,9 +1,12 @@
-"""TreeExplainer: exact attributions of tree ensembles, the scikit-learn way."""
+"""TreeExplainer: exact attributions of tree ensembles."""
+
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._ensembles import INDICES, RESPONSES, read_trees
+from skshapley._ensembles import INDICES, RESPONSES, TreeEnsemble, read_trees
 from skshapley._estimators._attributor import Attributor
 from skshapley._estimators._background import Background
 from skshapley.explanation import Explanation
@@ -14,30 +17,36 @@ PERTURBATIONS = ("interventional", "path_dependent")
 
 
 class TreeExplainer(Attributor):
-    """Explain a tree ensemble by exact Shapley values, with any background at the same cost.
+    """Explain a tree ensemble by exact Shapley values, without sampling.
+
+    The values are computed from the trees themselves. The cost per explained row does not depend on
+    the size of the background.
 
     Parameters
     ----------
     estimator : fitted tree model
-        XGBoost's and LightGBM's estimators and boosters, and scikit-learn's HistGradientBoosting,
-        GradientBoosting, RandomForest, ExtraTrees and single trees. It is never fitted here.
+        An estimator or a booster of XGBoost or LightGBM, or a HistGradientBoosting,
+        GradientBoosting, RandomForest, ExtraTrees or single tree of scikit-learn. It is never
+        fitted here.
     response_method : str, default="auto"
-        "auto", "predict", "predict_proba", "decision_function" or "log_odds". "auto": what the
-        trees add up to, that is the margin of a boosted model (log-odds, for a classifier), and the
-        mean or the class probabilities of a forest. The others are refused where they are a
-        function of that sum, as the probabilities of a boosted model.
+        "auto", "predict", "predict_proba", "decision_function" or "log_odds". "auto" is the sum
+        over the trees: the margin of a boosted model (log-odds, for a classifier), the mean or the
+        class probabilities of a forest. The other responses are accepted where they are equal to
+        that sum; the probabilities of a boosted model, say, are not.
     output : None or label, default=None
-        None: the positive class of two, else all outputs at once. A class label or the position of
-        an output: that one.
+        Which output to explain, as a class label or the position of the output. None: the positive
+        class of two, else all outputs at once.
     groups : dict, default=None
-        ``{"name": [columns, ...]}``: each group is one player, the other columns are their own.
+        ``{"name": [columns, ...]}``: each group is one player. Every other column is a player of
+        its own.
     feature_perturbation : {"interventional", "path_dependent"}, default="interventional"
-        What stands in for absent features: rows of the background, or, without any background, the
-        training data in the proportions in which it went down the trees.
+        What takes the place of absent features. "interventional": rows of the background.
+        "path_dependent": the training data, in the proportions in which it went down the trees;
+        this needs no background.
     index : {"shapley", "banzhaf"}, default="shapley"
-        Banzhaf values do not sum to the prediction.
+        Which values to compute. Banzhaf values do not sum to the prediction.
     n_jobs : int, default=None
-        Threads, through joblib. The result is the same for any number.
+        Number of threads, through joblib. The result is the same for any number.
 
     Attributes
     ----------
@@ -55,11 +64,10 @@ class TreeExplainer(Attributor):
     -----
     A leaf with k distinct players on its path is a game of k bits of the instance and k bits of a
     reference. The background's bit patterns are counted once and folded into a table over the
-    instance's patterns, so that explaining is a look-up, and its cost does not know the size of the
-    background. The values of the interventional game are those of Lundberg et al. (2020) [1]_,
-    Algorithm 3; the path-dependent ones those of their Algorithm 1. Absent features follow the
-    tables for subtrees of few players; leaves with many players on their path compare the patterns
-    of instances and background directly.
+    instance's patterns. To explain a row is then to look it up, which is why the cost does not
+    depend on the size of the background. Leaves with too many players on their path for a table
+    compare the patterns of instances and background directly. The interventional values are those
+    of Lundberg et al. (2020) [1]_, Algorithm 3; the path-dependent ones those of their Algorithm 1.
 
     References
     ----------
@@ -96,7 +104,7 @@ class TreeExplainer(Attributor):
         feature_perturbation="interventional",
         index="shapley",
         n_jobs=None,
-    ):
+    ) -> None:
         self.estimator = estimator
         self.response_method = response_method
         self.output = output
@@ -105,14 +113,14 @@ class TreeExplainer(Attributor):
         self.index = index
         self.n_jobs = n_jobs
 
-    def fit(self, X=None, y=None, sample_weight=None):
-        """Take the background.
+    def fit(self, X=None, y=None, sample_weight=None) -> Self:
+        """Read the trees and take the background.
 
         Parameters
         ----------
         X : array or frame of shape (b, d), or None
-            The background rows, in the container and with the columns that the model was fitted on;
-            any number of them. None only where absent features follow the training data.
+            The background rows, any number of them, in the container and with the columns that the
+            model was fitted on. None only with ``feature_perturbation="path_dependent"``.
         y : ignored
         sample_weight : array of shape (b,), optional
             Weights of the background rows.
@@ -124,20 +132,20 @@ class TreeExplainer(Attributor):
         Raises
         ------
         UnreadableModelError
-            If the model, or the response, is not a sum over trees that can be read.
+            If the model cannot be read, or the response is not a sum over its trees.
         NotFittedError
             If the model is not fitted.
         ValueError
-            For wrong parameters, an empty background or wrong weights.
+            For invalid parameters, an empty background or invalid weights.
         """
         name = type(self).__name__
         self._check_parameters(name)
         if X is None and self.feature_perturbation == "interventional":
             raise ValueError(
-                f'{name}(feature_perturbation="interventional") needs background rows in fit; got '
-                'None. Pass some, or choose "path_dependent".'
+                f'{name} got X=None in fit, but feature_perturbation="interventional" needs'
+                f' background rows: pass some, or choose "path_dependent".'
             )
-        trees = self._read_output(name)
+        trees, self.output_names_ = self._read_output(name)
         model_names = getattr(self.estimator, "feature_names_in_", None)
         if X is None:
             self.n_features_in_ = trees.n_features
@@ -169,12 +177,12 @@ class TreeExplainer(Attributor):
         Returns
         -------
         explanation : Explanation
-            Exact: its standard errors are zero, and the model is not called.
+            Exact: its standard errors are zero. The model is not called.
 
         Raises
         ------
         ValueError, TypeError
-            For other columns, dtypes or containers.
+            If columns, dtypes or the container differ from the background's.
         """
         check_is_fitted(self, "exact_")
         X = self._background.table(self, X)
@@ -189,12 +197,12 @@ class TreeExplainer(Attributor):
             "closed_form": "trees",
         }
 
-    def interactions(self, X):
+    def interactions(self, X) -> NDArray[np.float64]:
         """Split the attributions of X into main effects and interactions of pairs.
 
-        Each entry off the diagonal is half the interaction index of the pair (Grabisch & Roubens
-        1999), since both players have a share in it; the diagonal is what is left of the
-        player's attribution, its main effect. So the rows sum to the attributions, as in shap.
+        An entry off the diagonal is half the interaction index of the pair (Grabisch & Roubens
+        1999), as both players have a share in it. The diagonal holds the main effects: what is left
+        of each player's attribution. So the rows sum to the attributions, as in shap.
 
         Parameters
         ----------
@@ -211,7 +219,7 @@ class TreeExplainer(Attributor):
         ValueError
             With ``feature_perturbation="path_dependent"``.
         ValueError, TypeError
-            For other columns, dtypes or containers.
+            If columns, dtypes or the container differ from the background's.
 
         Examples
         --------
@@ -227,18 +235,18 @@ class TreeExplainer(Attributor):
         check_is_fitted(self, "exact_")
         if self.background_ is None or self.feature_perturbation == "path_dependent":
             raise ValueError(
-                f"{type(self).__name__}.interactions got "
-                f"feature_perturbation={self.feature_perturbation!r}; choose "
-                '"interventional" and fit on background rows.'
+                f"{type(self).__name__}.interactions got"
+                f" feature_perturbation={self.feature_perturbation!r}: choose"
+                f' "interventional", and fit on background rows.'
             )
         interactions = self.exact_.interactions(self._background.table(self, X))
         return interactions[..., 0] if self.output_names_ is None else interactions
 
     @property
-    def _output_names(self):
+    def _output_names(self) -> list | None:
         return self.output_names_
 
-    def _check_parameters(self, name):
+    def _check_parameters(self, name) -> None:
         for parameter, choices in (
             ("response_method", ("auto", *RESPONSES[1:])),
             ("feature_perturbation", PERTURBATIONS),
@@ -246,29 +254,27 @@ class TreeExplainer(Attributor):
         ):
             value = getattr(self, parameter)
             if value not in choices:
-                raise ValueError(f"{name} got {parameter}={value!r}; choose one of {choices}.")
+                raise ValueError(f"{name} got {parameter}={value!r}: choose one of {choices}.")
 
-    def _read_output(self, name):
-        """The trees of the outputs to explain; their labels go into ``output_names_``."""
+    def _read_output(self, name) -> tuple[TreeEnsemble, list | None]:
+        """Return the trees of the outputs to explain, and their labels where there are several."""
         method = "raw" if self.response_method == "auto" else self.response_method
         trees = read_trees(self.estimator, method)
         labels = np.asarray(getattr(self.estimator, "classes_", [])).tolist()
         binary = len(labels) == 2
         if len(labels) not in (2, trees.n_outputs):
             labels = list(range(trees.n_outputs))
-        self.output_names_ = None
         if self.output is None and not binary and trees.n_outputs > 1:
-            self.output_names_ = labels
-            return trees
+            return trees, labels
         position = len(labels) - 1 if self.output is None else self._position(labels, name)
         if trees.n_outputs == 1:
-            return trees.take_output(0, sign=-1 if binary and position == 0 else 1)
-        return trees.take_output(position)
+            return trees.take_output(0, sign=-1 if binary and position == 0 else 1), None
+        return trees.take_output(position), None
 
-    def _position(self, labels, name):
+    def _position(self, labels, name) -> int:
         if self.output not in labels:
             raise ValueError(
-                f"{name} got output={self.output!r}, which the response does not have; choose None "
-                f"or one of {labels}."
+                f"{name} got output={self.output!r}, which the response does not have: choose None"
+                f" or one of {labels}."
             )
         return labels.index(self.output)

@@ -107,13 +107,19 @@ def test_the_band_is_that_of_the_mean():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((additive([1.0, 2.0]), [[1.0, 2.0], [2.0, 1.0]]), "one game an instance"),
-        ((additive([1.0, 2.0]), [1.0, 2.0], np.zeros((1, 2))), "one game an instance"),
-        ((lambda S: np.stack([S[:, 0], S[:, 1]], axis=1), [1.0, 2.0]), "follows one output"),
-        ((additive([1.0, 2.0]), np.zeros((1, 2, 3))), "choose one output"),
+        (
+            (additive([1.0, 2.0]), [[1.0, 2.0], [2.0, 1.0]]),
+            "values of 2 instances and no X",
+        ),
+        ((additive([1.0, 2.0]), [1.0, 2.0], np.zeros((1, 2))), "1 instances and X: pass one game"),
+        (
+            (lambda S: np.stack([S[:, 0], S[:, 1]], axis=1), [1.0, 2.0]),
+            "2 outputs: choose one",
+        ),
+        ((additive([1.0, 2.0]), np.zeros((1, 2, 3))), "rows of shape .* several outputs"),
     ],
 )
-def test_what_does_not_fit_is_refused(arguments, message):
+def test_mismatched_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         masking_curve(*arguments)
 
@@ -121,9 +127,9 @@ def test_what_does_not_fit_is_refused(arguments, message):
 def test_an_explainer_needs_its_instances(cancer):
     X, _, explainer = cancer
     values = np.zeros((2, X.shape[1]))
-    with pytest.raises(ValueError, match="needs the instances X"):
+    with pytest.raises(ValueError, match="X=None with an explainer: pass"):
         masking_curve(explainer, values)
     with pytest.raises(ValueError, match=r"values of shape \(3, 30\)"):
         masking_curve(explainer, values, X[:3])
-    with pytest.raises(ValueError, match="numbers in"):
+    with pytest.raises(ValueError, match=r"got fractions=\[0.0, 1.5\]: choose numbers"):
         masking_curve(explainer, values, X[:2], fractions=(0, 1.5))

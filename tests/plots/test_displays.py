@@ -83,7 +83,7 @@ def test_all_of_500_features_have_a_row(display, wide_explanation):
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
-def test_names_are_no_formulas(display, explanation_maker):
+def test_names_are_not_read_as_formulas(display, explanation_maker):
     explanation = explanation_maker(n_features=2)
     names = np.array(["$x_1", "\\frac{$}"], dtype=object)
     data = explanation.data.set_axis(names, axis=1)
@@ -204,7 +204,7 @@ def test_waterfall_of_owen_estimates_closes():
     assert frame["end"].iloc[0] == pytest.approx(explanation.predictions[0])
 
 
-def test_waterfall_of_nothing():
+def test_waterfall_of_zero_attributions():
     flat = WaterfallDisplay(
         pd.DataFrame({"feature": ["a", "b"], "data": 1.0, "value": 0.0, "standard_error": np.nan}),
         base_value=0.5,
@@ -262,14 +262,14 @@ def test_bar_of_cohorts(explanation, by):
     assert texts == frame["cohort"].unique().tolist()
 
 
-def test_bar_refuses_cohorts(explanation):
+def test_bar_refuses_invalid_cohorts(explanation):
     with pytest.raises(ValueError, match="choose a column among"):
         BarDisplay.from_explanation(explanation, cohorts="sex")
     with pytest.raises(ValueError, match="cohort for each of 12 instances; got 2"):
         BarDisplay.from_explanation(explanation, cohorts=["a", "b"])
-    with pytest.raises(ValueError, match=r"at most 6 cohorts.*got 12.*pandas\.cut"):
+    with pytest.raises(ValueError, match=r"got 12 cohorts, .* at most 6: .*pandas\.cut"):
         BarDisplay.from_explanation(explanation, cohorts="x2")
-    with pytest.raises(ValueError, match="one row or cohorts"):
+    with pytest.raises(ValueError, match="both row=0 and cohorts: choose one"):
         BarDisplay.from_explanation(explanation, row=0, cohorts="x0")
 
 
@@ -330,7 +330,7 @@ def test_beeswarm_draws_each_interval(explanation):
     np.testing.assert_allclose(widths, 2 * 1.96 * frame["standard_error"])
 
 
-def test_beeswarm_greys_what_has_no_order(explanation):
+def test_beeswarm_greys_values_without_an_order(explanation):
     frame = BeeswarmDisplay.from_explanation(explanation).frame()
     grey = frame["level"].isna()
     assert grey[frame["feature"] == "x0"].all()
@@ -338,7 +338,7 @@ def test_beeswarm_greys_what_has_no_order(explanation):
     assert missing.to_numpy().tolist() == [["row 0", "x1"]]
 
 
-def test_swarm_keeps_like_points_apart():
+def test_swarm_keeps_similar_points_apart():
     x = np.repeat([0.0, 1.0, 5.0], [40, 7, 2])
     rows = np.repeat([0, 1], [20, 29])
     y = swarm(x, rows)

@@ -43,7 +43,7 @@ def test_draws_in_any_style(display, style, n_features, explanation_maker):
 
 
 @pytest.mark.parametrize("display", [*SINGLE, DependenceDisplay])
-def test_common_manners(display, explanation, explanation_maker):
+def test_given_axes_one_output_and_missing_errors(display, explanation, explanation_maker):
     _, ax = plt.subplots()
     only = {"features": "x2"} if display is DependenceDisplay else {}
     drawn = drawn_by(display, explanation, ax=ax, **only)
@@ -141,7 +141,7 @@ def test_matrix_holds_every_instance_once(explanation_maker, n_rows):
 
 
 @pytest.mark.parametrize("n_rows", [40, 1200])
-def test_matrix_puts_like_instances_together(explanation_maker, n_rows):
+def test_matrix_puts_similar_instances_together(explanation_maker, n_rows):
     explanation = explanation_maker(n_rows=n_rows)
     clusters = np.arange(n_rows) % 2
     values = np.where(clusters, 1.0, -1.0)[:, None] + 1e-3 * explanation.values
@@ -222,10 +222,12 @@ def test_dependence_colours_by_the_partner(explanation):
 
 
 def test_dependence_refuses_unknown_names(explanation):
-    with pytest.raises(ValueError, match=r"unknown features \['x9', 'y'\]: choose among"):
-        DependenceDisplay.from_explanation(explanation, features=["x1", "x9"], partner="y")
+    with pytest.raises(ValueError, match=r"got features=\['x9'\]: choose among \['x0',"):
+        DependenceDisplay.from_explanation(explanation, features=["x1", "x9"])
+    with pytest.raises(ValueError, match=r"got partner=\['y'\]: choose among \['auto', 'x0',"):
+        DependenceDisplay.from_explanation(explanation, partner="y")
     axes = plt.subplots(1, 3)[1]
-    with pytest.raises(ValueError, match="draws 2 panels and needs as many axes; got 3"):
+    with pytest.raises(ValueError, match="got 3 axes for 2 panels: pass as many"):
         DependenceDisplay.from_explanation(explanation, features=["x1", "x2"], ax=axes)
 
 
@@ -277,10 +279,10 @@ def test_comparison_of_one_instance_matches_features_by_name(explanation):
     np.testing.assert_array_equal(wide["a"], wide["b"])
 
 
-def test_comparison_refuses(explanation, explanation_maker):
-    with pytest.raises(ValueError, match="dict of 2 to 6 explanations"):
+def test_comparison_refuses_invalid_explanations(explanation, explanation_maker):
+    with pytest.raises(ValueError, match=r"got explanations=\['a'\]: choose a dict of 2 to 6"):
         ComparisonDisplay.from_explanations({"a": explanation})
-    with pytest.raises(ValueError, match=r"same players; only one of 'a' and 'b' has \['x5'\]"):
+    with pytest.raises(ValueError, match=r"different players, .* of 'a' and 'b' has \['x5'\]"):
         ComparisonDisplay.from_explanations(
             {"a": explanation, "b": explanation_maker(n_features=6)}
         )
@@ -310,10 +312,10 @@ def test_convergence_from_estimator():
     assert (np.diff(line.get_xdata()) > 0).all()
 
 
-def test_convergence_refuses(explanation):
-    with pytest.raises(ValueError, match=r"got features \['x9'\]: choose among"):
+def test_convergence_refuses_invalid_explanations(explanation):
+    with pytest.raises(ValueError, match=r"got features=\['x9'\]: choose among"):
         ConvergenceDisplay.from_explanations([explanation], features=["x9"])
-    with pytest.raises(ValueError, match="needs one to 6 methods"):
+    with pytest.raises(ValueError, match="choose 1 to 6 methods"):
         ConvergenceDisplay.from_explanations({})
 
 
@@ -350,6 +352,6 @@ def test_accessor_has_a_method_for_each_display_of_one_explanation(explanation):
 @pytest.mark.parametrize("kind", ["waterfall", "force", "heat_map", "sentence"])
 def test_one_of_many_instances_is_never_chosen_silently(explanation, kind):
     options = {"shape": 5} if kind == "heat_map" else {}
-    with pytest.raises(ValueError, match=r"Display shows one instance, .* has 12: pass row="):
+    with pytest.raises(ValueError, match=r"Display got row=None, .* has 12: choose a position"):
         getattr(explanation.plot, kind)(**options)
     getattr(explanation[3].plot, kind)(**options)

@@ -76,7 +76,7 @@ def test_axes_that_are_given_are_drawn_on(kind, options, several):
     again = plt.figure().subplots(1, 2 * each).tolist()
     assert drawn.plot(again) is drawn
     assert drawn.axes_ == again
-    with pytest.raises(ValueError, match=f"draws {2 * each} panels and needs as many axes; got 1"):
+    with pytest.raises(ValueError, match=f"got 1 axes for {2 * each} panels: pass as many"):
         getattr(several.plot, kind)(ax=again[0], **options)
 
 
@@ -85,12 +85,12 @@ def test_one_axes_may_come_in_an_array(explanation):
     assert explanation.plot.bar(ax=axes).ax_ is axes[0, 0]
 
 
-def test_axes_that_are_none_are_refused(explanation):
-    with pytest.raises(TypeError, match="BarDisplay takes ax as matplotlib Axes to draw on; got 3"):
+def test_invalid_axes_are_refused(explanation):
+    with pytest.raises(TypeError, match="BarDisplay got 3 to draw on: choose matplotlib Axes"):
         explanation.plot.bar(ax=3)
 
 
-def test_they_may_be_drawn_on_a_part_of_a_figure(several):
+def test_outputs_may_be_drawn_on_a_subfigure(several):
     left, right = plt.figure(layout="constrained").subfigures(1, 2)
     drawn = several.plot.beeswarm(ax=left.subplots(2))
     assert drawn.figure_ is left
@@ -111,7 +111,7 @@ def test_cohorts_within_outputs_are_named_in_the_legend(several):
 
 def test_too_many_outputs_are_refused(explanation_maker):
     many = explanation_maker(outputs=[f"y{i}" for i in range(13)])
-    with pytest.raises(ValueError, match=r"at most 12 outputs .* has 13: pass output="):
+    with pytest.raises(ValueError, match=r"output=None for 13 outputs, .* 12 .*: choose one"):
         many.plot.bar()
     assert len(many.plot.bar(output="y12").axes_) == 1
 

@@ -109,7 +109,7 @@ def test_heat_map_of_players_without_numbers_has_no_image():
 
 @pytest.mark.parametrize("shape", [(3, 3), 11, (12,), (0, 12), (3.0, 4), "12"])
 def test_heat_map_refuses_a_shape_that_is_not_the_players(pixels, shape):
-    with pytest.raises(ValueError, match="the 12 players make"):
+    with pytest.raises(ValueError, match="for 12 players: choose"):
         HeatMapDisplay.from_explanation(pixels, shape=shape, row=0)
 
 
@@ -130,5 +130,5 @@ def test_masking_curves_are_drawn_with_their_bands(kind):
     assert len(display.ax_.collections) == 2
     assert set(display.frame()["method"]) == set(curves)
     MaskingCurveDisplay.from_curves(curves["values"])
-    with pytest.raises(ValueError, match='"deletion" or "insertion"'):
+    with pytest.raises(ValueError, match=r"kind='both': choose one of \['deletion', 'insertion'\]"):
         MaskingCurveDisplay.from_curves(curves, kind="both")

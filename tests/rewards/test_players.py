@@ -63,7 +63,7 @@ def test_a_group_may_bear_the_name_of_a_member():
         ({"g": []}, "at least one column each"),
         ({"g": "red"}, r"takes groups as None or \{name: \[columns"),
         ([["red"]], "takes groups as None or"),
-        ({"age": ["red", "green"]}, "names that differ"),
+        ({"age": ["red", "green"]}, "of the same name among .*: rename a group"),
     ],
 )
 def test_wrong_groups(groups, message):

@@ -333,7 +333,7 @@ def test_fitted_without_names_gets_an_array():
     assert type(model.seen[0]) is np.ndarray
 
 
-def test_names_that_are_no_text_stay():
+def test_names_that_are_not_text_stay():
     """scikit-learn knows no such names, but a model may well look at the columns."""
     frame = pd.DataFrame(X)
     model = Container(frame)
@@ -360,7 +360,7 @@ def test_another_width_is_refused_before_the_model_is_called(fitted_on):
 
 
 @pytest.mark.parametrize("model", [3, None, "model", {"a": 1}])
-def test_no_model(model):
+def test_neither_a_model_nor_a_function_is_refused(model):
     with pytest.raises(TypeError, match="Owner explains a fitted estimator, or a function"):
         Response(model, owner="Owner")
 
@@ -401,7 +401,7 @@ def test_method_of_a_function():
         Response(lambda X: X[:, 0], "predict")
 
 
-def test_nothing_to_call():
+def test_a_model_without_a_response_is_refused():
     with pytest.raises(ValueError, match=r"found none of .* on StandardScaler"):
         Response(StandardScaler().fit(X))
 

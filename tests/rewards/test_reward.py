@@ -273,14 +273,14 @@ def test_baseline_of_an_array_that_is_given():
 @pytest.mark.parametrize(
     ("background", "given", "message"),
     [
-        (BACKGROUND, [1, 2], r"one row with 4 columns; got shape \(1, 2\)"),
-        (BACKGROUND, BACKGROUND, r"one row with 4 columns; got shape \(5, 4\)"),
+        (BACKGROUND, [1, 2], r"of shape \(1, 2\): pass one row with the 4"),
+        (BACKGROUND, BACKGROUND, r"of shape \(5, 4\): pass one row with the 4"),
         (BACKGROUND, list("abcd"), "array of dtype float64, and got <U1"),
-        (MIXED, VALUES[:-1], r"one row with 7 columns; got shape \(1, 6\)"),
+        (MIXED, VALUES[:-1], r"of shape \(1, 6\): pass one row with the 7"),
         (MIXED, [*VALUES[:2], "oops", *VALUES[3:]], r"categories \['oops'\] in column 'category'"),
         (MIXED, MIXED.iloc[:1, ::-1], r"another order, than the background's: \(-: background"),
         (MIXED, ["oops", *VALUES[1:]], "'number' is"),
-        (MIXED, MIXED, r"one row with 7 columns; got shape \(3, 7\)"),
+        (MIXED, MIXED, r"of shape \(3, 7\): pass one row with the 7"),
     ],
 )
 def test_wrong_baseline_is_refused_before_the_model_is_called(background, given, message):

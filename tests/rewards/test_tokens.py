@@ -116,12 +116,12 @@ def test_a_reward_is_picklable_and_the_workers_do_not_matter():
 @pytest.mark.parametrize(
     ("document", "options", "error", "message"),
     [
-        ("?! --", {}, ValueError, "found no token"),
-        ("", {}, ValueError, "found no token"),
+        ("?! --", {}, ValueError, r"matches nothing in the document '\?! --'"),
+        ("", {}, ValueError, "matches nothing"),
         (["one", "two"], {}, TypeError, "one document as a str"),
         ("good", {"output": "predicted"}, ValueError, "one output"),
     ],
 )
-def test_what_cannot_be_explained_is_refused(document, options, error, message):
+def test_invalid_documents_and_options_are_refused(document, options, error, message):
     with pytest.raises(error, match=message):
         TokenReward(lengths, document, **options)

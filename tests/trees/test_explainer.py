@@ -169,9 +169,9 @@ def test_transform_clone_pickle(frame_model):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"response_method": "margin"}, "response_method='margin'; choose one of"),
-        ({"feature_perturbation": "none"}, "feature_perturbation='none'; choose one of"),
-        ({"index": "owen"}, "index='owen'; choose one of"),
+        ({"response_method": "margin"}, "response_method='margin': choose one of"),
+        ({"feature_perturbation": "none"}, "feature_perturbation='none': choose one of"),
+        ({"index": "owen"}, "index='owen': choose one of"),
         ({"output": 3}, r"output=3, .* choose None or one of \[0\]"),
         ({"groups": {"g": ["z"]}}, "'z'"),
     ],
@@ -196,7 +196,7 @@ def test_wrong_models_are_refused(frame_model):
         explainer.explain(frame[:9][list("bacdef")])
 
 
-def test_reading_is_compared_with_the_model(fitted, monkeypatch):
+def test_trees_are_compared_with_the_model(fitted, monkeypatch):
     """A model whose link is not known is refused, not misread."""
     from skshapley._ensembles import _read_xgboost
 
@@ -259,7 +259,7 @@ def test_log_odds_of_two_classes_are_read_from_the_trees(fitted, name):
         ("random forest, classes", "auto", "predicted", "predicted class"),
     ],
 )
-def test_responses_that_are_no_sum_of_trees(fitted, name, method, output, reason):
+def test_responses_that_are_not_a_sum_of_trees_are_refused(fitted, name, method, output, reason):
     model, X = fitted(name)
     response = Response(model, method, output)
     response.probe(X)

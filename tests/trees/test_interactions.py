@@ -101,7 +101,7 @@ def test_background_in_pieces(monkeypatch):
     np.testing.assert_allclose(pieces, whole, rtol=0, atol=1e-11)
 
 
-def test_additive_model_has_none():
+def test_additive_model_has_no_interactions():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, D))
     model = GradientBoostingRegressor(n_estimators=30, max_depth=1).fit(X, X.sum(axis=1))
@@ -124,5 +124,5 @@ def test_explainer(fitted):
 def test_path_dependent_is_refused(fitted):
     model, X = fitted("xgboost")
     explainer = TreeExplainer(model, feature_perturbation="path_dependent").fit()
-    with pytest.raises(ValueError, match=r"interactions got .*'path_dependent'; choose"):
+    with pytest.raises(ValueError, match=r"interactions got .*'path_dependent': choose"):
         explainer.interactions(X[:2])

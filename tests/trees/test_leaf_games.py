@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from skshapley._ensembles._join import join, meeting_weights
 from skshapley._ensembles._leaf_games import INDICES, leaf_values, presence_law
+from skshapley._ensembles._meetings import leaf_values_by_meetings, meeting_weights
 from skshapley._ensembles._path_dependent import leaf_values_directly, training_law
 
 from .conftest import shapley_by_definition
@@ -39,7 +39,7 @@ def test_tables_equal_the_definition(k, index):
 
 @pytest.mark.parametrize("index", INDICES)
 @pytest.mark.parametrize("k", [1, 2, 4, 7])
-def test_join_equals_the_tables(k, index):
+def test_meetings_equal_the_tables(k, index):
     rng = np.random.default_rng(k)
     background = rng.integers(0, 1 << k, (2, 30)).astype(np.uint32)
     weights = rng.random(30)
@@ -47,19 +47,20 @@ def test_join_equals_the_tables(k, index):
     table = np.empty((2, k, 1 << k))
     leaf_values(h, index, table)
     instances = np.tile(np.arange(1 << k, dtype=np.uint32), (2, 1))
-    ours = join(instances, background, weights, k, index)
+    ours = leaf_values_by_meetings(instances, background, weights, k, index)
     np.testing.assert_allclose(ours, table.transpose(0, 2, 1), atol=1e-13)
 
 
-def test_join_in_small_pieces(monkeypatch):
-    from skshapley._ensembles import _join
+def test_meetings_in_small_pieces(monkeypatch):
+    from skshapley._ensembles import _meetings
 
     rng = np.random.default_rng(0)
     instances, background = rng.integers(0, 1 << 12, (2, 5, 40)).astype(np.uint16)
     weights = rng.random(40)
-    whole = join(instances, background, weights, 12)
-    monkeypatch.setattr(_join, "TESTS", 100)
-    np.testing.assert_array_equal(join(instances, background, weights, 12), whole)
+    whole = leaf_values_by_meetings(instances, background, weights, 12)
+    monkeypatch.setattr(_meetings, "TESTS", 100)
+    pieces = leaf_values_by_meetings(instances, background, weights, 12)
+    np.testing.assert_array_equal(pieces, whole)
 
 
 @pytest.mark.parametrize("index", INDICES)

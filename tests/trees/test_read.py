@@ -1,5 +1,6 @@
 """Reading a model means predicting what it predicts, at the thresholds too."""
 
+import pickle
 from dataclasses import replace
 
 import lightgbm
@@ -17,7 +18,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LinearRegression
 from sklearn.multioutput import MultiOutputRegressor
 
-from skshapley._ensembles._codes import Codes, predict
+from skshapley._ensembles._codes import plan_codes, predict
 from skshapley._ensembles._read_hist_gradient_boosting import NODE_FIELDS
 from skshapley.trees import UnreadableModelError, read_trees
 
@@ -25,7 +26,7 @@ from .conftest import RECIPES, lgb, make_data, xgb
 
 
 def our_response(trees, X):
-    codes = Codes(trees)
+    codes = plan_codes(trees)
     return predict(trees, codes, codes(trees.to_matrix(X)))
 
 
@@ -233,7 +234,7 @@ def test_taken_trees_add_up(fitted):
 )
 def test_transformed_response_is_refused(fitted, name, method):
     model, _ = fitted(name)
-    with pytest.raises(UnreadableModelError, match=rf"{method} is not the sum of its trees.*'raw'"):
+    with pytest.raises(UnreadableModelError, match=rf"{method} is not the sum of its .*default"):
         read_trees(model, method)
 
 
@@ -261,7 +262,7 @@ UNREADABLE = {
     "weighted medians": (AdaBoostRegressor().fit(X5, X5[:, 0]), "not a tree ensemble"),
     "linear boosting": (xgb(booster="gblinear").fit(X5, X5[:, 0]), "'gblinear' has no trees"),
     "vector leaves": (
-        xgb(multi_strategy="multi_output_tree").fit(X5, X5[:, :2]), "vector leaves",
+        xgb(multi_strategy="multi_output_tree").fit(X5, X5[:, :2]), "several values in each leaf",
     ),
     "linear leaves": (lgb(linear_tree=True).fit(X5, X5[:, 0]), "linear_tree=True"),
     "a model before": (
@@ -273,9 +274,17 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("model", "message"), UNREADABLE.values(), ids=UNREADABLE)
-def test_what_cannot_be_read_says_why(model, message):
+def test_unreadable_models_are_refused_with_the_reason(model, message):
     with pytest.raises(UnreadableModelError, match=message):
         read_trees(model)
+
+
+def test_the_error_says_why_and_what_to_do_in_any_process():
+    error = UnreadableModelError("A stump has no branches", "let it grow")
+    sent = pickle.loads(pickle.dumps(error))
+    assert sent.reason == "A stump has no branches"
+    expected = "A stump has no branches, so it has no exact values here: let it grow."
+    assert str(sent) == str(error) == expected
 
 
 def test_wrong_parameters(fitted):

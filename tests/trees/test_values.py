@@ -20,7 +20,7 @@ PLAYERS = {
     "groups": np.array([0, 1, 0, 2, 1, 1]),
     "one group": np.zeros(D, dtype=int),
 }
-# Tables all kept, none kept, and leaves joined without any
+# All tables kept, and none kept
 MEMORY = {"kept": 1024, "streamed": 1e-6}
 
 
@@ -122,7 +122,7 @@ def test_fully_grown_forests_equal_to_shap(d, memory):
     np.testing.assert_allclose(solver.base_values + ours.sum(axis=1), prediction, atol=1e-10)
 
 
-def test_tables_and_joins_agree():
+def test_tables_and_meetings_agree():
     """The same leaves with tables, and without any."""
     model, X = deep_forest(30, n=300, n_estimators=3)
     trees = read_trees(model)
@@ -130,21 +130,23 @@ def test_tables_and_joins_agree():
     kept = TreeValues(trees).fit(X[:50], weights)
     with sklearn.config_context(working_memory=1e-6):
         streamed = TreeValues(trees).fit(X[:50], weights)
-    # Few rows are joined, many are worth a table: the reference must not depend on which.
+    # A few rows meet the background, many are worth a table: both must give the same values.
     many = streamed.values(X)
     few = np.concatenate([streamed.values(X[i : i + 1]) for i in range(0, 300, 30)])
     np.testing.assert_allclose(many, kept.values(X), atol=1e-12)
     np.testing.assert_allclose(few, many[::30], atol=1e-12)
 
 
-def test_join_is_taken_for_few_rows(monkeypatch):
-    """Guards the test above: one row goes through the join."""
+def test_few_rows_meet_the_background(monkeypatch):
+    """Guards the test above: one row is explained without a table."""
     from skshapley._ensembles import _references
 
     model, X = deep_forest(30, n=300, n_estimators=3)
     calls = []
-    join = _references.join
-    monkeypatch.setattr(_references, "join", lambda *a: calls.append(1) or join(*a))
+    meet = _references.leaf_values_by_meetings
+    monkeypatch.setattr(
+        _references, "leaf_values_by_meetings", lambda *a: calls.append(1) or meet(*a)
+    )
     with sklearn.config_context(working_memory=1e-6):
         TreeValues(read_trees(model)).fit(X[:50]).values(X[:1])
     assert calls
@@ -160,7 +162,7 @@ def test_pieces_of_the_background_add_up(monkeypatch):
             whole = TreeValues(trees).fit(X[:90])
             with monkeypatch.context() as patch:
                 patch.setattr(_values, "LEAST_ROWS", 40)
-                patch.setattr(_values, "INDEX_SHARE", 0.0)
+                patch.setattr(_values, "PATTERN_SHARE", 0.0)
                 pieces = TreeValues(trees).fit(X[:90])
                 assert len(list(pieces._reference.pieces(pieces._blocks[0]))) > 1
                 np.testing.assert_allclose(pieces.values(X[:9]), whole.values(X[:9]), atol=1e-12)

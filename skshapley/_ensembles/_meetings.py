@@ -1,11 +1,12 @@
-"""Leaves with too many path players for a table: meet the fail masks of both sides directly.
+"""Leaves with too many path players for a table: the fail masks of both sides meet directly.
 
-An instance with fail mask c and a background row with fail mask p contribute to a leaf only when
-c and p are disjoint; then each player of p has to be present and each player of c absent, and the
-game between the two has the closed form below.
+An instance with fail mask c *meets* a background row with fail mask p where c and p are disjoint.
+Only then do the two contribute to a leaf: each player of p has to be present and each player of c
+absent, and this game has the closed form below.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._ensembles._leaf_games import presence_law
@@ -14,8 +15,8 @@ from skshapley._ensembles._leaf_games import presence_law
 TESTS = 1 << 20
 
 
-def meeting_weights(n_path, index):
-    """Worth of a meeting to each player, by the sizes of the two masks.
+def meeting_weights(n_path, index) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what a meeting is worth to each player, by the sizes of the two masks.
 
     Parameters
     ----------
@@ -38,8 +39,10 @@ def meeting_weights(n_path, index):
     return present, absent
 
 
-def join(instances, background, weights, n_path, index="shapley"):
-    """Values of the path players of leaves of value 1.
+def leaf_values_by_meetings(
+    instances, background, weights, n_path, index="shapley"
+) -> NDArray[np.float64]:
+    """Return the values of the path players of leaves of value 1, without a table.
 
     Parameters
     ----------
@@ -53,7 +56,7 @@ def join(instances, background, weights, n_path, index="shapley"):
 
     Returns
     -------
-    ndarray of shape (n_leaves, r, n_path)
+    values : ndarray of shape (n_leaves, r, n_path)
     """
     smallest = np.min_scalar_type((1 << n_path) - 1)
     instances, background = instances.astype(smallest), background.astype(smallest)
@@ -87,7 +90,7 @@ def join(instances, background, weights, n_path, index="shapley"):
     return values
 
 
-def unpack_bits(masks, n_path):
-    """The bits of masks as rows of 0.0 and 1.0."""
+def unpack_bits(masks, n_path) -> NDArray[np.float64]:
+    """Return the bits of masks ``(n,)`` as rows of 0.0 and 1.0, ``(n, n_path)``."""
     raw = masks.astype(masks.dtype.newbyteorder("<")).view(np.uint8).reshape(len(masks), -1)
     return np.unpackbits(raw, axis=1, count=n_path, bitorder="little").astype(np.float64)

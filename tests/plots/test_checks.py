@@ -1,0 +1,84 @@
+"""Invalid parameters are refused by every display, before anything is computed or drawn."""
+
+import sys
+
+import matplotlib.pyplot as plt
+import pytest
+
+from skshapley.plots import ComparisonDisplay, ConvergenceDisplay
+
+PLOTS = "skshapley.plots._"
+READERS = {"errors_of", "fold", "one_output", "one_row", "parts_of_row", "response_name"}
+
+DRAWN = {
+    "waterfall": lambda e, **options: e.plot.waterfall(**{"row": 0, **options}),
+    "bar": lambda e, **options: e.plot.bar(**options),
+    "beeswarm": lambda e, **options: e.plot.beeswarm(**options),
+    "dependence": lambda e, **options: e.plot.dependence(**options),
+    "matrix": lambda e, **options: e.plot.matrix(**options),
+    "force": lambda e, **options: e.plot.force(**{"row": 0, **options}),
+    "decision": lambda e, **options: e.plot.decision(**options),
+    "heat_map": lambda e, **options: e.plot.heat_map(**{"row": 0, "shape": 5, **options}),
+    "sentence": lambda e, **options: e.plot.sentence(**{"row": 0, **options}),
+    "comparison": lambda e, **options: ComparisonDisplay.from_explanations(
+        {"one": e, "two": e}, **options
+    ),
+    "convergence": lambda e, ax=None, **options: ConvergenceDisplay.from_explanations(
+        [e], axes=ax, **{"row": 0, **options}
+    ),
+}
+OF_ONE_ROW = ("waterfall", "force", "heat_map", "sentence", "convergence")
+WITHOUT_ROW = ("beeswarm", "dependence", "matrix", "decision")
+WITHOUT_COUNT = ("heat_map", "sentence")
+
+
+@pytest.fixture
+def nothing_done(monkeypatch):
+    """Fails if an explanation is read, or a figure made, before an error is raised."""
+
+    def done(*args):
+        raise AssertionError("computed before all parameters were checked")
+
+    for module in [module for name, module in sys.modules.items() if name.startswith(PLOTS)]:
+        for name in READERS & vars(module).keys():
+            monkeypatch.setattr(module, name, done)
+    yield
+    assert not plt.get_fignums()
+
+
+@pytest.mark.usefixtures("nothing_done")
+@pytest.mark.parametrize("display", DRAWN.keys())
+class TestInvalid:
+    def test_axes(self, display, explanation):
+        with pytest.raises(TypeError, match=r"Display got 'left' to draw on: choose .* None"):
+            DRAWN[display](explanation, ax="left")
+
+    def test_outputs(self, display, explanation, explanation_maker):
+        with pytest.raises(ValueError, match=r"Display got output='cat' .*single output: choose"):
+            DRAWN[display](explanation, output="cat")
+        several = explanation_maker(outputs=["cat", "dog"])
+        with pytest.raises(ValueError, match=r"Display got output='cow': .*'cat', 'dog'"):
+            DRAWN[display](several, output="cow")
+
+    @pytest.mark.parametrize("wrong", ["row 3", 1.0, True])
+    def test_rows(self, display, explanation, wrong):
+        if display not in WITHOUT_ROW:
+            with pytest.raises(TypeError, match=rf"Display got row={wrong!r}: .*get_loc"):
+                DRAWN[display](explanation, row=wrong)
+
+    @pytest.mark.parametrize("wrong", [12, -13])
+    def test_rows_that_do_not_exist(self, display, explanation, wrong):
+        if display not in WITHOUT_ROW:
+            with pytest.raises(IndexError, match=rf"got row={wrong} .* 12 instances: .* 0 to 11"):
+                DRAWN[display](explanation, row=wrong)
+
+    def test_row_not_given(self, display, explanation):
+        if display in OF_ONE_ROW:
+            with pytest.raises(ValueError, match=r"got row=None, .* has 12: .* 0 to 11"):
+                DRAWN[display](explanation, row=None)
+
+    @pytest.mark.parametrize("wrong", [0, -1, 2.5, "all", True])
+    def test_counts(self, display, explanation, wrong):
+        if display not in WITHOUT_COUNT:
+            with pytest.raises(ValueError, match=f"got max_features={wrong!r}: choose a positive"):
+                DRAWN[display](explanation, max_features=wrong)
