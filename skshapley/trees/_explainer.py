@@ -19,8 +19,8 @@ PERTURBATIONS = ("interventional", "path_dependent")
 class TreeExplainer(Attributor):
     """Explain a tree ensemble by exact Shapley values, without sampling.
 
-    The values are computed from the trees themselves. The cost per explained row does not depend on
-    the size of the background.
+    The values are computed from the trees themselves. Unless the trees are very deep, the cost per
+    explained row does not depend on the size of the background.
 
     Parameters
     ----------
