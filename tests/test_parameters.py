@@ -9,7 +9,7 @@ import inspect
 import numpy as np
 import pytest
 
-from skshapley import ShapleyExplainer, shapley_values
+from skshapley import ShapleyExplainer, plots, shapley_values
 from skshapley._tools._constraints import (
     Count,
     Fitting,
@@ -76,6 +76,8 @@ def wrong_for(constraint):
             return [NOTHING, "1", True, None, np.nan, np.inf, -np.inf, *outside]
         case Named(_, base):
             return [NOTHING, 3, base, "no such name"]
+        case Fitting(_, "the position of an instance, an int"):
+            return [NOTHING, "row 3", 1.5, True]
         case Fitting():
             return [NOTHING, 42]
     raise TypeError(f"say here what is wrong for {constraint!r}")
@@ -128,6 +130,37 @@ def test_a_wrong_parameter_costs_no_model_call(kind, name, value):
         assert message.endswith(".")
         assert ". " not in message.replace(repr(value), "")  # one sentence
     assert model.calls == 0
+
+
+DISPLAYS = [
+    kind
+    for kind in vars(plots).values()
+    if inspect.isclass(kind) and getattr(kind, "_constraints", None)
+]
+DISPLAY_CASES = [
+    pytest.param(kind, name, value, id=f"{kind.__name__}-{name}-{str(value)[:12]}")
+    for kind in DISPLAYS
+    if hasattr(kind, "from_estimator")
+    for name, constraint in kind._constraints.items()
+    for value in wrong_for(constraint)
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "value"), DISPLAY_CASES)
+def test_a_wrong_parameter_of_a_display_costs_no_model_call(kind, name, value):
+    model = Counter()
+    explainer = ShapleyExplainer(model).fit(X)
+    calls, constraint = model.calls, kind._constraints[name]
+    needed = {"budgets": [20, 40]} if kind is plots.ConvergenceDisplay else {}
+    with pytest.raises(constraint.error, match=f"{kind.__name__} takes {name} as ") as caught:
+        kind.from_estimator(explainer, X[:1], **needed, **{name: value})
+    assert f"as {constraint.choices}; got {value!r}" in str(caught.value)
+    assert model.calls == calls
+
+
+def test_all_displays_are_found():
+    assert len(DISPLAYS) == sum("Display" in name for name in plots.__all__) - 1  # but the base
+    assert len(DISPLAY_CASES) > 80
 
 
 @pytest.mark.parametrize("kind", COMPONENTS, ids=lambda kind: kind.__name__)

@@ -19,9 +19,12 @@ class Constraint(ABC):
     ----------
     hint : str
         What to do instead, for the end of the error's sentence.
+    error : type
+        What is raised.
     """
 
     hint: str = field(default="", kw_only=True)
+    error: type[Exception] = field(default=ValueError, kw_only=True)
 
     @property
     @abstractmethod
@@ -209,10 +212,27 @@ def check_parameters(owner: object, constraints: Mapping[str, Constraint]) -> No
     ValueError
         In one sentence: the owner, the parameter, what it may be, what it is, and the hint.
     """
-    for name, constraint in constraints.items():
-        value = getattr(owner, name)
-        if not constraint.allows(value):
+    given = {name: getattr(owner, name) for name in constraints}
+    check_values(type(owner).__name__, given, constraints)
+
+
+def check_values(
+    owner: str, given: Mapping[str, Any], constraints: Mapping[str, Constraint]
+) -> None:
+    """Refuse the first value that its constraint does not allow.
+
+    Parameters
+    ----------
+    owner : str
+        Who takes them, for the error.
+    given : mapping of str to value
+    constraints : mapping of str to Constraint
+        Values without one pass.
+    """
+    for name, value in given.items():
+        constraint = constraints.get(name)
+        if constraint is not None and not constraint.allows(value):
             hint = f": {constraint.hint}" if constraint.hint else ""
-            raise ValueError(
-                f"{type(owner).__name__} takes {name} as {constraint.choices}; got {value!r}{hint}."
+            raise constraint.error(
+                f"{owner} takes {name} as {constraint.choices}; got {value!r}{hint}."
             )

@@ -231,5 +231,6 @@ def _of_game(game: Callable, values, fractions) -> list[NDArray[np.float64]]:
     worth = FunctionGame(game, len(values))
     _check_one_output(worth)
     coalitions = _coalitions(values, fractions)
-    changes = worth(coalitions[None], np.zeros(1, dtype=int))[0, :, 0] - worth.full(None)[0, 0]
+    only = np.zeros(1, dtype=int)
+    changes = worth(coalitions[None], only)[0, :, 0] - worth.full(only)[0, 0]
     return np.split(changes, 2)

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._importance import cohort_masks
-from skshapley.plots._checks import check_axes, check_count, check_drawing
+from skshapley._tools._constraints import check_values
+from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import (
@@ -65,6 +66,8 @@ class BarDisplay(Display):
     1      x1    1.5
     """
 
+    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
+
     _scale = "x"
 
     def __init__(self, table, local=False, response="response") -> None:
@@ -102,9 +105,7 @@ class BarDisplay(Display):
         ValueError, TypeError, IndexError
             For an invalid row, output, cohorts, max_features or ax.
         """
-        check_drawing(
-            cls.__name__, explanation, ax=ax, output=output, row=row, max_features=max_features
-        )
+        check_drawing(cls, explanation, ax=ax, output=output, row=row, max_features=max_features)
         masks = _checked_cohorts(cls.__name__, explanation, row, cohorts)
         local = row is not None
         chosen = one_row(explanation, row)
@@ -138,8 +139,7 @@ class BarDisplay(Display):
         ValueError, TypeError
             For an invalid max_features or ax.
         """
-        check_axes(cls.__name__, ax)
-        check_count(cls.__name__, "max_features", max_features)
+        check_values(cls.__name__, {"max_features": max_features, "ax": ax}, cls._constraints)
         rows = fold(importance.rows, max_features, size=importance.values)
         shown = replace(importance, rows=rows)
         table = pd.DataFrame(

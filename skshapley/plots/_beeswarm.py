@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley.plots._checks import check_drawing
+from skshapley.plots._checks import AXES, COUNT, check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, levels, one_output, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import (
@@ -63,6 +63,8 @@ class BeeswarmDisplay(Display):
     3    1      x0    0.0  1.0
     """
 
+    _constraints = {"max_features": COUNT, "ax": AXES}
+
     _scale = "x"
 
     def __init__(self, table, response="response") -> None:
@@ -95,7 +97,7 @@ class BeeswarmDisplay(Display):
         ValueError, TypeError
             For an invalid output, max_features or ax.
         """
-        check_drawing(cls.__name__, explanation, ax=ax, output=output, max_features=max_features)
+        check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features)
 
         def read(output) -> tuple[pd.DataFrame, str]:
             shown = fold(one_output(explanation, output), max_features)

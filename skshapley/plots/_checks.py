@@ -2,8 +2,11 @@
 
 from numbers import Integral
 from types import ModuleType
+from typing import Any
 
 import numpy as np
+
+from skshapley._tools._constraints import Count, Fitting, Maybe, check_values
 
 # Outputs that are shown side by side
 MOST_OUTPUTS = 12
@@ -20,43 +23,61 @@ def pyplot(owner) -> ModuleType:
     return plt
 
 
-def check_drawing(
-    owner, explanation, *, ax, output, row=None, max_features=None, one_row=False
-) -> None:
+def are_axes(axes: Any) -> bool:
+    """Return whether it is matplotlib Axes, or a sequence of them, or None."""
+    from matplotlib.axes import Axes
+
+    found: Any = [] if axes is None else np.ravel(np.asarray(axes, dtype=object))
+    return all(isinstance(ax, Axes) for ax in found)
+
+
+def is_position(row: Any) -> bool:
+    """Return whether it is an int, be it negative."""
+    return isinstance(row, Integral) and not isinstance(row, bool)
+
+
+AXES = Fitting(
+    are_axes, "matplotlib Axes, a sequence of them, or None for a new figure", error=TypeError
+)
+COUNT = Maybe(Count(), hint="None shows all")
+ROW = Maybe(
+    Fitting(is_position, "the position of an instance, an int"),
+    hint="for a label of the index, pass row=explanation.index.get_loc(label)",
+    error=TypeError,
+)
+
+
+def check_drawing(display, explanation, *, output, one_row=False, **given) -> None:
     """Refuse parameters that a display of an explanation cannot draw.
 
     Parameters
     ----------
-    owner : str
-        Name of the display, for errors.
+    display : type
+        The display, whose ``_constraints`` say what `given` may be.
     explanation : Explanation
-    ax : matplotlib Axes, a sequence of them, or None
     output : label or None
-    row : int or None, default=None
-    max_features : int or None, default=None
     one_row : bool, default=False
         Whether the display shows one instance, so that a row must be given where there are several.
+    **given
+        The other parameters.
 
     Raises
     ------
     ValueError, TypeError, IndexError
         For the first parameter that is invalid.
     """
-    check_axes(owner, ax)
+    owner = display.__name__
+    pyplot(owner)
+    check_values(owner, given, display._constraints)
     check_output(owner, explanation, output)
-    if one_row or row is not None:
-        check_row(owner, explanation, row)
-    check_count(owner, "max_features", max_features)
+    if one_row or given.get("row") is not None:
+        check_row(owner, explanation, given.get("row"))
 
 
 def check_axes(owner, axes) -> None:
     """Refuse what is neither matplotlib Axes, nor a sequence of them, nor None."""
-    plt = pyplot(owner)
-    for ax in [] if axes is None else np.ravel(np.asarray(axes, dtype=object)):
-        if not isinstance(ax, plt.Axes):
-            raise TypeError(
-                f"{owner} got {ax!r} to draw on: choose matplotlib Axes, or None for a new figure."
-            )
+    pyplot(owner)
+    check_values(owner, {"ax": axes}, {"ax": AXES})
 
 
 def check_output(owner, explanation, output) -> None:
@@ -76,7 +97,7 @@ def check_output(owner, explanation, output) -> None:
 
 
 def check_row(owner, explanation, row) -> None:
-    """Refuse what is not the position of an instance; None stands for the only one."""
+    """Refuse a position without an instance; None stands for the only one."""
     n = len(explanation)
     if row is None:
         if n != 1:
@@ -85,24 +106,10 @@ def check_row(owner, explanation, row) -> None:
                 f" choose a position from 0 to {n - 1}."
             )
         return
-    if isinstance(row, bool) or not isinstance(row, Integral):
-        raise TypeError(
-            f"{owner} got row={row!r}: choose the position of an instance, an int; for a label of"
-            f" the index, pass row=explanation.index.get_loc(label)."
-        )
     if not -n <= int(row) < n:
         raise IndexError(
             f"{owner} got row={row} for an explanation of {n} instances: choose a position from 0"
             f" to {n - 1}."
-        )
-
-
-def check_count(owner, parameter, count) -> None:
-    """Refuse what is neither a positive int nor None."""
-    whole = isinstance(count, Integral) and not isinstance(count, bool)
-    if count is not None and not (whole and count >= 1):
-        raise ValueError(
-            f"{owner} got {parameter}={count!r}: choose a positive int, or None for all."
         )
 
 

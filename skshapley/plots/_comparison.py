@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skshapley.plots._checks import check_drawing
+from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, one_output, one_row, response_name
 from skshapley.plots._display import Drawn, SmallMultiples, by_output
 from skshapley.plots._style import (
@@ -62,6 +62,8 @@ class ComparisonDisplay(Drawn):
     3      second      x0   -2.0
     """
 
+    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
+
     _scale = "x"
 
     def __init__(self, table, local=False, response="response") -> None:
@@ -100,9 +102,7 @@ class ComparisonDisplay(Drawn):
         """
         _check_explanations(cls.__name__, explanations)
         for one in explanations.values():
-            check_drawing(
-                cls.__name__, one, ax=ax, output=output, row=row, max_features=max_features
-            )
+            check_drawing(cls, one, ax=ax, output=output, row=row, max_features=max_features)
 
         def read(output) -> tuple[pd.DataFrame, bool, str]:
             chosen = {name: one_row(one_output(e, output), row) for name, e in explanations.items()}

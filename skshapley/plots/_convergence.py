@@ -7,8 +7,9 @@ from typing import Self
 
 import pandas as pd
 
+from skshapley._tools._constraints import check_values
 from skshapley.explanation import Explanation
-from skshapley.plots._checks import check_drawing, check_names
+from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing, check_names
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
 from skshapley.plots._display import ByFeature, SmallMultiples, by_output
 from skshapley.plots._style import COLOURS, side_label
@@ -49,6 +50,8 @@ class ConvergenceDisplay(ByFeature):
     4
     """
 
+    _constraints = {"row": ROW, "max_features": COUNT, "axes": AXES}
+
     def __init__(self, table, response="response") -> None:
         self.table = table
         self.response = response
@@ -72,6 +75,7 @@ class ConvergenceDisplay(ByFeature):
         -------
         display : ConvergenceDisplay
         """
+        check_values(cls.__name__, kwargs, cls._constraints)  # before the model is called
         explainers = explainer if isinstance(explainer, Mapping) else {"": explainer}
         explanations = {
             name: [copy.copy(one).set_params(max_evals=n).explain(X) for n in sorted(budgets)]
@@ -114,9 +118,9 @@ class ConvergenceDisplay(ByFeature):
         _check_methods(cls.__name__, methods, features)
         for one in chain.from_iterable(methods.values()):
             check_drawing(
-                cls.__name__,
+                cls,
                 one,
-                ax=axes,
+                axes=axes,
                 output=output,
                 row=row,
                 max_features=max_features,

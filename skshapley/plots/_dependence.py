@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley.plots._beeswarm import swarm
-from skshapley.plots._checks import check_drawing, check_names
+from skshapley.plots._checks import AXES, COUNT, check_drawing, check_names
 from skshapley.plots._common import (
     HALF_WIDTH,
     errors_of,
@@ -66,6 +66,8 @@ class DependenceDisplay(ByFeature, Display):
     1      x1  1.0   -3.0
     """
 
+    _constraints = {"max_features": COUNT, "ax": AXES}
+
     _scale = "y"
 
     def __init__(self, table, ticks, legends, response="response") -> None:
@@ -107,7 +109,7 @@ class DependenceDisplay(ByFeature, Display):
         if features is not None:
             features = [features] if isinstance(features, str) else list(features)
         names = explanation.feature_names.tolist()
-        check_drawing(cls.__name__, explanation, ax=ax, output=output, max_features=max_features)
+        check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features)
         check_names(cls.__name__, "features", features or [], names)
         check_names(cls.__name__, "partner", [] if partner is None else [partner], ["auto", *names])
 

@@ -1,12 +1,13 @@
 """The base classes of the displays, and displays of several outputs side by side."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 
+from skshapley._tools._constraints import Constraint, check_values
 from skshapley.plots._style import PANEL, WIDTH, panels, width_of_rows, write_names
 from skshapley.plots._text import shorten
 
@@ -113,6 +114,9 @@ class Display(Drawn):
     figure_ : matplotlib Figure
     """
 
+    # What the parameters may be, whatever the explanation
+    _constraints: ClassVar[Mapping[str, Constraint]] = {}
+
     @classmethod
     @abstractmethod
     def from_explanation(cls, *args: Any, **kwargs: Any) -> "Self | SmallMultiples":
@@ -134,6 +138,7 @@ class Display(Drawn):
         -------
         display : the drawn display
         """
+        check_values(cls.__name__, kwargs, cls._constraints)  # before the model is called
         return cls.from_explanation(explainer.explain(X), **kwargs)
 
 

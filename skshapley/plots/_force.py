@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skshapley.plots._checks import check_drawing
+from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import HALF_WIDTH, one_output, parts_of_row
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import colour_of_steps, error_bars, ink, interval_note, label_x
@@ -51,6 +51,8 @@ class ForceDisplay(Display):
     1      x0    1.0   -3.0 -2.0
     """
 
+    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
+
     def __init__(self, table, base_value, prediction, response="response") -> None:
         self.table = table
         self.base_value = base_value
@@ -85,7 +87,7 @@ class ForceDisplay(Display):
             For an invalid row, output, max_features or ax.
         """
         check_drawing(
-            cls.__name__,
+            cls,
             explanation,
             ax=ax,
             output=output,

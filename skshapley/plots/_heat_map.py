@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley.plots._checks import check_drawing
+from skshapley.plots._checks import AXES, ROW, check_drawing
 from skshapley.plots._common import errors_of, one_output, one_row, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import ink, side_label, signed_colours
@@ -49,6 +49,8 @@ class HeatMapDisplay(Display):
     3      x3    1       1    2.0
     """
 
+    _constraints = {"row": ROW, "ax": AXES}
+
     def __init__(self, table, image=None, response="response") -> None:
         self.table = table
         self.image = image
@@ -86,7 +88,7 @@ class HeatMapDisplay(Display):
         ValueError, TypeError, IndexError
             For a shape that does not fit the players, or an invalid row, output or ax.
         """
-        check_drawing(cls.__name__, explanation, ax=ax, output=output, row=row, one_row=True)
+        check_drawing(cls, explanation, ax=ax, output=output, row=row, one_row=True)
         shape = _checked_shape(cls.__name__, shape, len(explanation.feature_names))
         chosen = one_row(explanation, row)
         rows, columns = np.indices(shape)

@@ -5,7 +5,8 @@ from typing import Self
 
 import pandas as pd
 
-from skshapley.plots._checks import check_axes
+from skshapley._tools._constraints import OneOf, check_values
+from skshapley.plots._checks import AXES
 from skshapley.plots._display import Drawn
 from skshapley.plots._style import COLOURS, ink
 
@@ -49,6 +50,8 @@ class MaskingCurveDisplay(Drawn):
     2       1.0  -4.0
     """
 
+    _constraints = {"kind": OneOf(tuple(XLABELS)), "ax": AXES}
+
     def __init__(self, table, kind="deletion", response="log-odds") -> None:
         self.table = table
         self.kind = kind
@@ -77,9 +80,7 @@ class MaskingCurveDisplay(Drawn):
         ValueError, TypeError
             For an invalid kind or ax.
         """
-        check_axes(cls.__name__, ax)
-        if kind not in XLABELS:
-            raise ValueError(f"{cls.__name__} got kind={kind!r}: choose one of {list(XLABELS)}.")
+        check_values(cls.__name__, {"kind": kind, "ax": ax}, cls._constraints)
         curves = curves if isinstance(curves, Mapping) else {"": curves}
         frames = [curve.frame().assign(method=name) for name, curve in curves.items()]
         table = pd.concat(frames, ignore_index=True)

@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skshapley.plots._checks import check_drawing
+from skshapley.plots._checks import AXES, COUNT, check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import (
@@ -59,6 +59,8 @@ class MatrixDisplay(Display):
     x1  0.0  3.0  3.0
     """
 
+    _constraints = {"max_features": COUNT, "ax": AXES}
+
     def __init__(self, values, standard_errors, predictions, response="response") -> None:
         self.values = values
         self.standard_errors = standard_errors
@@ -91,7 +93,7 @@ class MatrixDisplay(Display):
         ValueError, TypeError
             For an invalid output, max_features or ax.
         """
-        check_drawing(cls.__name__, explanation, ax=ax, output=output, max_features=max_features)
+        check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features)
         # One order for all outputs, so that an instance has the same position in each
         attributions = one_output(explanation, output).values
         order = _order(attributions.reshape(len(explanation), -1))

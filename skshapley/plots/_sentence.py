@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skshapley.plots._checks import check_drawing
+from skshapley.plots._checks import AXES, ROW, check_drawing
 from skshapley.plots._common import errors_of, one_output, one_row, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import ink, settle, signed_colours, width_in_points
@@ -53,6 +53,8 @@ class SentenceDisplay(Display):
     1  good.    2.0
     """
 
+    _constraints = {"row": ROW, "ax": AXES}
+
     def __init__(self, table, response="response") -> None:
         self.table = table
         self.response = response
@@ -83,7 +85,7 @@ class SentenceDisplay(Display):
         ValueError, TypeError, IndexError
             For an invalid row, output or ax.
         """
-        check_drawing(cls.__name__, explanation, ax=ax, output=output, row=row, one_row=True)
+        check_drawing(cls, explanation, ax=ax, output=output, row=row, one_row=True)
 
         def read(output) -> tuple[pd.DataFrame, str]:
             shown = one_row(one_output(explanation, output), row)

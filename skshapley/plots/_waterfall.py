@@ -5,7 +5,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skshapley.plots._checks import check_drawing
+from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import HALF_WIDTH, one_output, parts_of_row
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import (
@@ -63,6 +63,8 @@ class WaterfallDisplay(Display):
     1      x0    1.0    0.0  1.0
     """
 
+    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
+
     _scale = "x"
 
     def __init__(self, table, base_value, prediction, response="response") -> None:
@@ -99,7 +101,7 @@ class WaterfallDisplay(Display):
             For an invalid row, output, max_features or ax.
         """
         check_drawing(
-            cls.__name__,
+            cls,
             explanation,
             ax=ax,
             output=output,

@@ -50,7 +50,9 @@ def nothing_done(monkeypatch):
 @pytest.mark.parametrize("display", DRAWN.keys())
 class TestInvalid:
     def test_axes(self, display, explanation):
-        with pytest.raises(TypeError, match=r"Display got 'left' to draw on: choose .* None"):
+        with pytest.raises(
+            TypeError, match=r"Display takes axe?s? as .* None for a new figure; got 'left'"
+        ):
             DRAWN[display](explanation, ax="left")
 
     def test_outputs(self, display, explanation, explanation_maker):
@@ -63,7 +65,9 @@ class TestInvalid:
     @pytest.mark.parametrize("wrong", ["row 3", 1.0, True])
     def test_rows(self, display, explanation, wrong):
         if display not in WITHOUT_ROW:
-            with pytest.raises(TypeError, match=rf"Display got row={wrong!r}: .*get_loc"):
+            with pytest.raises(
+                TypeError, match=rf"Display takes row as .*; got {wrong!r}: .*get_loc"
+            ):
                 DRAWN[display](explanation, row=wrong)
 
     @pytest.mark.parametrize("wrong", [12, -13])
@@ -80,5 +84,5 @@ class TestInvalid:
     @pytest.mark.parametrize("wrong", [0, -1, 2.5, "all", True])
     def test_counts(self, display, explanation, wrong):
         if display not in WITHOUT_COUNT:
-            with pytest.raises(ValueError, match=f"got max_features={wrong!r}: choose a positive"):
+            with pytest.raises(ValueError, match=f"as None or a positive int; got {wrong!r}"):
                 DRAWN[display](explanation, max_features=wrong)
