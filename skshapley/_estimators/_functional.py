@@ -1,24 +1,31 @@
 """Shapley values of any cooperative game, no estimator needed."""
 
+from collections.abc import Callable
 from numbers import Integral
+from typing import Any
+
+import numpy as np
 
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import make_plan
 from skshapley.rewards import FunctionGame
+from skshapley.samplers import Sampler
+from skshapley.solvers import Solver
+from skshapley.stopping import StoppingRule
 
 
 def shapley_values(
-    reward,
+    reward: Callable[[np.ndarray], Any],
     *,
-    n_players=None,
-    sampler="auto",
-    solver="auto",
-    max_evals="auto",
-    stopping=None,
+    n_players: int | None = None,
+    sampler: str | Sampler = "auto",
+    solver: str | Solver = "auto",
+    max_evals: int | str = "auto",
+    stopping: StoppingRule | None = None,
     random_state=None,
-    n_jobs=None,
-):
+    n_jobs: int | None = None,
+) -> ShapleyResult:
     """Shapley values of a cooperative game.
 
     Parameters
