@@ -103,7 +103,7 @@ class Explanation:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, rows: np.ndarray) -> "Explanation":
+    def __getitem__(self, rows) -> "Explanation":
         """Return some instances: an int (one instance, still 2-D), slice, positions or a mask."""
         if isinstance(rows, (int, np.integer)):
             if not -len(self) <= rows < len(self):
@@ -286,7 +286,7 @@ class Explanation:
         return to_shapiq(self)
 
     @classmethod
-    def from_shapiq(cls, values: np.ndarray, data=None, feature_names=None) -> "Explanation":
+    def from_shapiq(cls, values, data=None, feature_names=None) -> "Explanation":
         """Return the numbers of shapiq's values of order 1.
 
         Parameters

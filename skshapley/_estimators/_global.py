@@ -217,7 +217,7 @@ class GlobalImportance(TableEstimator):
     def _output_names(self) -> None:
         return None
 
-    def _max_evals(self, n_rows: int) -> Any:
+    def _max_evals(self, n_rows: int) -> int | str:
         """Return the evaluations per row: few, since rows vary more than the estimates at one."""
         if not is_auto(self.max_evals):
             return self.max_evals
