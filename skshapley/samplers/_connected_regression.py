@@ -61,7 +61,7 @@ class ConnectedRegression(GraphSampler):
 
     _constraints = {**GRAPH_CONSTRAINTS, "balanced": Flag()}
 
-    def __init__(self, graph: str = "chain", order: int = 4, balanced: bool = False) -> None:
+    def __init__(self, graph="chain", order: int = 4, balanced: bool = False) -> None:
         self.graph = graph
         self.order = order
         self.balanced = balanced
