@@ -33,7 +33,7 @@ class Design:
     distinct: bool = field(default=False, kw_only=True)
     exact: bool = field(default=False, kw_only=True)
 
-    def requested(self, r: int):
+    def requested(self, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return what must be evaluated for r instances, one request after the other.
 
         Parameters
@@ -64,7 +64,9 @@ class Design:
         """Return the players of each request as the bits of a word, ``(u,)``, or None."""
         return None
 
-    def assemble(self, values, empty, v_empty, v_full):
+    def assemble(
+        self, values: np.ndarray, empty: np.ndarray, v_empty: np.ndarray, v_full: np.ndarray
+    ) -> np.ndarray:
         """Return the values of all coalitions, the known ones filled in.
 
         Parameters
@@ -96,7 +98,7 @@ class Design:
             everything[none] = empty[instance[:, None], references[instance, place]].mean(axis=1)
         return everything
 
-    def _inner(self, r):
+    def _inner(self, r: int) -> NDArray[np.bool_]:
         size = self.coalitions.sum(axis=2)
         inner = (size > 0) & (size < self.coalitions.shape[2])
         return np.broadcast_to(inner, (r, inner.shape[1]))
@@ -142,7 +144,7 @@ class PermutationDesign:
             return None
         return np.repeat(self.references, self.permutations.shape[2] + 1, axis=1)[:, :, None]
 
-    def _first(self, sizes):
+    def _first(self, sizes: np.ndarray) -> NDArray[np.bool_]:
         """Return the coalitions of the first players of each walk, ``(r, n, len(sizes), p)``."""
         p = self.permutations.shape[2]
         small = np.int8 if p < 127 else np.int32
@@ -150,7 +152,7 @@ class PermutationDesign:
         np.put_along_axis(step, self.permutations, np.arange(p, dtype=small)[None, None], axis=2)
         return step[:, :, None, :] < sizes.astype(small)[:, None]
 
-    def requested(self, r: int):
+    def requested(self, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return what must be evaluated: every walk without its ends (see `Design.requested`).
 
         Parameters
@@ -165,7 +167,7 @@ class PermutationDesign:
             references = np.repeat(references.ravel(), p - 1)[:, None]
         return coalitions, np.repeat(np.arange(r), n * (p - 1)), references
 
-    def bits(self):
+    def bits(self) -> NDArray[np.uint64] | None:
         """Return the players of each request as the bits of one word, or None for more than 64."""
         p = self.permutations.shape[2]
         if p > 64:
@@ -173,7 +175,9 @@ class PermutationDesign:
         entering = np.uint64(1) << self.permutations[:, :, :-1].astype(np.uint64)
         return np.cumsum(entering, axis=2, dtype=np.uint64).ravel()
 
-    def contributions(self, values, step_weights=None):
+    def contributions(
+        self, values: np.ndarray, step_weights: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return what each player adds where it enters each walk, ``(r, n, p, k)``.
 
         Parameters
@@ -191,7 +195,9 @@ class PermutationDesign:
         np.put_along_axis(contributions, self.permutations[..., None], steps, axis=2)
         return contributions
 
-    def assemble(self, values, empty, v_empty, v_full):
+    def assemble(
+        self, values: np.ndarray, empty: np.ndarray, v_empty: np.ndarray, v_full: np.ndarray
+    ) -> np.ndarray:
         """Return the values along all walks, ends included, ``(r, n (p + 1), k)``.
 
         Parameters
@@ -265,7 +271,7 @@ class MarginalDesign(Design):
     references = None
     stratum_weights = None
 
-    def contributions(self, values):
+    def contributions(self, values: np.ndarray) -> np.ndarray:
         """Return what each player adds in each round, weighted, ``(r, n, p, k)``.
 
         Parameters
@@ -305,7 +311,7 @@ class PairDesign(Design):
     certain: NDArray[np.bool_]
     unit: int = 1
 
-    def contributions(self, values):
+    def contributions(self, values: np.ndarray) -> np.ndarray:
         """Return what the player of each draw adds, ``(r, n, k)``.
 
         Parameters

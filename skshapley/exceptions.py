@@ -23,12 +23,12 @@ class PartialExplanationError(RuntimeError):
         The finished instances, from the first on.
     """
 
-    def __init__(self, message, explanation=None):
+    def __init__(self, message: str, explanation=None) -> None:
         super().__init__(message, explanation)
         self.message = message
         self.explanation = explanation
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.message
 
 
@@ -54,9 +54,9 @@ class BatchError(RuntimeError):
         Their keys, where they have any.
     """
 
-    def __init__(self, message, rows=None, keys=None):
+    def __init__(self, message: str, rows=None, keys=None) -> None:
         super().__init__(message, rows, keys)
         self.message, self.rows, self.keys = message, rows, keys
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.message

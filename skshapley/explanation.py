@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -81,7 +81,7 @@ class Explanation:
     # Pictures are a layer above this one: `skshapley/__init__.py` puts their accessor here.
     plot: ClassVar[property]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.entries is None:
             object.__setattr__(self, "entries", np.arange(len(self.feature_names))[:, None])
         for name in (*_BY_ROW, "feature_names", "output_names", "entries"):
@@ -91,7 +91,7 @@ class Explanation:
                 view.flags.writeable = False
                 object.__setattr__(self, name, view)
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()  # pickled arrays come back writeable
 
@@ -100,7 +100,7 @@ class Explanation:
         """The index of the instances, as they were given."""
         return self.data.index
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.values)
 
     def __getitem__(self, rows) -> "Explanation":
@@ -148,7 +148,7 @@ class Explanation:
         settings = replace(self.settings, output=name)
         return replace(self, output_names=None, settings=settings, **chosen)
 
-    def to_frame(self, kind="wide") -> pd.DataFrame:
+    def to_frame(self, kind: str = "wide") -> pd.DataFrame:
         """Return the attributions as a DataFrame.
 
         Parameters
@@ -179,7 +179,7 @@ class Explanation:
             del columns["output"]
         return pd.DataFrame(columns)
 
-    def _wide(self, values):
+    def _wide(self, values: np.ndarray) -> pd.DataFrame:
         if self.output_names is None:
             return pd.DataFrame(values, index=self.index, columns=self.feature_names)
         columns = pd.MultiIndex.from_product(
@@ -246,7 +246,7 @@ class Explanation:
             {label: importance(self[m]) for label, m in masks.items()}, names=["cohort"]
         )
 
-    def to_shap(self):
+    def to_shap(self) -> Any:
         """Return a `shap.Explanation` with the same numbers, for shap's own plots.
 
         Its ``data`` are numbers, for the colours of shap's plots: values that are none are replaced
@@ -341,7 +341,7 @@ class Explanation:
             merged["standard_errors"] = None
         return replace(first, data=pd.concat([e.data for e in explanations]), **merged)
 
-    def _subject(self):
+    def _subject(self) -> dict[str, Any]:
         """Return what explanations that are merged must agree on."""
         names = self.output_names
         return {
@@ -350,14 +350,14 @@ class Explanation:
             "output": self.settings.output,
         }
 
-    def _title(self):
+    def _title(self) -> str:
         outputs = "" if self.output_names is None else f", {len(self.output_names)} outputs"
         return f"Explanation: {len(self)} instances, {len(self.feature_names)} features{outputs}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{self._title()}; {self.settings.method}>"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         """Return what was done and a table of the most important players, names escaped."""
         frame = self.importance()[["importance", "standard_error"]].head(MOST_SHOWN).reset_index()
         titles = "".join(f"<th>{escape(title)}</th>" for title in (*frame.columns, ""))
@@ -380,16 +380,16 @@ _BY_OUTPUT = ("values", "standard_errors", "base_values", "predictions")
 _BY_ROW = (*_BY_OUTPUT, "n_evaluations", "n_model_rows", "converged")
 
 
-def _by_output(array):
+def _by_output(array: np.ndarray) -> np.ndarray:
     """Return the numbers ordered by instance, output, player."""
     return (array if array.ndim == 2 else np.swapaxes(array, 1, 2)).ravel()
 
 
-def _line(line, length):
+def _line(line: tuple[Any, ...], length: float) -> str:
     """Return a line of the HTML table, with a bar of a length in [0, 1]."""
     cells = "".join(f"<td>{_cell(value)}</td>" for value in line[1:])
     return f"<tr>{cells}<td>{BAR.format(10 * np.nan_to_num(length))}</td></tr>"
 
 
-def _cell(value):
+def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else escape(str(value))

@@ -65,19 +65,19 @@ class StandardError(StoppingRule):
         "confidence": Number(above=0, below=1, hint="try 0.95"),
     }
 
-    def __init__(self, rtol=0.0, atol=0.0, confidence=0.95):
+    def __init__(self, rtol: float = 0.0, atol: float = 0.0, confidence: float = 0.95) -> None:
         self.rtol = rtol
         self.atol = atol
         self.confidence = confidence
 
-    def _check_together(self):
+    def _check_together(self) -> None:
         if self.rtol == self.atol == 0:
             raise ValueError(
                 f"StandardError got rtol={self.rtol!r} and atol={self.atol!r}: one of them must be"
                 f" above 0, or nothing is ever accurate enough; try rtol=0.05."
             )
 
-    def done(self, values, standard_errors):
+    def done(self, values: np.ndarray, standard_errors: np.ndarray) -> np.ndarray:
         """Return which instances are accurate enough; one without a standard error is not."""
         allowed = (self.atol + self.rtol * np.ptp(values, axis=1))[:, None]
         ratio = np.full(standard_errors.shape, np.inf)  # an error of zero is never too large

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._background import Background
@@ -67,7 +68,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         """Return an outcome of the engine as the record that users see."""
         names = self._output_names
 
-        def shaped(array):
+        def shaped(array: np.ndarray) -> np.ndarray:
             return array[..., 0] if names is None else array
 
         errors = shaped(outcome.standard_errors)
@@ -86,7 +87,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
             entries=outcome.entries,
         )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         tags.input_tags.allow_nan = True
@@ -102,7 +103,7 @@ class Attributor(TransformerMixin, TableEstimator):
     def explain(self, X) -> Explanation:
         """Return the explanation of the rows of X."""
 
-    def transform(self, X):
+    def transform(self, X) -> np.ndarray:
         """Return the attributions of X as a table, for pipelines.
 
         Parameters
@@ -117,7 +118,7 @@ class Attributor(TransformerMixin, TableEstimator):
         values = self.explain(X).values
         return np.array(values.reshape(len(values), -1))
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Return the names of the columns of `transform`: players, or player_output.
 
         Parameters

@@ -1,5 +1,8 @@
 """ShapleyExplainer: fit / explain / transform, the public face of the engine."""
 
+from collections.abc import Callable
+from typing import Any, Self
+
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
@@ -11,6 +14,7 @@ from skshapley._estimators._sampling import (
     random_state_of,
     run_plan,
 )
+from skshapley._records._outcome import Outcome
 from skshapley._records._settings import label
 from skshapley._run._plan import is_auto
 from skshapley._tables._inputs import take_rows
@@ -20,6 +24,9 @@ from skshapley._tools._progress import CallbackSupportMixin, callbacks, with_cal
 from skshapley._tools._random import entropy_from
 from skshapley.explanation import Explanation
 from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
+from skshapley.samplers import Sampler
+from skshapley.solvers import Solver
+from skshapley.stopping import StoppingRule
 from skshapley.trees import ExactTrees, UnreadableModelError
 
 
@@ -115,19 +122,19 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         self,
         estimator,
         *,
-        reward="interventional",
-        response_method="auto",
+        reward: str | Reward = "interventional",
+        response_method: str | Callable[..., Any] = "auto",
         output=None,
-        sampler="auto",
-        solver="auto",
-        groups=None,
-        max_evals="auto",
-        stopping=None,
-        max_background=None,
-        n_jobs=None,
+        sampler: str | Sampler = "auto",
+        solver: str | Solver = "auto",
+        groups: dict | None = None,
+        max_evals: int | str = "auto",
+        stopping: StoppingRule | None = None,
+        max_background: int | None = None,
+        n_jobs: int | None = None,
         random_state=None,
-        verbose=0,
-    ):
+        verbose: int = 0,
+    ) -> None:
         self.estimator = estimator
         self.reward = reward
         self.response_method = response_method
@@ -142,7 +149,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None) -> Self:
         """Take the background.
 
         Parameters
@@ -179,7 +186,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         self.exact_, self._why_sampled = self._short_cut()
         return self
 
-    def _short_cut(self):
+    def _short_cut(self) -> tuple[ExactTrees | None, str | None]:
         """Return the tables of a tree ensemble and None, or None and why it is sampled."""
         if not (is_auto(self.sampler) and is_auto(self.solver)):
             return None, "sampler or solver asked for"
@@ -226,7 +233,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         plan = plan_of(self, self.reward_.n_references_)
         game = self.reward_.game(X)
 
-        def partial(outcome):
+        def partial(outcome: Outcome) -> Explanation:
             return self._recorded(outcome, take_rows(X, slice(0, len(outcome.values))), plan)
 
         with callbacks(self, len(X)) as tasks:
@@ -234,10 +241,10 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         return self._recorded(outcome, X, plan)
 
     @property
-    def _output_names(self):
+    def _output_names(self) -> list | None:
         return self.reward_.response_.output_names
 
-    def _facts(self):
+    def _facts(self) -> dict[str, Any]:
         return {
             "response_method": label(self.reward_.response_.method),
             "output": self.output,

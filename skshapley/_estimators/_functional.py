@@ -1,23 +1,31 @@
 """Shapley values of any cooperative game, no estimator needed."""
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import make_plan
 from skshapley._tools._constraints import Count
 from skshapley.rewards import FunctionGame
+from skshapley.samplers import Sampler
+from skshapley.solvers import Solver
+from skshapley.stopping import StoppingRule
 
 
 def shapley_values(
-    reward,
+    reward: Callable[[np.ndarray], Any],
     *,
-    n_players=None,
-    sampler="auto",
-    solver="auto",
-    max_evals="auto",
-    stopping=None,
+    n_players: int | None = None,
+    sampler: str | Sampler = "auto",
+    solver: str | Solver = "auto",
+    max_evals: int | str = "auto",
+    stopping: StoppingRule | None = None,
     random_state=None,
-    n_jobs=None,
-):
+    n_jobs: int | None = None,
+) -> ShapleyResult:
     """Shapley values of a cooperative game.
 
     Parameters
@@ -76,7 +84,7 @@ def shapley_values(
         )
     if n_players is None:
         n_players = getattr(reward, "n_players", None)
-    if not Count().allows(n_players):
+    if n_players is None or not Count().allows(n_players):
         raise ValueError(
             f"shapley_values needs n_players as a positive int; got {n_players!r}."
             f" Pass n_players=, or a reward that has it as an attribute."

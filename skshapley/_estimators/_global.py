@@ -1,6 +1,8 @@
 """GlobalImportance: what each feature is worth to a model's accuracy, by SAGE values."""
 
+from collections.abc import Callable
 from math import ceil
+from typing import Any, Self
 
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -14,6 +16,7 @@ from skshapley._estimators._sampling import (
     run_plan,
 )
 from skshapley._records._global_explanation import GlobalExplanation
+from skshapley._records._outcome import Outcome
 from skshapley._records._settings import label
 from skshapley._run._plan import is_auto
 from skshapley._tables._inputs import checked_weights, take_rows
@@ -21,6 +24,8 @@ from skshapley._tools._constraints import check_parameters
 from skshapley._tools._random import entropy_from
 from skshapley.rewards import InterventionalReward
 from skshapley.rewards._loss import LossGame, WholeResponse, resolve_loss
+from skshapley.samplers import Sampler
+from skshapley.solvers import Solver
 
 LEAST_EVALS = 2**14
 
@@ -107,16 +112,16 @@ class GlobalImportance(TableEstimator):
         estimator,
         *,
         loss="auto",
-        response_method="auto",
-        sampler="auto",
-        solver="auto",
-        groups=None,
-        max_evals="auto",
-        max_background=None,
-        n_jobs=None,
+        response_method: str | Callable[..., Any] = "auto",
+        sampler: str | Sampler = "auto",
+        solver: str | Solver = "auto",
+        groups: dict | None = None,
+        max_evals: int | str = "auto",
+        max_background: int | None = None,
+        n_jobs: int | None = None,
         random_state=None,
-        verbose=0,
-    ):
+        verbose: int = 0,
+    ) -> None:
         self.estimator = estimator
         self.loss = loss
         self.response_method = response_method
@@ -129,7 +134,7 @@ class GlobalImportance(TableEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None) -> Self:
         """Take the background, whose rows stand in for absent features.
 
         Parameters
@@ -201,7 +206,7 @@ class GlobalImportance(TableEstimator):
         plan = plan_of(self, 1, self._max_evals(len(X)), unbiased=True)
         game = LossGame(self.reward_.game(X), self.loss_, targets)
 
-        def record(outcome):
+        def record(outcome: Outcome) -> GlobalExplanation:
             n = len(outcome.values)
             rows = self._recorded(outcome, take_rows(X, slice(0, n)), plan)
             return GlobalExplanation(rows, weights[:n] / weights[:n].sum())
@@ -209,10 +214,10 @@ class GlobalImportance(TableEstimator):
         return record(run_plan(self, game, plan, record))
 
     @property
-    def _output_names(self):
+    def _output_names(self) -> None:
         return None
 
-    def _max_evals(self, n_rows):
+    def _max_evals(self, n_rows: int) -> int | str:
         """Return the evaluations per row: few, since rows vary more than the estimates at one."""
         if not is_auto(self.max_evals):
             return self.max_evals
@@ -223,7 +228,7 @@ class GlobalImportance(TableEstimator):
         sampler, _ = plan_of(self, 1).components(p)
         return max(evals, sampler.price(p, 1).least_evals + 2)
 
-    def _facts(self):
+    def _facts(self) -> dict[str, Any]:
         return {
             "response_method": label(self.reward_.response_.method),
             "loss": self.loss_.name,

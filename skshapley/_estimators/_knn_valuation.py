@@ -2,9 +2,10 @@
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
 
 
-def knn_shapley(estimator, X, y, X_val, y_val):
+def knn_shapley(estimator: KNeighborsClassifier, X, y, X_val, y_val) -> tuple[np.ndarray, float]:
     """Return the Shapley values of training points for the utility of k nearest neighbours.
 
     The utility of S is the mean over validation points of (1/K) times the number of the min(K, |S|)

@@ -1,6 +1,6 @@
 """DataShapley: what each training point is worth, on the engine that explains predictions."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
@@ -16,6 +16,9 @@ from skshapley._run._plan import is_auto, make_plan
 from skshapley._tools._constraints import Constraint, Maybe, Number, check_parameters
 from skshapley._tools._progress import progress
 from skshapley.rewards import DataGame
+from skshapley.samplers import Sampler
+from skshapley.solvers import Solver
+from skshapley.stopping import StoppingRule
 
 
 class DataShapley(MetaEstimatorMixin, BaseEstimator):
@@ -84,16 +87,16 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         estimator,
         *,
         scoring=None,
-        sampler="auto",
-        solver="auto",
+        sampler: str | Sampler = "auto",
+        solver: str | Solver = "auto",
         groups=None,
-        max_evals="auto",
-        stopping=None,
-        truncation=None,
-        n_jobs=None,
+        max_evals: int | str = "auto",
+        stopping: StoppingRule | None = None,
+        truncation: float | None = None,
+        n_jobs: int | None = None,
         random_state=None,
-        verbose=0,
-    ):
+        verbose: int = 0,
+    ) -> None:
         self.estimator = estimator
         self.scoring = scoring
         self.sampler = sampler
@@ -106,7 +109,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, X_val, y_val):
+    def fit(self, X, y, X_val, y_val) -> Self:
         """Value the training points.
 
         Parameters
@@ -154,7 +157,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
             outcome = run(game, plan, n_jobs=self.n_jobs, progress=(report,))
         return self._keep(ShapleyResult.from_outcome(outcome, one_output=True))
 
-    def _members(self, n):
+    def _members(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the players' labels and the player of each point."""
         if self.groups is None:
             return np.arange(n), np.arange(n)
@@ -167,12 +170,12 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         return np.unique(groups, return_inverse=True)
 
     @property
-    def _sampler(self):
+    def _sampler(self) -> str | Sampler:
         """Walks where they are to be cut short, else what was asked for."""
         auto = is_auto(self.sampler) and is_auto(self.solver)
         return "antithetic" if auto and self.truncation is not None else self.sampler
 
-    def _is_nearest_neighbours(self):
+    def _is_nearest_neighbours(self) -> bool:
         return (
             type(self.estimator) is KNeighborsClassifier
             and self.estimator.weights == "uniform"
@@ -182,11 +185,11 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
             and is_auto(self.solver)
         )
 
-    def _fit_exactly(self, X, y, X_val, y_val):
+    def _fit_exactly(self, X, y, X_val, y_val) -> Self:
         values, full = knn_shapley(self.estimator, X, y, X_val, y_val)
         return self._keep(ShapleyResult(values, np.zeros_like(values), 0.0, full, 1, True))
 
-    def _keep(self, result):
+    def _keep(self, result: ShapleyResult) -> Self:
         self.values_, self.standard_errors_ = result.values, result.standard_errors
         self.base_value_, self.full_value_ = result.base_value, result.full_value
         self.n_evaluations_, self.converged_ = result.n_evaluations, result.converged

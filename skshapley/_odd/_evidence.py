@@ -20,7 +20,7 @@ class Evidence:
         Values of outputs that are not all zero.
     """
 
-    def __init__(self, pairs: Pairs):
+    def __init__(self, pairs: Pairs) -> None:
         self.pairs = pairs
         self._signs = np.ascontiguousarray(pairs.signs)
         self._signs_t = np.ascontiguousarray(pairs.signs.T)
@@ -49,7 +49,7 @@ class Evidence:
 class _Parts:
     """The matrices that make the covariance, kept for the gradient."""
 
-    def __init__(self, pairs, signs, signs_t, hyper):
+    def __init__(self, pairs: Pairs, signs: np.ndarray, signs_t: np.ndarray, hyper: Hyper) -> None:
         self.pairs, self.signs, self.hyper = pairs, signs, hyper
         grown = np.exp((signs * hyper.reach) @ signs_t)
         shrunk = np.exp(hyper.log_norm) / grown
@@ -58,11 +58,12 @@ class _Parts:
         self.higher = (self.sinh - (signs * hyper.rho) @ signs_t) / hyper.higher_scale
         self.linear = (signs * hyper.share) @ signs_t
         self.linear_weight = self.higher_weight = None
-        if pairs.block is not None:
-            self.linear_weight = 1 + hyper.linear_spread * pairs.same_block
-            self.higher_weight = 1 + hyper.higher_spread * pairs.same_block
+        same = pairs.same_block
+        if same is not None:
+            self.linear_weight = 1 + hyper.linear_spread * same
+            self.higher_weight = 1 + hyper.higher_spread * same
 
-    def total(self):
+    def total(self) -> np.ndarray:
         """Return the covariance matrix."""
         hyper = self.hyper
         linear, higher = hyper.linear * self.linear, self.higher
@@ -74,7 +75,7 @@ class _Parts:
         )
         return out
 
-    def contract(self, pull):
+    def contract(self, pull: np.ndarray) -> np.ndarray:
         """Return sum_ij pull_ij d K_ij/d theta, for every entry of theta."""
         hyper, pairs = self.hyper, self.pairs
         on_linear = on_higher = pull
@@ -97,11 +98,11 @@ class _Parts:
             out.append([hyper.higher_spread * np.vdot(own, self.higher)])
         return np.concatenate(out)
 
-    def _by_player(self, matrix):
+    def _by_player(self, matrix: np.ndarray) -> np.ndarray:
         """Return s_j' matrix s_j for each player j, ``(p,)``."""
         return np.einsum("np,np->p", matrix @ self.signs, self.signs)
 
-    def _by_reach(self, pull, by_player):
+    def _by_reach(self, pull: np.ndarray, by_player: np.ndarray) -> np.ndarray:
         """Return sum_ij pull_ij d higher_ij/d a, ``(p,)``."""
         hyper = self.hyper
         rho, total = hyper.rho, hyper.reach.sum()

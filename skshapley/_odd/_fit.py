@@ -42,7 +42,7 @@ def fit_hyper(pairs: Pairs, start: np.ndarray | None = None) -> np.ndarray:
     return theta
 
 
-def _thinned(pairs, most):
+def _thinned(pairs: Pairs, most: int) -> Pairs:
     """Return at most about `most` points, spread evenly over the design, or whole blocks of it."""
     n = len(pairs)
     if n <= most:

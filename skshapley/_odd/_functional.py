@@ -16,11 +16,11 @@ from skshapley._odd._pairs import Pairs, size_covariance
 
 
 @cache
-def _legendre(n):
+def _legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.polynomial.legendre.leggauss(n)
 
 
-def _nodes(hyper):
+def _nodes(hyper: Hyper) -> tuple[np.ndarray, np.ndarray]:
     # exact from p/2 nodes on; the integrand grows like exp(u sum(rho)), and so few do long before
     p, growth = len(hyper.reach), hyper.rho.sum()
     return _legendre(int(min(p // 2 + 1, 12 + 2 * growth)))

@@ -29,7 +29,7 @@ class Pairs:
     block: np.ndarray | None = None
     blocks: Blocks | None = None
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.signs)
 
     @property
@@ -37,12 +37,12 @@ class Pairs:
         """Number of players."""
         return self.signs.shape[1]
 
-    def take(self, index) -> "Pairs":
+    def take(self, index: np.ndarray) -> "Pairs":
         """Return some of the points."""
         block = None if self.block is None else self.block[index]
         return Pairs(self.signs[index], self.values[index], block, self.blocks)
 
-    def outputs(self, index) -> "Pairs":
+    def outputs(self, index: np.ndarray) -> "Pairs":
         """Return some of the outputs."""
         return Pairs(self.signs, self.values[:, index], self.block, self.blocks)
 

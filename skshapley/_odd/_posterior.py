@@ -27,7 +27,7 @@ class Process:
     hyper : Hyper
     """
 
-    def __init__(self, points: Pairs, hyper: Hyper):
+    def __init__(self, points: Pairs, hyper: Hyper) -> None:
         self.points, self.hyper = points, hyper
         self.factor = cholesky(gram(points, hyper), lower=True, check_finite=False)
 
@@ -96,7 +96,7 @@ class Posterior:
         Variance of each output relative to the prior's: y' K^-1 y/n.
     """
 
-    def __init__(self, process: Process, values: np.ndarray):
+    def __init__(self, process: Process, values: np.ndarray) -> None:
         self.process, self.values = process, values
         self._weights = cho_solve((process.factor, True), values, check_finite=False)
         self.scale = np.einsum("nk,nk->k", values, self._weights) / len(values)

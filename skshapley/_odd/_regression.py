@@ -19,7 +19,7 @@ class Regression:
         Without blocks, the full coalition first.
     """
 
-    def __init__(self, points: Pairs):
+    def __init__(self, points: Pairs) -> None:
         p, total = points.n_players, points.signs.sum(axis=1)
         size = np.rint((p - np.abs(total)) / 2).astype(int)
         count = np.bincount(size, minlength=p + 1)

@@ -108,7 +108,7 @@ class GlobalExplanation:
         frame = pd.DataFrame(columns, index=pd.Index(self.feature_names, name="feature"))
         return frame.sort_values("importance", ascending=False, kind="stable")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"<GlobalExplanation: {len(self.feature_names)} features, {len(self.weights)} rows;"
             f" loss {self.base_loss:.4g} without features, {self.full_loss:.4g} with all>"

@@ -1,13 +1,18 @@
 """How much each player matters over many instances, and in cohorts of them."""
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pandas as pd
+
+if TYPE_CHECKING:
+    from skshapley.explanation import Explanation
 
 # The mean size of a standard normal variable
 MEAN_SIZE = np.sqrt(2 / np.pi)
 
 
-def importance(explanation):
+def importance(explanation: "Explanation") -> pd.DataFrame:
     """Return the table of `Explanation.importance`, without cohorts.
 
     The errors e_i of the n instances are independent, of deviation s_i. |.| brings no two numbers
@@ -36,7 +41,7 @@ def importance(explanation):
     return frame.sort_values("importance", ascending=False, kind="stable")
 
 
-def cohort_masks(explanation, cohorts, owner):
+def cohort_masks(explanation: "Explanation", cohorts: Any, owner: str) -> dict[Any, np.ndarray]:
     """Return the instances of each cohort as a mask by label, in the order of the labels.
 
     Parameters

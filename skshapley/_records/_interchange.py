@@ -1,12 +1,17 @@
 """Explanations of shap and shapiq, from ours and into ours: parts by the names of `Explanation`."""
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pandas as pd
 
 from skshapley._records._settings import Settings
 
+if TYPE_CHECKING:
+    from skshapley.explanation import Explanation
 
-def to_shap(explanation):
+
+def to_shap(explanation: "Explanation") -> Any:
     """Return what `Explanation.to_shap` gives."""
     import shap
 
@@ -22,7 +27,7 @@ def to_shap(explanation):
     )
 
 
-def parts_of_shap(theirs) -> dict:
+def parts_of_shap(theirs: Any) -> dict:
     """Return the parts of an Explanation with the numbers of a `shap.Explanation`."""
     owner = "Explanation.from_shap"
     values = np.asarray(theirs.values)
@@ -64,7 +69,7 @@ def parts_of_shap(theirs) -> dict:
     )
 
 
-def to_shapiq(explanation):
+def to_shapiq(explanation: "Explanation") -> list:
     """Return what `Explanation.to_shapiq` gives."""
     from shapiq import InteractionValues
 
@@ -92,7 +97,7 @@ def to_shapiq(explanation):
     ]
 
 
-def parts_of_shapiq(theirs, data, feature_names) -> dict:
+def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
     """Return the parts of an Explanation with the numbers of first-order `InteractionValues`."""
     owner = "Explanation.from_shapiq"
     theirs = list(theirs) if isinstance(theirs, (list, tuple)) else [theirs]
@@ -113,7 +118,7 @@ def parts_of_shapiq(theirs, data, feature_names) -> dict:
     )
 
 
-def _parts(values, base, data, **others) -> dict:
+def _parts(values: np.ndarray, base: np.ndarray, data: pd.DataFrame, **others: Any) -> dict:
     r = len(values)
     unknown = dict(
         standard_errors=None,
@@ -133,7 +138,7 @@ def _parts(values, base, data, **others) -> dict:
     )
 
 
-def _table(data, names, shape, owner):
+def _table(data: Any, names: Any, shape: tuple[int, int], owner: str) -> pd.DataFrame:
     """Return the instances as a frame whose columns are the players' names, ``(r, p)``."""
     if names is None:
         names = data.columns if hasattr(data, "columns") else [f"x{j}" for j in range(shape[1])]
@@ -148,7 +153,7 @@ def _table(data, names, shape, owner):
     return data.set_axis(list(names), axis=1)
 
 
-def _as_numbers(column):
+def _as_numbers(column: pd.Series) -> np.ndarray:
     """Return a column as floats; values that are no numbers become their rank."""
     if pd.api.types.is_numeric_dtype(column):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -1,8 +1,11 @@
 """What `shapley_values` returns."""
 
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
+
+from skshapley._records._outcome import Outcome
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +45,10 @@ class ShapleyResult:
     solver: object = field(default=None, repr=False)
 
     @classmethod
-    def from_outcome(cls, outcome, one_output):
+    def from_outcome(cls, outcome: Outcome, one_output: bool) -> Self:
         """Return the result of the only instance of an outcome."""
 
-        def shaped(array):
+        def shaped(array: np.ndarray) -> np.ndarray:
             return array[0, ..., 0] if one_output else array[0]
 
         errors = shaped(outcome.standard_errors)

@@ -26,7 +26,7 @@ class Cohort:
         The players that matter to each.
     """
 
-    def __init__(self, block: Any, members: np.ndarray, players: np.ndarray):
+    def __init__(self, block: Any, members: np.ndarray, players: np.ndarray) -> None:
         game, plan = block.game, block.plan
         self.block, self.members, self.players = block, members, players
         self.count = players.shape[1]
@@ -92,19 +92,19 @@ class Cohort:
         self.solver.update(self.open, self.design, everything)
         self._close()
 
-    def _start_solver(self, units):
+    def _start_solver(self, units: np.ndarray) -> None:
         """Start the solver, in units that the first values are about 1 of."""
         block, members = self.block, self.members
         self.units, self.plain, self.started = units, (units == 1).all(), True
         ends = (v[members] / units[:, 0] for v in (block.v_empty, block.v_full))
         self.solver.start(self.count, *ends, players=self.players, lesson=block.lesson)
 
-    def _result(self):
+    def _result(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Return values and standard errors in the units of the game."""
         values, errors = self.solver.result()
         return values * self.units, None if errors is None else errors * self.units
 
-    def _close(self):
+    def _close(self) -> None:
         """Leave the instances that are accurate enough, or all when the budget is spent."""
         stopping = self.block.plan.stopping
         if stopping is not None and (self.asked >= self.goal or not self.left):
@@ -151,7 +151,7 @@ def places(entries: np.ndarray, wanted: np.ndarray, n_players: int) -> np.ndarra
     return order[np.searchsorted(keys[order], wanted @ radix)]
 
 
-def _units(values, scales):
+def _units(values: np.ndarray, scales: bool) -> np.ndarray:
     """Return a power of two for each instance and output, ``(r, 1, k)``: what values are worth.
 
     The largest value is then about 1, and its powers are floats; 1 where that needs no help, or the

@@ -53,7 +53,7 @@ class Plan:
 class Interrupted(Exception):  # noqa: N818 - never leaves the package
     """Carries the outcome of the finished instances."""
 
-    def __init__(self, outcome: Outcome):
+    def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome)
         self.outcome = outcome
 
@@ -144,7 +144,7 @@ class Block:
         What instances before these have taught.
     """
 
-    def __init__(self, game: Any, plan: Plan, rows: np.ndarray, lesson: Any):
+    def __init__(self, game: Any, plan: Plan, rows: np.ndarray, lesson: Any) -> None:
         self.game, self.plan, self.rows, self.lesson = game, plan, rows, lesson
         self.empty = game.empty(rows)
         self.v_empty = (game.reference_weights[:, None] * self.empty).sum(axis=1)
@@ -174,7 +174,7 @@ class Block:
         outcome.n_evaluations[rows] = 2 + self.spent / self.game.rows_per_value
         return cohorts
 
-    def _settle(self, outcome, members, players):
+    def _settle(self, outcome: Outcome, members: np.ndarray, players: np.ndarray) -> None:
         """Give everything to the only player that matters, if any."""
         rows = self.rows[members]
         outcome.standard_errors[rows] = 0.0
@@ -183,7 +183,7 @@ class Block:
             at = places(outcome.entries, players, self.game.n_players)
             outcome.values[rows, at] = (self.v_full - self.v_empty)[members]
 
-    def _run(self, cohorts, evaluator):
+    def _run(self, cohorts: list[Cohort], evaluator: Evaluator) -> None:
         game = self.game
         again = any(cohort.may_ask_again for cohort in cohorts)
         differing = partial(game.differing, self.rows)
@@ -196,7 +196,7 @@ class Block:
                 self._evaluate(same, width or game.rows_per_value, evaluator, ledger)
             cohorts = [cohort for cohort in cohorts if cohort.open.size]
 
-    def _evaluate(self, batches, width, evaluator, ledger):
+    def _evaluate(self, batches, width: int, evaluator: Evaluator, ledger: Ledger) -> None:
         """Evaluate the requests of some cohorts together, and tell them."""
         requests = _joined([part for _, part, _ in batches])
         distinct = len(batches) == 1 and batches[0][2]
@@ -208,12 +208,12 @@ class Block:
             cohort.tell(part)
 
 
-def _references_each(requests):
+def _references_each(requests: Requests) -> int:
     """Return how many background rows each request names; 0 for all of them, unnamed."""
     return 0 if requests.references is None else requests.references.shape[1]
 
 
-def _joined(parts):
+def _joined(parts: list[Requests]) -> Requests:
     if len(parts) == 1:
         return parts[0]
     rows, coalitions, *others = zip(*parts, strict=True)

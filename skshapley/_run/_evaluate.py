@@ -6,7 +6,7 @@ n_jobs, and results are gathered in order, so that nobody can tell afterwards ho
 """
 
 from copy import copy
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
@@ -15,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from skshapley._run._parcel import Parcel
 from skshapley._tools._memory import working_bytes
+from skshapley.rewards import Game
 
 BATCH_ROWS = 8192
 BATCH_SHARE = 1 / 8  # of the working memory
@@ -39,12 +40,12 @@ class Requests(NamedTuple):
     references: np.ndarray | None
     bits: np.ndarray | None = None
 
-    def take(self, index):
+    def take(self, index: slice | np.ndarray) -> "Requests":
         """Return some of the requests, by a slice or by positions."""
         return Requests(*(_taken(part, index) for part in self))
 
 
-def _taken(array, index):
+def _taken(array: Any, index: slice | np.ndarray) -> Any:
     if array is None or isinstance(index, slice):
         return array if array is None else array[index]
     return array.take(index, axis=0)
@@ -61,17 +62,17 @@ class Evaluator:
     n_jobs : int or None
     """
 
-    def __init__(self, game, n_jobs=None):
+    def __init__(self, game: Game, n_jobs: int | None = None) -> None:
         self.game = game
         self._parallel = None if effective_n_jobs(n_jobs) == 1 else Parallel(n_jobs=n_jobs)
         self._shared = _as_sent(game.shared)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if self._parallel is not None:
             self._parallel.__enter__()
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: object) -> None:
         if self._parallel is not None:
             self._parallel.__exit__(*exc)
 
@@ -103,7 +104,7 @@ class Evaluator:
         rows = min(BATCH_ROWS, working_bytes(BATCH_SHARE) // max(self.game.bytes_per_row, 1))
         return max(1, min(int(rows // model_rows), self.game.most_values))
 
-    def _shipped(self, requests):
+    def _shipped(self, requests: Requests) -> tuple[Any, Game, Requests]:
         """Return what a worker needs: what all share, the game of these instances, the requests."""
         needed, local = np.unique(requests.rows, return_inverse=True)
         game = copy(self.game.take(needed))
@@ -112,7 +113,7 @@ class Evaluator:
         return self._shared, game, requests._replace(rows=local)
 
 
-def _as_sent(shared):
+def _as_sent(shared: Any) -> Any:
     """Return what all tasks share as the active backend gets it.
 
     For joblib's own processes, which would read it with every task, it is a parcel. joblib's dask
@@ -123,12 +124,12 @@ def _as_sent(shared):
     return Parcel(shared) if own and shared is not None else shared
 
 
-def _batch(game, requests):
+def _batch(game: Game, requests: Requests) -> np.ndarray:
     references = None if requests.references is None else requests.references[:, None]
     return game(requests.coalitions[:, None], requests.rows, references)[:, 0]
 
 
-def _task(shared, game, requests, width):
+def _task(shared: Any, game: Game, requests: Requests, width: int) -> np.ndarray:
     if shared is not None:
         game.shared = shared
     n = len(requests.rows)

@@ -1,10 +1,11 @@
 """What was evaluated already: the known is filled in, and only the rest is sent."""
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
-from skshapley._run._evaluate import Requests
+from skshapley._run._evaluate import Evaluator, Requests
 
 LEAST_TIED = 0.02  # of all players and background rows: with fewer ties to look for them costs more
 
@@ -27,7 +28,14 @@ class Ledger:
 
     capacity = 2**18
 
-    def __init__(self, n_players, n_references, rows, keep=True, differing=None):
+    def __init__(
+        self,
+        n_players: int,
+        n_references: int,
+        rows: np.ndarray,
+        keep: bool = True,
+        differing: Callable[[], np.ndarray | None] | None = None,
+    ) -> None:
         self._first_row, self._keep = rows[0], keep
         self._n_references, self._differing = n_references, differing
         bits = n_players, int(n_references).bit_length(), len(rows).bit_length()
@@ -37,7 +45,9 @@ class Ledger:
         self._values: np.ndarray | None = None
         self._held = np.zeros(len(rows), dtype=np.int64)
 
-    def evaluate(self, evaluator, requests: Requests, distinct=False):
+    def evaluate(
+        self, evaluator: Evaluator, requests: Requests, distinct: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return values ``(u, k)`` and which requests were really sent, ``(u,)`` bool."""
         n = len(requests.rows)
         sent = np.ones(n, dtype=bool)
@@ -66,7 +76,7 @@ class Ledger:
             self._remember(requests.rows - self._first_row, keys, checks, values, sent)
         return values, sent
 
-    def _masks(self, requests):
+    def _masks(self, requests: Requests) -> np.ndarray | None:
         """Return the players in which a coalition counts, as words ``(u, w)``; None for all."""
         references = requests.references
         if references is None or references.shape[1] > 1 or self._table is None:
@@ -75,14 +85,14 @@ class Ledger:
         return self._table.take(at, axis=0)
 
     @cached_property
-    def _table(self):
+    def _table(self) -> np.ndarray | None:
         """The players that differ, as words for each instance and background row, or None."""
         differing = None if self._differing is None else self._differing()
         if differing is None or differing.mean() > 1 - LEAST_TIED:
             return None
         return _packed(differing.reshape(-1, differing.shape[-1]))
 
-    def _key(self, requests, words):
+    def _key(self, requests: Requests, words: np.ndarray) -> np.ndarray:
         """Return a 64-bit key of coalition, references and instance: the bits if they fit."""
         references = requests.references
         rows = (requests.rows - self._first_row).astype(np.uint64)
@@ -94,7 +104,7 @@ class Ledger:
             key |= (references[:, 0] + 1).astype(np.uint64) << self._shifts[0]
         return key
 
-    def _check(self, requests, words, keys):
+    def _check(self, requests: Requests, words: np.ndarray, keys: np.ndarray) -> np.ndarray:
         """Return a second key, which makes 128 bits of a hashed one; the bits need none."""
         references = requests.references
         if self._shifts is not None and (references is None or references.shape[1] == 1):
@@ -102,7 +112,7 @@ class Ledger:
         rows = (requests.rows - self._first_row).astype(np.uint64)
         return _hash([words, rows[:, None], references], 0xD1B54A32D192ED03)
 
-    def _look_up(self, keys, checks):
+    def _look_up(self, keys: np.ndarray, checks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which requests are remembered, and where."""
         if not len(self._keys):
             return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
@@ -110,7 +120,14 @@ class Ledger:
         known = (self._keys[place] == keys) & (self._checks[place] == checks)
         return np.flatnonzero(known), place[known]
 
-    def _remember(self, rows, keys, checks, values, sent):
+    def _remember(
+        self,
+        rows: np.ndarray,
+        keys: np.ndarray,
+        checks: np.ndarray,
+        values: np.ndarray,
+        sent: np.ndarray,
+    ) -> None:
         counts = np.bincount(rows[sent], minlength=len(self._held))
         self._held += counts
         kept = sent & (self._held <= self.capacity)[rows]
@@ -123,7 +140,7 @@ class Ledger:
         self._keys, self._checks, self._values = keys[order], checks[order], values[order]
 
 
-def _repeats(keys, checks):
+def _repeats(keys: np.ndarray, checks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the positions of keys that came before, and for each of them the first of its kind."""
     ordered = np.sort(keys)
     shared = ordered[1:][ordered[1:] == ordered[:-1]]
@@ -141,18 +158,18 @@ def _repeats(keys, checks):
     return maybe[~starts], leader[~starts]
 
 
-def _coarse(keys):
+def _coarse(keys: np.ndarray) -> np.ndarray:
     return (keys * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(48)
 
 
-def _words(requests):
+def _words(requests: Requests) -> np.ndarray:
     """Return the coalitions' bits as 64-bit words, ``(u, w)``."""
     if requests.bits is not None:
         return requests.bits[:, None]
     return _packed(requests.coalitions)
 
 
-def _packed(coalitions):
+def _packed(coalitions: np.ndarray) -> np.ndarray:
     """Return coalitions ``(u, p)`` as 64-bit words, ``(u, w)``."""
     packed = np.packbits(coalitions, axis=1, bitorder="little")
     words = np.zeros((len(packed), -(-packed.shape[1] // 8)), dtype="<u8")
@@ -160,7 +177,7 @@ def _packed(coalitions):
     return words
 
 
-def _hash(blocks, seed):
+def _hash(blocks, seed: int) -> np.ndarray:
     """Return a 64-bit hash of blocks of words: splitmix64's finaliser after each word."""
     out = np.full(len(blocks[0]), seed, dtype=np.uint64)
     for block in blocks:

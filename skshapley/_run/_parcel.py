@@ -6,6 +6,7 @@ and a worker that meets the same parcel again has the object already.
 """
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -28,11 +29,11 @@ class Parcel:
         Not to be changed any more.
     """
 
-    def __init__(self, content):
+    def __init__(self, content: Any) -> None:
         self._content, self._token = content, uuid4().hex
-        self._bytes = None
+        self._bytes: np.ndarray | None = None
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         if self._bytes is None:
             # classes and functions of a session, too, as joblib's own process backends do
             wrapped = wrap_non_picklable_objects(self._content, keep_wrapper=False)
@@ -40,7 +41,7 @@ class Parcel:
         return _opened, (self._token, self._bytes)
 
 
-def _opened(token, data):
+def _opened(token: str, data: Any) -> Any:
     """Return what a parcel holds."""
     if token not in _received:
         _received.clear()

@@ -52,7 +52,7 @@ def make_plan(
     again = stopping is not None and (is_auto(sampler) or not sampler.one_shot)
     budget = _budget(max_evals, n_players, n_references, owner, times=16 if again else 1)
 
-    def components(count):
+    def components(count: int) -> tuple[Sampler, Solver]:
         if is_auto(sampler) and is_auto(solver):
             return auto_pair(count, budget, walks=unbiased or stopping is not None)
         return _pair(sampler, solver, owner)
@@ -80,7 +80,7 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def _budget(max_evals, n_players, n_references, owner, times):
+def _budget(max_evals, n_players: int, n_references: int, owner: str, times: int) -> int:
     if is_auto(max_evals):
         return auto_budget(n_players, n_references) * times
     if not Count().allows(max_evals):
@@ -128,15 +128,15 @@ def auto_pair(n_players: int, max_evals: int, *, walks: bool) -> tuple[Sampler, 
     return sampler, _default_solver(sampler)
 
 
-def _solver(solver, owner):
+def _solver(solver, owner: str) -> Solver:
     return resolve(solver, registry=SOLVERS, base=Solver, owner=owner, parameter="solver")
 
 
-def _sampler(sampler, owner):
+def _sampler(sampler, owner: str) -> Sampler:
     return resolve(sampler, registry=SAMPLERS, base=Sampler, owner=owner, parameter="sampler")
 
 
-def _pair(sampler, solver, owner):
+def _pair(sampler, solver, owner: str) -> tuple[Sampler, Solver]:
     """Return a fresh sampler and solver, made to fit."""
     if is_auto(sampler):
         chosen = SAMPLERS[solver.default_sampler]()
@@ -156,7 +156,7 @@ def _pair(sampler, solver, owner):
     return chosen, _solver(solver, owner)
 
 
-def _default_solver(sampler):
+def _default_solver(sampler: Sampler) -> Solver:
     for design in sampler.produces.__mro__:
         if design in DEFAULT_SOLVERS:
             return SOLVERS[DEFAULT_SOLVERS[design]]()

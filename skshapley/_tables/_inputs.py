@@ -5,6 +5,7 @@ dtypes, categories and index; pandas is handled directly, other frames (polars) 
 """
 
 from difflib import unified_diff
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,12 +14,12 @@ from sklearn.utils.validation import validate_data
 MOST_CHANGES = 20
 
 
-def is_frame(X) -> bool:
+def is_frame(X: Any) -> bool:
     """Return whether X is a DataFrame of pandas, or of another library that narwhals knows."""
     return isinstance(X, pd.DataFrame) or is_foreign(X)
 
 
-def is_foreign(X) -> bool:
+def is_foreign(X: Any) -> bool:
     """Return whether X is a frame that is not pandas'."""
     if not hasattr(X, "columns") or isinstance(X, pd.DataFrame):
         return False
@@ -32,26 +33,26 @@ def is_foreign(X) -> bool:
     return nw.dependencies.is_into_dataframe(X)
 
 
-def narwhal(X):
+def narwhal(X: Any) -> Any:
     """Return a frame that is not pandas' in narwhals' clothes."""
     import narwhals as nw
 
     return nw.from_native(X, eager_only=True)
 
 
-def column_names(X) -> list:
+def column_names(X: Any) -> list:
     """Return the names of the columns; ``x0, x1, ...`` for an array."""
     if isinstance(X, pd.DataFrame):
         return list(X.columns)
     return narwhal(X).columns if is_foreign(X) else [f"x{i}" for i in range(X.shape[1])]
 
 
-def as_array(X) -> np.ndarray:
+def as_array(X: Any) -> np.ndarray:
     """Return a frame as an array of one dtype."""
     return X.to_numpy() if isinstance(X, pd.DataFrame) else narwhal(X).to_numpy()
 
 
-def as_pandas(X) -> pd.DataFrame:
+def as_pandas(X: Any) -> pd.DataFrame:
     """Return X as a pandas DataFrame, for display."""
     if isinstance(X, pd.DataFrame):
         return X
@@ -63,19 +64,19 @@ def as_pandas(X) -> pd.DataFrame:
     return pd.DataFrame(X, columns=column_names(X))
 
 
-def column_types(X) -> list:
+def column_types(X: Any) -> list:
     """Return the type of each column; of an array, the one it has."""
     if isinstance(X, pd.DataFrame):
         return list(X.dtypes)
     return list(narwhal(X).schema.values()) if is_foreign(X) else [X.dtype]
 
 
-def n_rows(X) -> int:
+def n_rows(X: Any) -> int:
     """Return the number of rows of a table, which may be sparse, or of a list."""
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
-def take_rows(X, positions):
+def take_rows(X: Any, positions: Any) -> Any:
     """Return the rows of X at `positions`, in X's own container."""
     if isinstance(X, pd.DataFrame):
         return X.iloc[positions]
@@ -84,7 +85,7 @@ def take_rows(X, positions):
     return X[positions]
 
 
-def check_frame(X, owner) -> None:
+def check_frame(X: Any, owner: str) -> None:
     """Refuse a frame without rows or columns, or with two columns of one name."""
     names = column_names(X)
     for count, unit in ((len(X), "sample"), (len(names), "feature")):
@@ -97,7 +98,7 @@ def check_frame(X, owner) -> None:
         raise ValueError(f"{owner} needs columns of different names; got {names}.")
 
 
-def check_container(X, background, owner) -> None:
+def check_container(X: Any, background: Any, owner: str) -> None:
     """Refuse another container than the background's."""
     if is_frame(background) != is_frame(X) or is_foreign(background) != is_foreign(X):
         kind, given = type(background).__name__, type(X).__name__
@@ -107,7 +108,7 @@ def check_container(X, background, owner) -> None:
         )
 
 
-def column_changes(X, background) -> str:
+def column_changes(X: Any, background: Any) -> str:
     """Return the columns that differ, or stand elsewhere, as a diff on one line; "" for none."""
     expected, given = [[str(name) for name in column_names(part)] for part in (background, X)]
     diff = unified_diff(expected, given, "", "", n=0, lineterm="")
@@ -117,7 +118,7 @@ def column_changes(X, background) -> str:
     return f"(-: background, +: given) {'; '.join(shown)}" if changes else ""
 
 
-def check_columns(X, background, owner):
+def check_columns(X: Any, background: Any, owner: str) -> Any:
     """Refuse columns other than the background's; return X with matching categories.
 
     Numbers may differ in kind (int, float, bool): the hybrid rows take the common type. A
@@ -151,7 +152,7 @@ def check_columns(X, background, owner):
     return X
 
 
-def _checked_array(X, background, owner):
+def _checked_array(X: np.ndarray, background: np.ndarray, owner: str) -> np.ndarray:
     if X.shape[1] != background.shape[1]:
         raise ValueError(
             f"{owner} was fitted on {background.shape[1]} columns, and got {X.shape[1]}."
@@ -164,7 +165,7 @@ def _checked_array(X, background, owner):
     return X
 
 
-def _checked_frame(X, background, owner):
+def _checked_frame(X: pd.DataFrame, background: pd.DataFrame, owner: str) -> pd.DataFrame:
     wrong, recoded = [], {}
     for name in X.columns:
         given, expected = X[name].dtype, background[name].dtype
@@ -181,7 +182,7 @@ def _checked_frame(X, background, owner):
     return X
 
 
-def _recoded(column, dtype, owner):
+def _recoded(column: pd.Series, dtype: pd.CategoricalDtype, owner: str) -> pd.Series:
     """Return a categorical column with the categories of `dtype`, if they hold all its values."""
     used = column.cat.remove_unused_categories().cat.categories
     unknown = used.difference(dtype.categories).tolist()
@@ -193,7 +194,7 @@ def _recoded(column, dtype, owner):
     return column.cat.set_categories(dtype.categories, ordered=dtype.ordered)
 
 
-def _refuse_dtypes(wrong, owner, hint):
+def _refuse_dtypes(wrong: list[str], owner: str, hint: str) -> None:
     if wrong:
         raise ValueError(
             f"{owner} got other dtypes than the background's: {'; '.join(wrong)}. Convert them with"
@@ -201,21 +202,21 @@ def _refuse_dtypes(wrong, owner, hint):
         )
 
 
-def _is_number(dtype):
+def _is_number(dtype: Any) -> bool:
     return pd.api.types.is_numeric_dtype(dtype)
 
 
-def _is_foreign_number(dtype):
+def _is_foreign_number(dtype: Any) -> bool:
     import narwhals as nw
 
     return dtype.is_numeric() or dtype == nw.Boolean
 
 
-def _is_text(dtype):
+def _is_text(dtype: Any) -> bool:
     return pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype)
 
 
-def validated(explainer, X, reset):
+def validated(explainer: Any, X: Any, reset: bool) -> Any:
     """Return X with scikit-learn's checks of its width and names done."""
     if is_frame(X):
         validate_data(explainer, X, reset=reset, skip_check_array=True)
@@ -223,7 +224,9 @@ def validated(explainer, X, reset):
     return validate_data(explainer, X, reset=reset, dtype=None, ensure_all_finite=False)
 
 
-def checked_weights(sample_weight, n, owner, unit="background row"):
+def checked_weights(
+    sample_weight: Any, n: int, owner: str, unit: str = "background row"
+) -> np.ndarray:
     """Return weights with sum 1, or refuse them."""
     if sample_weight is None:
         return np.full(n, 1 / n)

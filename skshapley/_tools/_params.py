@@ -1,11 +1,16 @@
 """The one resolver of "a name or an object" parameters."""
 
 from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator, clone
 
+T = TypeVar("T")
 
-def resolve(value, *, registry: Mapping[str, type], base: type, owner: str, parameter: str):
+
+def resolve(
+    value: Any, *, registry: Mapping[str, type[T]], base: type[Any], owner: str, parameter: str
+) -> T:
     """Return a fresh object for a name of `registry`, or a clone of an instance of `base`.
 
     Parameters

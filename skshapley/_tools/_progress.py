@@ -2,25 +2,35 @@
 
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn before 1.9 has no callbacks
+    _with_callbacks = None
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for scikit-learn's mixin."""
 
-    def with_callbacks(method):
-        """Return the method as it is."""
-        return method
 
+Method = TypeVar("Method", bound=Callable)
 
 CALLBACK_STEPS = 100
 
 
+def with_callbacks(method: Method) -> Method:
+    """Return a method that ends its callbacks' work, where scikit-learn has callbacks.
+
+    scikit-learn's own decorator has no types, and would hide those of the method.
+    """
+    return method if _with_callbacks is None else _with_callbacks(method)
+
+
 @contextmanager
-def callbacks(estimator, total: int):
+def callbacks(estimator: Any, total: int) -> Iterator[Callable[[int], None] | None]:
     """Yield a function of the number of finished instances that tells the estimator's callbacks.
 
     Parameters
@@ -37,7 +47,7 @@ def callbacks(estimator, total: int):
     context = estimator._init_callback_context(task_name="explain", max_subtasks=steps)
     context.call_on_fit_task_begin(estimator=estimator)
 
-    def report(done):
+    def report(done) -> None:
         nonlocal told
         while told < done * steps // total:
             share = context.subcontext(task_name="instances")
@@ -51,7 +61,9 @@ def callbacks(estimator, total: int):
 
 
 @contextmanager
-def progress(total: int | None, verbose: int, label: str = "explaining"):
+def progress(
+    total: int | None, verbose: int, label: str = "explaining"
+) -> Iterator[Callable[..., None] | None]:
     """Yield a function of the number of finished rows, or None where nothing is to be shown.
 
     The function also takes how many of them were there before, which say nothing of the pace.
@@ -69,7 +81,7 @@ def progress(total: int | None, verbose: int, label: str = "explaining"):
         return
     start = time.monotonic()
 
-    def pace(done, before):
+    def pace(done, before) -> str:
         rate = (done - before) / max(time.monotonic() - start, 1e-9)
         left = f", {(total - done) / rate:.0f} s left" if total is not None and rate else ""
         return f"{rate:.3g} rows/s{left}"
@@ -90,11 +102,11 @@ def progress(total: int | None, verbose: int, label: str = "explaining"):
         yield lambda done, before=0: bar.update(task, completed=done, pace=pace(done, before))
 
 
-def _lines(total, label, pace):
+def _lines(total: int | None, label: str, pace: Callable[[int, int], str]) -> Callable[..., None]:
     """Return a reporter that prints lines, ever fewer of them, and one at the end."""
     start = last = time.monotonic()
 
-    def report(done, before=0):
+    def report(done, before=0) -> None:
         nonlocal last
         now = time.monotonic()
         if done == total or now - last >= max(1, (now - start) / 50):

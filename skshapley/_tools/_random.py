@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -22,7 +22,7 @@ class RowStream(NamedTuple):
         return cls(entropy_from(random_state, owner))
 
 
-def entropy_from(random_state, owner: str) -> int:
+def entropy_from(random_state: Any, owner: str) -> int:
     """Turn `random_state` into the entropy of one run.
 
     Parameters

@@ -28,7 +28,7 @@ class Sampler(Parametrised, ABC):
         that cannot matter.
     """
 
-    produces: type
+    produces: type[Any]
     one_shot: bool = False
     needs_all_players: bool = False
 

@@ -5,6 +5,8 @@ whose Algorithm 1 walks along one permutation for all players at half the cost: 
 `skshapley.samplers.MonteCarlo`.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from skshapley._tools._constraints import Fitting, Maybe
@@ -55,7 +57,7 @@ class Classical(Sampler):
         "law": Maybe(Fitting(callable, "a function from p to the probabilities of 0 to p - 1"))
     }
 
-    def __init__(self, law=None):
+    def __init__(self, law: Callable[[int], np.ndarray] | None = None) -> None:
         self.law = law
 
     def price(self, n_players: int, n_references: int) -> Price:
@@ -68,7 +70,7 @@ class Classical(Sampler):
             least=1,
         )
 
-    def _ask(self, rows, n):
+    def _ask(self, rows: np.ndarray, n: int) -> MarginalDesign:
         p = self.n_players_
         law = self._size_law(p)
         size = np.empty((len(rows), n, p), dtype=np.intp)
@@ -83,7 +85,7 @@ class Classical(Sampler):
         weights = None if self.law is None else 1 / (p * law[size])
         return MarginalDesign(coalitions.reshape(len(rows), -1, p), weights=weights)
 
-    def _size_law(self, p):
+    def _size_law(self, p: int) -> np.ndarray:
         if self.law is None:
             return np.full(p, 1 / p)
         law = np.asarray(self.law(p), dtype=np.float64)

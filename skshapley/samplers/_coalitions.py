@@ -6,6 +6,7 @@ score of S is 1/C(p, s)), and proportional to 1/(s (p - s)) for the Shapley kern
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from itertools import combinations
 from math import comb
 
@@ -35,7 +36,7 @@ class CoalitionSampler(Sampler):
     produces = CoalitionDesign
     _constraints = {"paired": Flag(), "replacement": Flag()}
 
-    def __init__(self, paired=True, replacement=False):
+    def __init__(self, paired: bool = True, replacement: bool = False) -> None:
         self.paired = paired
         self.replacement = replacement
 
@@ -50,7 +51,7 @@ class CoalitionSampler(Sampler):
         """
 
     @property
-    def one_shot(self):  # type: ignore[override]
+    def one_shot(self) -> bool:  # type: ignore[override]
         """True without replacement: what was drawn cannot be drawn again."""
         return not self.replacement
 
@@ -67,19 +68,19 @@ class CoalitionSampler(Sampler):
             unit=unit,
         )
 
-    def _check_together(self):
+    def _check_together(self) -> None:
         if not (self.paired or self.replacement):
             raise ValueError(
                 f"{type(self).__name__} got paired=False with replacement=False: without"
                 f" replacement coalitions are drawn in pairs; set paired=True or replacement=True."
             )
 
-    def _start(self, players, lesson, shared_rng):
+    def _start(self, players, lesson, shared_rng) -> None:
         # members have a stream of their own, whatever the sizes of the asks
         self._members = [rng.spawn(1)[0] for rng in self.rngs_]
         self._law = np.concatenate([[0.0], self.size_law(self.n_players_), [0.0]])
 
-    def _ask(self, rows, n):
+    def _ask(self, rows: np.ndarray, n: int) -> CoalitionDesign:
         p = self.n_players_
         if self.replacement:
             draws = [self._with_replacement(self.rngs_[row], self._members[row], n) for row in rows]
@@ -97,13 +98,15 @@ class CoalitionSampler(Sampler):
             exact=not self.replacement and n == 2**p - 2,
         )
 
-    def _with_replacement(self, rng, members_rng, n):
+    def _with_replacement(
+        self, rng: np.random.Generator, members_rng: np.random.Generator, n: int
+    ) -> np.ndarray:
         p = self.n_players_
         sizes = rng.choice(p + 1, size=n // 2 if self.paired else n, p=self._law)
         coalitions = uniform_of_size(members_rng, sizes, p)
         return with_complements(coalitions) if self.paired else coalitions
 
-    def _without_replacement(self, rng, n):
+    def _without_replacement(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """Draw n/2 different pairs; each size has its expected number up to random rounding."""
         p = self.n_players_
         half = pairs_by_size(self._law, n // 2)[: p // 2 + 1].copy()
@@ -163,7 +166,9 @@ def distinct_of_size(rng: np.random.Generator, size: int, count: int, p: int) ->
     return found
 
 
-def _full_rank(draw, rng, n):
+def _full_rank(
+    draw: Callable[[np.random.Generator, int], np.ndarray], rng: np.random.Generator, n: int
+) -> np.ndarray:
     """Draw until the coalitions tell all players apart, which only the smallest budgets ever miss.
 
     Whether a design is kept depends on its coalitions alone, so no player is favoured.
@@ -210,7 +215,7 @@ class Leverage(CoalitionSampler):
     array([1., 2., 4.])
     """
 
-    def size_law(self, n_players):
+    def size_law(self, n_players: int) -> np.ndarray:
         """Return 1/(p - 1) for every size."""
         return np.full(n_players - 1, 1 / (n_players - 1))
 
@@ -246,7 +251,7 @@ class Kernel(CoalitionSampler):
     array([1., 2., 4.])
     """
 
-    def size_law(self, n_players):
+    def size_law(self, n_players: int) -> np.ndarray:
         """Return 1/(s (p - s)), normalised."""
         size = np.arange(1, n_players)
         weight = 1 / (size * (n_players - size))

@@ -45,7 +45,13 @@ class PermutationCode(PermutationSampler):
         "replicates": Count(hint="with 2 or more there are standard errors"),
     }
 
-    def __init__(self, references="stratified", weights="equal", paired=True, replicates=1):
+    def __init__(
+        self,
+        references: str = "stratified",
+        weights: str = "equal",
+        paired: bool = True,
+        replicates: int = 1,
+    ) -> None:
         super().__init__(references, weights)
         self.paired = paired
         self.replicates = replicates
@@ -54,27 +60,27 @@ class PermutationCode(PermutationSampler):
     def _set(self, n: int, p: int) -> np.ndarray:
         """Return the set of `n` permutations ``(n, p)``, always the same one."""
 
-    def _least_unit(self, n_players):
+    def _least_unit(self, n_players: int) -> int:
         return 2 if self.paired else 1
 
     @property
-    def _sets_per_row(self):
+    def _sets_per_row(self) -> int:
         return self.replicates
 
-    def _unit(self, n_draws, n_references):
+    def _unit(self, n_draws: int, n_references: int) -> int:
         rows = n_references if self._single(n_references) else 1
         return self._unit_of_parts(n_draws, rows * self.replicates)
 
-    def _draw(self, rng, n_units, unit):
+    def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
         p = self.n_players_
         labels = uniform_permutations(rng, n_units, p)
         return labels[:, self._set(unit, p)].reshape(-1, p)
 
-    def _start(self, players, lesson, shared_rng):
+    def _start(self, players, lesson, shared_rng) -> None:
         super()._start(players, lesson, shared_rng)
         self._weights_by_size: dict[int, np.ndarray] = {}
 
-    def _weigh(self, permutations, unit):
+    def _weigh(self, permutations: np.ndarray, unit: int) -> np.ndarray:
         # relabelling leaves the weights as they are
         if unit not in self._weights_by_size:
             chosen = self._set(unit, permutations.shape[1])

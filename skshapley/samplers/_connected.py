@@ -10,18 +10,20 @@ additive game is shrunk near the ends of a neighbourhood, to 0.53 of its values 
 """
 
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from scipy.special import beta
 
 from skshapley.samplers._graph_sampler import (
     GraphSampler,
+    LinearPlan,
     Local,
     TooManyCoalitions,
     assemble,
     refuse_above,
 )
-from skshapley.samplers._graphs import connected_sets, masks_to_arrays, patches
+from skshapley.samplers._graphs import Graph, Patch, connected_sets, masks_to_arrays, patches
 
 
 class ConnectedShapley(GraphSampler):
@@ -58,7 +60,7 @@ class ConnectedShapley(GraphSampler):
     array([1., 2., 3., 4.])
     """
 
-    def _plan(self, graph, order, limit):
+    def _plan(self, graph: Graph, order: Any, limit: int) -> LinearPlan:
         alike = patches(graph, order)
         parts = [Local(patch, *_connected(patch, limit)) for patch in alike]
         counts = [
@@ -69,7 +71,7 @@ class ConnectedShapley(GraphSampler):
         return assemble(parts, graph.n_nodes, graph.complete)
 
 
-def _connected(patch, limit):
+def _connected(patch: Patch, limit: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the connected sets with and without the centre, and their weights.
 
     The first pattern is the empty set: the lone centre without itself.

@@ -6,6 +6,7 @@ is a constraint.
 """
 
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +20,7 @@ from skshapley.samplers._graph_sampler import (
     LinearPlan,
     TooManyCoalitions,
 )
-from skshapley.samplers._graphs import all_connected_sets, masks_to_arrays
+from skshapley.samplers._graphs import Graph, all_connected_sets, masks_to_arrays
 
 
 class ConnectedRegression(GraphSampler):
@@ -60,12 +61,12 @@ class ConnectedRegression(GraphSampler):
 
     _constraints = {**GRAPH_CONSTRAINTS, "balanced": Flag()}
 
-    def __init__(self, graph="chain", order=4, balanced=False):
+    def __init__(self, graph="chain", order: int = 4, balanced: bool = False) -> None:
         self.graph = graph
         self.order = order
         self.balanced = balanced
 
-    def _plan(self, graph, order, limit):
+    def _plan(self, graph: Graph, order: Any, limit: int) -> LinearPlan:
         p = graph.n_nodes
         if graph.grid is None:
             sets = (mask for mask in all_connected_sets(graph, order) if mask.bit_count() < p)
@@ -80,7 +81,7 @@ class ConnectedRegression(GraphSampler):
         return LinearPlan(sparse.vstack([ends, listed], format="csr"), weights, exact=False)
 
 
-def _cubes(shape, order):
+def _cubes(shape: tuple[int, ...], order: int) -> sparse.csr_array:
     """Return the squares (cubes) of side 1..order of a grid but the whole grid, ``(m, p)`` bool."""
     nodes = np.arange(np.prod(shape)).reshape(shape)
     found = []
@@ -97,7 +98,7 @@ def _cubes(shape, order):
     return sparse.vstack(found, format="csr")
 
 
-def _kernel(sizes, p, balanced):
+def _kernel(sizes: np.ndarray, p: int, balanced: bool) -> np.ndarray:
     """Return the weights of the sets, up to a factor."""
     if balanced:
         number = np.bincount(sizes)[sizes]
@@ -111,7 +112,7 @@ class _Solution(LinearOperator):
     A factorisation instead of a dense matrix keeps the cost on a line linear in the players.
     """
 
-    def __init__(self, listed, weight):
+    def __init__(self, listed: sparse.csr_array, weight: np.ndarray) -> None:
         super().__init__(np.float64, (listed.shape[1], listed.shape[0] + 2))
         members = listed.astype(np.float64)
         self._scores = (members.T * weight).tocsr()
@@ -119,10 +120,10 @@ class _Solution(LinearOperator):
         pull = self._solve(np.ones(listed.shape[1]))
         self._pull = pull / pull.sum()
 
-    def _matmat(self, values):
+    def _matmat(self, values: np.ndarray) -> np.ndarray:
         gains = values - values[0]
         free = self._solve(self._scores @ gains[2:])
         return free + np.outer(self._pull, gains[1] - free.sum(axis=0))
 
-    def _matvec(self, values):
+    def _matvec(self, values: np.ndarray) -> np.ndarray:
         return self._matmat(values.reshape(-1, 1))[:, 0]

@@ -2,12 +2,16 @@
 
 from numbers import Integral
 
+import numpy as np
+
 from skshapley._tools._params import resolve
 from skshapley._tools._random import entropy_from, generator
 from skshapley.samplers._permutations import PermutationSampler
 
 
-def draw_permutations(sampler, n_permutations, n_players, random_state=None):
+def draw_permutations(
+    sampler: str | PermutationSampler, n_permutations: int, n_players: int, random_state=None
+) -> tuple[np.ndarray, np.ndarray]:
     """Permutations of a sampler, and their weights.
 
     Parameters

@@ -43,7 +43,7 @@ class Exact(Sampler):
         n = 2**n_players - 2
         return Price(draw=n_references, coalitions=1, references=n_references, least=n, most=n)
 
-    def _ask(self, rows, n):
+    def _ask(self, rows: np.ndarray, n: int) -> LinearDesign:
         # one design, for every instance
         coalitions = all_coalitions(self.n_players_)
         return LinearDesign(

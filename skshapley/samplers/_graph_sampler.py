@@ -44,7 +44,7 @@ class LinearPlan:
         Whether the attributions are the Shapley values, for any game.
     """
 
-    def __init__(self, coalitions, weights, exact):
+    def __init__(self, coalitions: sparse.csr_array, weights, exact: bool) -> None:
         self.coalitions, self.weights, self.exact = coalitions, weights, exact
         sizes = np.diff(coalitions.indptr)
         self.n_evals = int(((sizes > 0) & (sizes < coalitions.shape[1])).sum())
@@ -77,7 +77,7 @@ class GraphSampler(Sampler):
     needs_all_players = True
     _constraints = GRAPH_CONSTRAINTS
 
-    def __init__(self, graph="chain", order=1):
+    def __init__(self, graph="chain", order: int = 1) -> None:
         self.graph = graph
         self.order = order
 
@@ -104,11 +104,11 @@ class GraphSampler(Sampler):
         """
         return self._affordable(n_players, n_evals).n_evals
 
-    def _ask(self, rows, n):
+    def _ask(self, rows: np.ndarray, n: int) -> LinearDesign:
         # one design, for every instance
         return self._affordable(self.n_players_, n).design()
 
-    def _affordable(self, n_players, n_evals):
+    def _affordable(self, n_players: int, n_evals: int) -> LinearPlan:
         graph = as_graph(self.graph, n_players, type(self).__name__)
         order = self._radius
         try:
@@ -117,7 +117,7 @@ class GraphSampler(Sampler):
             pass
         raise ValueError(self._refusal(graph, order, n_evals))
 
-    def _remembered(self, graph, order, limit):
+    def _remembered(self, graph: Graph, order: int | None, limit: int) -> LinearPlan:
         options = {name: value for name, value in self.get_params().items() if name != "graph"}
         key = type(self), graph, *options.values()
         plan = _plans.get(key) or self._plan(graph, order, limit)
@@ -134,10 +134,10 @@ class GraphSampler(Sampler):
         """The order, in a method that has one."""
         return self.order
 
-    def _refusal(self, graph, order, n_evals):
+    def _refusal(self, graph: Graph, order: int | None, n_evals: int) -> str:
         most = min(64 * n_evals, MOST_COALITIONS)
 
-        def cost(order):
+        def cost(order: int | None) -> str:
             found = self._cost(graph, order, most)
             return f"more than {most + 2}" if found is None else str(found)
 
@@ -158,7 +158,7 @@ class GraphSampler(Sampler):
             f" evaluations per instance, more than the {n_evals + 2} allowed: {advice}."
         )
 
-    def _cost(self, graph, order, limit):
+    def _cost(self, graph: Graph, order: int | None, limit: int) -> int | None:
         """Return the evaluations, v(empty) and v(all) included, or None if above `limit` + 2."""
         try:
             n_evals = self._plan(graph, order, limit).n_evals
@@ -183,7 +183,9 @@ class Local(NamedTuple):
     weights: np.ndarray
 
 
-def refuse_above(limit: int, patches: list[Patch], counts: list[np.ndarray], n_players: int):
+def refuse_above(
+    limit: int, patches: list[Patch], counts: list[np.ndarray], n_players: int
+) -> None:
     """Raise TooManyCoalitions if there are surely more than `limit` different coalitions.
 
     Coalitions with different lowest players differ, so that for each player the most that any one
@@ -230,7 +232,7 @@ def assemble(parts: list[Local], n_players: int, exact: bool) -> LinearPlan:
     return LinearPlan(coalitions, table, exact)
 
 
-def _words(n_players):
+def _words(n_players: int) -> np.ndarray:
     """Return two 64-bit words for each player (splitmix64), ``(2, p)``."""
     out = np.arange(1, 2 * n_players + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
@@ -238,7 +240,7 @@ def _words(n_players):
     return out.reshape(2, n_players)
 
 
-def _distinct(keys):
+def _distinct(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the column of each key ``(2, e)`` and where each column was first met, in order."""
     order = np.argsort(keys[0], kind="stable")
     ordered = keys[:, order]
@@ -252,7 +254,9 @@ def _distinct(keys):
     return column, np.sort(met)
 
 
-def _sparse_rows(part, node, pattern, n_players):
+def _sparse_rows(
+    part: Local, node: np.ndarray, pattern: np.ndarray, n_players: int
+) -> sparse.csr_array:
     """Return coalitions, given by a node of the patch and a pattern each, as sparse rows."""
     chosen = part.patterns[pattern]
     row, position = np.nonzero(chosen)

@@ -4,7 +4,7 @@ Sets of nodes are bit masks (Python ints, node j is bit j) while they are enumer
 afterwards. Everything here grows with the number of sets found, never with 2^p or p^2.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -39,14 +39,14 @@ class Graph:
         return self.adjacency.shape[0]
 
     @cached_property
-    def _key(self):
+    def _key(self) -> tuple[Any, ...]:
         a = self.adjacency
         return self.grid, a.indptr.tobytes(), a.indices.tobytes()
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Graph) and self._key == other._key
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self._key)
 
     @property
@@ -88,7 +88,7 @@ def is_graph(graph: Any) -> bool:
     return np.ndim(graph) == 2 if not sparse.issparse(graph) else True
 
 
-def as_graph(graph, n_nodes: int, owner: str) -> Graph:
+def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
     """Return the graph that a parameter stands for.
 
     Parameters
@@ -134,7 +134,7 @@ def as_graph(graph, n_nodes: int, owner: str) -> Graph:
     return _from_edges(np.stack(matrix.nonzero()), n_nodes)
 
 
-def _grid_shape(graph, n_nodes, owner):
+def _grid_shape(graph: Any, n_nodes: int, owner: str) -> tuple[int, ...]:
     try:
         name, shape = graph
         shape = tuple(int(length) for length in shape)
@@ -153,7 +153,7 @@ def _grid_shape(graph, n_nodes, owner):
     return shape
 
 
-def _grid_edges(shape):
+def _grid_edges(shape: tuple[int, ...]) -> np.ndarray:
     """Return the edges ``(2, e)`` between neighbours along each axis."""
     nodes = np.arange(prod(shape)).reshape(shape)
     edges = []
@@ -163,7 +163,7 @@ def _grid_edges(shape):
     return np.concatenate(edges, axis=1)
 
 
-def _matrix(graph, owner):
+def _matrix(graph: Any, owner: str) -> sparse.csr_array:
     """Return a sparse 0/1 matrix of an array, a sparse matrix or a networkx graph."""
     if hasattr(graph, "nodes") and hasattr(graph, "adjacency"):
         import networkx as nx
@@ -184,7 +184,7 @@ def _matrix(graph, owner):
     return sparse.csr_array(matrix).astype(bool)
 
 
-def _from_edges(edges, n_nodes, grid=None):
+def _from_edges(edges: np.ndarray, n_nodes: int, grid: tuple[int, ...] | None = None) -> Graph:
     """Return the graph of edges ``(2, e)`` in either or both directions, loops left out."""
     edges = edges[:, edges[0] != edges[1]]
     both = np.concatenate([edges, edges[::-1]], axis=1)
@@ -232,7 +232,9 @@ def patches(graph: Graph, order: int) -> list[Patch]:
     return [Patch(np.stack(found), *look) for look, found in alike.items()]
 
 
-def connected_sets(links, root: int, allowed: int, largest: int | None = None) -> Iterator[int]:
+def connected_sets(
+    links: Sequence[int], root: int, allowed: int, largest: int | None = None
+) -> Iterator[int]:
     """Yield every connected set that contains `root`, once, as bit masks.
 
     Each set grows node by node; a node once passed over is closed to that branch, so that no set is
@@ -270,7 +272,7 @@ def all_connected_sets(graph: Graph, largest: int | None = None) -> Iterator[int
         yield from connected_sets(graph.links, root, everything >> root << root, largest)
 
 
-def masks_to_arrays(masks, n_nodes: int) -> np.ndarray:
+def masks_to_arrays(masks: Sequence[int], n_nodes: int) -> np.ndarray:
     """Return bit masks as a boolean array ``(len(masks), n_nodes)``."""
     width = -(-n_nodes // 8)
     packed = np.frombuffer(b"".join(m.to_bytes(width, "little") for m in masks), dtype=np.uint8)

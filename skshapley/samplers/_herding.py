@@ -6,6 +6,7 @@ some uniform candidates (25 in the paper): herding the one least like those befo
 lowers the variance of the integral most. The paper's sets have ``paired=False``.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -38,18 +39,18 @@ class GreedyCode(PermutationCode):
 
     def __init__(
         self,
-        kernel="mallows",
-        candidates=25,
-        paired=True,
-        replicates=1,
-        references="stratified",
-        weights="equal",
-    ):
+        kernel: str | PermutationKernel = "mallows",
+        candidates: int = 25,
+        paired: bool = True,
+        replicates: int = 1,
+        references: str = "stratified",
+        weights: str = "equal",
+    ) -> None:
         super().__init__(references, weights, paired, replicates)
         self.kernel = kernel
         self.candidates = candidates
 
-    def _kernel(self):
+    def _kernel(self) -> PermutationKernel:
         return resolve(
             self.kernel,
             registry=KERNELS,
@@ -58,7 +59,7 @@ class GreedyCode(PermutationCode):
             parameter="kernel",
         )
 
-    def _check_together(self):
+    def _check_together(self) -> None:
         kernel = self._kernel()
         if self.paired:
             kernel.of_pairs()
@@ -110,7 +111,7 @@ class Herding(GreedyCode):
     array([3., 3., 0.])
     """
 
-    def _set(self, n, p):
+    def _set(self, n: int, p: int) -> np.ndarray:
         return _herded(self._kernel(), n, p, self.candidates, self.paired)
 
 
@@ -159,34 +160,43 @@ class SequentialBayesianQuadrature(GreedyCode):
 
     def __init__(
         self,
-        kernel="mallows",
-        candidates=25,
-        paired=True,
-        replicates=1,
-        references="stratified",
-        weights="bayesian",
-    ):
+        kernel: str | PermutationKernel = "mallows",
+        candidates: int = 25,
+        paired: bool = True,
+        replicates: int = 1,
+        references: str = "stratified",
+        weights: str = "bayesian",
+    ) -> None:
         super().__init__(kernel, candidates, paired, replicates, references, weights)
 
-    def _check_together(self):
+    def _check_together(self) -> None:
         super()._check_together()
         self._kernel().check_weights()
 
-    def _set(self, n, p):
+    def _set(self, n: int, p: int) -> np.ndarray:
         return _most_news(self._kernel(), n, p, self.candidates, self.paired)
 
 
 @lru_cache(maxsize=32)
-def _herded(kernel, n, p, candidates, paired):
+def _herded(kernel: PermutationKernel, n: int, p: int, candidates: int, paired: bool) -> np.ndarray:
     return _greedy(kernel, n, p, candidates, paired, lambda kernel, n: least_alike)
 
 
 @lru_cache(maxsize=32)
-def _most_news(kernel, n, p, candidates, paired):
+def _most_news(
+    kernel: PermutationKernel, n: int, p: int, candidates: int, paired: bool
+) -> np.ndarray:
     return _greedy(kernel, n, p, candidates, paired, lambda kernel, n: MostNews(kernel, n, p))
 
 
-def _greedy(kernel, n, p, candidates, paired, chooser) -> np.ndarray:
+def _greedy(
+    kernel: PermutationKernel,
+    n: int,
+    p: int,
+    candidates: int,
+    paired: bool,
+    chooser: Callable[[PermutationKernel, int], Callable[[np.ndarray], int]],
+) -> np.ndarray:
     """Return a set of `n` permutations, pairs after one another where `paired`."""
     rng = set_generator(n, p)
     if paired:

@@ -46,10 +46,10 @@ class Importance(CoalitionSampler):
         )
     }
 
-    def __init__(self, ratio=None):
+    def __init__(self, ratio: float | None = None) -> None:
         self.ratio = ratio
 
-    def size_law(self, n_players):
+    def size_law(self, n_players: int) -> np.ndarray:
         """Return q(l), proportional to (sqrt(l) D + C) / (sqrt(l) (d - l))."""
         ratio = np.sqrt(n_players) if self.ratio is None else self.ratio
         root = np.sqrt(np.arange(1, n_players))
@@ -80,10 +80,10 @@ class Uniform(CoalitionSampler):
     replacement = True
     _constraints = {}
 
-    def __init__(self):
+    def __init__(self) -> None:
         pass
 
-    def size_law(self, n_players):
+    def size_law(self, n_players: int) -> np.ndarray:
         """Return C(d, l)/(2^d - 2), through logarithms; 0 where it underflows."""
         log_count = log_binomial(n_players, np.arange(1, n_players))
         law = np.exp(log_count - log_count.max())

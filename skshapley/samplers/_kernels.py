@@ -35,7 +35,7 @@ class PermutationKernel(ABC):
     gives_weights = False
     why_no_weights = ""
 
-    def __call__(self, first, second=None):
+    def __call__(self, first: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
         """Return the kernel of two sets of permutations.
 
         Parameters
@@ -114,39 +114,39 @@ class MallowsKernel(PermutationKernel):
     lam: float = 4.0
     gives_weights = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.lam > 0:
             raise ValueError(
                 f"MallowsKernel needs lam > 0; got lam={self.lam!r}. Mitchell et al. use 4."
             )
 
-    def features(self, permutations):
+    def features(self, permutations: np.ndarray) -> np.ndarray:
         """Return packed comparisons of ranks."""
         return comparison_bits(permutations)
 
-    def matrix(self, first, second, n_players):
+    def matrix(self, first: np.ndarray, second: np.ndarray, n_players: int) -> np.ndarray:
         """Return exp(-lam n_dis / C(p, 2)), from a table."""
         return self._table(n_players)[count_discordant(first, second)]
 
-    def _table(self, n_players):
+    def _table(self, n_players: int) -> np.ndarray:
         pairs = comb(n_players, 2)
         return np.exp(-self.lam * np.arange(pairs + 1) / max(pairs, 1))
 
-    def mean(self, n_players):
+    def mean(self, n_players: int) -> float:
         """Return prod_j (1 - exp(-q j)) / (j (1 - exp(-q))), j = 1..p, with q = lam / C(p, 2)."""
         if n_players < 2:
             return 1.0
         q, j = self.lam / comb(n_players, 2), np.arange(1, n_players + 1)
         return float(np.exp(np.log(np.expm1(-q * j) / (j * np.expm1(-q))).sum()))
 
-    def of_pairs(self):
+    def of_pairs(self) -> "PermutationKernel":
         """Return the mean of this kernel over the members of two pairs."""
         return _MallowsOfPairs(self.lam)
 
 
 @dataclass(frozen=True)
 class _MallowsOfPairs(MallowsKernel):
-    def _table(self, n_players):
+    def _table(self, n_players: int) -> np.ndarray:
         table = super()._table(n_players)
         return (table + table[::-1]) / 2
 
@@ -171,15 +171,15 @@ class KendallKernel(PermutationKernel):
 
     why_no_weights = "its mean is 0, so that all weights would be 0"
 
-    def features(self, permutations):
+    def features(self, permutations: np.ndarray) -> np.ndarray:
         """Return packed comparisons of ranks."""
         return comparison_bits(permutations)
 
-    def matrix(self, first, second, n_players):
+    def matrix(self, first: np.ndarray, second: np.ndarray, n_players: int) -> np.ndarray:
         """Return 1 - 2 n_dis / C(p, 2)."""
         return 1 - 2 / max(comb(n_players, 2), 1) * count_discordant(first, second)
 
-    def mean(self, n_players):
+    def mean(self, n_players: int) -> float:
         """Return 0 (1 for a single player)."""
         return 0.0 if n_players > 1 else 1.0
 
@@ -204,15 +204,15 @@ class SpearmanKernel(PermutationKernel):
 
     why_no_weights = "the rank of its matrix is at most p, so that weights are not unique"
 
-    def features(self, permutations):
+    def features(self, permutations: np.ndarray) -> np.ndarray:
         """Return the ranks 1..p."""
         return np.ascontiguousarray(ranks(permutations).T + 1.0)
 
-    def matrix(self, first, second, n_players):
+    def matrix(self, first: np.ndarray, second: np.ndarray, n_players: int) -> np.ndarray:
         """Return the products of ranks."""
         return first.T @ second
 
-    def mean(self, n_players):
+    def mean(self, n_players: int) -> float:
         """Return p (p + 1)^2 / 4."""
         return n_players * (n_players + 1) ** 2 / 4
 
@@ -268,7 +268,7 @@ def count_discordant(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return out
 
 
-def _count_tile(first, second, out):
+def _count_tile(first: np.ndarray, second: np.ndarray, out: np.ndarray) -> None:
     differ = np.empty(out.shape, dtype=np.uint64)
     count = np.empty(out.shape, dtype=np.uint8)
     some = np.zeros(out.shape, dtype=np.uint8)

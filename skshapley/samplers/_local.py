@@ -4,13 +4,20 @@ Chen et al. (2018), Definition 1 (Eq 5).
 """
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from skshapley._tools._counting import all_coalitions
 from skshapley.samplers._exact import shapley_weights
-from skshapley.samplers._graph_sampler import GraphSampler, Local, assemble, refuse_above
-from skshapley.samplers._graphs import patches
+from skshapley.samplers._graph_sampler import (
+    GraphSampler,
+    LinearPlan,
+    Local,
+    assemble,
+    refuse_above,
+)
+from skshapley.samplers._graphs import Graph, patches
 
 
 class LocalShapley(GraphSampler):
@@ -51,7 +58,7 @@ class LocalShapley(GraphSampler):
     array([0.5, 1. , 1. , 1. , 0.5])
     """
 
-    def _plan(self, graph, order, limit):
+    def _plan(self, graph: Graph, order: Any, limit: int) -> LinearPlan:
         alike = patches(graph, order)
         sizes = [patch.members.shape[1] for patch in alike]
         # of the subsets of n positions, 2^(n - 1 - t) have position t as their lowest
@@ -63,7 +70,7 @@ class LocalShapley(GraphSampler):
 
 
 @cache
-def _subsets(n, centre):
+def _subsets(n: int, centre: int) -> tuple[np.ndarray, np.ndarray]:
     """Return all subsets of n players and their weights in the Shapley value of one of them."""
     subsets = all_coalitions(n)
     return subsets, shapley_weights(subsets)[centre]

@@ -8,7 +8,7 @@ import numpy as np
 from skshapley.designs import MarginalDesign
 from skshapley.samplers._base import Sampler
 from skshapley.samplers._graph_sampler import GRAPH_CONSTRAINTS
-from skshapley.samplers._graphs import as_graph
+from skshapley.samplers._graphs import Graph, as_graph
 from skshapley.samplers._price import Price
 
 
@@ -50,7 +50,7 @@ class LocalPermutations(Sampler):
     needs_all_players = True
     _constraints = GRAPH_CONSTRAINTS
 
-    def __init__(self, graph="chain", order=1):
+    def __init__(self, graph="chain", order: int = 1) -> None:
         self.graph = graph
         self.order = order
 
@@ -66,16 +66,16 @@ class LocalPermutations(Sampler):
             unit=2,
         )
 
-    def _start(self, players, lesson, shared_rng):
+    def _start(self, players, lesson, shared_rng) -> None:
         p = self.n_players_
         self._near = np.zeros((p, p), dtype=bool)
         for player, members in enumerate(self._graph(p).neighbourhoods(self.order)):
             self._near[player, members] = True
 
-    def _graph(self, n_players):
+    def _graph(self, n_players: int) -> Graph:
         return as_graph(self.graph, n_players, type(self).__name__)
 
-    def _ask(self, rows, n):
+    def _ask(self, rows: np.ndarray, n: int) -> MarginalDesign:
         p = self.n_players_
         coalitions = np.empty((len(rows), n, p, 2, p), dtype=bool)
         for i, row in enumerate(rows):

@@ -18,7 +18,7 @@ from skshapley.samplers._graph_sampler import (
     LinearPlan,
     TooManyCoalitions,
 )
-from skshapley.samplers._graphs import all_connected_sets, masks_to_arrays
+from skshapley.samplers._graphs import Graph, all_connected_sets, masks_to_arrays
 
 
 class Myerson(GraphSampler):
@@ -51,14 +51,14 @@ class Myerson(GraphSampler):
 
     _constraints = {"graph": GRAPH_CONSTRAINTS["graph"]}
 
-    def __init__(self, graph="chain"):
+    def __init__(self, graph="chain") -> None:
         self.graph = graph
 
     @property
     def _radius(self) -> None:
         return None
 
-    def _plan(self, graph, order, limit):
+    def _plan(self, graph: Graph, order: int | None, limit: int) -> LinearPlan:
         masks = list(islice(all_connected_sets(graph), limit + 2))
         if len(masks) > limit + 1:
             raise TooManyCoalitions
@@ -66,7 +66,7 @@ class Myerson(GraphSampler):
         return LinearPlan(coalitions, _weights(coalitions, graph.adjacency), graph.complete)
 
 
-def _weights(coalitions, adjacency):
+def _weights(coalitions: sparse.csr_array, adjacency: sparse.csr_array) -> sparse.csr_array:
     """Return the weights ``(p, m)`` of connected sets ``(m, p)``, the first of which is empty."""
     border = (coalitions @ adjacency) > coalitions
     u, b = np.diff(coalitions.indptr), np.diff(border.indptr)

@@ -7,6 +7,7 @@ solver "gp". Instances that take their hyper-parameters from others, seen before
 """
 
 from copy import deepcopy
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +83,7 @@ class Odd(Sampler):
     produces = OddDesign
     _constraints = {"references": OneOf(REFERENCES), "adaptive": Flag()}
 
-    def __init__(self, references="blocks", adaptive=True):
+    def __init__(self, references: str = "blocks", adaptive: bool = True) -> None:
         self.references = references
         self.adaptive = adaptive
 
@@ -117,8 +118,8 @@ class Odd(Sampler):
         share = -(-(total - first) // (2 * ROUNDS)) * 2
         return min(share, left)
 
-    def _start(self, players, lesson, shared_rng):
-        self._states = [None] * len(self.rngs_)
+    def _start(self, players, lesson, shared_rng) -> None:
+        self._states: list[Any] = [None] * len(self.rngs_)
         self._leaders, self._given = np.arange(len(self.rngs_)), {}
         if lesson is None:
             return
@@ -129,12 +130,12 @@ class Odd(Sampler):
             self.rngs_[leader] = deepcopy(shared_rng)
             self._given[leader] = lesson.mean(members, False) if lesson.knows(members) else None
 
-    def _chooses(self, n_pairs):
+    def _chooses(self, n_pairs: int) -> bool:
         p = self.n_players_
         least = LEAST_FIRST * p
         return self.adaptive and least < n_pairs <= MOST_CHOSEN and n_pairs < n_all_pairs(p) / 2
 
-    def _ask(self, rows, n):
+    def _ask(self, rows: np.ndarray, n: int) -> OddDesign:
         # n/2 pairs, and the full coalition with the first
         whose = self._leaders[rows]
         leaders, place = np.unique(whose, return_inverse=True)
@@ -155,7 +156,7 @@ class Odd(Sampler):
             start=start,
         )
 
-    def _ask_one(self, row, n):
+    def _ask_one(self, row: int, n: int) -> tuple[np.ndarray | None, ...]:
         """Return pairs ``(m, p)``, their blocks, expected numbers, and start of one instance."""
         state, rng = self._states[row], self.rngs_[row]
         p, full = self.n_players_, np.ones((1, self.n_players_), dtype=bool)
@@ -175,14 +176,16 @@ class Odd(Sampler):
         state.pairs = np.concatenate([state.pairs, chosen])
         return (*self._with_drawn(state, rng, chosen, n - placed), theta)
 
-    def _with_drawn(self, state, rng, placed, n):
+    def _with_drawn(
+        self, state: "_State", rng: np.random.Generator, placed: np.ndarray, n: int
+    ) -> tuple[np.ndarray, None, np.ndarray | None]:
         if n == 0:
             return placed, None, None
         more, expected = leverage_pairs(rng, self.n_players_, n)
         drawn = np.concatenate([np.full(len(placed), np.nan), expected])
         return np.concatenate([placed, more]), None, drawn
 
-    def _choose(self, row, n):
+    def _choose(self, row: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return n new pairs and the hyper-parameters they were chosen by, if any."""
         state, rng = self._states[row], self.rngs_[row]
         p, held = self.n_players_, len(state.pairs)
@@ -205,7 +208,7 @@ class Odd(Sampler):
         more = filled(rng, [np.empty((0, p), dtype=bool)], n - len(chosen), seen=known)
         return np.concatenate([chosen, more]), state.theta
 
-    def _light(self, row):
+    def _light(self, row: int) -> Pairs | None:
         """Return the points in whose light to choose, if any, their hyper-parameters up to date."""
         state = self._states[row]
         if row not in self._given:
@@ -218,7 +221,7 @@ class Odd(Sampler):
         seen = np.concatenate([np.ones((1, self.n_players_), dtype=bool), state.pairs])
         return Pairs(np.where(seen, 1.0, -1.0), np.empty((len(seen), 0)))
 
-    def _tell(self, rows, design, values):
+    def _tell(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
         # kept for the next choice
         if not self.adaptive or design.block is not None or self._given:
             return
@@ -227,14 +230,14 @@ class Odd(Sampler):
             if len(state.pairs) < MOST_CHOSEN:
                 state.seen.append(design.pairs(i, values[i]))
 
-    def _open(self, rng, n):
+    def _open(self, rng: np.random.Generator, n: int) -> "_State":
         count = self._n_blocks(self.n_draws_ // 2)
         if count == 1:
             return _State()
         dealt = dealt_rows(rng, self.reference_weights_, count)
         return _State(dealt, Blocks.of(dealt, self.reference_weights_), self.n_players_)
 
-    def _n_blocks(self, n):
+    def _n_blocks(self, n: int) -> int:
         """Return into how many blocks to cut the background, n pairs on each row being paid for."""
         b = len(self.reference_weights_)
         few = min(FEW_BLOCKS, MOST_IN_FEW // (n + 1))
@@ -246,7 +249,7 @@ class Odd(Sampler):
         counts = np.arange(most, max(1, most // 2), -1)
         return int(counts[np.argmin(b % counts)])
 
-    def _references(self, rows, block):
+    def _references(self, rows: np.ndarray, block: np.ndarray | None) -> np.ndarray | None:
         """Return the background rows of each coalition, ``(r, m, q)``."""
         if block is None:
             return None
@@ -258,13 +261,13 @@ class Odd(Sampler):
 class _State:
     """What a sampler remembers of one instance."""
 
-    def __init__(self, rows=None, blocks=None, n_players=0):
+    def __init__(self, rows=None, blocks=None, n_players: int = 0) -> None:
         self.pairs = np.empty((0, n_players), dtype=bool)
         self.rows, self.blocks = rows, blocks
-        self.theta = None
-        self.seen = []
+        self.theta: np.ndarray | None = None
+        self.seen: list[Pairs] = []
 
-    def told(self):
+    def told(self) -> Pairs | None:
         """Return the values seen, of outputs that vary, or None where a choice has no ground."""
         if not self.seen:
             return None
@@ -274,7 +277,7 @@ class _State:
             return None
         return Pairs(np.concatenate([pairs.signs for pairs in self.seen]), values[:, varies])
 
-    def deal(self, rng, n, first):
+    def deal(self, rng: np.random.Generator, n: int, first: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return n pairs a block, at first with the full coalition, and their blocks."""
         count, p = len(self.rows), self.pairs.shape[1]
         each, sizes = np.arange(count), pairs_each(rng, self.blocks.share, count * n)

@@ -53,7 +53,7 @@ class OddLeverage(Sampler):
             unit=2,
         )
 
-    def _ask(self, rows, n):
+    def _ask(self, rows: np.ndarray, n: int) -> RandomOddDesign:
         # the full coalition, and n/2 pairs
         p = self.n_players_
         draws = np.stack([leverage_pairs(self.rngs_[row], p, n // 2)[0] for row in rows])

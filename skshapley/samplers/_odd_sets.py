@@ -39,7 +39,9 @@ def scattered_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     return filled(rng, parts, n)
 
 
-def filled(rng, parts, n, seen=None):
+def filled(
+    rng: np.random.Generator, parts: list[np.ndarray], n: int, seen: np.ndarray | None = None
+) -> np.ndarray:
     """Return n different pairs: those of `parts`, none of `seen`, and more by leverage score."""
     seen = np.empty((0, parts[0].shape[1]), dtype=bool) if seen is None else seen
     p, known = seen.shape[1], len(seen)
@@ -54,13 +56,13 @@ def filled(rng, parts, n, seen=None):
     return found[known : known + n]
 
 
-def walk_pairs(rng, p):
+def walk_pairs(rng: np.random.Generator, p: int) -> np.ndarray:
     """Return the coalitions on a walk along a random permutation: with complements, its reverse."""
     step = rng.permutation(p)
     return step < np.arange(1, p)[:, None]
 
 
-def hadamard_pairs(rng, p, n):
+def hadamard_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     """Return n rows of Hadamard matrices with random signs of columns, and random columns."""
     order = 1 << max(1, (p - 1).bit_length())
     matrix = hadamard(order) > 0
@@ -72,7 +74,9 @@ def hadamard_pairs(rng, p, n):
     return np.concatenate(parts)
 
 
-def leverage_pairs(rng, p, n, least_size=1):
+def leverage_pairs(
+    rng: np.random.Generator, p: int, n: int, least_size: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
     """Return n different pairs of uniform size, ``(n, p)``, and how many of it were expected.
 
     The size law is that of leverage scores (Musco & Witter 2025, section 3); a size whose pairs are
@@ -98,7 +102,7 @@ def sizes_missing(rng: np.random.Generator, seen: np.ndarray, n: int, m: int) ->
     return rounded(rng, m * missing / missing.sum())
 
 
-def _by_leverage(p, n, least_size=1):
+def _by_leverage(p: int, n: int, least_size: int = 1) -> np.ndarray:
     """Return how many of n pairs are expected of each size, ``(p // 2 + 1,)``."""
     law = np.zeros(p + 1)
     law[min(least_size, p // 2) : p + 1 - min(least_size, p // 2)] = 1.0
@@ -126,7 +130,7 @@ def pairs_each(rng: np.random.Generator, share: np.ndarray, n: int) -> np.ndarra
     return 1 + rounded(rng, (n - len(share)) * share / share.sum())
 
 
-def _different(coalitions):
+def _different(coalitions: np.ndarray) -> np.ndarray:
     """Return the first of each pair met, without the empty and the full coalition."""
     p = coalitions.shape[1]
     packed = np.packbits(coalitions ^ coalitions[:, :1], axis=1)

@@ -47,10 +47,10 @@ class OuterSizes(Kernel):
     one_shot = True
     _constraints = {}
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(paired=True, replacement=False)
 
-    def _ask(self, rows, n):
+    def _ask(self, rows: np.ndarray, n: int) -> CoalitionDesign:
         p = self.n_players_
         law, left, whole = self._law.copy(), n, []
         for size in range(1, p // 2 + 1):
@@ -74,7 +74,7 @@ class OuterSizes(Kernel):
             exact=left == 0 and n == 2**p - 2,
         )
 
-    def _random(self, row, law, n):
+    def _random(self, row: int, law: np.ndarray, n: int) -> np.ndarray:
         p, rng = self.n_players_, self.rngs_[row]
         if not n:
             return np.empty((0, p), dtype=bool)
@@ -82,7 +82,7 @@ class OuterSizes(Kernel):
         return with_complements(uniform_of_size(rng, sizes, p))
 
 
-def _all_of_size(p, size):
+def _all_of_size(p: int, size: int) -> np.ndarray:
     """Return all coalitions of that size, each followed by its complement."""
     chosen = np.array(list(combinations(range(p), size)), dtype=np.intp)
     if 2 * size == p:

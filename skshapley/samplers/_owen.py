@@ -60,7 +60,7 @@ class Owen(Sampler):
     _masks_per_unit = 1
     _constraints = {"rule": OneOf(RULES)}
 
-    def __init__(self, rule="gauss-legendre"):
+    def __init__(self, rule: str = "gauss-legendre") -> None:
         self.rule = rule
 
     def price(self, n_players: int, n_references: int) -> Price:
@@ -74,7 +74,7 @@ class Owen(Sampler):
             unit=self._masks_per_unit,
         )
 
-    def _ask(self, rows, n):
+    def _ask(self, rows: np.ndarray, n: int) -> PairDesign:
         p, unit = self.n_players_, self._masks_per_unit
         nodes, weights, counts = self._nodes(n // unit)
         stratum = np.repeat(np.arange(len(nodes)), counts)
@@ -95,10 +95,10 @@ class Owen(Sampler):
             unit,
         )
 
-    def _units(self, masks):
+    def _units(self, masks: np.ndarray) -> np.ndarray:
         return masks[:, :, None]
 
-    def _nodes(self, n_units):
+    def _nodes(self, n_units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return nodes, their weights, and the units at each."""
         if self.rule == "uniform":
             n_nodes = max(1, n_units // 2)
@@ -108,13 +108,13 @@ class Owen(Sampler):
         nodes, weights = self._legendre(n_nodes)
         return nodes, weights, _shares(weights, n_units)
 
-    def _enough(self):
+    def _enough(self) -> int:
         return -(-self.n_players_ // 2)
 
-    def _spaced(self, n_nodes):
+    def _spaced(self, n_nodes: int) -> np.ndarray:
         return np.linspace(0, 1, n_nodes) if n_nodes > 1 else np.array([0.5])
 
-    def _legendre(self, n_nodes):
+    def _legendre(self, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
         nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
         return (nodes + 1) / 2, weights / 2
 
@@ -151,23 +151,23 @@ class OwenHalved(Owen):
 
     _masks_per_unit = 2
 
-    def _units(self, masks):
+    def _units(self, masks: np.ndarray) -> np.ndarray:
         return np.stack([masks, ~masks], axis=2)
 
-    def _enough(self):
+    def _enough(self) -> int:
         return -(-super()._enough() // 2)
 
-    def _spaced(self, n_nodes):
+    def _spaced(self, n_nodes: int) -> np.ndarray:
         return np.linspace(0, 0.5, n_nodes) if n_nodes > 1 else np.array([0.25])
 
-    def _legendre(self, n_nodes):
+    def _legendre(self, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
         whole = min(2 * n_nodes, super()._enough())
         nodes, weights = super()._legendre(whole)
         half = nodes <= 0.5 + 1e-12
         return nodes[half], np.where(nodes[half] < 0.5 - 1e-12, 2.0, 1.0) * weights[half]
 
 
-def _shares(weights, total):
+def _shares(weights: np.ndarray, total: int) -> np.ndarray:
     """Return ints of sum `total` in proportion to `weights`, at least two each where that fits."""
     least = min(2, total // len(weights))
     exact = least + (total - least * len(weights)) * weights / weights.sum()

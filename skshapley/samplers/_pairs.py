@@ -5,7 +5,14 @@ import numpy as np
 from skshapley.designs import PairDesign
 
 
-def pair_design(sets, players, strata, weights, certain, unit=1) -> PairDesign:
+def pair_design(
+    sets: np.ndarray,
+    players: np.ndarray,
+    strata: np.ndarray,
+    weights: np.ndarray,
+    certain: np.ndarray,
+    unit: int = 1,
+) -> PairDesign:
     """Return the design of contributions of `players` to `sets`, in `strata`.
 
     Parameters

@@ -45,7 +45,7 @@ class PermutationSampler(Sampler):
     produces = PermutationDesign
     _constraints = {"references": OneOf(REFERENCES), "weights": OneOf(WEIGHTS)}
 
-    def __init__(self, references="stratified", weights="equal"):
+    def __init__(self, references: str = "stratified", weights: str = "equal") -> None:
         self.references = references
         self.weights = weights
 
@@ -92,7 +92,7 @@ class PermutationSampler(Sampler):
         return self.references != "all" and n_references > 1
 
     @property
-    def one_shot(self):  # type: ignore[override]
+    def one_shot(self) -> bool:  # type: ignore[override]
         """True with Bayesian weights, which belong to a whole set."""
         return self.weights != "equal"
 
@@ -117,7 +117,7 @@ class PermutationSampler(Sampler):
         """The fewest units on each background row, or on all of them."""
         return 1
 
-    def _start(self, players, lesson, shared_rng):
+    def _start(self, players, lesson, shared_rng) -> None:
         # references are dealt from a stream of their own
         children = [rng.spawn(2) for rng in self.rngs_]
         self.rngs_ = [pair[0] for pair in children]
@@ -125,7 +125,9 @@ class PermutationSampler(Sampler):
             _Dealer(pair[1], self.reference_weights_, self.references) for pair in children
         ]
 
-    def draw(self, n, n_players, rng):
+    def draw(
+        self, n: int, n_players: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return `n` permutations on their own, and their weights of sum one.
 
         Parameters
@@ -148,7 +150,7 @@ class PermutationSampler(Sampler):
         weights = [len(one) / n * bayesian_weights(one, self._kernel()) for one in units]
         return permutations, np.concatenate(weights)
 
-    def _ask(self, rows, n):
+    def _ask(self, rows: np.ndarray, n: int) -> PermutationDesign:
         # n permutations, or fewer, in equal units
         n_references = len(self.reference_weights_)
         unit = self._unit(n, n_references)
@@ -172,7 +174,7 @@ class PermutationSampler(Sampler):
 class _Dealer:
     """Deals background rows to the units of one instance, round after round of all of them."""
 
-    def __init__(self, rng, weights, references):
+    def __init__(self, rng: np.random.Generator, weights: np.ndarray, references: str) -> None:
         self._rng, self._weights, self._random = rng, weights, references == "random"
         self._rest = np.empty(0, dtype=np.intp)
 
@@ -225,7 +227,7 @@ class MonteCarlo(PermutationSampler):
     array([1., 2.])
     """
 
-    def _draw(self, rng, n_units, unit):
+    def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
         return uniform_permutations(rng, n_units * unit, self.n_players_)
 
 
@@ -262,10 +264,10 @@ class Antithetic(PermutationSampler):
     array([0.5, 0.5])
     """
 
-    def _least_unit(self, n_players):
+    def _least_unit(self, n_players: int) -> int:
         return 2
 
-    def _draw(self, rng, n_units, unit):
+    def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
         return with_reverses(uniform_permutations(rng, n_units * unit // 2, self.n_players_))
 
 
@@ -305,14 +307,14 @@ class Orthogonal(PermutationSampler):
     array([3., 3., 0.])
     """
 
-    def _whole_unit(self, n_players, n_references):
+    def _whole_unit(self, n_players: int, n_references: int) -> int:
         # a full block, or a pair where each unit has a row of its own
         return 2 if self._single(n_references) else 2 * max(1, n_players - 1)
 
-    def _least_unit(self, n_players):
+    def _least_unit(self, n_players: int) -> int:
         return 2
 
-    def _usual_unit(self, n_draws, n_references):
+    def _usual_unit(self, n_draws: int, n_references: int) -> int:
         pairs = n_draws // 2
         dimension = max(1, self.n_players_ - 1)
         if not self._single(n_references):
@@ -322,12 +324,12 @@ class Orthogonal(PermutationSampler):
         blocks_per_row = max(2, -(-30 // n_references), -(-pairs_per_row // dimension))
         return 2 * max(1, pairs_per_row // blocks_per_row)
 
-    def _set_unit(self, n):
+    def _set_unit(self, n: int) -> int:
         # full blocks, as published: nobody needs standard errors of a set
         block = 2 * max(1, self.n_players_ - 1)
         return min(n, block) if self.weights == "equal" else n
 
-    def _draw(self, rng, n_units, unit):
+    def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
         p, pairs = self.n_players_, unit // 2
         size = min(pairs, max(1, p - 1))
         blocks = -(-pairs // size)
@@ -336,7 +338,7 @@ class Orthogonal(PermutationSampler):
         return with_reverses(np.argsort(directions, axis=1, kind="stable"))
 
 
-def orthogonal_directions(rng, n_blocks: int, size: int, p: int) -> np.ndarray:
+def orthogonal_directions(rng: np.random.Generator, n_blocks: int, size: int, p: int) -> np.ndarray:
     """Return blocks of orthogonal directions of sum zero, ``(n_blocks, size, p)``, each uniform.
 
     Gaussian vectors beside the vector of ones are made orthogonal by QR; with the signs of the

@@ -7,6 +7,8 @@ best of some uniform candidates, by how much it is like the ones before; z is th
 K its matrix.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
@@ -22,7 +24,14 @@ def uniform_permutations(rng: np.random.Generator, n: int, p: int) -> np.ndarray
     return rng.permuted(np.broadcast_to(np.arange(p), (n, p)), axis=1)
 
 
-def greedy_permutations(kernel: PermutationKernel, n, p, rng, candidates, choose) -> np.ndarray:
+def greedy_permutations(
+    kernel: PermutationKernel,
+    n: int,
+    p: int,
+    rng: np.random.Generator,
+    candidates: int,
+    choose: Callable[[np.ndarray], int],
+) -> np.ndarray:
     """Choose `n` permutations of `p` players one by one, each among uniform candidates.
 
     The candidates of a whole block are compared with all earlier choices in one call.
@@ -72,7 +81,7 @@ class MostNews:
     an earlier choice bring nothing; where all do, the first is taken and the factor stays as it is.
     """
 
-    def __init__(self, kernel: PermutationKernel, n: int, p: int):
+    def __init__(self, kernel: PermutationKernel, n: int, p: int) -> None:
         self._own = float(kernel(np.arange(p)[None])[0, 0])
         self._mean = kernel.mean(p)
         self._inverse = np.zeros((n, n))

@@ -65,21 +65,21 @@ class Sobol(PermutationCode):
 
     def __init__(
         self,
-        mapping="gaussian",
-        paired=True,
-        replicates=1,
-        references="stratified",
-        weights="equal",
-    ):
+        mapping: str = "gaussian",
+        paired: bool = True,
+        replicates: int = 1,
+        references: str = "stratified",
+        weights: str = "equal",
+    ) -> None:
         super().__init__(references, weights, paired, replicates)
         self.mapping = mapping
 
-    def _set(self, n, p):
+    def _set(self, n: int, p: int) -> np.ndarray:
         return _sorted_directions(n, p, self.mapping, self.paired)
 
 
 @lru_cache(maxsize=32)
-def _sorted_directions(n, p, mapping, paired):
+def _sorted_directions(n: int, p: int, mapping: str, paired: bool) -> np.ndarray:
     rng = set_generator(n, p)
     if paired:
         return with_reverses(sobol_permutations(rng, n // 2, p, mapping))
@@ -100,7 +100,7 @@ def hyperplane_basis(p: int) -> np.ndarray:
     return basis / np.linalg.norm(basis, axis=1, keepdims=True)
 
 
-def _sobol(rng, n, dimension):
+def _sobol(rng: np.random.Generator, n: int, dimension: int) -> np.ndarray:
     """Return `n` scrambled points of the open cube, ``(n, dimension)``."""
     from scipy.stats import qmc
 
@@ -112,11 +112,11 @@ def _sobol(rng, n, dimension):
     return np.clip(points, EDGE, 1 - EDGE)
 
 
-def _gaussian(rng, n, p):
+def _gaussian(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
     return ndtri(_sobol(rng, n, p - 1))
 
 
-def _sphere(rng, n, p):
+def _sphere(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
     """Return points of the sphere in p - 1 dimensions, ``(n, p - 1)``.
 
     The angle phi_j has density proportional to sin(phi)^(p - 2 - j) and the last one is uniform on

@@ -39,7 +39,7 @@ class SquareRoot(CoalitionSampler):
     array([1., 2., 4.])
     """
 
-    def size_law(self, n_players):
+    def size_law(self, n_players: int) -> np.ndarray:
         """Return 1/sqrt(s (p - s)), normalised."""
         size = np.arange(1, n_players)
         law = 1 / np.sqrt(size * (n_players - size))

@@ -60,7 +60,7 @@ class Stratified(Sampler):
     produces = PairDesign
     _constraints = {"allocation": OneOf(ALLOCATIONS)}
 
-    def __init__(self, allocation="neyman"):
+    def __init__(self, allocation: str = "neyman") -> None:
         self.allocation = allocation
 
     def price(self, n_players: int, n_references: int) -> Price:
@@ -88,10 +88,10 @@ class Stratified(Sampler):
         first = max(drawn // 2, LEAST_IN_STRATUM * p * (p - 2))
         return 2 * p + min(first, drawn)
 
-    def _start(self, players, lesson, shared_rng):
+    def _start(self, players, lesson, shared_rng) -> None:
         self._cells = [_Cells(self.n_players_) for _ in self.rngs_]
 
-    def _ask(self, rows, n):
+    def _ask(self, rows: np.ndarray, n: int) -> PairDesign:
         p = self.n_players_
         cells = np.stack([self._allocate(row, n) for row in rows])
         players, sizes = cells // p, cells % p
@@ -100,7 +100,7 @@ class Stratified(Sampler):
         certain = np.isin(np.arange(p), (0, p - 1))
         return pair_design(sets, players, sizes, np.full(p, 1 / p), certain)
 
-    def _allocate(self, row, n):
+    def _allocate(self, row: int, n: int) -> np.ndarray:
         """Return the cells player * p + size of `n` draws, each as often as it is to be drawn."""
         p, cells = self.n_players_, self._cells[row]
         open_cells = (np.arange(p)[:, None] * p + np.arange(1, p - 1)).ravel()
@@ -122,7 +122,7 @@ class Stratified(Sampler):
         counts = rounded(self.rngs_[row], more)
         return np.concatenate([known, np.repeat(open_cells, counts)])
 
-    def _tell(self, rows, design, values):
+    def _tell(self, rows: np.ndarray, design: PairDesign, values: np.ndarray) -> None:
         contributions = design.contributions(values)
         cells = design.players * self.n_players_ + design.strata
         for row, one, drawn in zip(rows, cells, contributions, strict=True):
@@ -132,12 +132,12 @@ class Stratified(Sampler):
 class _Cells:
     """Counts, means and summed squares of the contributions of an instance, by player and size."""
 
-    def __init__(self, p):
+    def __init__(self, p: int) -> None:
         self.count = np.zeros(p * p, dtype=np.intp)
         self.mean: np.ndarray | float = 0.0
         self.squares: np.ndarray | float = 0.0
 
-    def add(self, cells, contributions):
+    def add(self, cells: np.ndarray, contributions: np.ndarray) -> None:
         """Merge contributions ``(n, k)`` of the cells ``(n,)``."""
         n, k = len(self.count), contributions.shape[1]
         new = np.bincount(cells, minlength=n)[:, None]
@@ -151,7 +151,7 @@ class _Cells:
         self.squares = self.squares + squares + shift**2 * old * new / total
         self.count = self.count + new[:, 0]
 
-    def variance(self, cells, prior):
+    def variance(self, cells: np.ndarray, prior: float) -> np.ndarray:
         """Return the variance in some cells, summed over outputs.
 
         The mean variance of all of them counts as much as `prior` contributions more: few
@@ -162,7 +162,7 @@ class _Cells:
         return (squares + prior * mean) / np.maximum(degrees + prior, 1)
 
 
-def _others(rng, p, players, sizes):
+def _others(rng: np.random.Generator, p: int, players: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return one uniform coalition of each size among the other players, ``(n, p)``."""
     keys = rng.random((len(players), p))
     keys[np.arange(len(players)), players] = 2.0  # comes last, and is in no coalition of p - 1
@@ -172,7 +172,7 @@ def _others(rng, p, players, sizes):
     return place < sizes[:, None]
 
 
-def _level(spread, count, n):
+def _level(spread: np.ndarray, count: np.ndarray, n: int) -> np.ndarray:
     """Return how much to add to each count so that all are in proportion to `spread`, with sum n.
 
     Counts that have more than their share get nothing, and the others share the rest.

@@ -64,20 +64,20 @@ class GaussianProcess(Solver):
     default_sampler = "odd"
     _constraints = {"pilots": Count(least=0, hint="0 fits every instance by itself")}
 
-    def __init__(self, pilots=8):
+    def __init__(self, pilots: int = 8) -> None:
         self.pilots = pilots
 
-    def _start(self, players, lesson):
+    def _start(self, players: np.ndarray, lesson) -> None:
         self._cases = [self._case(own, lesson) for own in players]
 
-    def update(self, rows, design, values):
+    def update(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
         """Keep the pairs of each instance."""
         for i, row in enumerate(rows):
             drawn = None if design.drawn is None else design.drawn[i]
             start = None if design.start is None else design.start[i]
             self._cases[row].add(design.pairs(i, values[i]), drawn, start, design.exact)
 
-    def result(self):
+    def result(self) -> Estimate:
         """Return the posterior means and their standard errors."""
         solved = [case.solve() for case in self._cases]
         values, errors = (np.stack(part) for part in zip(*solved, strict=True))
@@ -90,7 +90,7 @@ class GaussianProcess(Solver):
         taught += tuple((c.players, c.theta) for c in self._cases if c.theta is not None)
         return Lesson(taught) if taught else None
 
-    def _case(self, players, lesson):
+    def _case(self, players: np.ndarray, lesson: Lesson | None) -> "_Case":
         return _Case(players, lesson)
 
 
@@ -105,13 +105,18 @@ class _Case:
         Where its hyper-parameters come from; None for its own.
     """
 
-    def __init__(self, players, lesson):
+    def __init__(self, players: np.ndarray, lesson: Lesson | None) -> None:
         self.players, self._lesson = players, lesson
-        self._parts, self._drawn = [], []
-        self._start, self._enumerated, self._solution = None, False, None
-        self.theta = None
+        self._parts: list[Pairs] = []
+        self._drawn: list[np.ndarray] = []
+        self._start: np.ndarray | None = None
+        self._enumerated = False
+        self._solution: tuple[np.ndarray, np.ndarray] | None = None
+        self.theta: np.ndarray | None = None
 
-    def add(self, pairs, drawn, start, enumerated):
+    def add(
+        self, pairs: Pairs, drawn: np.ndarray | None, start: np.ndarray | None, enumerated: bool
+    ) -> None:
         """Take in pairs, after which the solution is to be found anew."""
         self._parts.append(pairs)
         self._drawn.append(np.full(len(pairs), np.nan) if drawn is None else drawn)
@@ -120,13 +125,13 @@ class _Case:
         self._enumerated = enumerated
         self._solution = None
 
-    def solve(self):
+    def solve(self) -> tuple[np.ndarray, np.ndarray]:
         """Return attributions and standard errors, ``(p, k)`` each."""
         if self._solution is None:
             self._solution = self._solve()
         return self._solution
 
-    def _solve(self):
+    def _solve(self) -> tuple[np.ndarray, np.ndarray]:
         pairs, drawn = _merged(self._parts), np.concatenate(self._drawn)
         values, residual = straight(pairs, self._enumerated)
         errors = np.zeros_like(values)
@@ -135,7 +140,7 @@ class _Case:
             values[:, residual], errors[:, residual] = self._process(rest, drawn)
         return values, errors
 
-    def _process(self, pairs, drawn):
+    def _process(self, pairs: Pairs, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         placed = np.isnan(drawn)
         core = pairs if placed.all() else pairs.take(placed)
         posterior = self._posterior(core)
@@ -152,7 +157,7 @@ class _Case:
             )
         return values, errors
 
-    def _posterior(self, pairs):
+    def _posterior(self, pairs: Pairs) -> Posterior:
         """Return the posterior under the lesson's hyper-parameters, or this instance's own."""
         if self._lesson is not None:
             theta = self._lesson.mean(self.players, blocked=pairs.block is not None)
@@ -162,7 +167,7 @@ class _Case:
         return Posterior.of(pairs, Hyper.from_vector(self.theta, pairs.n_players))
 
 
-def _merged(parts):
+def _merged(parts: list[Pairs]) -> Pairs:
     if len(parts) == 1:
         return parts[0]
     block = None

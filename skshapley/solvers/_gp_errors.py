@@ -39,7 +39,7 @@ def standard_errors(posterior: Posterior, theta: np.ndarray | None) -> np.ndarra
     return np.sqrt(process.shapley_variance[:, None] * scale)
 
 
-def _surprise(posterior, theta):
+def _surprise(posterior: Posterior, theta: np.ndarray | None) -> np.ndarray:
     """Return the mean squared error of held-out pairs, relative to what was promised, ``(k,)``.
 
     The larger of two: of their values, and of the Shapley values, which they move.
@@ -49,9 +49,9 @@ def _surprise(posterior, theta):
     if theta is None:
         rest, full = process.held_out, posterior
     else:
-        kept = replace(points, values=values).take(~held)
-        hyper = Hyper.from_vector(fit_hyper(kept, theta), points.n_players)
-        rest, full = Process(kept, hyper), Posterior(Process(points, hyper), values)
+        others = replace(points, values=values).take(~held)
+        hyper = Hyper.from_vector(fit_hyper(others, theta), points.n_players)
+        rest, full = Process(others, hyper), Posterior(Process(points, hyper), values)
     kept = Posterior(rest, values[~held])
     mean, variance = kept.predict(points.signs[held])
     scale = np.maximum(kept.scale, TINY)

@@ -7,7 +7,7 @@ on the pairs not seen, and phi(f) = phi(m) + phi(f - m) is estimated by maximum 
 
 import numpy as np
 
-from skshapley._odd import RandomOddDesign
+from skshapley._odd import Lesson, Pairs, Posterior, RandomOddDesign
 from skshapley._tools._counting import log_binomial
 from skshapley.solvers._gp import WALKS_BELOW, GaussianProcess, _Case
 from skshapley.solvers._student import effective_degrees, widening
@@ -71,14 +71,14 @@ class LeaveOneOutProcess(GaussianProcess):
     accepts = (RandomOddDesign,)
     default_sampler = "odd-leverage"
 
-    def _case(self, players, lesson):
+    def _case(self, players: np.ndarray, lesson: Lesson | None) -> "_CorrectedCase":
         return _CorrectedCase(players, lesson)
 
 
 class _CorrectedCase(_Case):
     """The pairs of one instance, those of each size a simple random sample."""
 
-    def _process(self, pairs, drawn):
+    def _process(self, pairs: Pairs, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         posterior = self._posterior(pairs)
         corrected = _Corrected(posterior)
         n, p = len(pairs) - 1, pairs.n_players
@@ -99,7 +99,7 @@ class _Corrected:
         Without blocks, the full coalition first.
     """
 
-    def __init__(self, posterior):
+    def __init__(self, posterior: Posterior) -> None:
         self.posterior = posterior
         process = posterior.process
         points, missed = process.points, posterior.left_out()[0][1:]
@@ -116,13 +116,13 @@ class _Corrected:
         self._change = self._sum(self._solved, missed, self._n)
         self.values = posterior.shapley() + self._change
 
-    def _sum(self, solved, missed, n):
+    def _sum(self, solved: np.ndarray, missed: np.ndarray, n: np.ndarray) -> np.ndarray:
         """Return the correction, ``(p, k)``; or of many samples, ``(p, m)``, for ``(n, m)``."""
         per_room = self._per_room[:, None]
         seen = self._noise[:, None] * per_room * solved
         return self._counts.T @ (seen + (1 / n.reshape(len(n), -1) - per_room) * missed)
 
-    def standard_errors(self):
+    def standard_errors(self) -> np.ndarray:
         """Return the jackknife's over pairs, within each size, ``(p, k)``.
 
         What is left of a size of which n of N pairs were seen is 1 - n/N of the variance.
@@ -138,7 +138,7 @@ class _Corrected:
         freedom = effective_degrees(np.stack(parts)[None], np.array(degrees)[None, :, None, None])
         return np.sqrt(np.sum(parts, axis=0)) * widening(freedom[0])
 
-    def _deleted(self):
+    def _deleted(self) -> np.ndarray:
         """Return how the values change without each of the pairs, ``(n, p, k)``.
 
         Without the pair j, a_i becomes a_i - A_ij a_j/A_jj and A_ii becomes A_ii - A_ij^2/A_jj.

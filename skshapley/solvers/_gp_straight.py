@@ -3,11 +3,13 @@
 import numpy as np
 from scipy.special import gammaln
 
+from skshapley._odd import Pairs, Posterior
+
 NOTHING = 1e-9  # of the largest value: a residual no larger is rounding
 SPARE = 2  # pairs beyond the unknowns, which bear witness that the odd part is linear
 
 
-def straight(pairs, enumerated):
+def straight(pairs: Pairs, enumerated: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return the least-squares solution and whether it leaves a residual.
 
     Parameters
@@ -49,7 +51,9 @@ def straight(pairs, enumerated):
     return np.tensordot(share, solutions, axes=1), residual
 
 
-def remainder(posterior, values, errors, drawn, expected):
+def remainder(
+    posterior: Posterior, values: np.ndarray, errors: np.ndarray, drawn: Pairs, expected: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return values and errors that take in pairs drawn at random beyond those of the process.
 
     phi(f) = phi(m) + phi(f - m) for the posterior mean m: the second is estimated by weighted least
@@ -84,7 +88,9 @@ def remainder(posterior, values, errors, drawn, expected):
     return values + share * change, np.sqrt((1 - share) ** 2 * errors**2 + share**2 * variance)
 
 
-def blended(posterior, values, errors):
+def blended(
+    posterior: Posterior, values: np.ndarray, errors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return values and errors mixed with those of least squares on the same pairs.
 
     Where the prior is far off (one coalition worth more than all others together) least squares
@@ -104,7 +110,7 @@ def blended(posterior, values, errors):
     return values + share * (other - values), (1 - share) * errors + share * np.sqrt(variance)
 
 
-def _kernel_weights(signs):
+def _kernel_weights(signs: np.ndarray) -> np.ndarray:
     """Return Shapley kernel weights of the coalitions, the full one's 0, ``(n,)``."""
     p = signs.shape[1]
     size = (signs.sum(axis=1) + p) / 2
@@ -114,7 +120,7 @@ def _kernel_weights(signs):
     return np.where(inner, np.exp(log_weight - log_weight.max()), 0.0)
 
 
-def _constrained(signs, values, weights):
+def _constrained(signs: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return phi of values = signs @ phi/2 by weighted least squares, exact at the first point."""
     p = signs.shape[1]
     share = 2 * values[0] / p

@@ -50,10 +50,10 @@ class LeastSquares(Solver):
     accepts = (CoalitionDesign,)
     default_sampler = "leverage"
 
-    def _start(self, players, lesson):
+    def _start(self, players, lesson) -> None:
         self._seen: list[list[tuple]] = [[] for _ in self.v_empty_]
 
-    def update(self, rows, design, values):
+    def update(self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray) -> None:
         """Keep the coalitions, their weights and values: residuals need them at the end."""
         p, m = self.n_players_, design.coalitions.shape[1]
         size = design.coalitions.sum(axis=2)
@@ -63,12 +63,12 @@ class LeastSquares(Solver):
         for i, row in enumerate(rows):
             self._seen[row].append((design.coalitions[i], weight[i], 1 - drawn[i], values[i]))
 
-    def result(self):
+    def result(self) -> Estimate:
         """Solve each instance and give its standard errors."""
         solved = [self._solve(row) for row in range(len(self._seen))]
         return Estimate(*(np.stack(part) for part in zip(*solved, strict=True)))
 
-    def _solve(self, row):
+    def _solve(self, row: int) -> tuple[np.ndarray, np.ndarray]:
         coalitions, weight, open_part, values = (
             np.concatenate(part) for part in zip(*self._seen[row], strict=True)
         )
@@ -86,7 +86,14 @@ class LeastSquares(Solver):
         residual = target - centred @ beta
         return beta + share, self._errors(centred, weight, open_part, residual, inverse)
 
-    def _errors(self, centred, weight, open_part, residual, inverse):
+    def _errors(
+        self,
+        centred: np.ndarray,
+        weight: np.ndarray,
+        open_part: np.ndarray,
+        residual: np.ndarray,
+        inverse: np.ndarray,
+    ) -> np.ndarray:
         """Return the sandwich standard errors over units, ``(p, k)``."""
         p, unit = self.n_players_, self._unit
         n_units = len(centred) // unit
@@ -100,12 +107,12 @@ class LeastSquares(Solver):
         return np.sqrt(np.einsum("u,upk->pk", keep, influence**2))
 
 
-def _fraction_drawn(design, size, p):
+def _fraction_drawn(design: CoalitionDesign, size: np.ndarray, p: int) -> np.ndarray:
     """Return the fraction of the coalitions of that size that the design holds, in [0, 1]."""
     return np.minimum(1.0, np.exp(np.log(design.expected_draws) - log_binomial(p, size)))
 
 
-def _centred_inverse(gram):
+def _centred_inverse(gram: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return the inverse of `gram` on the hyperplane of sum zero, and whether it has one.
 
     Where it has none, the pseudo-inverse stands in.

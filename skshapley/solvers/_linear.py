@@ -27,18 +27,18 @@ class Linear(Solver):
     accepts = (LinearDesign,)
     default_sampler = "exact"
 
-    def _start(self, players, lesson):
+    def _start(self, players, lesson) -> None:
         r, k = self.v_empty_.shape
         self._values = np.zeros((r, self.n_players_, k))
         self._exact = np.zeros(r, dtype=bool)
 
-    def update(self, rows, design, values):
+    def update(self, rows: np.ndarray, design: LinearDesign, values: np.ndarray) -> None:
         """Apply the design's weights."""
         # one product an instance: its result must not depend on who shares the block
         self._values[rows] = np.stack([design.weights @ v for v in values])
         self._exact[rows] = design.exact
 
-    def result(self):
+    def result(self) -> Estimate:
         """Return the attributions; standard errors are 0 where exact, else unknown (None)."""
         if not self._exact.all():
             return Estimate(self._values, None)

@@ -1,5 +1,7 @@
 """The mean of marginal contributions that are drawn for each player apart."""
 
+import numpy as np
+
 from skshapley.designs import MarginalDesign
 from skshapley.solvers._permutation_mean import PermutationMean
 
@@ -35,7 +37,7 @@ class MarginalMean(PermutationMean):
     accepts = (MarginalDesign,)  # type: ignore[assignment]
     default_sampler = "classical"
 
-    def _unit_means(self, design, values):
+    def _unit_means(self, design: MarginalDesign, values: np.ndarray) -> np.ndarray:
         contributions = design.contributions(values)
         r, n, p, k = contributions.shape
         return contributions.reshape(r, n // design.unit, design.unit, p, k).mean(axis=2)

@@ -11,7 +11,7 @@ class Moments:
     units of unequal size.
     """
 
-    def __init__(self, groups, shape, with_total):
+    def __init__(self, groups: tuple[int, int], shape: tuple[int, int], with_total: bool) -> None:
         self.units = np.zeros(groups, dtype=np.intp)
         self.size = np.zeros(groups)
         self.mean = np.zeros(groups + shape)
@@ -19,7 +19,7 @@ class Moments:
         self.with_total = with_total
         self.products = np.zeros(groups + shape if with_total else 0)
 
-    def add(self, rows, strata, units, unit_size):
+    def add(self, rows: np.ndarray, strata: np.ndarray, units: np.ndarray, unit_size: int) -> None:
         """Merge units ``(r, u, p, k)`` of the strata ``(r, u)`` into the instances `rows`."""
         r, b = len(rows), self.units.shape[1]
         group = (np.arange(r)[:, None] * b + strata).ravel()
@@ -44,7 +44,7 @@ class Moments:
         self.units[rows] += count.reshape(r, b)
         self.size[rows] += unit_size * count.reshape(r, b)
 
-    def regress_on_total(self):
+    def regress_on_total(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the slopes ``(r, p, k)`` on the units' sums and the squares that remain.
 
         The slopes have sum 1, and are 0 for a player whose contribution never varies.
@@ -56,7 +56,7 @@ class Moments:
         return slope[:, 0], rest
 
 
-def _sum_by(group, flat, n):
+def _sum_by(group: np.ndarray, flat: np.ndarray, n: int) -> np.ndarray:
     """Return the sums of ``(u, p, k)`` by group, ``(n, p, k)``, each in the order of the units."""
     members = csr_array(
         (np.ones(len(group)), (group, np.arange(len(group)))), shape=(n, len(group))

@@ -5,6 +5,8 @@ v(players up to and with i) - v(players before i). Means and squares are merged 
 (Chan, Golub & LeVeque 1983, the block form of Welford's recursion).
 """
 
+from typing import Any
+
 import numpy as np
 
 from skshapley.designs import PermutationDesign
@@ -54,10 +56,10 @@ class PermutationMean(Solver):
     accepts = (PermutationDesign,)
     default_sampler = "antithetic"
 
-    def _start(self, players, lesson):
+    def _start(self, players, lesson) -> None:
         self._moments: Moments | None = None
 
-    def update(self, rows, design, values):
+    def update(self, rows: np.ndarray, design, values: np.ndarray) -> None:
         """Add the units of a design."""
         units = self._unit_means(design, values)
         r, n_units, p, k = units.shape
@@ -71,7 +73,7 @@ class PermutationMean(Solver):
             self._moments = Moments((len(self.v_empty_), len(weights)), (p, k), self._drifting)
         self._moments.add(rows, strata, units, design.unit)
 
-    def _unit_means(self, design, values):
+    def _unit_means(self, design: Any, values: np.ndarray) -> np.ndarray:
         """Return the mean contributions over the walks of each unit, ``(r, u, p, k)``."""
         contributions = design.contributions(values, self._step_weights(self.n_players_))
         r, n, p, k = contributions.shape
@@ -81,11 +83,11 @@ class PermutationMean(Solver):
         weights = design.weights.reshape(r, -1, design.unit, 1, 1)
         return (units * weights).sum(axis=2) / weights.sum(axis=2)
 
-    def _step_weights(self, p):
+    def _step_weights(self, p: int) -> np.ndarray | None:
         """Return how much the step of each position counts, ``(p,)``; None for all alike."""
-        return
+        return None
 
-    def result(self):
+    def result(self) -> Estimate:
         """Return the mean over references of the means within, and standard errors over units."""
         m = self._seen()
         values = (self._weights[:, None, None] * m.mean).sum(axis=1)
@@ -97,12 +99,12 @@ class PermutationMean(Solver):
             spent = 2
         return Estimate(values, self._errors(squares, spent))
 
-    def _seen(self):
+    def _seen(self) -> Moments:
         if self._moments is None:
             raise RuntimeError("PermutationMean.result() needs at least one update() first.")
         return self._moments
 
-    def _errors(self, squares, spent):
+    def _errors(self, squares: np.ndarray, spent: int) -> np.ndarray:
         """Return the standard errors, ``(r, p, k)``, NaN where units are too few."""
         moments = self._seen()
         units, size = moments.units[..., None, None], moments.size[..., None, None]

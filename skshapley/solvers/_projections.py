@@ -8,7 +8,7 @@ Points are ``(r, p, k)``, one for every instance and output; sums are ``(r, k)``
 import numpy as np
 
 
-def project_on_sum(points, total):
+def project_on_sum(points: np.ndarray, total: np.ndarray) -> np.ndarray:
     """Project on the hyperplane sum = `total`.
 
     Parameters
@@ -24,7 +24,7 @@ def project_on_sum(points, total):
     return points - (excess / points.shape[1])[:, None]
 
 
-def project(points, total, radius):
+def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
     """Project on the hyperplane sum = `total` within the ball of `radius` around 0.
 
     The ball cuts the hyperplane in a disc around the point with all coordinates total/p, so the
@@ -56,7 +56,7 @@ def project(points, total, radius):
     return centre + offset * shrink[:, None]
 
 
-def check_radius(total, radius, p, owner):
+def check_radius(total: np.ndarray, radius: float, p: int, owner: str) -> None:
     """Raise a ValueError where no point of the ball has the sum `total`, ``(r, k)``."""
     least = np.abs(total).max(initial=0.0) / np.sqrt(p)
     if least > radius:
@@ -67,7 +67,14 @@ def check_radius(total, radius, p, owner):
         )
 
 
-def dykstra(points, total, radius, *, max_iter=10_000, tol=1e-12):
+def dykstra(
+    points: np.ndarray,
+    total: np.ndarray,
+    radius: float,
+    *,
+    max_iter: int = 10_000,
+    tol: float = 1e-12,
+) -> np.ndarray:
     """Project like `project`, by alternating projections: the published way, for reference.
 
     Grah & Thouvenot (2020), Algorithm 2, with the index of alpha corrected and the ball left alone

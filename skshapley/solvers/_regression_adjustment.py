@@ -11,6 +11,8 @@ with the Shapley values of g, which every walk solves. (Strata do not work so: e
 g only, and surrogates of different folds would not cancel.)
 """
 
+from typing import Any
+
 import numpy as np
 
 from skshapley._tools._constraints import Count
@@ -71,7 +73,7 @@ class RegressionAdjustment(Solver):
         ),
     }
 
-    def __init__(self, surrogate="linear", folds=10):
+    def __init__(self, surrogate: Any = "linear", folds: int = 10) -> None:
         self.surrogate = surrogate
         self.folds = folds
 
@@ -79,11 +81,11 @@ class RegressionAdjustment(Solver):
         """Refuse a surrogate whose values are enumerated, for many players."""
         check_enumerable(self.surrogate, n_players, type(self).__name__)
 
-    def _start(self, players, lesson):
+    def _start(self, players, lesson) -> None:
         self._seen: list[list[tuple]] = [[] for _ in self.v_empty_]
         self._walked: list[tuple] = []
 
-    def update(self, rows, design, values):
+    def update(self, rows: np.ndarray, design, values: np.ndarray) -> None:
         """Keep the coalitions and values: surrogates need them at the end."""
         if not isinstance(design, CoalitionDesign):
             self._walked.append((rows, design, values))
@@ -94,14 +96,14 @@ class RegressionAdjustment(Solver):
             rates = design.expected_draws[i] / m
             self._seen[row].append((design.coalitions[i], rates, values[i]))
 
-    def result(self):
+    def result(self) -> Estimate:
         """Fit, correct and average over folds, for each instance."""
         if self._walked:
             return self._mean_over_walks()
         solved = [self._solve(row) for row in range(len(self._seen))]
         return Estimate(*(np.stack(part) for part in zip(*solved, strict=True)))
 
-    def _solve(self, row):
+    def _solve(self, row: int) -> tuple[np.ndarray, np.ndarray]:
         """Return attributions and standard errors of one instance, ``(p, k)`` each."""
         coalitions, rates, values = (
             np.concatenate(part) for part in zip(*self._seen[row], strict=True)
@@ -136,7 +138,7 @@ class RegressionAdjustment(Solver):
         degrees = np.array([max(n_units - 1, 1)])
         return total + share, np.sqrt(variance) * widening(degrees)
 
-    def _folds(self, coalitions, expected):
+    def _folds(self, coalitions: np.ndarray, expected: np.ndarray) -> np.ndarray:
         """Return the fold of each unit, dealt size by size."""
         fold = np.empty(len(coalitions) // self._unit, dtype=np.intp)
         dealt = 0
@@ -145,7 +147,9 @@ class RegressionAdjustment(Solver):
             dealt += inside.sum()
         return fold
 
-    def _weights(self, coalitions, expected, inside):
+    def _weights(
+        self, coalitions: np.ndarray, expected: np.ndarray, inside: np.ndarray
+    ) -> np.ndarray:
         """Return the weights of the units that estimate the sum of residuals over all coalitions.
 
         With replacement only the fold's own units count. Without, those of the other folds are
@@ -164,7 +168,7 @@ class RegressionAdjustment(Solver):
             weights[size & inside] = drawn * (room - known) / max(n, 1)
         return weights
 
-    def _mean_over_walks(self):
+    def _mean_over_walks(self) -> Estimate:
         """Return the mean of walks through v - g + h."""
         inner = PermutationMean()
         inner.start(self.n_players_, self.v_empty_, self.v_full_)
@@ -176,7 +180,7 @@ class RegressionAdjustment(Solver):
             inner.update(rows, design, values)
         return inner.result()
 
-    def _take_interactions(self, row, parts):
+    def _take_interactions(self, row: int, parts) -> None:
         """Subtract g - h from the values of one instance, in place; both are 0 for no player."""
         mine = [
             (design, design.coalitions[i], values[i])

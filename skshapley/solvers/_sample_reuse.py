@@ -58,16 +58,16 @@ class SampleReuse(Solver):
     default_sampler = "square-root"
     _constraints = {"centre": OneOf(CENTRES, hint="the line has the lower variance")}
 
-    def __init__(self, centre="line"):
+    def __init__(self, centre: str = "line") -> None:
         self.centre = centre
 
-    def _start(self, players, lesson):
+    def _start(self, players, lesson) -> None:
         r, k = self.v_empty_.shape
         shape = (r, self.n_players_, k)
         self._sum, self._square, self._within = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self._draws, self._units = np.zeros(r), np.zeros(r)
 
-    def update(self, rows, design, values):
+    def update(self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray) -> None:
         """Add the contributions of the units of a design."""
         m = design.coalitions.shape[1]
         self._independent = design.replacement
@@ -86,7 +86,7 @@ class SampleReuse(Solver):
             if not design.replacement:
                 self._within[row] = errors_within(coalitions, expected, parts, design.unit)
 
-    def result(self):
+    def result(self) -> Estimate:
         """Return the sums over all draws, and their standard errors over units."""
         draws, units = self._draws[:, None, None], self._units[:, None, None]
         mean = self._sum / draws
@@ -101,7 +101,9 @@ class SampleReuse(Solver):
         return Estimate(values, errors)
 
 
-def unit_sums(coalitions, expected, values, unit):
+def unit_sums(
+    coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray, unit: int
+) -> np.ndarray:
     """Return what each unit adds to the estimate, ``(n_units, p, k)``.
 
     Parameters
@@ -119,7 +121,9 @@ def unit_sums(coalitions, expected, values, unit):
     return each.reshape(m // unit, unit, p, -1).sum(axis=1)
 
 
-def strata(coalitions, expected, unit):
+def strata(
+    coalitions: np.ndarray, expected: np.ndarray, unit: int
+) -> list[tuple[np.ndarray, float, float]]:
     """Return the sizes that were drawn from (s and p - s are one for pairs).
 
     Returns
@@ -139,7 +143,9 @@ def strata(coalitions, expected, unit):
     return out
 
 
-def errors_within(coalitions, expected, parts, unit):
+def errors_within(
+    coalitions: np.ndarray, expected: np.ndarray, parts: np.ndarray, unit: int
+) -> np.ndarray:
     """Return the standard errors of the sum of `parts` for draws without replacement, ``(p, k)``.
 
     A stratum's number of draws is its expected one rounded at random, and its draws are a simple

@@ -54,12 +54,12 @@ class Semivalue(PermutationMean):
         "beta": Number(above=0),
     }
 
-    def __init__(self, law="beta", alpha=1.0, beta=1.0):
+    def __init__(self, law: str = "beta", alpha: float = 1.0, beta: float = 1.0) -> None:
         self.law = law
         self.alpha = alpha
         self.beta = beta
 
-    def _step_weights(self, p):
+    def _step_weights(self, p: int) -> np.ndarray:
         """Return p times the law of the number of players before, for each step, ``(p,)``."""
         before = np.arange(p)
         log_choose = log_binomial(p - 1, before)

@@ -115,13 +115,13 @@ class ProjectedSGD(Solver):
 
     def __init__(
         self,
-        step="constant",
-        step_size=None,
-        averaging="uniform",
-        batch_size=64,
-        radius=None,
-        trace_every=None,
-    ):
+        step: str = "constant",
+        step_size: float | None = None,
+        averaging: str = "uniform",
+        batch_size: int = 64,
+        radius: float | None = None,
+        trace_every: int | None = None,
+    ) -> None:
         self.step = step
         self.step_size = step_size
         self.averaging = averaging
@@ -129,7 +129,7 @@ class ProjectedSGD(Solver):
         self.radius = radius
         self.trace_every = trace_every
 
-    def _start(self, players, lesson):
+    def _start(self, players, lesson) -> None:
         p = self.n_players_
         self._total = self.v_full_ - self.v_empty_
         if self.radius is not None:
@@ -140,7 +140,7 @@ class ProjectedSGD(Solver):
         self._seen = np.zeros(len(self._total), dtype=np.int64)
         self._path = [(0, self._phi.copy(), self._phi.copy())]
 
-    def update(self, rows, design, values):
+    def update(self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray) -> None:
         """Take one step for each batch of coalitions, in the order of the design."""
         p, m = self.n_players_, values.shape[1]
         size = design.coalitions.sum(axis=2)
@@ -167,7 +167,7 @@ class ProjectedSGD(Solver):
         self._phi[rows], self._seen[rows] = phi, seen
         self._mean.put(rows, mean)
 
-    def _step_sizes(self, scale, seen, batch):
+    def _step_sizes(self, scale: np.ndarray, seen: np.ndarray, batch: int) -> np.ndarray:
         """Return the step of a batch that ends with the coalition number `seen`, ``(r,)``."""
         mu = 1 - 1 / self.n_players_
         natural = self.step_size is None
@@ -178,12 +178,12 @@ class ProjectedSGD(Solver):
             gamma = gamma / (1 + gamma * mu * seen / 2 if natural else seen)
         return batch * gamma / (1 + (batch - 1) * mu * gamma)
 
-    def _trace(self, rows, seen, phi, mean):
+    def _trace(self, rows: np.ndarray, seen: np.ndarray, phi: np.ndarray, mean: "_Mean") -> None:
         if self.trace_every and mean.count[0] % self.trace_every == 0:
             self._path.append((seen[0], phi, mean.value()))
 
     @property
-    def trace_(self):
+    def trace_(self) -> Trace:
         """The path so far, its start included; see `Trace`."""
         if self.trace_every is None:
             raise AttributeError(
@@ -191,7 +191,7 @@ class ProjectedSGD(Solver):
             )
         return Trace(*(np.array(part) for part in zip(*self._path, strict=True)))
 
-    def result(self):
+    def result(self) -> Estimate:
         """Return the mean of the iterates; there are no standard errors."""
         return Estimate(self._mean.value(), None)
 
@@ -212,22 +212,22 @@ class _Mean:
     The tail is held in two parts: since the last power of two, and between the last two.
     """
 
-    def __init__(self, kind, phi):
+    def __init__(self, kind: str, phi: np.ndarray) -> None:
         self.kind, self.count = kind, np.zeros(len(phi), dtype=np.int64)
         self.head, self.rest = phi.copy(), phi.copy()
 
-    def take(self, rows):
+    def take(self, rows: np.ndarray) -> "_Mean":
         """Return the means of some instances."""
         part = object.__new__(_Mean)
         part.kind, part.count = self.kind, self.count[rows]
         part.head, part.rest = self.head[rows], self.rest[rows]
         return part
 
-    def put(self, rows, part):
+    def put(self, rows: np.ndarray, part: "_Mean") -> None:
         """Take back the means of some instances."""
         self.count[rows], self.head[rows], self.rest[rows] = part.count, part.head, part.rest
 
-    def add(self, phi):
+    def add(self, phi: np.ndarray) -> None:
         """Take in the next iterate."""
         self.count += 1
         t = self.count[:, None, None]
@@ -242,7 +242,7 @@ class _Mean:
             self.rest = np.where(t == begun, self.head, self.rest)
             self.head = np.where(t == begun, phi, self.head + (phi - self.head) / (t - begun + 1))
 
-    def value(self):
+    def value(self) -> np.ndarray:
         """Return the mean, ``(r, p, k)``."""
         if self.kind != "tail":
             return self.head.copy()
@@ -252,6 +252,6 @@ class _Mean:
         return (recent * self.head + before * self.rest) / (recent + before)
 
 
-def _power_below(t):
+def _power_below(t: np.ndarray) -> np.ndarray:
     """Return the largest power of two that is at most t (1 for t = 0)."""
     return 2 ** np.log2(np.maximum(t, 1)).astype(np.int64)

@@ -45,10 +45,10 @@ class StratifiedMean(Solver):
     accepts = (PairDesign,)
     default_sampler = "stratified"
 
-    def _start(self, players, lesson):
+    def _start(self, players, lesson) -> None:
         self._moments: Moments | None = None
 
-    def update(self, rows, design, values):
+    def update(self, rows: np.ndarray, design: PairDesign, values: np.ndarray) -> None:
         """Add the contributions of a design."""
         r, _, k = values.shape
         units = design.contributions(values).reshape(r, -1, design.unit, k).mean(axis=2)
@@ -60,7 +60,7 @@ class StratifiedMean(Solver):
         cells = (design.players * n_strata + design.strata)[:, :: design.unit]
         self._moments.add(rows, cells, units[:, :, None], design.unit)
 
-    def result(self):
+    def result(self) -> Estimate:
         """Return the weighted sums of means, and standard errors over units."""
         if self._moments is None:
             raise RuntimeError("StratifiedMean.result() needs at least one update() first.")
@@ -76,7 +76,7 @@ class StratifiedMean(Solver):
         known = ((degrees > 0) | self._certain[:, None]).all(axis=2)
         return Estimate(values, np.where(known, self._errors(share, degrees), np.nan))
 
-    def _errors(self, share, degrees):
+    def _errors(self, share: np.ndarray, degrees: np.ndarray) -> np.ndarray:
         # strata lie on the second axis for `effective_degrees`
         share, degrees = np.moveaxis(share, 2, 1), np.moveaxis(degrees, 2, 1)
         return np.sqrt(share.sum(axis=1)) * widening(effective_degrees(share, degrees))

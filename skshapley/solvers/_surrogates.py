@@ -1,5 +1,7 @@
 """Games that are fitted to a sample of values, and whose Shapley values are known exactly."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import comb
 from sklearn.base import clone, is_regressor
@@ -26,7 +28,7 @@ class LinearSurrogate:
         With zeros at the empty and the full coalition.
     """
 
-    def __init__(self, coalitions, expected, values):
+    def __init__(self, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray) -> None:
         p = coalitions.shape[1]
         size = coalitions.sum(axis=1, keepdims=True)
         root = 1 / np.sqrt(size * (p - size) * expected[:, None])
@@ -34,11 +36,11 @@ class LinearSurrogate:
             0
         ]
 
-    def predict(self, coalitions):
+    def predict(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the values of coalitions, ``(m, k)``."""
         return (coalitions - coalitions.mean(axis=1, keepdims=True)) @ self._slopes
 
-    def shapley(self):
+    def shapley(self) -> np.ndarray:
         """Return the Shapley values, ``(p, k)``."""
         return self._slopes - self._slopes.mean(axis=0)
 
@@ -55,7 +57,7 @@ class FittedSurrogate:
         With zeros at the empty and the full coalition.
     """
 
-    def __init__(self, regressor, coalitions, values):
+    def __init__(self, regressor: Any, coalitions: np.ndarray, values: np.ndarray) -> None:
         self._n_players = coalitions.shape[1]
         ends = np.repeat([[False], [True]], self._n_players, axis=1)
         present = np.concatenate([ends, coalitions]).astype(np.float64)
@@ -64,16 +66,16 @@ class FittedSurrogate:
             clone(regressor).fit(present, column) for column in np.concatenate([known, values]).T
         ]
 
-    def predict(self, coalitions):
+    def predict(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the values of coalitions, ``(m, k)``."""
         present = coalitions.astype(np.float64)
         return np.stack([model.predict(present) for model in self._models], axis=1).astype(float)
 
-    def shapley(self):
+    def shapley(self) -> np.ndarray:
         """Return the Shapley values, ``(p, k)``, with sum f(all) - f(empty)."""
         return np.concatenate([self._of(model) for model in self._models], axis=1)
 
-    def _of(self, model):
+    def _of(self, model: Any) -> np.ndarray:
         p = self._n_players
         if not is_read(model):
             return self._by_enumeration(model)
@@ -81,7 +83,7 @@ class FittedSurrogate:
         trees = TreeValues(read_trees(model, "predict"), np.arange(p)).fit(nobody)
         return trees.values(everybody)[0]
 
-    def _by_enumeration(self, model):
+    def _by_enumeration(self, model: Any) -> np.ndarray:
         cube = all_coalitions(self._n_players)
         values = np.asarray(model.predict(cube.astype(np.float64)), dtype=float)[:, None]
         size = cube[1:-1].sum(axis=1)
@@ -89,7 +91,7 @@ class FittedSurrogate:
         return inner.sum(axis=0) + (values[-1] - values[0]) / self._n_players
 
 
-def is_read(regressor):
+def is_read(regressor: Any) -> bool:
     """Whether the values of a regressor, once fitted, are had from its trees."""
     try:
         read_trees(regressor, "predict")
@@ -113,7 +115,7 @@ SURROGATE = Fitting(
 )
 
 
-def check_enumerable(surrogate, n_players: int, owner: str) -> None:
+def check_enumerable(surrogate: Any, n_players: int, owner: str) -> None:
     """Refuse a surrogate that has too many coalitions to know its values.
 
     Parameters
@@ -133,7 +135,9 @@ def check_enumerable(surrogate, n_players: int, owner: str) -> None:
         )
 
 
-def fit_surrogate(surrogate, coalitions, expected, values):
+def fit_surrogate(
+    surrogate: Any, coalitions: np.ndarray, expected: Any, values: np.ndarray
+) -> LinearSurrogate | FittedSurrogate:
     """Return the fitted surrogate.
 
     Parameters

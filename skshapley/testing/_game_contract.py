@@ -222,7 +222,9 @@ def _references(game: Game, r: int, q: int = 3) -> np.ndarray:
     return references
 
 
-def values_of(game: Game, coalitions, rows, references=None) -> np.ndarray:
+def values_of(
+    game: Game, coalitions: np.ndarray, rows: np.ndarray, references: np.ndarray | None = None
+) -> np.ndarray:
     """Return the values ``(r, m, k)``, of at most `most_values` coalitions in each call."""
     r, m, _ = coalitions.shape
     values = np.empty((r, m, game.n_outputs))
@@ -243,7 +245,7 @@ def _blocks(r: int, m: int, most: int) -> Iterator[tuple[slice, slice]]:
             yield slice(i, i + high), slice(j, j + wide)
 
 
-def _against_each(game: Game, coalitions, rows) -> np.ndarray:
+def _against_each(game: Game, coalitions: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the values against every single reference, ``(r, m, b, k)``."""
     (r, m, _), b = coalitions.shape, game.n_references
     named = np.broadcast_to(np.tile(np.arange(b), m)[:, None], (r, m * b, 1))
@@ -252,7 +254,7 @@ def _against_each(game: Game, coalitions, rows) -> np.ndarray:
     )
 
 
-def _ends_and_flags(game: Game, rows) -> dict[str, np.ndarray]:
+def _ends_and_flags(game: Game, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Return all that a game says of instances without being asked for coalitions."""
     found = {"empty": game.empty(rows), "full": game.full(rows), "active": game.active(rows)}
     differing = game.differing(rows)

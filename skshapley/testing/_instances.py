@@ -1,12 +1,18 @@
 """Games of many instances against a background, and many runs of one game at once."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from skshapley._records._outcome import Outcome
 from skshapley._run._engine import run
 from skshapley._run._plan import make_plan
 from skshapley.rewards import Game
+from skshapley.samplers import Sampler
+from skshapley.solvers import Solver
+from skshapley.stopping import StoppingRule
 from skshapley.testing.games import brute_force
 
 
@@ -39,7 +45,13 @@ class HybridGame(Game):
     array([[-0.75,  0.25]])
     """
 
-    def __init__(self, function, X, background, weights=None):
+    def __init__(
+        self,
+        function: Callable[[np.ndarray], Any],
+        X: np.ndarray,
+        background: np.ndarray,
+        weights: np.ndarray | None = None,
+    ) -> None:
         self.function = function
         self.X = np.asarray(X, dtype=np.float64)
         self.background = np.asarray(background, dtype=np.float64)
@@ -51,7 +63,9 @@ class HybridGame(Game):
         self._empty = self._values(self.background)
         self.n_outputs = self._empty.shape[1]
 
-    def __call__(self, coalitions, rows, references=None):
+    def __call__(
+        self, coalitions: np.ndarray, rows: np.ndarray, references: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the values, ``(r, m, k)``."""
         r, m, p = coalitions.shape
         if references is None:
@@ -64,30 +78,30 @@ class HybridGame(Game):
         values = self._values(hybrid.reshape(-1, p)).reshape(*references.shape, -1)
         return (values * weights[:, None]).sum(axis=2)
 
-    def _values(self, rows):
+    def _values(self, rows: np.ndarray) -> np.ndarray:
         return np.asarray(self.function(rows), dtype=np.float64).reshape(len(rows), -1)
 
-    def empty(self, rows):
+    def empty(self, rows: np.ndarray) -> np.ndarray:
         """Return v(empty) against each reference, ``(r, b, k)``."""
         return np.broadcast_to(self._empty, (len(rows), *self._empty.shape))
 
-    def full(self, rows):
+    def full(self, rows: np.ndarray) -> np.ndarray:
         """Return v(all), ``(r, k)``."""
         return self._values(self.X[rows])
 
-    def active(self, rows):
+    def active(self, rows: np.ndarray) -> np.ndarray:
         """Return where an instance differs from any reference, ``(r, p)`` bool."""
         return (self.X[rows][:, None, :] != self.background).any(axis=1)
 
-    def take(self, rows):
+    def take(self, rows: np.ndarray) -> "HybridGame":
         """Return the game of some instances."""
         return HybridGame(self.function, self.X[rows], self.background, self.reference_weights)
 
     @property
-    def shapley_values(self):
+    def shapley_values(self) -> np.ndarray:
         """By `brute_force`, ``(r, p, k)``."""
 
-        def worth(coalitions, row):
+        def worth(coalitions: np.ndarray, row: int) -> np.ndarray:
             return self(coalitions[None], np.array([row]))[0]
 
         return np.array(
@@ -95,7 +109,7 @@ class HybridGame(Game):
         )
 
 
-def as_instances(game, n=1) -> HybridGame:
+def as_instances(game: Any, n: int = 1) -> HybridGame:
     """Return a cooperative game as `n` instances of one game, against a single reference.
 
     Parameters
@@ -111,16 +125,23 @@ def as_instances(game, n=1) -> HybridGame:
 class _OfRows:
     """A game as a function of rows of zeros and ones; picklable, for workers."""
 
-    def __init__(self, game):
+    def __init__(self, game: Any) -> None:
         self.game = game
 
-    def __call__(self, rows):
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
         return self.game(rows > 0.5)
 
 
 def explain_game(
-    game, *, sampler, solver="auto", max_evals, random_state=0, stopping=None, n_jobs=None
-):
+    game: Game,
+    *,
+    sampler: str | Sampler,
+    solver: str | Solver = "auto",
+    max_evals: int | str,
+    random_state: int = 0,
+    stopping: StoppingRule | None = None,
+    n_jobs: int | None = None,
+) -> Outcome:
     """Run a sampler and a solver on every instance of a `Game`.
 
     Parameters

@@ -1,17 +1,23 @@
 """What a sampler and a solver must hold together: Shapley's axioms, budgets, reproducibility."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import sklearn
 from joblib import parallel_config
 
 from skshapley._estimators._functional import shapley_values
+from skshapley._records._result import ShapleyResult
+from skshapley.samplers import Sampler
+from skshapley.solvers import Solver
 from skshapley.testing._instances import HybridGame, explain_game
 from skshapley.testing.games import AdditiveGame, RandomGame, StackedGame
 
 N_PLAYERS = 5
 
 
-def check_additive(sampler, solver, atol=1e-9):
+def check_additive(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
     """Additive games are solved exactly by any budget, from the least on."""
     for p in (2, 3, N_PLAYERS, 9):
         game = AdditiveGame(np.random.default_rng(p).normal(size=p) * 10, constant=3.0)
@@ -22,7 +28,7 @@ def check_additive(sampler, solver, atol=1e-9):
             )
 
 
-def check_efficiency(sampler, solver, atol=1e-9):
+def check_efficiency(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
     """Attributions add up to v(all) - v(empty), whatever the game and the budget."""
     for p in (2, 3, N_PLAYERS):
         for seed, budget in enumerate(_budgets(sampler, p)):
@@ -36,7 +42,7 @@ def check_efficiency(sampler, solver, atol=1e-9):
         np.testing.assert_allclose(outcome.values.sum(axis=1), gains, rtol=0, atol=atol)
 
 
-def check_null_player(sampler, solver, atol=1e-9):
+def check_null_player(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
     """A player that changes no coalition's value gets 0."""
     for seed, budget in enumerate(_budgets(sampler, N_PLAYERS)):
         player = seed % N_PLAYERS
@@ -45,7 +51,7 @@ def check_null_player(sampler, solver, atol=1e-9):
         assert abs(value) <= atol, f"null player {player} gets {value} of {budget} evaluations"
 
 
-def check_linearity(sampler, solver, atol=1e-9):
+def check_linearity(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
     """With the same seed, phi(2 v - 3 u) = 2 phi(v) - 3 phi(u)."""
     v, u = RandomGame(N_PLAYERS, 1), RandomGame(N_PLAYERS, 2)
     for budget in _budgets(sampler, N_PLAYERS):
@@ -56,7 +62,7 @@ def check_linearity(sampler, solver, atol=1e-9):
         np.testing.assert_allclose(of_both, 2 * of_v - 3 * of_u, rtol=0, atol=atol)
 
 
-def check_outputs(sampler, solver, atol=1e-9):
+def check_outputs(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
     """Several outputs at once are what each of them is alone."""
     games = [RandomGame(N_PLAYERS, seed) for seed in range(3)]
     budget = _budgets(sampler, N_PLAYERS)[-1]
@@ -64,14 +70,13 @@ def check_outputs(sampler, solver, atol=1e-9):
     for k, game in enumerate(games):
         alone = _explain(sampler, solver, game, budget)
         np.testing.assert_allclose(together.values[:, k], alone.values, rtol=0, atol=atol)
-        assert (together.standard_errors is None) == (alone.standard_errors is None)
-        if alone.standard_errors is not None:
-            np.testing.assert_allclose(
-                together.standard_errors[:, k], alone.standard_errors, rtol=0, atol=atol
-            )
+        errors, expected = together.standard_errors, alone.standard_errors
+        assert (errors is None) == (expected is None)
+        if errors is not None and expected is not None:
+            np.testing.assert_allclose(errors[:, k], expected, rtol=0, atol=atol)
 
 
-def check_few_players(sampler, solver):
+def check_few_players(sampler: Sampler, solver: Solver) -> None:
     """One player gets everything, at no cost; two and three get finite attributions."""
     alone = _explain(sampler, solver, AdditiveGame([4.0], constant=1.0), 2)
     assert alone.values.tolist() == [4.0]
@@ -82,7 +87,7 @@ def check_few_players(sampler, solver):
             assert np.isfinite(result.values).all()
 
 
-def check_exactness(sampler, solver, atol=1e-9):
+def check_exactness(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
     """What claims to have converged is exact: without a stopping rule, nothing else may."""
     for p in (2, 3, N_PLAYERS):
         game = RandomGame(p, seed=p)
@@ -92,7 +97,7 @@ def check_exactness(sampler, solver, atol=1e-9):
             assert not np.any(result.standard_errors), "an exact result has standard errors"
 
 
-def check_budget(sampler, solver):
+def check_budget(sampler: Sampler, solver: Solver) -> None:
     """Evaluations are as few as allowed and as reported; too small a budget is refused."""
     least = _budgets(sampler, N_PLAYERS)[0]
     counted = _Counted(RandomGame(N_PLAYERS))
@@ -107,7 +112,7 @@ def check_budget(sampler, solver):
         assert counted.n == result.n_evaluations, f"{counted.n} evaluations were made"
 
 
-def check_reproducible(sampler, solver):
+def check_reproducible(sampler: Sampler, solver: Solver) -> None:
     """Equal seeds give equal results, to the last bit; the objects given are not changed."""
     before = repr([dict(vars(component)) for component in (sampler, solver)])
     game, budget = RandomGame(N_PLAYERS), _budgets(sampler, N_PLAYERS)[-1]
@@ -118,11 +123,11 @@ def check_reproducible(sampler, solver):
     assert after == before, f"a run changed {before} to {after}"
 
 
-def check_batch(sampler, solver):
+def check_batch(sampler: Sampler, solver: Solver) -> None:
     """An instance's result is the same with more instances after it, whatever players matter."""
     game = _hybrid_game(n_rows=4)
     budget = 2 * _budgets(sampler, game.n_players)[-1]
-    run = {"sampler": sampler, "solver": solver, "max_evals": budget}
+    run: dict[str, Any] = {"sampler": sampler, "solver": solver, "max_evals": budget}
     everyone = explain_game(game, **run)
     first = explain_game(game.take(np.arange(2)), **run)
     for name in ("values", "standard_errors", "n_evaluations", "n_model_rows", "converged"):
@@ -133,11 +138,13 @@ def check_batch(sampler, solver):
         )
 
 
-def check_jobs(sampler, solver, backends=("loky", "threading")):
+def check_jobs(
+    sampler: Sampler, solver: Solver, backends: Sequence[str] = ("loky", "threading")
+) -> None:
     """The result does not depend on `n_jobs` and the backend, to the last bit."""
     game = _hybrid_game(n_rows=3)
     budget = 2 * _budgets(sampler, game.n_players)[-1]
-    run = {"sampler": sampler, "solver": solver, "max_evals": budget}
+    run: dict[str, Any] = {"sampler": sampler, "solver": solver, "max_evals": budget}
     # so little memory that there is work for two
     with sklearn.config_context(working_memory=0.005):
         expected = explain_game(game, **run).values
@@ -148,7 +155,7 @@ def check_jobs(sampler, solver, backends=("loky", "threading")):
             _assert_equal(found, expected, f"n_jobs=2, {backend}")
 
 
-def check_references(sampler, solver, atol=1e-9):
+def check_references(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
     """Against several background rows, additive functions are solved exactly, within the budget."""
     rng = np.random.default_rng(0)
     slopes = rng.normal(size=N_PLAYERS)
@@ -162,7 +169,7 @@ def check_references(sampler, solver, atol=1e-9):
         assert (outcome.n_evaluations <= budget).all()
 
 
-def check_refused(sampler, solver):
+def check_refused(sampler: Sampler, solver: Solver) -> None:
     """A pair that does not fit raises TypeError, naming both, before the reward is called."""
     counted = _Counted(RandomGame(N_PLAYERS))
     message = _refusal(TypeError, sampler, solver, counted, "auto")
@@ -172,7 +179,9 @@ def check_refused(sampler, solver):
     assert counted.n == 0, "the reward was called before the pair was refused"
 
 
-def _refusal(kind, sampler, solver, game, max_evals):
+def _refusal(
+    kind: type[Exception], sampler: Sampler, solver: Solver, game: Any, max_evals: int | str
+) -> str | None:
     """Return the message of the error of that kind, or None if there was none."""
     try:
         _explain(sampler, solver, game, max_evals)
@@ -184,26 +193,26 @@ def _refusal(kind, sampler, solver, game, max_evals):
 class _Counted:
     """Counts the coalitions that a game is asked for."""
 
-    def __init__(self, game):
+    def __init__(self, game: Any) -> None:
         self.game, self.n = game, 0
 
-    def __call__(self, coalitions):
+    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         self.n += len(coalitions)
         return self.game(coalitions)
 
 
 class _Linear:
-    def __init__(self, slopes):
+    def __init__(self, slopes: np.ndarray) -> None:
         self.slopes = slopes
 
-    def __call__(self, rows):
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
         return (rows * self.slopes).sum(axis=1)
 
 
 class _Steps:
     """Piecewise constant, as trees are: the value of a row does not depend on its batch."""
 
-    def __call__(self, rows):
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
         high = rows > 0
         pairs = high[:, :-1] & high[:, 1:]
         return (
@@ -211,7 +220,7 @@ class _Steps:
         )
 
 
-def _hybrid_game(n_rows):
+def _hybrid_game(n_rows: int) -> HybridGame:
     """Return a game in which the last player matters to no instance and others to some."""
     rng = np.random.default_rng(1)
     X, background = rng.normal(size=(n_rows, 6)), rng.normal(size=(3, 6))
@@ -220,7 +229,9 @@ def _hybrid_game(n_rows):
     return HybridGame(_Steps(), X, background)
 
 
-def _explain(sampler, solver, game, max_evals, random_state=0):
+def _explain(
+    sampler: Sampler, solver: Solver, game: Any, max_evals: int | str, random_state: int = 0
+) -> ShapleyResult:
     n_players = getattr(game, "n_players", N_PLAYERS)
     return shapley_values(
         game,
@@ -232,13 +243,13 @@ def _explain(sampler, solver, game, max_evals, random_state=0):
     )
 
 
-def _budgets(sampler, p):
+def _budgets(sampler: Sampler, p: int) -> tuple[int, ...]:
     """Return a few legal budgets, the least first; they include v(empty) and v(all)."""
     least = sampler.price(p, 1).least_evals + 2
     return least, least + 1, 2 * least + 1, 3 * least
 
 
-def _assert_equal(one, other, who):
+def _assert_equal(one, other, who) -> None:
     assert (one is None) == (other is None), f"{who} is not the same"
     if one is not None:
         assert np.array_equal(one, other, equal_nan=True), f"{who} differs"

@@ -1,6 +1,7 @@
 """What every sampler must hold by itself: costs, shapes, independence of rows, and its law."""
 
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -10,7 +11,7 @@ from skshapley.samplers import Sampler
 N_PLAYERS = 6
 
 
-def check_sampler_parameters(sampler):
+def check_sampler_parameters(sampler: Sampler) -> None:
     """A sampler is a parameter object: clones agree with it, and a run changes none of them."""
     before = sampler.get_params()
     copy = clone(sampler)
@@ -21,7 +22,7 @@ def check_sampler_parameters(sampler):
     assert repr(clone(copy)) == repr(sampler)
 
 
-def check_sampler_costs(sampler):
+def check_sampler_costs(sampler: Sampler) -> None:
     """A budget buys draws from the least on, and no design costs more than its budget."""
     for p in (2, 3, N_PLAYERS):
         for b in (1, 3):
@@ -52,7 +53,7 @@ def check_sampler_costs(sampler):
                 )
 
 
-def check_sampler_designs(sampler):
+def check_sampler_designs(sampler: Sampler) -> None:
     """Designs are of the class promised, boolean, a line for each instance, flags truthful."""
     p, rows = N_PLAYERS, np.arange(3)
     for times in (1, 4):
@@ -71,7 +72,7 @@ def check_sampler_designs(sampler):
         assert draws % unit == 0, f"{draws} draws are not whole units of {unit}"
 
 
-def check_sampler_rows(sampler):
+def check_sampler_rows(sampler: Sampler) -> None:
     """The design of an instance depends on its own Generator: not on who is asked with it."""
     n = _draws(sampler, 3)
     together = _started(sampler, 4, n).ask(np.arange(4), n)
@@ -82,7 +83,7 @@ def check_sampler_rows(sampler):
         _assert_same(_part(together, row), _part(alone, 0), f"instance {row}, asked alone,")
 
 
-def check_sampler_prefix(sampler):
+def check_sampler_prefix(sampler: Sampler) -> None:
     """Asking twice is asking once for the sum, in multiples of a unit, unless one-shot."""
     if not goes_on(sampler):
         return
@@ -98,7 +99,7 @@ def check_sampler_prefix(sampler):
         _assert_same((joined, None), (_part(whole, row)[0], None), f"asking twice (row {row})")
 
 
-def check_sampler_turns(sampler):
+def check_sampler_turns(sampler: Sampler) -> None:
     """Asking again without telling what the first design was worth is refused."""
     n = _draws(sampler, 1)
     started = _started(sampler, 2, 2 * n)
@@ -108,7 +109,7 @@ def check_sampler_turns(sampler):
         raise AssertionError("asked twice, and told nothing in between")
 
 
-def check_sampler_symmetry(sampler, n_runs=400, z=5.0):
+def check_sampler_symmetry(sampler: Sampler, n_runs: int = 400, z: float = 5.0) -> None:
     """No player is favoured: each is in small coalitions, and in large ones, equally often.
 
     Relabelled players must have a relabelled law. Tested at the least and at a larger budget, by
@@ -131,30 +132,30 @@ def check_sampler_symmetry(sampler, n_runs=400, z=5.0):
             )
 
 
-def goes_on(sampler):
+def goes_on(sampler: Sampler) -> bool:
     """Return whether it can be asked again, and for the same designs whatever it is told."""
     return not sampler.one_shot and type(sampler)._tell is Sampler._tell
 
 
-def _started(sampler, r, n, p=N_PLAYERS, b=1):
+def _started(sampler: Sampler, r: int, n: int, p: int = N_PLAYERS, b: int = 1) -> Sampler:
     return _start(clone(sampler), r, n, p, b)
 
 
-def _start(sampler, r, n, p=N_PLAYERS, b=1):
+def _start(sampler: Sampler, r: int, n: int, p: int = N_PLAYERS, b: int = 1) -> Sampler:
     rngs = [np.random.default_rng([5, row]) for row in range(r)]
     return sampler.start(p, rngs, n, None if b == 1 else np.full(b, 1 / b))
 
 
-def _draws(sampler, times):
+def _draws(sampler: Sampler, times: int) -> int:
     least = sampler.price(N_PLAYERS, 1).least_evals
     return sampler.n_draws(times * least, N_PLAYERS, 1)
 
 
-def _tell_nothing(sampler, rows, design):
+def _tell_nothing(sampler: Sampler, rows: np.ndarray, design: Any) -> None:
     sampler.tell(rows, design, np.zeros((len(rows), design.coalitions.shape[1], 1)))
 
 
-def _cost(design, b):
+def _cost(design: Any, b: int) -> int:
     """Return the model rows that the dearest instance costs, duplicates counted once."""
     coalitions, instances, references = design.requested(2)
     q = b if references is None else references.shape[1]
@@ -163,14 +164,14 @@ def _cost(design, b):
     return q * np.bincount(distinct[:, 0]).max()
 
 
-def _part(design, row):
+def _part(design: Any, row) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the coalitions and references of one instance."""
     row = row if len(design.coalitions) > 1 else 0
     references = design.coalition_references
     return design.coalitions[row], None if references is None else references[row]
 
 
-def _assert_same(found, expected, who):
+def _assert_same(found, expected, who: str) -> None:
     for one, other in zip(found, expected, strict=True):
         assert (one is None) == (other is None)
         assert one is None or np.array_equal(one, other), f"{who} has another design"

@@ -1,11 +1,15 @@
 """What every solver must hold by itself, given designs: merging, rows on their own, relabelling."""
 
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from skshapley.designs import LinearDesign, MarginalDesign
+from skshapley.samplers import Sampler
+from skshapley.solvers import Solver
+from skshapley.solvers._base import Estimate
 from skshapley.testing._sampler_contract import goes_on
 from skshapley.testing.games import RandomGame
 
@@ -13,7 +17,7 @@ N_PLAYERS = 5
 N_ROWS = 3
 
 
-def check_solver_parameters(solver, sampler):
+def check_solver_parameters(solver: Solver, sampler: Sampler) -> None:
     """A solver is a parameter object, and a second start forgets the first run."""
     before = solver.get_params()
     design, values = _designs(sampler, 1)[0]
@@ -25,7 +29,7 @@ def check_solver_parameters(solver, sampler):
     _assert_same(_solved(copy, [(design, values)]), first, 0, "a second run of one object")
 
 
-def check_solver_result(solver, sampler):
+def check_solver_result(solver: Solver, sampler: Sampler) -> None:
     """`result` only looks: asked twice it is the same, of the right shape, errors not negative."""
     running = _started(clone(solver))
     for design, values in _designs(sampler, 1, 1):
@@ -39,7 +43,7 @@ def check_solver_result(solver, sampler):
             assert not (once.standard_errors < 0).any(), "a standard error is negative"
 
 
-def check_solver_rows(solver, sampler):
+def check_solver_rows(solver: Solver, sampler: Sampler) -> None:
     """An instance's result does not depend on the others, to the last bit."""
     designs = _designs(sampler, 1, 1)
     together = _solved(clone(solver), designs)
@@ -50,7 +54,7 @@ def check_solver_rows(solver, sampler):
         _assert_same(alone.result(), together, 0, f"instance {row} alone", row)
 
 
-def check_solver_some_rows(solver, sampler):
+def check_solver_some_rows(solver: Solver, sampler: Sampler) -> None:
     """Instances that are left out of an update keep what they had: others go on without them."""
     if not goes_on(sampler):
         return
@@ -66,7 +70,7 @@ def check_solver_some_rows(solver, sampler):
     assert np.array_equal(after[going], both[going]), "an instance depends on who else goes on"
 
 
-def check_solver_merging(solver, sampler, atol=1e-9):
+def check_solver_merging(solver: Solver, sampler: Sampler, atol: float = 1e-9) -> None:
     """Two designs, one after the other, are worth what their sum is worth."""
     if not goes_on(sampler):
         return
@@ -75,7 +79,7 @@ def check_solver_merging(solver, sampler, atol=1e-9):
     _assert_same(merged, at_once, atol, "two designs")
 
 
-def check_solver_symmetry(solver, sampler, atol=1e-9):
+def check_solver_symmetry(solver: Solver, sampler: Sampler, atol: float = 1e-9) -> None:
     """Relabelled players have relabelled results, exactly."""
     order = np.array([3, 0, 4, 2, 1])
     designs = _designs(sampler, 1)
@@ -89,7 +93,7 @@ def check_solver_symmetry(solver, sampler, atol=1e-9):
             np.testing.assert_allclose(found, wanted, rtol=0, atol=atol)
 
 
-def _relabelled(design, values, order):
+def _relabelled(design: Any, values: np.ndarray, order: np.ndarray) -> tuple[Any, np.ndarray]:
     """Return a design in which player ``order[i]`` is called i, and its values."""
     changed = {}
     if isinstance(design, MarginalDesign):
@@ -112,29 +116,29 @@ def _relabelled(design, values, order):
     return replace(design, **changed), values
 
 
-def _games():
+def _games() -> list[list[RandomGame]]:
     return [[RandomGame(N_PLAYERS, seed=2 * row + k) for k in range(2)] for row in range(N_ROWS)]
 
 
-def _ends():
+def _ends() -> tuple[np.ndarray, np.ndarray]:
     """Return v(empty) and v(all), ``(r, k)`` each."""
     ends = np.array([[False] * N_PLAYERS, [True] * N_PLAYERS])
     values = np.stack([_values(row, ends) for row in range(N_ROWS)])
     return values[:, 0], values[:, 1]
 
 
-def _started(solver):
+def _started(solver: Solver) -> Solver:
     return solver.start(N_PLAYERS, *_ends())
 
 
-def _solved(solver, designs):
+def _solved(solver: Solver, designs) -> Estimate:
     _started(solver)
     for design, values in designs:
         solver.update(np.arange(N_ROWS), design, values)
     return solver.result()
 
 
-def _designs(sampler, *halves):
+def _designs(sampler: Sampler, *halves) -> list[tuple[Any, np.ndarray]]:
     """Return designs of so many halves of one budget, each with its values ``(r, m, k)``."""
     sampler, rows = clone(sampler), np.arange(N_ROWS)
     price = sampler.price(N_PLAYERS, 1)
@@ -153,15 +157,15 @@ def _designs(sampler, *halves):
     return found
 
 
-def _values(row, coalitions):
+def _values(row: int, coalitions: np.ndarray) -> np.ndarray:
     return np.stack([game(coalitions) for game in _games()[row]], axis=1)
 
 
-def _of_row(design, row):
+def _of_row(design: Any, row: int) -> Any:
     return _of_rows(design, np.array([row]))
 
 
-def _of_rows(design, rows):
+def _of_rows(design: Any, rows: np.ndarray) -> Any:
     """Return the design of some of the instances: what has a leading axis of instances is cut."""
     changed = {}
     for name in [item.name for item in fields(design)]:
@@ -171,7 +175,7 @@ def _of_rows(design, rows):
     return replace(design, **changed)
 
 
-def _assert_same(found, expected, atol, who, row=None):
+def _assert_same(found, expected, atol, who: str, row: int | None = None) -> None:
     for one, other in zip(found, expected, strict=True):
         assert (one is None) == (other is None), f"{who} has standard errors at times"
         if one is not None:

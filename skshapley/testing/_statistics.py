@@ -4,15 +4,17 @@ Seeds are fixed: a check that passes passes always. Its stated false alarm rate 
 that a right component would have failed on the day its seeds were chosen.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from skshapley.samplers import Sampler
+from skshapley.solvers import Solver
 from skshapley.testing._instances import as_instances, explain_game
 from skshapley.testing.games import CooperativeGame, FourierGame, RandomGame
 
 
-def check_consistent(sampler, solver, n_runs=40):
+def check_consistent(sampler: Sampler, solver: Solver, n_runs: int = 40) -> None:
     """The error falls with the budget: to less than half from twice to 32 times the least one.
 
     An error that falls with the root of the budget falls to a quarter; with 40 runs of 6 players
@@ -51,8 +53,12 @@ def check_consistent(sampler, solver, n_runs=40):
 
 
 def check_unbiased(
-    sampler, solver, games: Sequence[CooperativeGame] | None = None, n_runs=400, z=5.0
-):
+    sampler: Sampler,
+    solver: Solver,
+    games: Sequence[CooperativeGame] | None = None,
+    n_runs: int = 400,
+    z: float = 5.0,
+) -> None:
     """The mean estimate of many runs is the Shapley value, within `z` standard errors of the mean.
 
     At three times the least budget. With z = 5 and the 16 players of the default games a right pair
@@ -94,14 +100,14 @@ def check_unbiased(
 
 
 def check_standard_errors(
-    sampler,
-    solver,
-    max_evals,
+    sampler: Sampler,
+    solver: Solver,
+    max_evals: Callable[[int], int],
     games: Sequence[CooperativeGame] | None = None,
-    n_runs=400,
-    lowest=0.92,
-    highest=0.98,
-):
+    n_runs: int = 400,
+    lowest: float = 0.92,
+    highest: float = 0.98,
+) -> None:
     """Attributions ± 1.96 standard errors hold the truth in 92 to 98 of 100 runs.
 
     Players whose estimate never varies are left out. The share of 2 games x 400 runs has a standard
@@ -150,7 +156,7 @@ def check_standard_errors(
     )
 
 
-def _games():
+def _games() -> list[CooperativeGame]:
     """Two games without structure to profit from, and one that looks like a model."""
     rng = np.random.default_rng(3)
     sizes = np.repeat([1, 2, 3, 5], 8)
@@ -159,7 +165,9 @@ def _games():
     return [RandomGame(6, seed=1), FourierGame(10, terms)]
 
 
-def _errors(sampler, solver, game, max_evals, n_runs):
+def _errors(
+    sampler: Sampler, solver: Solver, game: CooperativeGame, max_evals: int, n_runs: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return estimate minus truth, and standard errors, ``(n_runs, p)`` each."""
     outcome = explain_game(
         as_instances(game, n_runs), sampler=sampler, solver=solver, max_evals=max_evals

@@ -7,6 +7,8 @@ the name of each check to its function; `parametrize_contract` makes one test of
 from collections.abc import Container
 
 from skshapley.rewards import Game, Reward
+from skshapley.samplers import Sampler
+from skshapley.solvers import Solver
 from skshapley.testing._game_contract import GAME_CHECKS, RTOL
 from skshapley.testing._pair_contract import PAIR_CHECKS, check_refused
 from skshapley.testing._parametrize import parametrize_contract
@@ -34,7 +36,7 @@ __all__ = [
 ]
 
 
-def check_sampler(sampler, *, skip: Container[str] = ()) -> None:
+def check_sampler(sampler: Sampler, *, skip: Container[str] = ()) -> None:
     """Check what every sampler holds by itself: parameters, costs, designs, rows, prefix, symmetry.
 
     Parameters
@@ -60,7 +62,7 @@ def check_sampler(sampler, *, skip: Container[str] = ()) -> None:
             check(sampler)
 
 
-def check_solver(solver, sampler, *, skip: Container[str] = ()) -> None:
+def check_solver(solver: Solver, sampler: Sampler, *, skip: Container[str] = ()) -> None:
     """Check what every solver holds given designs: rows on their own, merging, relabelled players.
 
     Parameters
@@ -89,7 +91,7 @@ def check_solver(solver, sampler, *, skip: Container[str] = ()) -> None:
             check(solver, sampler)
 
 
-def check_pair(sampler, solver, *, skip: Container[str] = ()) -> None:
+def check_pair(sampler: Sampler, solver: Solver, *, skip: Container[str] = ()) -> None:
     """Check what sampler and solver hold together: axioms, budgets, reproducibility, exactness.
 
     Parameters

@@ -10,6 +10,7 @@ from functools import cached_property
 from math import comb
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 def brute_force(reward: Callable, n_players: int) -> np.ndarray:
@@ -79,7 +80,7 @@ class CooperativeGame(ABC):
     def shapley_values(self) -> np.ndarray:
         """The Shapley values, ``(p,)`` or ``(p, k)``."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.n_players} players>"
 
 
@@ -102,17 +103,17 @@ class AdditiveGame(CooperativeGame):
     (array([5.]), array([1., 2., 4.]))
     """
 
-    def __init__(self, weights, constant=0.0):
+    def __init__(self, weights: ArrayLike, constant: float = 0.0) -> None:
         self.weights = np.asarray(weights, dtype=np.float64)
         self.constant = constant
         self.n_players = len(self.weights)
 
-    def __call__(self, coalitions):
+    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the sums of the weights."""
         return self.constant + np.where(coalitions, self.weights, 0.0).sum(axis=1)
 
     @property
-    def shapley_values(self):
+    def shapley_values(self) -> np.ndarray:
         """The weights."""
         return self.weights.copy()
 
@@ -132,16 +133,16 @@ class SizeGame(CooperativeGame):
     array([2., 2., 2.])
     """
 
-    def __init__(self, worths):
+    def __init__(self, worths: ArrayLike) -> None:
         self.worths = np.asarray(worths, dtype=np.float64)
         self.n_players = len(self.worths) - 1
 
-    def __call__(self, coalitions):
+    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the worths of the sizes."""
         return self.worths[coalitions.sum(axis=1)]
 
     @property
-    def shapley_values(self):
+    def shapley_values(self) -> np.ndarray:
         """Equal shares."""
         return np.full(self.n_players, (self.worths[-1] - self.worths[0]) / self.n_players)
 
@@ -167,17 +168,17 @@ class GloveGame(CooperativeGame):
     array([0.6667, 0.1667, 0.1667])
     """
 
-    def __init__(self, n_left, n_right):
+    def __init__(self, n_left: int, n_right: int) -> None:
         self.n_left, self.n_right = n_left, n_right
         self.n_players = n_left + n_right
 
-    def __call__(self, coalitions):
+    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the number of pairs."""
         left, right = np.split(coalitions, [self.n_left], axis=1)
         return np.minimum(left.sum(axis=1), right.sum(axis=1)).astype(np.float64)
 
     @property
-    def shapley_values(self):
+    def shapley_values(self) -> np.ndarray:
         """The probability that a player finds a surplus of the other hand when entering."""
         return np.array(
             [_chance_of_surplus(self.n_left - 1, self.n_right)] * self.n_left
@@ -185,7 +186,7 @@ class GloveGame(CooperativeGame):
         )
 
 
-def _chance_of_surplus(same, other):
+def _chance_of_surplus(same: int, other: int) -> float:
     n = same + other
     return sum(
         comb(same, a) * comb(other, b) / comb(n, a + b) / (n + 1)
@@ -214,16 +215,16 @@ class AirportGame(CooperativeGame):
     array([1. , 2.5, 8.5])
     """
 
-    def __init__(self, costs):
+    def __init__(self, costs: ArrayLike) -> None:
         self.costs = np.asarray(costs, dtype=np.float64)
         self.n_players = len(self.costs)
 
-    def __call__(self, coalitions):
+    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the largest cost in each coalition."""
         return np.where(coalitions, self.costs, 0.0).max(axis=1)
 
     @property
-    def shapley_values(self):
+    def shapley_values(self) -> np.ndarray:
         """The sum of a player's shares of all stretches."""
         order = np.argsort(self.costs)
         stretches = np.diff(self.costs[order], prepend=0.0)
@@ -254,21 +255,21 @@ class WeightedVotingGame(CooperativeGame):
     array([0.6667, 0.1667, 0.1667])
     """
 
-    def __init__(self, votes, quota):
+    def __init__(self, votes: ArrayLike, quota: int) -> None:
         self.votes = np.asarray(votes, dtype=np.int64)
         self.quota = quota
         self.n_players = len(self.votes)
 
-    def __call__(self, coalitions):
+    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return 1 where the quota is reached."""
         return (np.where(coalitions, self.votes, 0).sum(axis=1) >= self.quota).astype(np.float64)
 
     @cached_property
-    def shapley_values(self):
+    def shapley_values(self) -> np.ndarray:
         """The probability that a player is the one who turns the vote."""
         return np.array([self._pivots(player) for player in range(self.n_players)])
 
-    def _pivots(self, player):
+    def _pivots(self, player: int) -> float:
         p, quota = self.n_players, self.quota
         # counts[s, w]: coalitions of s other players that have w votes, w < quota
         counts = np.zeros((p, quota))
@@ -301,21 +302,21 @@ class DividendGame(CooperativeGame):
     array([3., 2., 2.])
     """
 
-    def __init__(self, n_players, dividends: Mapping[tuple[int, ...], float]):
+    def __init__(self, n_players: int, dividends: Mapping[tuple[int, ...], float]) -> None:
         self.n_players, self.dividends = n_players, dict(dividends)
 
     @cached_property
-    def _terms(self):
+    def _terms(self) -> tuple[np.ndarray, np.ndarray]:
         return _sets_and_numbers(self.dividends, self.n_players)
 
-    def __call__(self, coalitions):
+    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the sums of the dividends within each coalition."""
         sets, dividends = self._terms
         within = _common(coalitions, sets) == sets.sum(axis=1)
         return np.where(within, dividends, 0.0).sum(axis=1)
 
     @property
-    def shapley_values(self):
+    def shapley_values(self) -> np.ndarray:
         """Each dividend in equal shares."""
         sets, dividends = self._terms
         return (dividends / np.maximum(sets.sum(axis=1), 1)) @ sets
@@ -340,7 +341,7 @@ class UnanimityGame(DividendGame):
     array([0.5, 0. , 0.5, 0. ])
     """
 
-    def __init__(self, n_players, members: Sequence[int]):
+    def __init__(self, n_players: int, members: Sequence[int]) -> None:
         super().__init__(n_players, {tuple(members): 1.0})
 
 
@@ -366,28 +367,30 @@ class FourierGame(CooperativeGame):
     array([4., 2., 2.])
     """
 
-    def __init__(self, n_players, coefficients: Mapping[tuple[int, ...], float]):
+    def __init__(self, n_players: int, coefficients: Mapping[tuple[int, ...], float]) -> None:
         self.n_players, self.coefficients = n_players, dict(coefficients)
 
     @cached_property
-    def _terms(self):
+    def _terms(self) -> tuple[np.ndarray, np.ndarray]:
         return _sets_and_numbers(self.coefficients, self.n_players)
 
-    def __call__(self, coalitions):
+    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the sums of the signed coefficients."""
         sets, coefficients = self._terms
         absent = sets.sum(axis=1) - _common(coalitions, sets)
         return np.where(absent % 2 == 0, coefficients, -coefficients).sum(axis=1)
 
     @property
-    def shapley_values(self):
+    def shapley_values(self) -> np.ndarray:
         """Twice the odd coefficients, in equal shares."""
         sets, coefficients = self._terms
         size = sets.sum(axis=1)
         return np.where(size % 2 == 1, 2 * coefficients / np.maximum(size, 1), 0.0) @ sets
 
 
-def _sets_and_numbers(terms, n_players):
+def _sets_and_numbers(
+    terms: Mapping[tuple[int, ...], float], n_players: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the keys of `terms` as booleans ``(t, p)`` and its values ``(t,)``."""
     sets = np.zeros((len(terms), n_players), dtype=bool)
     for row, members in zip(sets, terms, strict=True):
@@ -395,7 +398,7 @@ def _sets_and_numbers(terms, n_players):
     return sets, np.array(list(terms.values()), dtype=np.float64)
 
 
-def _common(coalitions, sets):
+def _common(coalitions: np.ndarray, sets: np.ndarray) -> np.ndarray:
     """Return how many players each coalition has in common with each set, ``(m, t)``."""
     # whole numbers below 2^24: exact in float32, whatever the order of the sums
     return coalitions.astype(np.float32) @ sets.T.astype(np.float32)
@@ -420,19 +423,19 @@ class PairwiseGame(CooperativeGame):
     array([3., 2.])
     """
 
-    def __init__(self, main, interactions):
+    def __init__(self, main: ArrayLike, interactions: ArrayLike) -> None:
         self.main = np.asarray(main, dtype=np.float64)
         self.interactions = np.array(interactions, dtype=np.float64)
         np.fill_diagonal(self.interactions, 0.0)
         self.n_players = len(self.main)
 
-    def __call__(self, coalitions):
+    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the sums of the effects within each coalition."""
         present = coalitions.astype(np.float64)
         return present @ self.main + ((present @ self.interactions) * present).sum(axis=1) / 2
 
     @property
-    def shapley_values(self):
+    def shapley_values(self) -> np.ndarray:
         """The main effect and half of the interactions."""
         return self.main + self.interactions.sum(axis=1) / 2
 
@@ -455,21 +458,21 @@ class RandomGame(CooperativeGame):
     np.True_
     """
 
-    def __init__(self, n_players, seed=0, null_players=()):
+    def __init__(self, n_players: int, seed: int = 0, null_players: Sequence[int] = ()) -> None:
         self.n_players, self.seed, self.null_players = n_players, seed, tuple(null_players)
 
     @cached_property
-    def _table(self):
+    def _table(self) -> np.ndarray:
         return np.random.default_rng(self.seed).standard_normal(2**self.n_players)
 
-    def __call__(self, coalitions):
+    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the values, by table."""
         bits = 2 ** np.arange(self.n_players)
         bits[list(self.null_players)] = 0
         return self._table[coalitions @ bits]
 
     @cached_property
-    def shapley_values(self):
+    def shapley_values(self) -> np.ndarray:
         """By `brute_force`."""
         return brute_force(self, self.n_players)
 
@@ -490,15 +493,15 @@ class StackedGame(CooperativeGame):
            [3. , 0.5]])
     """
 
-    def __init__(self, games: Sequence[CooperativeGame]):
+    def __init__(self, games: Sequence[CooperativeGame]) -> None:
         self.games = tuple(games)
         self.n_players = self.games[0].n_players
 
-    def __call__(self, coalitions):
+    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the values of all games, ``(m, k)``."""
         return np.stack([game(coalitions) for game in self.games], axis=1)
 
     @property
-    def shapley_values(self):
+    def shapley_values(self) -> np.ndarray:
         """One column per game."""
         return np.stack([game.shapley_values for game in self.games], axis=1)

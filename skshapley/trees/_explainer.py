@@ -188,7 +188,7 @@ class TreeExplainer(Attributor):
         X = self._background.table(self, X)
         return self._recorded(self.exact_.explain(X), X)
 
-    def _facts(self):
+    def _facts(self) -> dict[str, Any]:
         return {
             "response_method": self.response_method,
             "output": self.output,
