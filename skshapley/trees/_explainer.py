@@ -1,6 +1,6 @@
 """TreeExplainer: exact attributions of tree ensembles."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
