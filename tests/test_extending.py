@@ -3,7 +3,7 @@
 import doctest
 import importlib.util
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 from skshapley import ShapleyExplainer
+from skshapley._ensembles._read import READERS
 from skshapley.samplers import Classical
 from skshapley.solvers import PermutationMean
 from skshapley.testing import (
@@ -139,3 +140,34 @@ def test_the_reward_works_in_groups_for_several_outputs():
     np.testing.assert_allclose(alone.values.sum(axis=2), 0, atol=1e-12)
     total = alone.base_values + alone.values.sum(axis=1)
     np.testing.assert_allclose(total, model.predict_proba(X[:6:2]), atol=1e-12)
+
+
+def test_a_display_from_outside_draws_and_gives_its_numbers_back():
+    RangeDisplay = tutorial("ranges").RangeDisplay
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    explainer = ShapleyExplainer(lambda Z: Z @ [1.0, -2.0, 0.0]).fit(X[:2])
+    display = RangeDisplay.from_estimator(explainer, X)
+    values = explainer.explain(X).values
+    np.testing.assert_allclose(display.frame()["high"], values.max(axis=0))
+    assert display.figure_ is display.ax_.figure
+    drawn = [segment[:, 0] for segment in display.ax_.collections[0].get_segments()]
+    np.testing.assert_allclose(drawn, np.stack([values.min(axis=0), values.max(axis=0)], axis=1))
+
+
+def test_a_tree_reader_from_outside_is_one_line_in_the_table(monkeypatch):
+    stumps = tutorial("stumps")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    model = stumps.Stumps().fit(X, X @ [1.0, 2.0, 0.0, -1.0])
+    monkeypatch.setitem(READERS, ("stumps", "Stumps"), stumps.read_stumps)
+    explainer = ShapleyExplainer(model).fit(X[:20])
+    explanation = explainer.explain(X[20:25])
+    assert explanation.settings.closed_form == "trees"
+    truth = [brute_force(partial(worth, model, X[row], X[:20]), 4) for row in range(20, 25)]
+    np.testing.assert_allclose(explanation.values, np.array(truth)[:, :, 0], atol=1e-12)
+
+
+def worth(model, row, background, coalitions):
+    """Return the mean response over hybrid rows, for each coalition, ``(m, 1)``."""
+    hybrid = np.where(coalitions[:, None, :], row, background)
+    return model.predict(hybrid.reshape(-1, 4)).reshape(len(coalitions), -1).mean(axis=1)[:, None]

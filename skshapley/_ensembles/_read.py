@@ -18,7 +18,7 @@ _FORESTS = tuple(
     for kind in ("Regressor", "Classifier")
 )
 # (library, class name) -> reader; any class derived from one of these is read the same way.
-_READERS = {
+READERS = {
     **{("sklearn", name): read_forest for name in _FORESTS},
     ("sklearn", "GradientBoostingRegressor"): read_gradient_boosting,
     ("sklearn", "GradientBoostingClassifier"): read_gradient_boosting,
@@ -99,10 +99,10 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
 
 def _find_reader(model) -> Callable[[Any], TreeEnsemble]:
     for kind in type(model).__mro__:
-        reader = _READERS.get((kind.__module__.split(".")[0], kind.__name__))
+        reader = READERS.get((kind.__module__.split(".")[0], kind.__name__))
         if reader is not None:
             return reader
-    known = sorted({name for _, name in _READERS})
+    known = sorted({name for _, name in READERS})
     raise UnreadableModelError(
         f"{type(model).__name__} is not a tree ensemble that can be read",
         f"choose one of {', '.join(known)}, or explain it by sampling",
