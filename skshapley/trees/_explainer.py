@@ -52,6 +52,8 @@ class TreeExplainer(Attributor):
         The trees and their tables.
     players_ : Players
     background_ : array or frame, or None
+    background_weights_ : ndarray of shape (b,), or None
+        With sum 1.
     output_names_ : list or None
         Labels of the explained outputs; None for a single one.
     n_features_in_ : int
@@ -146,6 +148,7 @@ class TreeExplainer(Attributor):
             )
         trees = self._read_output(name)
         model_names = getattr(self.estimator, "feature_names_in_", None)
+        weights = None
         if X is None:
             self.background_ = None
             self.n_features_in_ = trees.n_features
@@ -157,6 +160,7 @@ class TreeExplainer(Attributor):
             self.background_ = self._checked(X, reset=True)
             columns = column_names(self.background_)
             weights = checked_weights(sample_weight, len(X), name)
+        self.background_weights_ = weights
         self.players_ = Players.from_groups(self.groups, columns, name)
         self.exact_ = ExactTrees(
             trees, self.players_.column_player, self.index, self.n_jobs, model_names
@@ -164,7 +168,7 @@ class TreeExplainer(Attributor):
         if self.feature_perturbation == "path_dependent":
             self.exact_.fit_path_dependent()
         else:
-            self.exact_.fit(self.background_, weights)
+            self.exact_.fit(self.background_, self.background_weights_)
         return self
 
     def explain(self, X) -> Explanation:
