@@ -1,9 +1,12 @@
 """The command line: what it writes, what it says, and how it ends."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +32,11 @@ from skshapley.stopping import StandardError
 TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 
 
+def contents(folder):
+    """The bytes of every file but the lock."""
+    return {p.name: p.read_bytes() for p in Path(folder).iterdir() if p.name != "_lock"}
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A trained model and trees, a background, and rows with keys and a column too many."""
@@ -46,6 +54,14 @@ def folder(tmp_path_factory):
     bad = rows.copy()
     bad.iloc[4, 0] = np.nan
     bad.to_parquet(root / "bad.parquet")
+    rows.drop(columns=X.columns[1]).to_parquet(root / "narrow.parquet")
+    rows.drop(columns=X.columns[1]).to_csv(root / "narrow.csv", index=False)
+    for name in ("broken.skops", "broken.joblib", "broken.parquet"):
+        (root / name).write_bytes(b"\x80\x05not what it says")
+    cut = (root / "model.joblib").read_bytes()
+    (root / "cut.joblib").write_bytes(cut[: len(cut) // 2])
+    cut = (root / "model.skops").read_bytes()
+    (root / "cut.skops").write_bytes(cut[: len(cut) // 2])
     return root
 
 
@@ -98,15 +114,32 @@ def test_rows_that_are_set_aside_show_in_the_exit_status(folder, tmp_path, capsy
     assert not told.err
     skipped = ExplanationDataset(tmp_path / "phi").skipped()
     assert skipped["key"].tolist() == ["flower 4"]
+    # what was set aside is tried again, unless told not to
+    arguments = ["--quiet", "--keys", "id"]
+    assert explain(folder, tmp_path / "phi", *arguments, data="bad.parquet") == FAILED
+    assert "cannot explain row 4 (id flower 4)" in capsys.readouterr().err
+    arguments.append("--no-retry")
+    assert explain(folder, tmp_path / "phi", *arguments, data="bad.parquet") == FAILED
+    assert "14 rows explained, 1 set aside" in capsys.readouterr().out
 
 
-def test_an_interruption_can_be_gone_on_from(folder, tmp_path, capsys, monkeypatch):
-    calls = []
+def ctrl_c():
+    raise KeyboardInterrupt
+
+
+def terminate():
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(10)  # if nobody hears it
+
+
+@pytest.mark.parametrize("interrupt", [ctrl_c, terminate])
+def test_an_interruption_can_be_gone_on_from(interrupt, folder, tmp_path, capsys, monkeypatch):
+    calls, handler = [], signal.getsignal(signal.SIGTERM)
 
     def interrupted(self, X):
         calls.append(len(X))
         if len(calls) == 3:
-            raise KeyboardInterrupt
+            interrupt()
         return explained(self, X)
 
     explained = ShapleyExplainer.explain
@@ -114,6 +147,7 @@ def test_an_interruption_can_be_gone_on_from(folder, tmp_path, capsys, monkeypat
     assert explain(folder, tmp_path / "phi", "--batch-rows", "4") == FAILED
     assert "interrupted; the same command goes on from here" in capsys.readouterr().err
     assert len(ExplanationDataset(tmp_path / "phi")) == 8
+    assert signal.getsignal(signal.SIGTERM) is handler
     assert explain(folder, tmp_path / "phi", "--batch-rows", "4") == OK
     assert calls == [4, 4, 4, 4, 3]
 
@@ -124,6 +158,8 @@ def test_a_run_with_something_else_is_refused(folder, tmp_path, capsys):
     assert "settings.random_state was 0 and is 1" in capsys.readouterr().err
 
 
+TRUSTED = ("--trust-pickle",)
+LONG = "x" * 600
 WRONG = {
     "no model": (dict(model="gone.skops"), (), "--model '.*gone.skops' does not exist"),
     "no data": (dict(data="gone.parquet"), (), "--data '.*gone.parquet' does not exist"),
@@ -131,6 +167,19 @@ WRONG = {
     "trees": (dict(model="trees.skops"), (), f"not trusted: {TREES}. If .*--trust {TREES}"),
     "columns": ({}, ("--columns", "a"), r"--background .* lacks the columns \['a'\]: it has"),
     "config": ({}, ("--config", "gone.toml"), "takes a .toml or .json file that exists"),
+    "broken model": (dict(model="broken.skops"), (), "--model '.*broken.skops' cannot be read: "),
+    "cut model": (dict(model="cut.skops"), (), "--model '.*cut.skops' cannot be read: "),
+    "broken pickle": (dict(model="broken.joblib"), TRUSTED, "broken.joblib' cannot be read: "),
+    "cut pickle": (dict(model="cut.joblib"), TRUSTED, "cut.joblib' cannot be read: "),
+    "no pickle": (dict(model="rows.csv"), TRUSTED, "rows.csv' cannot be read: "),
+    "broken data": (dict(data="broken.parquet"), (), "--data '.*broken.parquet' cannot be used: "),
+    "column": (dict(data="narrow.parquet"), (), r"narrow.parquet' .*columns \['sepal width"),
+    "csv column": (dict(data="narrow.csv"), (), r"narrow.csv' .*columns \['sepal width"),
+    "key": ({}, ("--keys", "nr"), r"needs the columns \['nr'\]"),
+    "long model": (dict(model=LONG), (), "--model '.*xx' is no path that can be used: .*too long"),
+    "long data": (dict(data=LONG), (), "--data '.*xx' is no path that can be used: .*too long"),
+    "long config": ({}, ("--config", LONG), "--config '.*xx' is no path .*too long"),
+    "long out": ({}, ("--out", LONG), "--out '.*xx' is no path .*too long"),
 }
 
 
@@ -218,6 +267,7 @@ WRONG_PLOTS = {
     "output": (("--output", "rose"), USAGE, r"--output 'rose' is none .*\['setosa'"),
     "option": (("--output", "setosa", "--row", "1"), USAGE, "--kind beeswarm takes no --row"),
     "suffix": (("--output", "setosa", "--out", "x.doc"), USAGE, r"'x\.doc' has a suffix"),
+    "long": (("--out", LONG), USAGE, r"--out '.*xx' is no path .*too long"),
 }
 
 
@@ -229,6 +279,79 @@ def test_wrong_plots(more, status, told, phi, tmp_path, capsys):
     )
     assert re.search(told, capsys.readouterr().err)
     plt.close("all")
+
+
+def test_a_picture_is_not_written_over(phi, tmp_path, capsys):
+    """... nor what a link points to, unless told; and then the link gives way."""
+    picture, thesis = tmp_path / "x.png", tmp_path / "thesis.txt"
+    thesis.write_text("Once upon a time")
+    picture.symlink_to(thesis)
+    command = ["plot", phi, "--kind", "bar", "--output", "setosa", "--out", str(picture)]
+    assert main(command) == USAGE
+    assert re.search(r"x\.png' exists; .*--overwrite", capsys.readouterr().err)
+    assert main([*command, "--overwrite"]) == OK
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert not picture.is_symlink()
+    assert thesis.read_text() == "Once upon a time"
+    plt.close("all")
+
+
+@pytest.mark.parametrize("dpi", ["100000", "0", "x"])
+def test_no_picture_has_so_many_dots(dpi, phi, tmp_path, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["plot", phi, "--kind", "bar", "--out", str(tmp_path / "x.png"), "--dpi", dpi])
+    assert end.value.code == USAGE
+    assert "--dpi" in capsys.readouterr().err
+
+
+# --- status --------------------------------------------------------------------------------------
+
+
+def test_status_of_a_folder_that_is_whole(phi, capsys):
+    assert main(["status", phi]) == OK
+    told = capsys.readouterr()
+    assert (told.out, told.err) == (f"{phi}: finished, 15 rows explained, 0 set aside\n", "")
+
+
+def test_status_names_what_is_damaged_or_lost(folder, tmp_path, capsys):
+    arguments = [tmp_path / "phi", "--quiet", "--batch-rows", "4", "--on-error", "skip"]
+    assert explain(folder, *arguments, data="bad.parquet") == FAILED
+    capsys.readouterr()
+    assert main(["status", str(tmp_path / "phi")]) == FAILED  # one row is set aside
+    assert "finished, 14 rows explained, 1 set aside" in capsys.readouterr().out
+    whole = contents(tmp_path / "phi")
+    part = tmp_path / "phi" / "part-00000000.parquet"
+    part.write_bytes(part.read_bytes()[:-1] + b"?")
+    (tmp_path / "phi" / "_skipped-00000001.json").unlink()
+    assert main(["status", str(tmp_path / "phi")]) == FAILED
+    told = capsys.readouterr()
+    assert told.out == f"{tmp_path / 'phi'}: finished, 2 damaged or lost\n"
+    damaged, lost = told.err.splitlines()
+    assert re.search(r"part-00000000\.parquet' is damaged", damaged)
+    assert re.search(r"_skipped-00000001\.json' is lost", lost)
+    assert explain(folder, *arguments, data="bad.parquet") == FAILED
+    assert contents(tmp_path / "phi") == whole
+
+
+def test_status_of_a_run_that_was_interrupted(folder, tmp_path, capsys, monkeypatch):
+    def interrupted(self, X):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ShapleyExplainer, "explain", interrupted)
+    assert explain(folder, tmp_path / "phi") == FAILED
+    assert main(["status", str(tmp_path / "phi")]) == FAILED
+    assert "not finished, 0 rows explained, 0 set aside" in capsys.readouterr().out
+    (tmp_path / "phi" / "_manifest.json").write_text("{}")
+    assert main(["status", str(tmp_path / "phi")]) == FAILED
+    assert "_manifest.json' is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("path", "told"), [("gone", "does not exist"), (".", "holds no _manifest"), (LONG, "too long")]
+)
+def test_status_of_what_is_no_folder_of_ours(path, told, tmp_path, capsys):
+    assert main(["status", str(tmp_path / path)]) == USAGE
+    assert re.search(told, capsys.readouterr().err)
 
 
 # --- the command itself --------------------------------------------------------------------------
@@ -244,13 +367,49 @@ def test_usage_errors_end_with_two(arguments, capsys):
     assert "usage: skshapley" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [[], ["explain"], ["plot"]])
+def test_alone_it_says_what_it_can_do(capsys):
+    with pytest.raises(SystemExit) as end:
+        main([])
+    assert end.value.code == USAGE
+    text = capsys.readouterr().err
+    for part in ("usage: skshapley", "explain a table into a folder", "examples:\n  skshapley ex"):
+        assert part in text
+
+
+class OddError(Exception):
+    """An error of a kind that nobody expects."""
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(OddError("so"), "skshapley: OddError: so\n"), (MemoryError(), "out of memory; the")],
+)
+def test_no_error_ends_in_a_traceback(error, told, folder, tmp_path, capsys, monkeypatch):
+    def fails(self, X):
+        raise error
+
+    monkeypatch.setattr(ShapleyExplainer, "fit", fails)
+    assert explain(folder, tmp_path / "phi") == FAILED
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, lambda lock: lock.symlink_to("/dev/full")])
+def test_a_lock_that_cannot_be_had(make, folder, tmp_path, capsys):
+    (tmp_path / "phi").mkdir()
+    make(tmp_path / "phi" / "_lock")
+    assert explain(folder, tmp_path / "phi") == FAILED
+    error = capsys.readouterr().err
+    assert "file _lock cannot be locked" in error
+    assert "another run" not in error
+
+
+@pytest.mark.parametrize("command", [[], ["explain"], ["status"], ["plot"]])
 def test_help_is_a_manual(command, capsys):
     with pytest.raises(SystemExit) as end:
         main([*command, "--help"])
     assert end.value.code == OK
     text = capsys.readouterr().out
-    for section in ("examples:", "exit status:", "  2  the command was wrong"):
+    for section in ("examples:", "exit status:", "  2  the "):
         assert section in text
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``skshapley explain`` and ``skshapley plot``."""
+"""The command line: ``skshapley explain``, ``status`` and ``plot``."""
 
 from skshapley._cli._main import main
 

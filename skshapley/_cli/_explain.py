@@ -4,13 +4,15 @@ import json
 import sys
 import tomllib
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
 
-from skshapley._cli._status import FAILED, OK, UsageError
+from skshapley._cli._status import FAILED, OK, UsageError, check_name, check_there
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley.batches import explain_batches
+from skshapley.batches._run import opened
 from skshapley.rewards import REWARDS
 from skshapley.samplers import SAMPLERS
 from skshapley.solvers import SOLVERS
@@ -21,6 +23,8 @@ COMPONENTS: dict[str, dict] = {"sampler": SAMPLERS, "solver": SOLVERS, "reward":
 
 def run_explain(arguments):
     """Explain a table into a folder."""
+    check_name(arguments.out, "--out")
+    check_there(arguments.data, "--data")
     model = load_model(arguments.model, arguments.trust, arguments.trust_pickle)
     columns = arguments.columns or _known_columns(model)
     keys = arguments.keys or []
@@ -29,10 +33,12 @@ def run_explain(arguments):
     for name in ("random_state", "n_jobs"):
         if getattr(arguments, name) is not None:
             parameters[name] = getattr(arguments, name)
-    if not arguments.data.exists():
-        raise UsageError(f"--data {str(arguments.data)!r} does not exist.")
     background = _background(arguments.background, columns, keys)
     explainer = ShapleyExplainer(model, **parameters).fit(background)
+    try:
+        opened(explainer, arguments.data, keys=keys)
+    except (ValueError, OSError, RuntimeError) as error:
+        raise UsageError(f"--data {str(arguments.data)!r} cannot be used: {error}") from error
     with warnings.catch_warnings():
         # told below, and by the exit status
         warnings.filterwarnings("ignore", "explain_batches set .* rows aside", UserWarning)
@@ -43,6 +49,7 @@ def run_explain(arguments):
             batch_rows=arguments.batch_rows,
             keys=keys,
             on_error=arguments.on_error,
+            retry=not arguments.no_retry,
             verbose=not arguments.quiet,
         )
     skipped = len(dataset.skipped())
@@ -58,8 +65,7 @@ def load_model(path: Path, trust=(), trust_pickle=False):
     UsageError
         If there is no such file, or it holds types that were not named.
     """
-    if not path.exists():
-        raise UsageError(f"--model {str(path)!r} does not exist.")
+    check_there(path, "--model")
     if path.suffix.lower() != ".skops":
         if not trust_pickle:
             raise UsageError(
@@ -68,20 +74,33 @@ def load_model(path: Path, trust=(), trust_pickle=False):
             )
         import joblib
 
-        return joblib.load(path)
+        with _readable(path, "--model"):
+            return joblib.load(path)
     try:
         import skops.io
     except ImportError as error:
         raise UsageError(
             "A .skops model needs skops; install it with: pip install 'skshapley[skops]'."
         ) from error
-    unknown = sorted(set(skops.io.get_untrusted_types(file=path)) - set(trust))
+    with _readable(path, "--model"):
+        unknown = sorted(set(skops.io.get_untrusted_types(file=path)) - set(trust))
     if unknown:
         raise UsageError(
             f"--model {str(path)!r} holds types that are not trusted: {', '.join(unknown)}. If you"
             f" know where it comes from, pass --trust {' '.join([*trust, *unknown])}"
         )
-    return skops.io.load(path, trusted=list(trust))
+    with _readable(path, "--model"):
+        return skops.io.load(path, trusted=list(trust))
+
+
+@contextmanager
+def _readable(path, option):
+    """Say of a file that cannot be read that it cannot: broken files raise errors of any kind."""
+    try:
+        yield
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UsageError(f"{option} {str(path)!r} cannot be read: {told}") from error
 
 
 def _known_columns(model):
@@ -91,9 +110,9 @@ def _known_columns(model):
 
 def _background(path, columns, keys):
     """Return the background as a DataFrame of the columns that count."""
-    if not path.exists():
-        raise UsageError(f"--background {str(path)!r} does not exist.")
-    frame = pd.read_csv(path) if path.suffix.lower() == ".csv" else pd.read_parquet(path)
+    check_there(path, "--background")
+    with _readable(path, "--background"):
+        frame = pd.read_csv(path) if path.suffix.lower() == ".csv" else pd.read_parquet(path)
     lacking = [name for name in columns or () if name not in frame.columns]
     if lacking:
         raise UsageError(
@@ -111,6 +130,7 @@ def read_config(path: Path) -> dict:
         For another kind of file, text that cannot be parsed, or parameters that there are not.
     """
     parsers = {".toml": tomllib.loads, ".json": json.loads}
+    check_name(path, "--config")
     if path.suffix.lower() not in parsers or not path.exists():
         raise UsageError(f"--config takes a .toml or .json file that exists; got {str(path)!r}.")
     try:

@@ -1,14 +1,21 @@
 """The words of the command line, and how it ends."""
 
 import argparse
+import signal
 import sys
+import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 import skshapley
 from skshapley._cli._explain import run_explain
 from skshapley._cli._plot import DISPLAYS, run_plot
+from skshapley._cli._report import run_report
 from skshapley._cli._status import FAILED, USAGE, UsageError
 from skshapley.exceptions import PartialExplanationError
+
+# A picture of 10 by 10 inches then takes half a gigabyte while it is drawn
+MOST_DPI = 1200
 
 CODES = """\
 exit status:
@@ -22,9 +29,10 @@ ABOUT = "Explain the predictions of a fitted model by Shapley values, with stand
 MANUAL = f"""\
 examples:
   skshapley explain --model model.skops --background bg.parquet --data rows.parquet --out phi/
+  skshapley status phi/
   skshapley plot phi/ --kind beeswarm --out beeswarm.png
 
-Each command has a manual of its own: skshapley explain --help, skshapley plot --help.
+Each command has a manual of its own: skshapley explain --help, and so on.
 
 {CODES}"""
 
@@ -44,7 +52,8 @@ results:
   A folder of Parquet files with one line per row and output: row, key:NAME, output, prediction,
   base_value, and value:NAME, error:NAME and data:NAME for each feature, where the error is the
   standard error of the value. pandas.read_parquet reads it, and `skshapley plot` draws it. The same
-  command, given again after a crash, goes on where it stopped, and ends with the same bits.
+  command, given again after a crash, goes on where it stopped, and ends with the same bits; it
+  makes damaged files anew, and tries again what was set aside (not with --no-retry).
 
 configuration:
   Parameters of skshapley.ShapleyExplainer as TOML or JSON, for instance
@@ -64,6 +73,19 @@ examples:
 
 {CODES}"""
 
+STATUS_MANUAL = """\
+Reads every file, and names those that are damaged or lost; the command that wrote the folder makes
+them anew.
+
+examples:
+  skshapley status phi/
+
+exit status:
+  0  the run has finished, every row was explained, and every file holds what was written
+  1  it has not finished, rows were set aside, or files are damaged or lost
+  2  the folder was not written by `skshapley explain`
+"""
+
 PLOT_MANUAL = f"""\
 examples:
   skshapley plot phi/ --kind beeswarm --out beeswarm.png
@@ -81,15 +103,37 @@ def main(argv=None) -> int:
     argv : list of str, default=None
         None: the arguments of the process.
     """
-    arguments = _parser().parse_args(argv)
+    parser, argv = _parser(), sys.argv[1:] if argv is None else argv
+    if not argv:
+        parser.print_help(sys.stderr)
+        parser.exit(USAGE)
+    arguments = parser.parse_args(argv)
     try:
-        return arguments.command(arguments)
+        with _ended_by_sigterm():
+            return arguments.command(arguments)
     except UsageError as error:
         return _told(error, USAGE)
     except (KeyboardInterrupt, PartialExplanationError):
         return _told("interrupted; the same command goes on from here", FAILED)
+    except MemoryError:
+        return _told("out of memory; the same command goes on from here", FAILED)
     except (ValueError, TypeError, IndexError, OSError, RuntimeError, ImportError) as error:
         return _told(error, FAILED)
+    except Exception as error:  # of a model or a library, of whatever kind
+        return _told(f"{type(error).__name__}: {error}", FAILED)
+
+
+@contextmanager
+def _ended_by_sigterm():
+    """Let SIGTERM end the work as Ctrl-C does, so that workers and lock are let go."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _told(error, status):
@@ -113,6 +157,13 @@ def _parser():
             EXPLAIN_MANUAL,
             _explain_arguments,
             run_explain,
+        ),
+        (
+            "status",
+            "say how far a folder of explanations is, and whether it is whole",
+            STATUS_MANUAL,
+            _status_arguments,
+            run_report,
         ),
         ("plot", "draw a folder of explanations", PLOT_MANUAL, _plot_arguments, run_plot),
     ):
@@ -147,11 +198,18 @@ def _explain_arguments(parser):
         help="what to do about rows that cannot be explained: end the run (raise, the default), or"
         " set them aside in the files _skipped-*.json with their keys and errors",
     )
+    add("--no-retry", action="store_true", help="leave rows alone that an earlier run set aside")
     add("--n-jobs", type=int, metavar="N", help="workers; -1 for all cores (default: one)")
     add("--random-state", type=int, metavar="N", help="seed (default: the configuration's, or 0)")
     add("--trust", nargs="+", default=[], metavar="TYPE", help="types that a .skops file may hold")
     add("--trust-pickle", action="store_true", help="load pickles: they may run any code")
     add("--quiet", action="store_true", help="show no progress")
+
+
+def _status_arguments(parser):
+    parser.add_argument(
+        "folder", type=Path, metavar="FOLDER", help="what `skshapley explain` wrote"
+    )
 
 
 def _plot_arguments(parser):
@@ -170,11 +228,19 @@ def _plot_arguments(parser):
         metavar="N",
         help="rows to draw, evenly spread over all (%(default)s)",
     )
-    add("--dpi", type=_positive, default=150, metavar="N", help="dots per inch (%(default)s)")
+    add("--dpi", type=_dpi, default=150, metavar="N", help="dots per inch (%(default)s)")
+    add("--overwrite", action="store_true", help="replace FILE where there is one")
 
 
 def _positive(text):
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"a positive number, not {text!r}")
+    return value
+
+
+def _dpi(text):
+    value = _positive(text)
+    if value > MOST_DPI:
+        raise argparse.ArgumentTypeError(f"at most {MOST_DPI}, not {text!r}")
     return value

@@ -4,7 +4,7 @@ import inspect
 import sys
 
 from skshapley import plots
-from skshapley._cli._status import OK, UsageError
+from skshapley._cli._status import OK, UsageError, check_free, check_name, check_there
 from skshapley.batches import ExplanationDataset
 from skshapley.batches._files import write_whole
 
@@ -23,6 +23,11 @@ def run_plot(arguments):
     """Draw a folder of explanations into a file."""
     import matplotlib as mpl
 
+    check_there(arguments.folder, "FOLDER")
+    if arguments.overwrite:
+        check_name(arguments.out, "--out")
+    else:
+        check_free(arguments.out, "--out", "choose another name, or pass --overwrite")
     display = DISPLAYS[arguments.kind]
     options = _options(arguments, display)
     try:

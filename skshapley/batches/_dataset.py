@@ -1,15 +1,23 @@
 """What a run of batches leaves on disk, read back."""
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from skshapley.batches._files import need_pyarrow, read_json
-from skshapley.batches._parts import Footer, read_part
+from skshapley.batches import _layout
+from skshapley.batches._files import DamagedFileError, need_pyarrow, read_json
+from skshapley.batches._hashes import digest_of
+from skshapley.batches._parts import Footer, Part
 from skshapley.explanation import Explanation
 
-MANIFEST = "_manifest.json"
+
+def run_of(manifest: dict) -> str:
+    """Return the hash of what is fixed in a manifest, by which parts know their run."""
+    fixed = {name: fact for name, fact in manifest.items() if name != "n_rows"}
+    return digest_of(json.dumps(fixed, sort_keys=True))
 
 
 class ExplanationDataset:
@@ -33,6 +41,8 @@ class ExplanationDataset:
     ------
     FileNotFoundError
         If the folder was not written by `explain_batches`.
+    OSError
+        If its manifest is damaged; and, when they are read, for parts that are damaged or lost.
 
     Examples
     --------
@@ -51,12 +61,13 @@ class ExplanationDataset:
     def __init__(self, path):
         need_pyarrow()
         self.path = Path(path)
-        self.manifest = read_json(self.path / MANIFEST)
-        if self.manifest is None:
+        manifest = read_json(self.path / _layout.MANIFEST)
+        if manifest is None:
             raise FileNotFoundError(
-                f"ExplanationDataset got {str(path)!r}, which holds no {MANIFEST}; pass a folder"
-                f" that explain_batches has written."
+                f"ExplanationDataset got {str(path)!r}, which holds no {_layout.MANIFEST}; pass a"
+                f" folder that explain_batches has written."
             )
+        self.manifest = manifest
 
     @property
     def finished(self) -> bool:
@@ -70,7 +81,7 @@ class ExplanationDataset:
     def __iter__(self):
         """Yield the Explanation of each batch."""
         for path, _ in self._parts():
-            yield read_part(path)[0]
+            yield Part.read(path).explanation()
 
     def read(self, max_rows=None) -> Explanation:
         """Return the instances as one Explanation.
@@ -115,7 +126,7 @@ class ExplanationDataset:
             stop = first + footer.n_explained
             inside = positions[(positions >= first) & (positions < stop)]
             if len(inside):
-                explanations.append(read_part(path, inside - first)[0])
+                explanations.append(Part.read(path).explanation(inside - first))
             first = stop
         if not first:
             raise ValueError(f"ExplanationDataset: {str(self.path)!r} holds no explained rows yet.")
@@ -132,19 +143,93 @@ class ExplanationDataset:
         skipped : DataFrame
             Columns ``row`` (position in the source), ``key`` (as text) and ``error``.
         """
-        lines = [
-            line
-            for path in sorted(self.path.glob("_skipped-*.json"))
-            for line in read_json(path)["rows"]
-        ]
+        parts, lines = set(_layout.parts(self.path)), []
+        for number in self._numbers():
+            if number in parts:
+                lines += Footer.of(_layout.part(self.path, number)).failures
+            else:
+                lines += self._listed(number)["rows"]
         return pd.DataFrame(lines, columns=["row", "key", "error"])
 
-    def _parts(self):
-        for path in sorted(self.path.glob("part-*.parquet")):
-            footer = Footer.of(path)
-            if footer is not None:
+    def check(self) -> list[str]:
+        """Read all files and return what is wrong with them, a sentence each.
+
+        Another call of `explain_batches`, with the arguments of the first, explains anew what was
+        damaged or lost.
+
+        Returns
+        -------
+        wrong : list of str
+            Empty if every file is there and holds what was written.
+        """
+        wrong = []
+        try:
+            numbers = self._numbers()
+        except OSError as error:
+            wrong.append(str(error))
+            numbers = self._found()
+        parts = set(_layout.parts(self.path))
+        for number in numbers:
+            try:
+                self._check_batch(number, number in parts)
+            except OSError as error:
+                wrong.append(str(error))
+        return wrong
+
+    def _check_batch(self, number, has_part):
+        """Refuse a batch whose files are not as they were written."""
+        if not has_part:
+            self._listed(number)
+            return
+        path = _layout.part(self.path, number)
+        footer = Part.read(path).footer
+        self._check_run(path, footer.run, footer.batch, number)
+        if footer.failures and self._listed(number)["rows"] != footer.failures:
+            raise DamagedFileError(_layout.skipped(self.path, number))
+
+    def _check_run(self, path, run, batch, number):
+        """Refuse a file of another run or batch."""
+        if (run, batch) != (run_of(self.manifest), number):
+            raise OSError(f"{str(path)!r} belongs to another run than {_layout.MANIFEST}.")
+
+    def _listed(self, number):
+        path = _layout.skipped(self.path, number)
+        listed = read_json(path)
+        if listed is None:
+            raise FileNotFoundError(f"{str(path)!r} is lost; explain_batches makes it anew.")
+        self._check_run(path, listed["run"], listed["batch"], number)
+        return listed
+
+    def _found(self) -> list[int]:
+        return sorted({*_layout.parts(self.path), *_layout.lists(self.path)})
+
+    def _numbers(self) -> list[int]:
+        """Return the numbers of the batches, or refuse to go on if some of them are lost."""
+        numbers = self._found()
+        n_batches = numbers[-1] + 1 if numbers else 0
+        if self.finished:
+            n_batches = -(-self.manifest["n_rows"] // self.manifest["settings"]["batch_rows"])
+        lost = sorted(set(range(n_batches)) - set(numbers))
+        if lost:
+            raise FileNotFoundError(
+                f"{str(_layout.part(self.path, lost[0]))!r} is lost, one of {len(lost)}:"
+                f" explain_batches makes them anew when it is called as before."
+            )
+        return numbers
+
+    def _parts(self) -> Iterator[tuple[Path, Footer]]:
+        parts = set(_layout.parts(self.path))
+        for number in self._numbers():
+            if number in parts:
+                path = _layout.part(self.path, number)
+                footer = Footer.of(path)
+                self._check_run(path, footer.run, footer.batch, number)
                 yield path, footer
 
     def __repr__(self):
         state = "finished" if self.finished else "not finished"
-        return f"<ExplanationDataset {str(self.path)!r}: {len(self)} instances, {state}>"
+        try:
+            held = f"{len(self)} instances"
+        except OSError:
+            held = "damaged"
+        return f"<ExplanationDataset {str(self.path)!r}: {held}, {state}>"

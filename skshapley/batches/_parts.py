@@ -3,23 +3,31 @@
 Columns: ``row``, ``key:<name>`` for each key, ``output`` where there are several, ``prediction``,
 ``base_value``, then ``value:<player>``, ``error:<player>`` and ``data:<player>`` for each player,
 ``n_evaluations``, ``n_model_rows``, ``converged``. Outputs go down the lines, so that the width
-does not grow with them.
+does not grow with them. The file is sealed in its footer.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from skshapley._records._settings import Settings
-from skshapley.batches._files import write_whole
-from skshapley.batches._fingerprint import told
+from skshapley.batches import _settings
+from skshapley.batches._files import (
+    BLANK_SEAL,
+    DamagedFileError,
+    read_sealed,
+    sealed,
+    write_whole,
+)
+from skshapley.batches._hashes import digest_of
+from skshapley.batches._texts import plain, unaddressed
 from skshapley.explanation import Explanation
 
 META = b"skshapley"
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -28,10 +36,16 @@ class Footer:
 
     Attributes
     ----------
+    run : str
+        Hash of what is fixed in the run's manifest.
     batch, first_row, n_rows : int
         The batch that it holds, and its rows in the source.
     n_explained : int
         Instances in this file; the others were set aside.
+    pieces : list of [int, int]
+        First row of each call that explained some of them, and the row after its last one.
+    failures : list of dict
+        The rows that were set aside, as their list has them.
     input : str
         Hash of the batch.
     keys : list
@@ -39,35 +53,120 @@ class Footer:
     feature_names : list
     output_names : list or None
     settings : dict
+    seal : str
+        Hash of the file, see `sealed`.
     """
 
+    run: str
     batch: int
     first_row: int
     n_rows: int
     n_explained: int
+    pieces: list
+    failures: list
     input: str
     keys: list
     feature_names: list
     output_names: list | None
     settings: dict
-    format: int = FORMAT
+    seal: str | None = None
 
     @classmethod
-    def of(cls, path: Path) -> "Footer | None":
-        """Return the footer of a file, or None if it is not there, or is not a whole part."""
+    def of(cls, path: Path) -> "Footer":
+        """Return the footer of a part, without a look at the rest.
+
+        Raises
+        ------
+        DamagedFileError
+            If it is not the footer of a part.
+        """
+        return cls._in(path, path)
+
+    @classmethod
+    def _in(cls, file, path):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
-            metadata = pq.read_metadata(path)
-            footer = cls(**json.loads(metadata.metadata[META]))
-        except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
-            return None
-        lines = footer.n_explained * len(footer.output_names or [None])
-        return footer if metadata.num_rows == lines and footer.format == FORMAT else None
+            metadata = pq.read_metadata(file)
+            content = json.loads(metadata.metadata[META])
+            whole = content.pop("digest") == cls._digest(content)
+            footer = cls(**content)
+        except FileNotFoundError:
+            raise
+        except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+            raise DamagedFileError(path) from error
+        if not whole or metadata.num_rows != footer.n_explained * footer.lines_each:
+            raise DamagedFileError(path)
+        return footer
+
+    def metadata(self) -> dict:
+        """Return what a file says of itself, with the room for its seal."""
+        content = json.loads(json.dumps(vars(self), default=str))
+        text = json.dumps({"digest": self._digest(content), **content, "seal": BLANK_SEAL})
+        return {META: text.encode()}
+
+    @staticmethod
+    def _digest(content):
+        return digest_of(json.dumps({**content, "seal": None}, sort_keys=True))
+
+    @property
+    def lines_each(self) -> int:
+        """Lines of one instance."""
+        return len(self.output_names or [None])
 
 
-def write_part(path, explanation: Explanation, rows, batch, digest, typed, schema):
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part whose bytes are those that were written.
+
+    Attributes
+    ----------
+    footer : Footer
+    data : bytes
+    """
+
+    footer: Footer
+    data: bytes
+
+    @classmethod
+    def read(cls, path: Path) -> "Part":
+        """Return a part.
+
+        Raises
+        ------
+        DamagedFileError
+            If its bytes are not those that were written.
+        """
+        data = read_sealed(path)
+        return cls(Footer._in(BytesIO(data), path), data)
+
+    @property
+    def schema(self):
+        """Names and types of the columns."""
+        import pyarrow.parquet as pq
+
+        return pq.read_schema(BytesIO(self.data)).remove_metadata()
+
+    def table(self, columns=None):
+        """Return the lines as an Arrow table."""
+        import pyarrow.parquet as pq
+
+        return pq.read_table(BytesIO(self.data), columns=columns)
+
+    def predictions(self) -> np.ndarray:
+        """Return what the model said, instance by instance and output by output."""
+        return self.table(["prediction"])["prediction"].to_numpy()
+
+    def explanation(self, positions=None) -> Explanation:
+        """Return the explanation, or that of some instances, by their place in the part."""
+        table, k = self.table(), self.footer.lines_each
+        if positions is not None:
+            table = table.take((positions[:, None] * k + np.arange(k)).ravel())
+        return _explanation(table, self.footer, k)
+
+
+def write_part(path, explanation: Explanation, rows, footer: dict, keyed, typed, schema):
     """Write the instances of a batch that were explained; return the schema.
 
     Parameters
@@ -76,8 +175,10 @@ def write_part(path, explanation: Explanation, rows, batch, digest, typed, schem
     explanation : Explanation
     rows : ndarray of shape (r,), int
         Positions of the instances in the source.
-    batch : Batch
-    digest : str
+    footer : dict
+        What of the footer the explanation does not say.
+    keyed : bool
+        Whether the instances have keys.
     typed : bool
         Whether later batches have the types of this one; if not, integers are kept as floats, as
         which a later batch may bring them.
@@ -88,22 +189,20 @@ def write_part(path, explanation: Explanation, rows, batch, digest, typed, schem
     import pyarrow.parquet as pq
 
     names = explanation.output_names
-    footer = Footer(
-        batch=batch.number,
-        first_row=batch.first_row,
-        n_rows=len(batch),
+    whole = Footer(
+        **footer,
         n_explained=len(explanation),
-        input=digest,
-        keys=list(explanation.index.names) if batch.keyed else [],
+        keys=list(explanation.index.names) if keyed else [],
         feature_names=explanation.feature_names.tolist(),
         output_names=None if names is None else names.tolist(),
-        settings={name: _plain(value) for name, value in asdict(explanation.settings).items()},
+        settings=_settings.written(explanation.settings),
     )
-    columns = dict(_columns(explanation, rows, batch.keyed, typed))
+    columns = dict(_columns(explanation, rows, keyed, typed))
     table = pa.table(columns) if schema is None else _as_before(columns, schema)
-    meta = json.dumps(vars(footer), default=str)
-    whole = table.replace_schema_metadata({META: meta.encode()})
-    write_whole(path, lambda file: pq.write_table(whole, file, write_page_checksum=True))
+    file, described = BytesIO(), table.replace_schema_metadata(whole.metadata())
+    pq.write_table(described, file, write_page_checksum=True)
+    data = sealed(file.getvalue())
+    write_whole(path, lambda target: target.write(data))
     return table.schema
 
 
@@ -124,7 +223,7 @@ def _columns(explanation, rows, keyed, typed):
             level = pd.Series(explanation.index.get_level_values(position))
             yield name, repeated(_arrow(level, typed))
     if names is not None:
-        yield "output", pa.array([_plain(name) for name in names.tolist()] * r)
+        yield "output", pa.array([_label(name) for name in names.tolist()] * r)
     yield "prediction", pa.array(explanation.predictions.ravel())
     yield "base_value", pa.array(explanation.base_values.ravel())
     errors = explanation.standard_errors
@@ -154,7 +253,7 @@ def _arrow(column, typed):
 
     if column.dtype == object:
         pairs = zip(column, column.isna(), strict=True)
-        return pa.array([None if none else str(value) for value, none in pairs], type=pa.string())
+        return pa.array([None if none else _text(value) for value, none in pairs], pa.string())
     if not typed and pd.api.types.is_integer_dtype(column):
         column = column.astype("float64")
     array = pa.array(column, from_pandas=True)
@@ -177,31 +276,13 @@ def _as_before(columns, schema):
     return pa.table(cast, schema=schema)
 
 
-def _plain(value):
-    """Return a value that JSON knows, and that is the same in every process."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return value if value is None or isinstance(value, (str, int, float, bool)) else told(value)
+def _text(value):
+    return value if isinstance(value, str) else unaddressed(str(value))
 
 
-def read_part(path, positions=None) -> tuple[Explanation, Footer]:
-    """Return the explanation in a part, and its footer.
-
-    Parameters
-    ----------
-    path : Path
-    positions : ndarray of int, or None
-        The instances to return, by their place in the part.
-    """
-    import pyarrow.parquet as pq
-
-    file = pq.ParquetFile(path, page_checksum_verification=True)
-    footer = Footer(**json.loads(file.schema_arrow.metadata[META]))
-    k = len(footer.output_names or [None])
-    table = file.read()
-    if positions is not None:
-        table = table.take((positions[:, None] * k + np.arange(k)).ravel())
-    return _explanation(table, footer, k), footer
+def _label(name):
+    """Return the label of an output as a column of them holds it."""
+    return name if isinstance(name, str) else plain(name)
 
 
 def _explanation(table, footer, k):
@@ -235,7 +316,7 @@ def _explanation(table, footer, k):
         n_evaluations=heads["n_evaluations"].to_numpy(),
         n_model_rows=heads["n_model_rows"].to_numpy(),
         converged=heads["converged"].to_numpy(),
-        settings=Settings(**footer.settings),
+        settings=_settings.read(footer.settings),
     )
 
 

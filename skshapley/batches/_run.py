@@ -1,6 +1,7 @@
 """explain_batches: a table of any size, a batch at a time, to memory or to disk."""
 
 from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,18 @@ from skshapley._estimators._attributor import Attributor
 from skshapley._tables._inputs import column_names, is_frame
 from skshapley._tools._progress import progress
 from skshapley._tools._random import RowStream
-from skshapley.batches._folder import Folder
-from skshapley.batches._sources import OWNER, Batch, Wanted, batches, open_source
+from skshapley.batches._fingerprint import predictions
+from skshapley.batches._folder import Attempt, Folder, Found
+from skshapley.batches._sources import (
+    OWNER,
+    Batch,
+    Source,
+    Wanted,
+    batches,
+    open_source,
+    refuse_no_rows,
+)
+from skshapley.batches._texts import unaddressed
 from skshapley.exceptions import BatchError, PartialExplanationError
 from skshapley.explanation import Explanation
 
@@ -30,6 +41,7 @@ def explain_batches(
     columns=None,
     keys=None,
     on_error="raise",
+    retry=True,
     verbose=0,
 ):
     """Explain the rows of a table of any size, a batch at a time.
@@ -56,7 +68,11 @@ def explain_batches(
     on_error : {"raise", "skip"}, default="raise"
         "raise": a batch that cannot be explained ends the run, and what was finished is kept.
         "skip": it is halved until the bad rows are found; they are set aside with their keys and
-        errors, in files ``_skipped-*.json`` or, without `out`, in a warning.
+        errors, in files ``_skipped-*.json`` or, without `out`, in a warning. Workers that die, and
+        want of memory, say nothing of the rows and end the run in either case.
+    retry : bool, default=True
+        Whether rows that an earlier run into `out` set aside are tried again: where one can be
+        explained now, its batch is explained anew.
     verbose : int, default=0
         Shows progress, rows per second and the time left where positive.
 
@@ -77,6 +93,9 @@ def explain_batches(
         listed), or files that are none of ours.
     BlockingIOError
         If another process is writing to `out`.
+    OSError
+        If the manifest in `out` is damaged, or the folder cannot be written to or locked. Parts
+        that are damaged are made anew.
 
     Notes
     -----
@@ -97,8 +116,8 @@ def explain_batches(
     [[1. 0.]]
     [[0. 2.]]
     """
-    _check(explainer, batch_rows, on_error)
-    source, wanted = open_source(source), _wanted(explainer, columns, keys)
+    _check(explainer, batch_rows, on_error, retry)
+    source, wanted = opened(explainer, source, columns, keys)
     state = getattr(explainer, "random_state", None)
     if out is None:
         run = _Run(explainer, RowStream.of(state, "explain_batches").entropy, on_error)
@@ -108,7 +127,8 @@ def explain_batches(
         settings = {"batch_rows": int(batch_rows), "columns": wanted.columns, "keys": wanted.keys}
         entropy = folder.begin(explainer, source, settings, state)
         run = _Run(explainer, entropy, on_error)
-        n_skipped = _write(run, folder, source, batches(source, wanted, int(batch_rows)), verbose)
+        parts = batches(source, wanted, int(batch_rows))
+        n_skipped = _write(run, folder, source.n_rows, parts, source.typed, retry, verbose)
     if n_skipped:
         warn(
             f"{OWNER} set {n_skipped} rows aside, each with its error; see .skipped() of the"
@@ -118,7 +138,14 @@ def explain_batches(
     return folder.dataset()
 
 
-def _check(explainer, batch_rows, on_error):
+def opened(explainer, source, columns=None, keys=None) -> tuple[Source, Wanted]:
+    """Return a source and what is wanted of it, if it has that, as far as can be seen by now."""
+    source, wanted = open_source(source), _wanted(explainer, columns, keys)
+    source.check(wanted)
+    return source, wanted
+
+
+def _check(explainer, batch_rows, on_error, retry):
     if not isinstance(explainer, Attributor):
         raise TypeError(
             f"{OWNER} takes a fitted ShapleyExplainer or TreeExplainer; got"
@@ -130,6 +157,8 @@ def _check(explainer, batch_rows, on_error):
         raise ValueError(f"{OWNER} takes batch_rows as a positive int; got {batch_rows!r}.")
     if on_error not in ON_ERROR:
         raise ValueError(f"{OWNER} takes on_error as one of {ON_ERROR}; got {on_error!r}.")
+    if not isinstance(retry, (bool, np.bool_)):
+        raise ValueError(f"{OWNER} takes retry as True or False; got {retry!r}.")
 
 
 def _wanted(explainer, columns, keys):
@@ -169,36 +198,35 @@ class _Run:
         made = self.explainer.explain(batch.X)
         return replace(made, data=made.data.set_axis(batch.index, axis=0))
 
-    def attempt(self, batch: Batch):
-        """Return the explanation of the good rows or None, their positions, and the failures.
+    def attempt(self, batch: Batch) -> Attempt:
+        """Explain a batch, or the good rows of it.
 
         Raises
         ------
         BatchError
-            If there are failures and they are not to be skipped.
+            If there are bad rows and they are not to be skipped, or if workers die.
         """
-        parts, failures = self._halved(batch)
-        if not parts:
-            return None, np.empty(0, dtype=np.int64), failures
-        explanation = parts[0][1] if len(parts) == 1 else Explanation.merge([e for _, e in parts])
-        return explanation, np.concatenate([rows for rows, _ in parts]), failures
+        made, failures = self._halved(batch)
+        rows = [part.rows for part, _ in made]
+        pieces = [[part.first_row, part.first_row + len(part)] for part, _ in made]
+        explanations = [explanation for _, explanation in made]
+        if not made:
+            return Attempt(None, np.empty(0, dtype=np.int64), [], failures)
+        whole = explanations[0] if len(made) == 1 else Explanation.merge(explanations)
+        return Attempt(whole, np.concatenate(rows), pieces, failures)
 
     def _halved(self, batch):
+        """Return pairs of the pieces that could be explained and their explanations; failures."""
         try:
-            return [(batch.rows, self.explain(batch))], []
+            return [(batch, self.explain(batch))], []
         except MemoryError:
             raise  # says nothing of the rows
         except Exception as error:
             cause = error.__cause__ if isinstance(error, PartialExplanationError) else error
             if not isinstance(cause, Exception):
                 raise  # an interruption
-            if self.on_error == "raise":
-                raise BatchError(
-                    f'{OWNER} with on_error="raise" (choose "skip" to set bad rows aside) cannot'
-                    f" explain {batch}: {type(cause).__name__}: {cause}",
-                    batch.rows,
-                    batch.index if batch.keyed else None,
-                ) from error
+            if self.on_error == "raise" or isinstance(cause, BrokenExecutor):
+                raise self._failed(batch, cause) from error
             if len(batch) == 1:
                 return [], [_failure(batch, cause)]
         middle = len(batch) // 2
@@ -207,49 +235,98 @@ class _Run:
         )
         return first[0] + second[0], first[1] + second[1]
 
+    def _failed(self, batch, cause):
+        how = f'with on_error="raise" (choose "skip" to set bad rows aside) cannot explain {batch}'
+        if isinstance(cause, BrokenExecutor):
+            how = f"lost the workers that were to explain {batch}"
+        index = batch.index if batch.keyed else None
+        return BatchError(f"{OWNER} {how}: {type(cause).__name__}: {cause}", batch.rows, index)
+
+    def keeps(self, batch: Batch, found: Found) -> bool:
+        """Return whether the model says of the rows what it said when they were explained.
+
+        Where it fails to say anything, a run that skips bad rows takes its word of old.
+        """
+        if found.part is None:
+            return True
+        pieces = found.part.footer.pieces
+        try:
+            said = [
+                self._said(batch.take(a - batch.first_row, b - batch.first_row)) for a, b in pieces
+            ]
+        except MemoryError:
+            raise
+        except Exception as error:
+            if self.on_error == "raise":
+                raise self._failed(batch, error) from error
+            return True
+        if said[0] is None:
+            return True
+        return np.array_equal(np.concatenate(said), found.part.predictions(), equal_nan=True)
+
+    def _said(self, piece):
+        return predictions(self.explainer, piece.X)
+
+    def recovers(self, batch: Batch, failures) -> bool:
+        """Return whether one of the rows that were set aside can be explained now."""
+        places = (failure["row"] - batch.first_row for failure in failures)
+        return any(not self.attempt(batch.take(i, i + 1)).failures for i in places)
+
 
 def _failure(batch, error):
     key = str(batch.index[0]) if batch.keyed else None
-    return {"row": batch.first_row, "key": key, "error": f"{type(error).__name__}: {error}"}
+    text = unaddressed(f"{type(error).__name__}: {error}")
+    return {"row": batch.first_row, "key": key, "error": text}
 
 
 def _stream(run, source, wanted, batch_rows, verbose) -> Iterator[Explanation]:
     done = 0
     with progress(source.n_rows, verbose) as report:
         for batch in batches(source, wanted, batch_rows):
-            explanation, _, failures = run.attempt(batch)
-            if failures:
+            made = run.attempt(batch)
+            if made.failures:
                 told = "; ".join(
                     f"row {f['row']}{'' if f['key'] is None else ' (' + f['key'] + ')'}:"
                     f" {f['error']}"
-                    for f in failures
+                    for f in made.failures
                 )
-                warn(f"{OWNER} skipped {len(failures)} of {batch}: {told}", stacklevel=2)
+                warn(f"{OWNER} skipped {len(made.failures)} of {batch}: {told}", stacklevel=2)
             done += len(batch)
             if report is not None:
                 report(done)
-            if explanation is not None:
-                yield explanation
-    if not done:
-        raise ValueError(f"{OWNER} got a source without rows.")
+            if made.explanation is not None:
+                yield made.explanation
+    refuse_no_rows(done)
 
 
-def _write(run, folder, source, parts, verbose):
+def _write(run, folder, n_rows, parts, typed, retry, verbose):
     """Write what is not on disk yet; return how many rows were set aside."""
     n_skipped = done = before = 0
-    with progress(source.n_rows, verbose) as report:
+    with progress(n_rows, verbose) as report:
         for batch in parts:
-            skipped = folder.finished(batch)
-            if skipped is None:
-                explanation, rows, failures = run.attempt(batch)
-                folder.write(batch, explanation, rows, failures, source.typed)
-                skipped = len(failures)
-            else:
-                before += len(batch)
+            found = folder.found(batch)
+            skipped, is_new = _settled(run, folder, batch, found, typed, retry)
+            before += 0 if is_new else len(batch)
             n_skipped, done = n_skipped + skipped, done + len(batch)
             if report is not None:
                 report(done, before)
-    if not done:
-        raise ValueError(f"{OWNER} got a source without rows.")
+    refuse_no_rows(done)
     folder.end(done, batch)
     return n_skipped
+
+
+def _settled(run, folder, batch, found, typed, retry):
+    """Explain a batch if need be; return how many rows were set aside, and whether there was need.
+
+    What is on disk stays there unless more rows can be explained now.
+    """
+    if found is not None:
+        if not run.keeps(batch, found):
+            folder.refuse(f"the model's answers at {batch}")
+        if not (retry and found.failures and run.recovers(batch, found.failures)):
+            return len(found.failures), False
+    made = run.attempt(batch)
+    if found is not None and len(made.failures) >= len(found.failures):
+        return len(found.failures), True
+    folder.write(batch, made, typed)
+    return len(made.failures), True

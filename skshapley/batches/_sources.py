@@ -17,6 +17,7 @@ from pandas.api.types import union_categoricals
 
 from skshapley._tables._inputs import as_pandas, is_foreign, is_frame, narwhal, take_rows
 from skshapley.batches._files import need_pyarrow
+from skshapley.batches._hashes import digest_of
 
 OWNER = "explain_batches"
 
@@ -118,6 +119,10 @@ class Source(ABC):
         """Return what can be said of the data before they are read, for the manifest."""
 
     @abstractmethod
+    def check(self, wanted: Wanted) -> None:
+        """Refuse a source that lacks what is wanted, as far as it can be seen before it is read."""
+
+    @abstractmethod
     def pieces(self, wanted: Wanted) -> Iterator[tuple]:
         """Yield pairs of a table and its index, or None where it has none of its own."""
 
@@ -153,6 +158,11 @@ class TableSource(Source):
             columns = {"dtype": str(table.dtype), "shape": str(table.shape[1:])}
         return {"kind": type(table).__name__, "columns": columns, "rows": self.n_rows}
 
+    def check(self, wanted):
+        """Refuse a table without rows, or without the columns that are wanted."""
+        refuse_no_rows(self.n_rows)
+        _split(take_rows(self.table, slice(0, 0)), None, wanted)
+
     def pieces(self, wanted):
         """Yield slices of the table."""
         index = getattr(self.table, "index", None)
@@ -169,12 +179,15 @@ class PiecesSource(Source):
 
     typed = False
 
-    def __init__(self, tables: Iterable, facts=None):
-        self.tables, self._facts = tables, facts or {"kind": "iterator"}
+    def __init__(self, tables: Iterable):
+        self.tables = tables
 
     def facts(self):
         """Return the kind, which is all that is known."""
-        return self._facts
+        return {"kind": "iterator"}
+
+    def check(self, wanted):
+        """Refuse nothing: a table is only seen when it is its turn."""
 
     def pieces(self, wanted):
         """Yield the tables; a frame's own index is one that does not merely count."""
@@ -197,6 +210,28 @@ class PiecesSource(Source):
                 yield _split(table, index, wanted)
 
 
+class CsvSource(Source):
+    """A CSV file."""
+
+    typed = False
+
+    def __init__(self, path):
+        self.path = path
+
+    def facts(self):
+        """Return kind and size."""
+        return {"kind": "csv", "bytes": self.path.stat().st_size}
+
+    def check(self, wanted):
+        """Refuse a file whose header lacks columns that are wanted."""
+        _split(pd.read_csv(self.path, nrows=0), None, wanted)
+
+    def pieces(self, wanted):
+        """Yield tables of some lines."""
+        with pd.read_csv(self.path, chunksize=2**16) as tables:
+            yield from PiecesSource(tables).pieces(wanted)
+
+
 class ArrowSource(Source):
     """A pyarrow dataset: Parquet files, folders of them, or tables in memory."""
 
@@ -207,8 +242,6 @@ class ArrowSource(Source):
 
     def facts(self):
         """Return kind, columns, length, and the sizes of the files."""
-        from skshapley.batches._fingerprint import digest_of
-
         files = getattr(self.dataset, "files", ())
         sizes = [self.dataset.filesystem.get_file_info(file).size for file in files]
         names = [file.rsplit("/", 1)[-1] for file in files]
@@ -219,6 +252,22 @@ class ArrowSource(Source):
             "files": len(files),
             "names and sizes": digest_of(names, sizes),
         }
+
+    def check(self, wanted):
+        """Refuse files without rows, and each that lacks a column: it would read as missing."""
+        import pyarrow.dataset as ds
+
+        refuse_no_rows(self.n_rows)
+        needed = {*wanted.of(self.dataset.schema.names), *wanted.keys}
+        for fragment in self.dataset.get_fragments():
+            of_folder = ds.get_partition_keys(fragment.partition_expression)
+            lacking = sorted(needed.difference(fragment.physical_schema.names, of_folder))
+            if lacking:
+                raise ValueError(
+                    f"{OWNER} needs the columns {lacking}, which the file"
+                    f" {getattr(fragment, 'path', fragment)!r} does not have, and other files of"
+                    f" the source do."
+                )
 
     def pieces(self, wanted):
         """Yield tables of the columns that are wanted, read one file and few blocks ahead."""
@@ -279,8 +328,7 @@ def _from_path(path):
     if not path.exists():
         raise FileNotFoundError(f"{OWNER} got source={str(path)!r}, which does not exist.")
     if path.suffix.lower() == ".csv":
-        facts = {"kind": "csv", "bytes": path.stat().st_size}
-        return PiecesSource(pd.read_csv(path, chunksize=2**16), facts)
+        return CsvSource(path)
     need_pyarrow()
     import pyarrow.dataset as ds
 
@@ -320,6 +368,12 @@ def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
         indices = [None if index is None else index[stop:]] if held else []
     if held:
         yield batch(source.joined(parts), _appended(indices))
+
+
+def refuse_no_rows(n_rows: int | None) -> None:
+    """Refuse a source that turns out to be empty."""
+    if not n_rows:
+        raise ValueError(f"{OWNER} got a source without rows.")
 
 
 def _split(table, index, wanted):

@@ -54,6 +54,8 @@ class TreeExplainer(Attributor):
         The trees and their tables.
     players_ : Players
     background_ : array or frame, or None
+    background_weights_ : ndarray of shape (b,), or None
+        With sum 1.
     output_names_ : list or None
         Labels of the explained outputs; None for a single one.
     n_features_in_ : int

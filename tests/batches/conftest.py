@@ -1,5 +1,7 @@
 """A table with keys, a model that needs sampling, and explainers of it in every container."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +20,23 @@ def model(X):
 def fitted(background, **parameters):
     parameters = dict(sampler="antithetic", max_evals=20, random_state=7) | parameters
     return ShapleyExplainer(parameters.pop("model", model), **parameters).fit(background)
+
+
+def contents(folder):
+    """The bytes of every file but the lock."""
+    return {p.name: p.read_bytes() for p in Path(folder).iterdir() if p.name != "_lock"}
+
+
+def picky(X):
+    if np.isnan(np.asarray(X, dtype=float)).any():
+        raise ValueError("no NaN, please.")
+    return model(X)
+
+
+def spoilt(table, rows):
+    table = table.copy()
+    table.loc[rows, "b"] = np.nan
+    return table
 
 
 @pytest.fixture(scope="session")

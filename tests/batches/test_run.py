@@ -21,7 +21,7 @@ from skshapley import Explanation, ShapleyExplainer, TreeExplainer
 from skshapley.batches import ExplanationDataset, explain_batches
 from skshapley.exceptions import BatchError, PartialExplanationError
 
-from .conftest import NAMES, fitted, model
+from .conftest import NAMES, fitted, model, picky, spoilt
 
 
 def file(table, folder):
@@ -353,6 +353,7 @@ WRONG = {
     "rows": (dict(batch_rows=0), ValueError, "batch_rows as a positive int; got 0"),
     "rows bool": (dict(batch_rows=True), ValueError, "got True"),
     "on_error": (dict(on_error="ignore"), ValueError, r"one of \('raise', 'skip'\); got 'ignore'"),
+    "retry": (dict(retry="no"), ValueError, "retry as True or False; got 'no'"),
     "keys": (dict(keys="nr"), ValueError, r"the columns \['nr'\], for the explainer or as keys"),
     "keys twice": (dict(keys=["key", "key"]), ValueError, "keys that differ"),
     "columns": (dict(columns=["a", "z"]), ValueError, r"needs the columns \['z'\].*it has \['a'"),
@@ -394,18 +395,6 @@ def test_arguments_are_refused_before_the_first_batch_is_asked_for(table, explai
 
 
 # --- bad rows ------------------------------------------------------------------------------------
-
-
-def picky(X):
-    if np.isnan(np.asarray(X, dtype=float)).any():
-        raise ValueError("no NaN, please.")
-    return model(X)
-
-
-def spoilt(table, rows):
-    table = table.copy()
-    table.loc[rows, "b"] = np.nan
-    return table
 
 
 def test_a_bad_batch_is_named(table, background):

@@ -130,5 +130,5 @@ def test_masking_curves_are_drawn_with_their_bands(kind):
     assert len(display.ax_.collections) == 2
     assert set(display.frame()["method"]) == set(curves)
     MaskingCurveDisplay.from_curves(curves["values"])
-    with pytest.raises(ValueError, match=r"kind='both': choose one of \['deletion', 'insertion'\]"):
+    with pytest.raises(ValueError, match=r'kind as one of "deletion", "insertion"'):
         MaskingCurveDisplay.from_curves(curves, kind="both")

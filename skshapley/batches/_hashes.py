@@ -1,0 +1,34 @@
+"""Hashes of arrays, texts and tables that are the same in every process."""
+
+from hashlib import blake2b
+
+import numpy as np
+import pandas as pd
+
+from skshapley._tables._inputs import as_pandas
+
+
+def digest_of(*parts) -> str:
+    """Return 128 bits of a hash of arrays, texts and numbers, the same in every process."""
+    state = blake2b(digest_size=16)
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            state.update(f"{part.dtype.str}{part.shape}".encode())
+            state.update(np.ascontiguousarray(part).tobytes())
+        else:
+            state.update(repr(part).encode("utf-8", "backslashreplace"))
+        state.update(b"|")
+    return state.hexdigest()
+
+
+def table_digest(X, index=None) -> str:
+    """Return the hash of a table's values, names and types, and of its index."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+        content: list = [X]
+    else:
+        frame = as_pandas(X)
+        names = [(str(name), str(dtype)) for name, dtype in frame.dtypes.items()]
+        content = [names, pd.util.hash_pandas_object(frame, index=False).to_numpy()]
+    if index is not None and not isinstance(index, pd.RangeIndex):
+        content += [list(index.names), pd.util.hash_pandas_object(index).to_numpy()]
+    return digest_of(*content)

@@ -1,0 +1,48 @@
+"""The names of the files in a folder of results."""
+
+import re
+from pathlib import Path
+
+MANIFEST = "_manifest.json"
+_NAMES = {
+    "part": (re.compile(r"part-(\d{8,})\.parquet"), "part-{:08d}.parquet"),
+    "skipped": (re.compile(r"_skipped-(\d{8,})\.json"), "_skipped-{:08d}.json"),
+}
+
+
+def part(folder: Path, number: int) -> Path:
+    """Return where the explanations of a batch are."""
+    return folder / _NAMES["part"][1].format(number)
+
+
+def skipped(folder: Path, number: int) -> Path:
+    """Return where the list of the rows of a batch is that were set aside."""
+    return folder / _NAMES["skipped"][1].format(number)
+
+
+def parts(folder: Path) -> list[int]:
+    """Return the numbers of the batches that have a part."""
+    return _numbers(folder, "part")
+
+
+def lists(folder: Path) -> list[int]:
+    """Return the numbers of the batches that have a list of skipped rows."""
+    return _numbers(folder, "skipped")
+
+
+def strangers(folder: Path) -> list[str]:
+    """Return the files of a folder without a manifest that are none of ours.
+
+    Those that begin with a dot or an underscore are passed over, as readers of Parquet do, but for
+    what looks like a list of skipped rows.
+    """
+    names = (path.name for path in folder.iterdir())
+    pattern = _NAMES["skipped"][0]
+    return sorted(name for name in names if name[0] not in "._" or pattern.fullmatch(name))
+
+
+def _numbers(folder, kind):
+    pattern, name = _NAMES[kind]
+    found = (pattern.fullmatch(path.name) for path in folder.iterdir())
+    numbers = (int(match[1]) for match in found if match)
+    return sorted(number for number in numbers if (folder / name.format(number)).exists())

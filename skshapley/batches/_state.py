@@ -1,0 +1,113 @@
+"""The state of a fitted model as a hash that is the same in every process.
+
+Plain pickles of one model differ from process to process: structured arrays have padding, sets an
+order, searches the time that they took, and equal texts may be one object or two. Here arrays go in
+by their fields, sets and attributes in order, times and random states not at all, and nothing is
+noted as seen before.
+"""
+
+import pickle
+from hashlib import blake2b
+from types import MethodType
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from skshapley.batches._hashes import digest_of
+
+# Whose own ways to be pickled hold nothing of the process; classes of others only if they have none
+LIBRARIES = {"builtins", "collections", "copyreg", "numpy", "pandas", "scipy", "sklearn"}
+BOOSTERS = {"xgboost", "lightgbm"}
+
+
+def state_digest(model) -> str | None:
+    """Return the hash of a model's state, or None where no other process could find the same.
+
+    Functions and other callables have no state: what they hold may change while they mean the same.
+    """
+    if isinstance(model, MethodType):
+        model = model.__self__
+    if callable(model):
+        return None
+    try:
+        return _digest(model)
+    except Exception:  # what cannot be pickled says so in many ways
+        return None
+
+
+def _digest(thing):
+    target = _Hash()
+    _Canonical(target).dump(thing)
+    return target.state.hexdigest()
+
+
+class _Hash:
+    """A file that keeps the hash of what is written to it."""
+
+    def __init__(self):
+        self.state = blake2b(digest_size=16)
+
+    def write(self, data):
+        self.state.update(data)
+
+
+class _Canonical(pickle.Pickler):
+    """Pickles equal things to equal bytes, or refuses."""
+
+    def __init__(self, file):
+        super().__init__(file, protocol=4)
+        self.fast = True  # no memo: an equal thing need not be the same thing
+
+    def persistent_id(self, thing):
+        """Return what stands for an array, a set, attributes or a booster; None for others."""
+        kind = type(thing)
+        if isinstance(thing, np.ndarray):
+            return "array", *_array_parts(thing)
+        if isinstance(thing, dict):
+            items = thing.items()
+            return "dict", sorted((_digest(k), _digest(v)) for k, v in items if not _is_time(k))
+        if kind in (set, frozenset):
+            return "set", sorted(map(_digest, thing))
+        if isinstance(thing, (np.random.RandomState, np.random.Generator)):
+            return "random"  # what fitting drew from, seeded by the system where nobody did
+        if kind.__name__ == "Booster" and _library(kind) in BOOSTERS:
+            return "booster", _booster_text(thing)
+        return None
+
+    def reducer_override(self, thing):
+        """Refuse what may be pickled with something of this process."""
+        kind: Any = type(thing)
+        plain = (
+            kind.__reduce__ is object.__reduce__
+            and kind.__reduce_ex__ is object.__reduce_ex__
+            and kind.__getstate__ in (object.__getstate__, BaseEstimator.__getstate__)
+        )
+        by_name = hasattr(thing, "__qualname__")  # a class or a function
+        if not (plain or by_name or _library(kind) in LIBRARIES | BOOSTERS):
+            raise pickle.PicklingError(f"{kind.__name__} has a way of its own to be pickled")
+        return NotImplemented
+
+
+def _library(kind):
+    return kind.__module__.partition(".")[0]
+
+
+def _is_time(key):
+    return isinstance(key, str) and key.rstrip("_").endswith("time")
+
+
+def _array_parts(array):
+    """Return type, shape and hash of an array; of a structured one, of each of its fields."""
+    if array.dtype.names is not None:
+        return array.shape, [(name, *_array_parts(array[name])) for name in array.dtype.names]
+    if array.dtype.hasobject:
+        return array.shape, _digest(array.ravel().tolist())
+    return array.shape, digest_of(array)
+
+
+def _booster_text(booster):
+    """Return the hash of a booster's trees and parameters, without what a session adds."""
+    if _library(type(booster)) == "xgboost":
+        return digest_of(bytes(booster.save_raw("ubj")))
+    return digest_of(booster.model_to_string(num_iteration=-1))

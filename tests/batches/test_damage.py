@@ -1,0 +1,241 @@
+"""Files that are damaged, lost, or somebody else's: seen, named, made anew, or left alone."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skshapley.batches import ExplanationDataset, _files, explain_batches
+
+from .conftest import contents, fitted, picky, spoilt
+
+BAD = [2, 20, 21, 22, 23, 24]  # the last batch holds nothing else
+ARGUMENTS = dict(batch_rows=5, keys="key", on_error="skip")
+ASIDE = pytest.mark.filterwarnings("ignore:explain_batches set .* rows aside")
+
+
+@pytest.fixture(scope="module")
+def source(table):
+    return spoilt(table, BAD)
+
+
+@pytest.fixture
+def skipping(background):
+    """An explainer whose model takes no missing values."""
+    return fitted(background, model=picky)
+
+
+@pytest.fixture
+def folder(skipping, source, tmp_path):
+    """Four parts, and two lists of skipped rows."""
+    with pytest.warns(UserWarning, match="set 6 rows aside"):
+        explain_batches(skipping, source, tmp_path / "phi", **ARGUMENTS)
+    assert len(contents(tmp_path / "phi")) == 7
+    return tmp_path / "phi"
+
+
+def again(explainer, source, folder):
+    return explain_batches(explainer, source, folder, **ARGUMENTS)
+
+
+def damage(path):
+    """One letter of a text becomes another."""
+    path.write_bytes(path.read_bytes().replace(b"row", b"rov", 1))
+
+
+# --- damage --------------------------------------------------------------------------------------
+
+
+def outcome(folder):
+    """What a reader gets, or the error that it gets."""
+    try:
+        dataset = ExplanationDataset(folder)
+        read = dataset.read()
+        tables = [read.to_frame(), read.data, dataset.skipped()]
+        texts = [table.to_csv() for table in tables]
+        return len(dataset), *texts, read.predictions.tobytes(), read.settings
+    except OSError as error:
+        return str(error)
+
+
+@ASIDE
+@pytest.mark.parametrize(("n", "seed"), [(30, 0), pytest.param(200, 1, marks=pytest.mark.slow)])
+def test_a_flipped_bit_is_seen_and_cured_or_refused(n, seed, folder, skipping, source):
+    """... of any file: no reader gets anything but what was written."""
+    rng, whole, expected = np.random.default_rng(seed), contents(folder), outcome(folder)
+    sizes = {name: len(data) for name, data in whole.items()}
+    for _ in range(n):
+        name = rng.choice(list(sizes))  # lists are as likely to be hit as parts
+        place, bit = rng.integers(sizes[name]), rng.integers(8)
+        flipped = bytearray(whole[name])
+        flipped[place] ^= 1 << int(bit)
+        (folder / name).write_bytes(flipped)
+        seen = outcome(folder)
+        assert seen == expected or "is damaged" in seen
+        if name.startswith("part"):
+            assert seen != expected
+        if name == "_manifest.json":
+            assert name in seen
+            with pytest.raises(OSError, match=r"_manifest\.json.* is damaged"):
+                again(skipping, source, folder)
+            (folder / name).write_bytes(whole[name])
+        else:
+            (wrong,) = ExplanationDataset(folder).check()
+            assert name in wrong
+            again(skipping, source, folder)
+        assert contents(folder) == whole
+
+
+def test_damaged_parts_are_named_and_made_anew(table, explainer, tmp_path):
+    explain_batches(explainer, table, tmp_path, batch_rows=5)
+    whole = contents(tmp_path)
+    part = tmp_path / "part-00000003.parquet"
+    for damaged in (b"", b"nothing", whole[part.name][:-20], whole[part.name][:50]):
+        part.write_bytes(damaged)
+        dataset = ExplanationDataset(tmp_path)
+        assert repr(dataset).endswith("damaged, finished>")
+        for reading in (len, list, ExplanationDataset.read):
+            with pytest.raises(OSError, match=r"part-00000003\.parquet' is damaged"):
+                reading(dataset)
+        explain_batches(explainer, table, tmp_path, batch_rows=5)
+        assert contents(tmp_path) == whole
+
+
+@pytest.mark.parametrize("name", ["part-00000001.parquet", "part-00000004.parquet"])
+def test_lost_parts_are_named_and_made_anew(name, table, explainer, tmp_path):
+    """... the last one too, whose loss nothing shows but the manifest."""
+    explain_batches(explainer, table, tmp_path, batch_rows=5)
+    whole = contents(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(FileNotFoundError, match=rf"{name}' is lost, one of 1"):
+        ExplanationDataset(tmp_path).read()
+    assert len(ExplanationDataset(tmp_path).check()) == 1
+    explain_batches(explainer, table, tmp_path, batch_rows=5)
+    assert contents(tmp_path) == whole
+
+
+@ASIDE
+@pytest.mark.parametrize("number", [0, 4], ids=["beside a part", "alone"])
+@pytest.mark.parametrize("how", [Path.unlink, damage], ids=["lost", "broken"])
+def test_lists_of_skipped_rows_are_named_and_made_anew(how, number, folder, skipping, source):
+    whole, expected = contents(folder), ExplanationDataset(folder).skipped()
+    name = f"_skipped-{number:08d}.json"
+    how(folder / name)
+    (wrong,) = ExplanationDataset(folder).check()
+    assert number == 4 or name in wrong
+    if number:
+        with pytest.raises(OSError, match=r"is (lost|damaged)"):
+            ExplanationDataset(folder).skipped()
+    else:  # its part knows
+        pd.testing.assert_frame_equal(ExplanationDataset(folder).skipped(), expected)
+    again(skipping, source, folder)
+    assert contents(folder) == whole
+
+
+@ASIDE
+def test_a_list_without_bad_rows_goes(folder, skipping, source):
+    """... such as that of a batch that was explained anew by a run which died before the part."""
+    whole = contents(folder)
+    shutil.copy(folder / "_skipped-00000000.json", folder / "_skipped-00000001.json")
+    again(skipping, source, folder)
+    assert contents(folder) == whole
+
+
+# --- another run ---------------------------------------------------------------------------------
+
+
+def test_a_part_of_another_run_is_refused(table, background, tmp_path):
+    """... though its rows are the same, and it is whole."""
+    for name, seed in (("ours", 7), ("theirs", 8)):
+        explain_batches(fitted(background, random_state=seed), table, tmp_path / name, batch_rows=5)
+    part = "part-00000002.parquet"
+    shutil.copy(tmp_path / "theirs" / part, tmp_path / "ours" / part)
+    with pytest.raises(OSError, match=rf"{part}' belongs to another run"):
+        ExplanationDataset(tmp_path / "ours").read()
+    with pytest.raises(FileExistsError, match=rf"{part} belongs to another run"):
+        explain_batches(fitted(background), table, tmp_path / "ours", batch_rows=5)
+    assert contents(tmp_path / "ours")[part] == contents(tmp_path / "theirs")[part]
+
+
+@ASIDE
+def test_a_manifest_with_another_entropy_is_refused(folder, skipping, source):
+    """... be it edited by hand, or sealed anew."""
+    manifest = folder / "_manifest.json"
+    edited = manifest.read_text().replace('"entropy": "7"', '"entropy": "8"')
+    assert edited != manifest.read_text()
+    manifest.write_text(edited)
+    with pytest.raises(OSError, match=r"_manifest\.json' is damaged.*choose another folder"):
+        again(skipping, source, folder)
+    content = json.loads(edited)
+    del content["seal"]
+    _files.write_json(manifest, content)
+    with pytest.raises(FileExistsError, match=r"part-00000000\.parquet belongs to another run"):
+        again(skipping, source, folder)
+    with pytest.raises(OSError, match="belongs to another run"):
+        ExplanationDataset(folder).read()
+    assert len(ExplanationDataset(folder).check()) == 5
+
+
+# --- files of somebody else ----------------------------------------------------------------------
+
+
+def test_nothing_is_written_through_a_link(table, explainer, tmp_path):
+    """... that bears the name of a draft, of the manifest or of a part."""
+    out, thesis = tmp_path / "phi", tmp_path / "thesis.txt"
+    thesis.write_text("Once upon a time")
+    out.mkdir()
+    for name in ("._manifest.json.tmp", ".part-00000000.parquet.tmp"):
+        (out / name).symlink_to(thesis)
+    explain_batches(explainer, table, out)
+    assert thesis.read_text() == "Once upon a time"
+    (out / "part-00000000.parquet").unlink()
+    (out / "part-00000000.parquet").symlink_to(thesis)
+    explain_batches(explainer, table, out)
+    assert thesis.read_text() == "Once upon a time"
+    assert len(ExplanationDataset(out)) == 25
+
+
+def test_a_lock_that_cannot_be_locked_is_not_another_run(table, explainer, tmp_path):
+    (tmp_path / "thesis.txt").write_text("Once upon a time")
+    for name, make in (
+        ("link", lambda lock: lock.symlink_to(tmp_path / "thesis.txt")),
+        ("folder", Path.mkdir),
+    ):
+        (tmp_path / name).mkdir()
+        make(tmp_path / name / "_lock")
+        with pytest.raises(OSError, match=r"file _lock cannot be locked: .*Make room") as caught:
+            explain_batches(explainer, table, tmp_path / name)
+        assert not isinstance(caught.value, BlockingIOError)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "_lock").write_text("not a lock")
+    assert explain_batches(explainer, table, tmp_path / "broken").finished
+    assert (tmp_path / "thesis.txt").read_text() == "Once upon a time"
+
+
+def test_files_with_names_like_ours_are_left_alone(table, explainer, tmp_path):
+    explain_batches(explainer, table, tmp_path, batch_rows=5)
+    strange = {name: f"my {name}" for name in ("part-x.txt", "part-9.parquet", "_skipped-z.json")}
+    for name, text in strange.items():
+        (tmp_path / name).write_text(text)
+    dataset = explain_batches(explainer, table, tmp_path, batch_rows=5)
+    assert dataset.finished
+    assert len(dataset.read()) == 25
+    assert not len(dataset.skipped())
+    assert not dataset.check()
+    assert {name: (tmp_path / name).read_text() for name in strange} == strange
+
+
+def test_a_list_of_somebody_else_is_not_written_over(table, explainer, tmp_path):
+    (tmp_path / "_skipped-00000000.json").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"something else, such as '_skipped-00000000\.json'"):
+        explain_batches(explainer, table, tmp_path)
+    assert (tmp_path / "_skipped-00000000.json").read_text() == "mine"
+
+
+def test_a_folder_far_below_the_root(table, explainer, tmp_path):
+    deep = tmp_path / Path(*["x" * 150] * 5)
+    assert explain_batches(explainer, table, deep).finished
+    assert len(str(deep)) > 600

@@ -1,0 +1,260 @@
+"""Whether a run goes on with the same model, background and data: what differs is refused."""
+
+import json
+import pickle
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+import sklearn
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.neighbors import KNeighborsRegressor
+
+from skshapley import ShapleyExplainer, TreeExplainer
+from skshapley.batches import explain_batches
+from skshapley.batches._state import state_digest
+from skshapley.batches._texts import plain, told, unaddressed
+from skshapley.exceptions import BatchError
+
+from .conftest import NAMES, contents, fitted, model
+from .states import MODELS, X, Y, states, trained
+
+# --- models that differ in one leaf --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def rows(table):
+    """Rows of which the last three lie where neither the others nor the background do."""
+    rows = table[NAMES].copy()
+    rows.iloc[-3:, :] += 100.0
+    return rows
+
+
+def forest(rows, add):
+    """A forest, with something added to the leaf that only the last rows reach."""
+    made = RandomForestRegressor(3, random_state=0).fit(rows, rows["a"] * rows["b"])
+    for tree in made.estimators_:
+        leaves = tree.apply(rows.to_numpy(dtype=np.float32))
+        theirs = set(leaves[-3:]) - set(leaves[:-3])
+        assert theirs
+        tree.tree_.value[list(theirs)] += add
+    return made
+
+
+def predicted(X, model):
+    return model.predict(X)
+
+
+AS = {
+    "forest": lambda model: model,
+    "method": lambda model: model.predict,
+    "function": lambda model: lambda X: 1.0 * model.predict(X),
+    "partial": lambda model: partial(predicted, model=model),
+}
+
+
+@pytest.mark.parametrize("kind", AS)
+def test_a_leaf_that_only_the_last_rows_reach(kind, rows, background, tmp_path):
+    before, same, after = (fitted(background, model=AS[kind](forest(rows, x))) for x in (0, 0, 1))
+    np.testing.assert_array_equal(after.explain(rows[:20]).values, before.explain(rows[:20]).values)
+    explain_batches(before, rows, tmp_path, batch_rows=5)
+    whole = contents(tmp_path)
+    with pytest.raises(FileExistsError, match=r"model's (state was|answers at rows 20 to 24 are)"):
+        explain_batches(after, rows, tmp_path, batch_rows=5)
+    assert contents(tmp_path) == whole
+    explain_batches(same, rows, tmp_path, batch_rows=5)
+    assert contents(tmp_path) == whole
+
+
+class Service:
+    """A model that adds something far away from the background, or says nothing at all."""
+
+    def __init__(self, add=0.0):
+        self.add, self.silent = add, False
+
+    def __call__(self, X):
+        if self.silent or np.isnan(X).any(axis=None):
+            raise ConnectionError("no answer")
+        return model(X) + self.add * (X["a"] > 50)
+
+
+def test_answers_to_the_pieces_of_a_batch_are_compared(rows, background, tmp_path):
+    """... as they were asked for when there was a bad row; and not where there are none now."""
+    source = rows.copy()
+    source.iloc[22, 0] = np.nan
+    arguments = dict(batch_rows=5, on_error="skip", retry=False)
+    before, after = (fitted(background, model=Service(add)) for add in (0.0, 1e-9))
+    with pytest.warns(UserWarning, match="set 1 rows aside"):
+        explain_batches(before, source, tmp_path, **arguments)
+    whole = contents(tmp_path)
+    with pytest.raises(FileExistsError, match=r"model's answers at rows 20 to 24 are not what"):
+        explain_batches(after, source, tmp_path, **arguments)
+    assert contents(tmp_path) == whole
+
+
+@pytest.mark.filterwarnings("ignore:explain_batches set .* rows aside")
+def test_a_model_that_has_no_answer_any_more(rows, background, tmp_path):
+    """Its answers to probes are known already; the first rows of the source bring it down."""
+    explainer = fitted(background, model=Service())
+    explain_batches(explainer, rows, tmp_path, batch_rows=5)
+    whole, game = contents(tmp_path), type(explainer.reward_).game
+
+    def fails(self, X):
+        explainer.estimator.silent = X is not None and len(X) == 5
+        return game(self, X)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(type(explainer.reward_), "game", fails)
+        with pytest.raises(
+            BatchError, match="cannot explain rows 0 to 4: ConnectionError: no answer"
+        ):
+            explain_batches(explainer, rows, tmp_path, batch_rows=5)
+        explain_batches(explainer, rows, tmp_path, batch_rows=5, on_error="skip")
+    assert contents(tmp_path) == whole
+
+
+# --- the state of a model ------------------------------------------------------------------------
+
+
+class Own(RegressorMixin, BaseEstimator):
+    """An estimator with a set, a dict of another order, and a time."""
+
+    def __init__(self, turned=False, time=0.0):
+        self.turned, self.time = turned, time
+
+    def fit(self, X, y):
+        names = ["b", "a", "c"][:: -1 if self.turned else 1]
+        self.names_, self.places_ = set(names), {name: len(name) for name in names}
+        self.mean_fit_time_ = self.time
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+class Pickled(Own):
+    """An estimator with a way of its own to be pickled."""
+
+    def __reduce__(self):
+        return Pickled, ()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_state_is_that_of_a_copy_and_of_a_second_training(name):
+    fit = trained(name)
+    state = state_digest(fit)
+    assert state is not None
+    fit.predict(X)
+    assert state_digest(fit) == state
+    assert state_digest(pickle.loads(pickle.dumps(fit))) == state
+    assert state_digest(trained(name)) == state
+    assert state_digest(trained(name, Y + 1e-3 * X[:, 2])) not in (state, None)
+
+
+@pytest.mark.slow
+def test_a_state_is_that_of_another_process():
+    command = [sys.executable, Path(__file__).with_name("states.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == states()
+
+
+def test_order_and_time_are_no_part_of_a_state():
+    states = {state_digest(Own(turned).fit(X, Y).set_params(turned=True)) for turned in (0, 1)}
+    assert len(states) == 1
+    assert state_digest(Own(True, time=3.0).fit(X, Y)) in states
+    assert state_digest(Own(True).fit(X, Y).set_params(turned=2)) not in states
+
+
+def test_what_has_no_state_that_can_be_found_again():
+    for thing in (model, lambda X: X, Pickled(), partial(model, 3), Service()):
+        assert state_digest(thing) is None
+    looped = Own().fit(X, Y)
+    looped.self_ = looped
+    assert state_digest(looped) is None
+
+
+def test_a_state_that_answering_changes_says_nothing(table, tmp_path):
+    """The trees of neighbours count how often they were asked."""
+    for _ in range(2):
+        neighbours = KNeighborsRegressor(algorithm="kd_tree").fit(table[NAMES], table["a"])
+        explainer = fitted(table[NAMES][:4], model=neighbours)
+        explainer.explain(table[NAMES][:1])
+        dataset = explain_batches(explainer, table, tmp_path)
+        assert dataset.manifest["explainer"]["model's state"] is None
+
+
+def test_texts_are_the_same_in_every_process():
+    assert unaddressed(f"{model} {Service()}").count("0x") == 0
+    assert told({"b", "a"}) == told({"a", "b"}) == """set(["'a'", "'b'"])"""
+    assert plain("0xdeadbeef") == "0xdeadbeef"  # a label
+
+
+# --- background, settings, data ------------------------------------------------------------------
+
+
+def weighted(kind, background, weights):
+    if kind == "trees":
+        made = RandomForestRegressor(3, random_state=0).fit(background, background["a"])
+        return TreeExplainer(made).fit(background, sample_weight=weights)
+    explainer = ShapleyExplainer(model, sampler="antithetic", max_evals=20, random_state=7)
+    return explainer.fit(background, sample_weight=weights)
+
+
+@pytest.mark.parametrize("kind", ["sampled", "trees"])
+def test_other_weights_of_the_background_are_refused(kind, table, background, tmp_path):
+    weights = np.arange(1.0, 7.0)
+    explain_batches(weighted(kind, background, weights), table, tmp_path)
+    with pytest.raises(FileExistsError, match=r"explainer\.background was"):
+        explain_batches(weighted(kind, background, weights[::-1]), table, tmp_path)
+    explain_batches(weighted(kind, background, 2 * weights), table, tmp_path)  # sum 1 all the same
+
+
+@pytest.mark.parametrize("kind", ["sampled", "trees"])
+def test_another_working_memory_is_refused(kind, table, background, tmp_path):
+    """It cuts what is asked for in one call, and chooses the tables that are kept."""
+    explain_batches(weighted(kind, background, None), table, tmp_path)
+    with (
+        sklearn.config_context(working_memory=16),
+        pytest.raises(FileExistsError, match="working_memory was 1024 and is 16"),
+    ):
+        explain_batches(weighted(kind, background, None), table, tmp_path)
+
+
+def parquet_files(table, folder, lacking):
+    folder.mkdir()
+    for number, start in enumerate(range(0, 25, 10)):
+        piece = table[start : start + 10].drop(columns=lacking if number == 1 else [])
+        piece.to_parquet(folder / f"{number}.parquet", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("lacking", ["b", "key"])
+def test_a_column_that_one_of_several_files_lacks(lacking, table, explainer, tmp_path):
+    """... would read as missing values; nothing is begun."""
+    source = parquet_files(table, tmp_path / "rows", [lacking])
+    for rows in (source, ds.dataset(source)):
+        with pytest.raises(ValueError, match=rf"columns \['{lacking}'\], which the file .*1\.parq"):
+            explain_batches(explainer, rows, tmp_path / "phi", keys="key")
+    assert not (tmp_path / "phi").exists()
+
+
+def test_columns_that_folders_are_named_after(table, background, tmp_path):
+    folder = tmp_path / "rows"
+    for day, piece in table.assign(day=table.index // 10).groupby("day"):
+        (folder / f"day={day}").mkdir(parents=True)
+        piece.drop(columns="day").to_parquet(folder / f"day={day}" / "a.parquet", index=False)
+    explainer = fitted(background)
+    dataset = explain_batches(explainer, folder, tmp_path / "phi", keys=["day", "key"])
+    assert len(dataset) == 25
+
+
+def test_an_arrow_table_in_memory_has_its_columns(table, explainer):
+    with pytest.raises(ValueError, match=r"columns \['c'\]"):
+        explain_batches(explainer, pa.Table.from_pandas(table.drop(columns="c")))

@@ -1,0 +1,173 @@
+"""Rows that were set aside: tried again by later runs; what says nothing of rows ends the run."""
+
+import os
+
+import numpy as np
+import pytest
+
+from skshapley.batches import ExplanationDataset, _folder, _run, explain_batches
+from skshapley.batches._files import read_json, write_json
+from skshapley.exceptions import BatchError
+
+from .conftest import NAMES, contents, fitted, model, picky, spoilt
+
+ARGUMENTS = dict(batch_rows=5, keys="key")
+ASIDE = pytest.mark.filterwarnings("ignore:explain_batches set .* rows aside")
+DOWN = [1, 3, 10, 11, 12, 13, 14]  # of the third batch all
+
+
+class Service:
+    """A model that cannot answer about some rows for a while."""
+
+    def __init__(self, table):
+        self.table, self.rows, self.n_asked = table, [], 0
+
+    def __call__(self, X):
+        self.n_asked += len(X)
+        if np.isin(X["a"], self.table["a"][self.rows]).any():
+            raise ConnectionError(f"no answer from {self!r}")
+        return picky(X)
+
+
+@pytest.fixture(scope="module")
+def table(table):
+    """A number of its own in column a for each row."""
+    return table.assign(a=np.linspace(-1, 1, 25))
+
+
+@pytest.fixture
+def service(table):
+    return Service(table)
+
+
+@pytest.fixture
+def explainer(service, background):
+    return fitted(background, model=service)
+
+
+@pytest.fixture
+def folder(service, explainer, table, tmp_path):
+    """A run that says it has finished, during which seven rows had no answer."""
+    service.rows = DOWN
+    with pytest.warns(UserWarning, match="set 7 rows aside"):
+        dataset = explain_batches(explainer, table, tmp_path / "phi", on_error="skip", **ARGUMENTS)
+    assert dataset.finished
+    service.rows, service.n_asked = [], 0
+    return tmp_path / "phi"
+
+
+def test_the_list_says_why(folder):
+    skipped = ExplanationDataset(folder).skipped()
+    assert skipped["row"].tolist() == DOWN
+    assert skipped["key"].tolist() == [f"row {row}" for row in DOWN]
+    (why,) = set(skipped["error"])
+    assert why.startswith("ConnectionError: no answer from <")
+    assert " at 0x" not in why
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_a_later_run_tries_again(on_error, folder, explainer, background, table, tmp_path):
+    dataset = explain_batches(explainer, table, folder, on_error=on_error, **ARGUMENTS)
+    assert not len(dataset.skipped())
+    expected = fitted(background).explain(table[NAMES])
+    np.testing.assert_array_equal(dataset.read().values, expected.values)
+    explain_batches(explainer, table, tmp_path / "peace", on_error=on_error, **ARGUMENTS)
+    assert contents(folder) == contents(tmp_path / "peace")
+
+
+@ASIDE
+def test_not_unless_told(folder, explainer, service, table):
+    before = contents(folder)
+    dataset = explain_batches(explainer, table, folder, retry=False, **ARGUMENTS)
+    assert contents(folder) == before
+    assert len(dataset.skipped()) == 7
+    # nothing was asked but what the model says of the rows that were explained, and of probes
+    assert service.n_asked < 6 * 20 + 6 * 8 + 6 + 18 + 1
+
+
+@ASIDE
+def test_what_is_still_bad_stays_aside(folder, explainer, service, table):
+    """... and the run that tries it touches no file; one of three is better then."""
+    before, service.rows = contents(folder), DOWN
+    explain_batches(explainer, table, folder, on_error="skip", **ARGUMENTS)
+    assert contents(folder) == before
+    service.rows = [3, 10]
+    dataset = explain_batches(explainer, table, folder, on_error="skip", **ARGUMENTS)
+    assert dataset.skipped()["row"].tolist() == [3, 10]
+    assert len(dataset) == 23
+
+
+def test_a_run_that_raises_names_what_is_still_bad(folder, explainer, service, table):
+    """The first of the batch that is still bad, or the batch if others of it are well."""
+    before, service.rows = contents(folder), [10]
+    with pytest.raises(BatchError, match=r"cannot explain row 10 \(key row 10\): ConnectionError"):
+        explain_batches(explainer, table, folder, **ARGUMENTS)
+    service.rows = [11]
+    with pytest.raises(BatchError, match=r"cannot explain rows 10 to 14 .*: ConnectionError"):
+        explain_batches(explainer, table, folder, **ARGUMENTS)
+    after = contents(folder)
+    assert "_skipped-00000000.json" not in after  # those could be explained
+    assert after["_skipped-00000002.json"] == before["_skipped-00000002.json"]
+
+
+@ASIDE
+def test_a_batch_that_does_worse_when_it_is_tried_again_is_kept(
+    folder, explainer, service, table, monkeypatch
+):
+    before, service.rows = contents(folder), range(25)
+    monkeypatch.setattr(_run._Run, "recovers", lambda self, batch, failures: True)
+    explain_batches(explainer, table, folder, on_error="skip", **ARGUMENTS)
+    assert contents(folder) == before
+
+
+def test_a_run_that_dies_in_between_is_mended(folder, explainer, service, table, monkeypatch):
+    """The list of the first batch is gone, and its part is still that of old."""
+
+    def die(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_folder, "write_part", die)
+        with pytest.raises(KeyboardInterrupt):
+            explain_batches(explainer, table, folder, **ARGUMENTS)
+    assert not (folder / "_skipped-00000000.json").exists()
+    assert len(ExplanationDataset(folder).skipped()) == 7
+    assert not len(explain_batches(explainer, table, folder, **ARGUMENTS).skipped())
+
+
+@ASIDE
+def test_an_iterator_that_ends_where_all_rows_were_set_aside(background, table, tmp_path):
+    """The last batch has no part, so that nothing but its list shows that there was more."""
+    explainer = fitted(background, model=picky)
+    source = spoilt(table, [20, 21, 22, 23, 24])
+    whole = explain_batches(explainer, iter([source]), tmp_path, on_error="skip", batch_rows=5)
+    assert (whole.finished, len(whole)) == (True, 20)
+    for n_rows in (None, 25):  # a run that was killed before it had finished, and one that had
+        content = read_json(tmp_path / "_manifest.json") | {"n_rows": n_rows}
+        write_json(tmp_path / "_manifest.json", content)
+        with pytest.raises(FileExistsError, match="the source ends after 20 rows, and it had more"):
+            explain_batches(explainer, iter([source[:20]]), tmp_path, on_error="skip", batch_rows=5)
+        assert ExplanationDataset(tmp_path).manifest["n_rows"] == n_rows
+
+
+# --- workers -------------------------------------------------------------------------------------
+
+
+class Fatal:
+    """A model that takes its process down, but for that where it was made."""
+
+    def __init__(self):
+        self.home = os.getpid()
+
+    def __call__(self, X):
+        if os.getpid() != self.home:
+            os._exit(1)
+        return model(X)
+
+
+def test_workers_that_die_end_the_run_and_the_batch_is_named(background, table):
+    """... in the first attempt: halving would have each half kill another set of workers."""
+    explainer = fitted(background, model=Fatal(), n_jobs=2)
+    stream = explain_batches(explainer, table[NAMES], batch_rows=12, on_error="skip")
+    with pytest.raises(BatchError, match="lost the workers that were to explain rows 0 to 11: "):
+        next(stream)
