@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 
 MANIFEST = "_manifest.json"
+_NUMBER = r"\d{8}|[1-9]\d{8,}"  # as the names below write it
 _NAMES = {
-    "part": (re.compile(r"part-(\d{8,})\.parquet"), "part-{:08d}.parquet"),
-    "skipped": (re.compile(r"_skipped-(\d{8,})\.json"), "_skipped-{:08d}.json"),
+    "part": (re.compile(rf"part-({_NUMBER})\.parquet"), "part-{:08d}.parquet"),
+    "skipped": (re.compile(rf"_skipped-({_NUMBER})\.json"), "_skipped-{:08d}.json"),
 }
 
 
@@ -42,7 +43,5 @@ def strangers(folder: Path) -> list[str]:
 
 
 def _numbers(folder, kind):
-    pattern, name = _NAMES[kind]
-    found = (pattern.fullmatch(path.name) for path in folder.iterdir())
-    numbers = (int(match[1]) for match in found if match)
-    return sorted(number for number in numbers if (folder / name.format(number)).exists())
+    found = (_NAMES[kind][0].fullmatch(path.name) for path in folder.iterdir())
+    return sorted(int(match[1]) for match in found if match)

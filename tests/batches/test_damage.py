@@ -89,6 +89,16 @@ def test_a_flipped_bit_is_seen_and_cured_or_refused(n, seed, folder, skipping, s
         assert contents(folder) == whole
 
 
+@pytest.mark.parametrize("old", [b"no NaN", b'"n_explained": 4', b'"batch": 0'])
+def test_what_a_part_says_of_itself_is_checked_without_the_rest(old, folder):
+    part = folder / "part-00000000.parquet"
+    assert part.read_bytes().count(old) == 1
+    part.write_bytes(part.read_bytes().replace(old, old[:-1] + b"3"))
+    for reading in (len, ExplanationDataset.skipped):
+        with pytest.raises(OSError, match=r"part-00000000\.parquet' is damaged"):
+            reading(ExplanationDataset(folder))
+
+
 def test_damaged_parts_are_named_and_made_anew(table, explainer, tmp_path):
     explain_batches(explainer, table, tmp_path, batch_rows=5)
     whole = contents(tmp_path)
@@ -217,7 +227,8 @@ def test_a_lock_that_cannot_be_locked_is_not_another_run(table, explainer, tmp_p
 
 def test_files_with_names_like_ours_are_left_alone(table, explainer, tmp_path):
     explain_batches(explainer, table, tmp_path, batch_rows=5)
-    strange = {name: f"my {name}" for name in ("part-x.txt", "part-9.parquet", "_skipped-z.json")}
+    names = ["part-x.txt", "part-9.parquet", "part-00000009.parquet.bak", "part-000000009.parquet"]
+    strange = {name: f"my {name}" for name in [*names, "_skipped-z.json"]}
     for name, text in strange.items():
         (tmp_path / name).write_text(text)
     dataset = explain_batches(explainer, table, tmp_path, batch_rows=5)
