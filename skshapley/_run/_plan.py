@@ -18,6 +18,7 @@ MOST_IN_A_PROCESS = 500  # players
 # never be spent: it is cut to all of them, or to this many, with which no error is left to speak of
 ENOUGH_EVALS = 2**18
 MOST_EVALS = 2**26  # of an instance, without a rule that stops: hours of most models
+SMALL_BYTES = 2**27  # a single design may take as much, however little the working memory is
 TIMES_WITH_STOPPING = 16  # of the usual budget: room to go on until the rule says stop
 
 
@@ -111,7 +112,8 @@ def _check_budget(budget, sampler, n_players, n_references, asked, name):
             f"{asked}, which is too small {name}with {n_players} players: it needs at least"
             f" {price.least_evals + 2} evaluations per instance."
         )
-    most = int(working_bytes() // design_bytes(price.coalitions, n_players))
+    room = max(working_bytes(), SMALL_BYTES)
+    most = int(room // design_bytes(price.coalitions, n_players))
     if sampler.one_shot and n_draws > max(most, price.least):
         fits = (most * price.draw - price.given) // price.references + 2
         raise ValueError(

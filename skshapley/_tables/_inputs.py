@@ -235,7 +235,7 @@ def _refuse_masked_and_ragged(X, owner):
         try:
             np.asarray(X)
         except ValueError:
-            lengths = [len(row) if np.iterable(row) else "no" for row in X]
+            lengths = [len(row) if hasattr(row, "__len__") else "no" for row in X]
             raise ValueError(
                 f"{owner} takes a table whose rows have one length; got a {type(X).__name__} of"
                 f" rows with {', '.join(map(str, dict.fromkeys(lengths)))} values."
