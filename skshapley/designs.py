@@ -264,10 +264,13 @@ class MarginalDesign(Design):
     weights : ndarray of shape (r, n, p) or None
         What each contribution counts for, where coalitions follow another law than the one that
         is asked about; None for 1.
+    adds_up : bool
+        Whether the value that they estimate adds up to v(all) - v(empty), as Shapley's does.
     """
 
     unit: int = 1
     weights: NDArray[np.float64] | None = None
+    adds_up: bool = True
     references = None
     stratum_weights = None
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from skshapley._records._gap import efficiency_gap, gap_shows
 from skshapley._records._importance import cohort_masks, importance
 from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
 from skshapley._records._settings import Settings
@@ -18,7 +19,9 @@ class Explanation:
     """Attributions of r instances over p players, with their standard errors and costs.
 
     A model with one output gives 2-D attributions ``(r, p)``; several outputs give ``(r, p, k)``.
-    For each instance and output, ``base_values + values.sum(axis=1) == predictions``.
+    For each instance and output, ``base_values + values.sum(axis=1) + efficiency_gap ==
+    predictions``. The gap is 0, up to rounding, for Shapley values by any method; values of another
+    kind (Banzhaf and beta values, those of players on a graph) need not add up.
 
     Attributes
     ----------
@@ -94,6 +97,11 @@ class Explanation:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()  # pickled arrays come back writeable
+
+    @property
+    def efficiency_gap(self) -> np.ndarray:
+        """What the attributions lack of prediction minus base value, ``(r,)`` or ``(r, k)``."""
+        return efficiency_gap(self.values, self.base_values, self.predictions)
 
     @property
     def index(self) -> pd.Index:
@@ -355,7 +363,10 @@ class Explanation:
         return f"Explanation: {len(self)} instances, {len(self.feature_names)} features{outputs}"
 
     def __repr__(self) -> str:
-        return f"<{self._title()}; {self.settings.method}>"
+        gap = ""
+        if gap_shows(self.values, self.base_values, self.predictions):
+            gap = f"; efficiency gap up to {np.abs(self.efficiency_gap).max():.4g}"
+        return f"<{self._title()}; {self.settings.method}{gap}>"
 
     def _repr_html_(self) -> str:
         """Return what was done and a table of the most important players, names escaped."""
@@ -368,6 +379,8 @@ class Explanation:
             "evaluations per instance": f"{self.n_evaluations.mean():.4g}" if len(self) else "0",
             "converged": f"{self.converged.sum()} of {len(self)}",
         }
+        if gap_shows(self.values, self.base_values, self.predictions):
+            facts["largest efficiency gap"] = f"{np.abs(self.efficiency_gap).max():.4g}"
         told = ", ".join(f"{key}: {escape(str(value))}" for key, value in facts.items())
         head, table = f"<b>{escape(self._title())}</b><br>{told}", "<table><thead><tr>"
         return f"<div>{head}{table}{titles}</tr></thead><tbody>{lines}</tbody></table></div>"

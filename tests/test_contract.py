@@ -82,7 +82,7 @@ PAIRS = [
 
 GRAPH = "made for games on its graph, here a chain"
 OTHER_SUM = "adds up to something else"
-APART = "players are estimated apart, so that their sum has an error"
+SHARED = "what the sum of all players lacks is shared out by their variances"
 CHOSEN = "what is drawn depends on the values seen"
 UNLUCKY = "coalitions drawn again and again: no budget is sure to tell all players apart"
 WEIGHED = "contributions count by how unlikely they were"
@@ -94,12 +94,12 @@ SATURATED = "the least budgets cannot tell an additive game from any other"
 
 EXEMPT_SAMPLERS = {
     "antithetic, random": {"references": "the background rows drawn have a mean of their own"},
-    "classical": {"efficiency": APART},
+    "classical": {"linearity": SHARED},
     "classical, small sets": dict.fromkeys(["additive", "references"], WEIGHED)
-    | {"efficiency": APART},
-    "owen": {"efficiency": APART},
-    "owen-halved": {"efficiency": APART},
-    "stratified": dict.fromkeys(["linearity", "outputs"], CHOSEN) | {"efficiency": APART},
+    | {"linearity": SHARED},
+    "owen": {"linearity": SHARED},
+    "owen-halved": {"linearity": SHARED},
+    "stratified": dict.fromkeys(["linearity", "outputs"], CHOSEN),
     "local": {"symmetry": GRAPH, "efficiency": OTHER_SUM},
     "local-permutations": {"symmetry": GRAPH, "efficiency": OTHER_SUM},
     "connected": {"symmetry": GRAPH, "efficiency": OTHER_SUM},
@@ -305,11 +305,15 @@ def test_error_falls_with_the_budget(sampler, solver):
 # Solvers whose estimate is a mean of independent unbiased ones. Least squares, the path of sgd and
 # the fitted process are biased at small budgets.
 UNBIASED = {"permutation-mean", "stratified-mean", "marginal-mean", "sample-reuse", "linear"}
-# Regression adjustment claims it too, at a hundred times the cost: its default pair is enough.
+# Where contributions are weighed, few rounds have means and spreads that go together, so that the
+# gap goes to the wrong players on average. Regression adjustment claims it too, at a hundred times
+# the cost: its default pair is enough.
 UNBIASED_PAIRS = [
     pair
     for pair in PAIRS
-    if pair[1] in UNBIASED and pair == own_pair(pair[0]) and pair[0] not in NOT_SHAPLEY
+    if pair[1] in UNBIASED
+    and pair == own_pair(pair[0])
+    and pair[0] not in NOT_SHAPLEY | {"classical, small sets"}
 ] + [("leverage", "sample-reuse"), ("leverage", "regression-adjustment")]
 
 

@@ -16,6 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 from skshapley import Explanation, ShapleyExplainer, shapley_values
 from skshapley._records._settings import Settings
 from skshapley.plots import BarDisplay, PlotAccessor
+from skshapley.solvers import Semivalue
 
 R, P, K = 5, 3, 2
 
@@ -608,3 +609,44 @@ def test_plot_is_the_accessor_of_the_displays():
     assert "plot" not in {field.name for field in dataclasses.fields(Explanation)}
     assert Explanation.plot.__doc__ == PlotAccessor.__doc__
     plt.close("all")
+
+
+# --- what need not add up ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [None, 2])
+def test_the_efficiency_gap_is_what_the_values_lack(k):
+    whole = made(k)
+    np.testing.assert_allclose(whole.efficiency_gap, 0, atol=1e-12)
+    missing = np.arange(whole.predictions.size, dtype=float).reshape(whole.predictions.shape)
+    lacking = made(k, predictions=whole.predictions + missing)
+    np.testing.assert_allclose(lacking.efficiency_gap, missing, atol=1e-12)
+    np.testing.assert_allclose(lacking[[1]].efficiency_gap, missing[[1]], atol=1e-12)
+
+
+def test_the_efficiency_gap_is_shown_where_it_is_not_rounding():
+    whole = made()
+    rounded = made(predictions=whole.predictions * (1 + 1e-12))
+    for explanation in (whole, rounded):
+        assert "efficiency gap" not in repr(explanation)
+        assert "efficiency gap" not in explanation._repr_html_()
+    lacking = made(predictions=whole.predictions + np.arange(R) / 4)
+    assert "; efficiency gap up to 1>" in repr(lacking)
+    assert "largest efficiency gap: 1" in lacking._repr_html_()
+    # an instance that is far off is not hidden behind one of large values
+    apart = made(values=whole.values * np.array([[1e9], [1], [1], [1], [1]]))
+    assert "efficiency gap" in repr(apart)
+
+
+def test_the_gap_of_ends_that_are_large_and_alike_is_no_rounding_error():
+    result = shapley_values(lambda S: 1e9 + S @ [1.0, 2.0], n_players=2)
+    assert result.efficiency_gap == 0
+    banzhaf = shapley_values(
+        lambda S: S.all(axis=1) * 4.0,
+        n_players=3,
+        sampler="antithetic",
+        solver=Semivalue("banzhaf"),
+        max_evals=500,
+        random_state=0,
+    )
+    assert banzhaf.efficiency_gap == pytest.approx(1.0)

@@ -22,6 +22,10 @@ def importance(explanation: "Explanation") -> pd.DataFrame:
     n, shape = len(size), size.shape[1:]
     noise = explanation.standard_errors
     noise = np.full(size.shape, np.nan) if noise is None else noise
+    # in powers of two that the largest is about 1 of, since squares of large numbers are no floats
+    largest = np.fmax.reduce(np.concatenate([size, noise]), axis=0, initial=0.0)
+    unit = np.ldexp(1.0, np.frexp(largest)[1])
+    size, noise = size / unit, noise / unit
     unknown = np.full(shape, np.nan)
     total = size.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else unknown
     estimation = np.sqrt((noise**2).sum(axis=0)) / n if n else unknown
@@ -37,7 +41,9 @@ def importance(explanation: "Explanation") -> pd.DataFrame:
     else:
         levels = [explanation.output_names, explanation.feature_names]
         index = pd.MultiIndex.from_product(levels, names=["output", "feature"])
-    frame = pd.DataFrame({name: part.T.ravel() for name, part in columns.items()}, index=index)
+    frame = pd.DataFrame(
+        {name: (part * unit).T.ravel() for name, part in columns.items()}, index=index
+    )
     return frame.sort_values("importance", ascending=False, kind="stable")
 
 

@@ -19,7 +19,7 @@ class ShapleyResult:
     standard_errors : ndarray of the same shape, or None
         None where the method, or so small a budget, has none.
     base_value, full_value : float or ndarray of shape (k,)
-        v(empty) and v(all); values add up to their difference.
+        v(empty) and v(all).
     n_evaluations : int
         Coalitions evaluated, both ends included.
     converged : bool
@@ -43,6 +43,11 @@ class ShapleyResult:
     n_evaluations: int
     converged: bool
     solver: object = field(default=None, repr=False)
+
+    @property
+    def efficiency_gap(self) -> float | np.ndarray:
+        """What the values lack of v(all) - v(empty): 0, up to rounding, for Shapley values."""
+        return (self.full_value - self.base_value) - self.values.sum(axis=0)
 
     @classmethod
     def from_outcome(cls, outcome: Outcome, one_output: bool) -> Self:

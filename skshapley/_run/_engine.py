@@ -125,10 +125,15 @@ def _block_size(game, plan) -> int:
         coalitions = max(1, draws) * price.coalitions
         if not sampler.one_shot:
             coalitions = min(coalitions, max(ASK_BYTES // p, price.unit * price.coalitions))
-    bytes_an_instance = coalitions * (4 * p + 48 * k + 64) + 8 * b * k + 16 * b * p * k
+    bytes_an_instance = design_bytes(coalitions, p, k) + 8 * b * k + 16 * b * p * k
     model_rows = plan.max_evals * game.rows_per_value
     by_memory = working_bytes(BLOCK_SHARE) // bytes_an_instance
     return max(1, int(min(by_memory, BLOCK_MODEL_ROWS // model_rows, BLOCK_INSTANCES)))
+
+
+def design_bytes(coalitions: int, n_players: int, n_outputs: int = 1) -> int:
+    """Return about what coalitions of an instance take, with their values, until they are told."""
+    return coalitions * (4 * n_players + 48 * n_outputs + 64)
 
 
 class Block:

@@ -3,8 +3,9 @@
 from math import ceil, sqrt
 from typing import Any
 
-from skshapley._run._engine import Plan
+from skshapley._run._engine import Plan, design_bytes
 from skshapley._tools._constraints import Count
+from skshapley._tools._memory import working_bytes
 from skshapley._tools._params import resolve
 from skshapley._tools._random import RowStream
 from skshapley.samplers import SAMPLERS, Antithetic, Exact, MonteCarlo, Odd, Sampler
@@ -13,6 +14,12 @@ from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver
 from skshapley.stopping import StoppingRule
 
 MOST_IN_A_PROCESS = 500  # players
+# Draws that repeat cost no evaluation, so that a budget of more coalitions than there are would
+# never be spent: it is cut to all of them, or to this many, with which no error is left to speak of
+ENOUGH_EVALS = 2**18
+MOST_EVALS = 2**26  # of an instance, without a rule that stops: hours of most models
+SMALL_BYTES = 2**27  # a single design may take as much, however little the working memory is
+TIMES_WITH_STOPPING = 16  # of the usual budget: room to go on until the rule says stop
 
 
 def make_plan(
@@ -50,7 +57,10 @@ def make_plan(
     sampler = sampler if is_auto(sampler) else _sampler(sampler, owner)
     # room to go on until the rule says stop, for a sampler that can be asked again
     again = stopping is not None and (is_auto(sampler) or not sampler.one_shot)
-    budget = _budget(max_evals, n_players, n_references, owner, times=16 if again else 1)
+    budget = _budget(max_evals, n_players, n_references, owner, again)
+    # the usual budget does not reach for a method that has one design only
+    if is_auto(max_evals) and isinstance(sampler, Exact) and n_players <= MOST_PLAYERS:
+        budget = max(budget, 2**n_players)
 
     def components(count: int) -> tuple[Sampler, Solver]:
         if is_auto(sampler) and is_auto(solver):
@@ -66,12 +76,12 @@ def make_plan(
             f"{owner} got stopping={stopping!r}, but {type(solving).__name__} has no standard"
             f" errors to stop by; choose another solver or stopping=None."
         )
-    if n_players > 1 and not chosen.n_draws(budget - 2, n_players, n_references):
-        least = chosen.price(n_players, n_references).least_evals + 2
-        raise ValueError(
-            f"{owner} got max_evals={max_evals!r}, which is too small for {type(chosen).__name__}"
-            f" with {n_players} players: it needs at least {least} evaluations per instance."
-        )
+    if n_players > 1:
+        asked = f"{owner} got max_evals={max_evals!r}"
+        name = "" if is_auto(sampler) and is_auto(solver) else f"for {type(chosen).__name__} "
+        _check_budget(budget, chosen, n_players, n_references, asked, name)
+        if not again:
+            _check_end(budget, chosen, n_players, n_references, asked)
     return Plan(components, budget, stopping, *RowStream.of(random_state, owner))
 
 
@@ -80,15 +90,49 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def _budget(max_evals, n_players: int, n_references: int, owner: str, times: int) -> int:
+def _budget(max_evals, n_players: int, n_references: int, owner: str, again: bool) -> int:
+    """Return the evaluations of an instance as a number; `again` where a rule stops sooner."""
     if is_auto(max_evals):
+        times = TIMES_WITH_STOPPING if again else 1
         return auto_budget(n_players, n_references) * times
     if not Count().allows(max_evals):
         raise ValueError(
             f'{owner} takes max_evals as "auto" or a positive int, evaluations per instance;'
             f" got {max_evals!r}."
         )
-    return int(max_evals)
+    return min(int(max_evals), max(2**n_players, ENOUGH_EVALS))
+
+
+def _check_budget(budget, sampler, n_players, n_references, asked, name) -> None:
+    """Refuse a budget that buys no design, or one that the working memory cannot hold."""
+    n_draws = sampler.n_draws(budget - 2, n_players, n_references)
+    price = sampler.price(n_players, n_references)
+    if not n_draws:
+        raise ValueError(
+            f"{asked}, which is too small {name}with {n_players} players: it needs at least"
+            f" {price.least_evals + 2} evaluations per instance."
+        )
+    room = max(working_bytes(), SMALL_BYTES)
+    most = int(room // design_bytes(price.coalitions, n_players))
+    if sampler.one_shot and n_draws > max(most, price.least):
+        fits = (most * price.draw - price.given) // price.references + 2
+        raise ValueError(
+            f"{asked}, but {type(sampler).__name__} makes a single design, and the working memory"
+            f" holds one of {fits} evaluations with {n_players} players: pass fewer, raise"
+            f" sklearn.set_config(working_memory=), or choose a sampler that is asked in parts,"
+            f' such as "antithetic".'
+        )
+
+
+def _check_end(budget, sampler, n_players, n_references, asked) -> None:
+    """Refuse a budget that nobody lives to see spent."""
+    price = sampler.price(n_players, n_references)
+    n_draws = sampler.n_draws(budget - 2, n_players, n_references)
+    if n_draws * price.draw > MOST_EVALS * price.references:
+        raise ValueError(
+            f"{asked}, more than the {MOST_EVALS} that an instance can have without a stopping"
+            f" rule: pass fewer, or stopping=skshapley.stopping.StandardError(rtol=0.05)."
+        )
 
 
 def auto_budget(n_players: int, n_references: int) -> int:

@@ -221,7 +221,26 @@ def validated(explainer: Any, X: Any, reset: bool) -> Any:
     if is_frame(X):
         validate_data(explainer, X, reset=reset, skip_check_array=True)
         return X
+    _refuse_masked_and_ragged(X, type(explainer).__name__)
     return validate_data(explainer, X, reset=reset, dtype=None, ensure_all_finite=False)
+
+
+def _refuse_masked_and_ragged(X: Any, owner: str) -> None:
+    """Refuse a masked array, whose mask would be lost, and a list of rows of different lengths."""
+    if np.ma.is_masked(X):
+        raise ValueError(
+            f"{owner} got a masked array with {np.ma.count_masked(X)} of {X.size} values masked,"
+            f" and models see no mask: fill them, X.filled(numpy.nan), or drop their rows."
+        )
+    if isinstance(X, list | tuple):
+        try:
+            np.asarray(X)
+        except ValueError:
+            lengths = [len(row) if hasattr(row, "__len__") else "no" for row in X]
+            raise ValueError(
+                f"{owner} takes a table whose rows have one length; got a {type(X).__name__} of"
+                f" rows with {', '.join(map(str, dict.fromkeys(lengths)))} values."
+            ) from None
 
 
 def checked_weights(

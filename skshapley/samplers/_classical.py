@@ -20,17 +20,16 @@ class Classical(Sampler):
 
     In every round each of p players joins an independent random coalition of the others: first a
     size s = 0..p-1, then uniform among those of that size, which makes its probability
-    p_S = law(s)/C(p - 1, s). A round is a unit and costs at most 2 p evaluations. Attributions need
-    not add up to v(all) - v(empty). A baseline to compare with; "monte-carlo" makes twice as much
-    of the same evaluations.
+    p_S = law(s)/C(p - 1, s). A round is a unit and costs at most 2 p evaluations. A baseline to
+    compare with; "monte-carlo" makes twice as much of the same evaluations.
 
     Parameters
     ----------
     law : callable or None, default=None
         From the number of players p to the probabilities of the sizes 0..p-1, shape ``(p,)``, all
         positive. None: 1/p each, the weights in the Shapley value, as in a random permutation.
-        With any other a contribution counts 1/(p law(s)) times: the mean stays the Shapley value,
-        but additive games are no longer exact.
+        With any other a contribution counts 1/(p law(s)) times: additive games are no longer exact,
+        and sharing out the gap biases few rounds, by less than their error.
 
     References
     ----------

@@ -39,6 +39,7 @@ class PermutationCode(PermutationSampler):
     """
 
     one_shot = True
+    _most_in_set = 2**14  # permutations; a larger budget buys more such sets
     _constraints = {
         **PermutationSampler._constraints,
         "paired": Flag(),
@@ -69,7 +70,7 @@ class PermutationCode(PermutationSampler):
 
     def _unit(self, n_draws: int, n_references: int) -> int:
         rows = n_references if self._single(n_references) else 1
-        return self._unit_of_parts(n_draws, rows * self.replicates)
+        return min(self._unit_of_parts(n_draws, rows * self.replicates), self._most_in_set)
 
     def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
         p = self.n_players_

@@ -102,7 +102,7 @@ class GraphSampler(Sampler):
         ValueError
             If it is more than `n_evals`; the error names the largest order that fits.
         """
-        return self._affordable(n_players, n_evals).n_evals
+        return self._affordable(n_players, min(n_evals, MOST_COALITIONS)).n_evals
 
     def _ask(self, rows: np.ndarray, n: int) -> LinearDesign:
         # one design, for every instance
@@ -135,7 +135,7 @@ class GraphSampler(Sampler):
         return self.order
 
     def _refusal(self, graph: Graph, order: int | None, n_evals: int) -> str:
-        most = min(64 * n_evals, MOST_COALITIONS)
+        most = min(64 * max(n_evals, 1), MOST_COALITIONS)
 
         def cost(order: int | None) -> str:
             found = self._cost(graph, order, most)
@@ -155,7 +155,8 @@ class GraphSampler(Sampler):
         with_order = "" if order is None else f" with order={order}"
         return (
             f"{type(self).__name__}{with_order} on {graph.n_nodes} players needs {cost(order)}"
-            f" evaluations per instance, more than the {n_evals + 2} allowed: {advice}."
+            f" evaluations per instance, more than the {n_evals + 2} that max_evals allows:"
+            f" {advice}."
         )
 
     def _cost(self, graph: Graph, order: int | None, limit: int) -> int | None:

@@ -31,6 +31,7 @@ class GreedyCode(PermutationCode):
         As for `PermutationCode`.
     """
 
+    _most_in_set = 2**10  # to choose n permutations takes n^2 steps, or n^3: a second or two
     _constraints = {
         **PermutationCode._constraints,
         "kernel": Named(KERNELS, PermutationKernel),

@@ -30,9 +30,10 @@ class LocalShapley(GraphSampler):
     over the subsets T of N_k(i).
 
     Where k is at least the diameter of the graph this is the Shapley value. Attributions need not
-    add up to v(all) - v(empty); on games that add over separated sets they do, and are the Shapley
-    values whenever |N_k| holds all that a player interacts with. On a line of d players the cost is
-    2^2k (d - 2k + 1) + 1 evaluations (4 d - 3 for k = 1), with v(empty) and v(all).
+    add up to v(all) - v(empty): ``efficiency_gap`` says what is missing. On games that add over
+    separated sets they do, and are the Shapley values whenever |N_k| holds all that a player
+    interacts with. On a line of d players the cost is 2^2k (d - 2k + 1) + 1 evaluations (4 d - 3
+    for k = 1), with v(empty) and v(all).
 
     Parameters
     ----------

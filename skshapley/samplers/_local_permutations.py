@@ -18,7 +18,8 @@ class LocalPermutations(Sampler):
     In every round all players are put in a random order, and each one joins the players of its own
     neighbourhood that come before it: a uniform permutation of every neighbourhood. Rounds come in
     pairs, the second in reverse order; a pair is a unit. A round costs at most 2 p evaluations;
-    a coalition met again costs nothing. Attributions need not add up to v(all) - v(empty).
+    a coalition met again costs nothing. This is another value than Shapley's, and need not add up
+    to v(all) - v(empty): ``efficiency_gap`` says what is missing.
 
     Parameters
     ----------
@@ -83,4 +84,4 @@ class LocalPermutations(Sampler):
             both = np.stack([place, -place], axis=1).reshape(n, p)
             coalitions[i, :, :, 0] = self._near & (both[:, None, :] < both[:, :, None])
         coalitions[:, :, :, 1] = coalitions[:, :, :, 0] | np.eye(p, dtype=bool)
-        return MarginalDesign(coalitions.reshape(len(rows), -1, p), unit=2)
+        return MarginalDesign(coalitions.reshape(len(rows), -1, p), unit=2, adds_up=False)

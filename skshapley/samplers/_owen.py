@@ -25,7 +25,7 @@ class Owen(Sampler):
     """Coalitions of density q at the nodes of a quadrature rule (Mitchell et al. 2022, Eq 5).
 
     Standard errors know nothing of the rule's own error, which Gauss-Legendre nodes do not have
-    once they are ceil(p/2). Attributions need not add up to v(all) - v(empty).
+    once they are ceil(p/2).
 
     Parameters
     ----------

@@ -19,6 +19,7 @@ from skshapley.samplers._quadrature import bayesian_weights, uniform_permutation
 
 REFERENCES = ("all", "stratified", "random")
 WEIGHTS = ("equal", "bayesian")
+MOST_WEIGHED = 2**11  # permutations that are weighed together, by a system of as many equations
 
 
 class PermutationSampler(Sampler):
@@ -61,7 +62,8 @@ class PermutationSampler(Sampler):
         """Return the number of permutations in a unit when `n_draws` are asked for."""
         if self.weights == "equal":
             return self._usual_unit(n_draws, n_references)
-        return self._unit_of_parts(n_draws, n_references if self._single(n_references) else 1)
+        unit = self._unit_of_parts(n_draws, n_references if self._single(n_references) else 1)
+        return min(unit, MOST_WEIGHED)
 
     def _usual_unit(self, n_draws: int, n_references: int) -> int:
         return self._whole_unit(self.n_players_, n_references)

@@ -46,6 +46,6 @@ class Price:
 
     def n_draws(self, n_evals: int) -> int:
         """Return how many draws `n_evals` evaluations buy; 0 if not even the least design."""
-        n = (n_evals * self.references + self.given) // self.draw
+        n = max(0, n_evals * self.references + self.given) // self.draw
         n = (n if self.most is None else min(n, self.most)) // self.step * self.step
         return n if n >= self.least else 0

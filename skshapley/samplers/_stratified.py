@@ -25,7 +25,7 @@ class Stratified(Sampler):
 
     Half of the budget, and at least two contributions in each stratum where it suffices, is spent
     evenly; the rest goes where the first half varied. The first half is used in the means as well,
-    which biases them, by less than their error. Attributions need not add up to v(all) - v(empty).
+    which biases them, by less than their error.
 
     Parameters
     ----------

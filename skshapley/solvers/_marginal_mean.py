@@ -3,14 +3,19 @@
 import numpy as np
 
 from skshapley.designs import MarginalDesign
+from skshapley.solvers._base import Estimate
+from skshapley.solvers._gap import without_gap
 from skshapley.solvers._permutation_mean import PermutationMean
 
 
 class MarginalMean(PermutationMean):
     """Mean marginal contribution of each player over rounds, with standard errors over units.
 
-    Unlike along a walk, the contributions of a round do not add up to v(all) - v(empty). Where
-    coalitions are drawn by another law than the value's own, contributions carry weights.
+    Unlike along a walk, the contributions of a round do not add up to v(all) - v(empty). The gap is
+    shared out in proportion to the variances of the means, which is the projection of least
+    variance, unless the design estimates a value that need not add up. A single round has no
+    variances, and squares stand in for them. Where coalitions are drawn by another law than the
+    value's own, contributions carry weights.
 
     References
     ----------
@@ -41,3 +46,19 @@ class MarginalMean(PermutationMean):
         contributions = design.contributions(values)
         r, n, p, k = contributions.shape
         return contributions.reshape(r, n // design.unit, design.unit, p, k).mean(axis=2)
+
+    def update(self, rows: np.ndarray, design: MarginalDesign, values: np.ndarray) -> None:
+        """Add the units of a design."""
+        self._adds_up = design.adds_up
+        super().update(rows, design, values)
+
+    def result(self) -> Estimate:
+        """Return the means with the gap shared out, and standard errors over units."""
+        means, errors = super().result()
+        if not self._adds_up:
+            return Estimate(means, errors)
+        moments = self._seen()
+        units = moments.units[:, :1, None]
+        variances = np.where(units > 1, moments.squares[:, 0], means**2)
+        values, left = without_gap(means, variances, self.v_full_ - self.v_empty_)
+        return Estimate(values, errors * np.sqrt(left))

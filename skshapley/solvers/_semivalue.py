@@ -16,7 +16,7 @@ from skshapley.solvers._permutation_mean import PermutationMean
 class Semivalue(PermutationMean):
     """Beta and Banzhaf values over permutations: the sizes of coalitions weighted otherwise.
 
-    They need not add up to v(all) - v(empty).
+    They need not add up to v(all) - v(empty): ``efficiency_gap`` says what is missing.
 
     Parameters
     ----------

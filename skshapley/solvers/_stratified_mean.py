@@ -10,6 +10,7 @@ import numpy as np
 
 from skshapley.designs import PairDesign
 from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._gap import without_gap
 from skshapley.solvers._moments import Moments
 from skshapley.solvers._student import effective_degrees, widening
 
@@ -19,7 +20,9 @@ class StratifiedMean(Solver):
 
     Standard errors come from the spread within strata, over units; they are NaN as long as any
     stratum with an error has a single unit. Those of few units are widened as Student's t is
-    against the normal. Attributions need not add up to v(all) - v(empty).
+    against the normal. What the means lack of v(all) - v(empty) is shared out in proportion to
+    their variances (in a stratum with a single unit, to the square of its mean); errors are those
+    before it, which are no smaller.
 
     References
     ----------
@@ -67,14 +70,19 @@ class StratifiedMean(Solver):
         r, k = self.v_full_.shape
         by_stratum = (r, self.n_players_, len(self._weights), k)
         weights = self._weights[:, None]
-        values = (weights * self._moments.mean.reshape(by_stratum)).sum(axis=2)
+        means = self._moments.mean.reshape(by_stratum)
+        values = (weights * means).sum(axis=2)
         size = self._moments.size.reshape(*by_stratum[:3], 1)
         degrees = self._moments.units.reshape(*by_stratum[:3], 1) - 1
         degrees = np.where(self._certain[:, None], 0, degrees)
         spread = self._moments.squares.reshape(by_stratum) / np.maximum(degrees, 1)
         share = np.where(degrees > 0, weights**2 * spread / np.maximum(size, 1), 0.0)
         known = ((degrees > 0) | self._certain[:, None]).all(axis=2)
-        return Estimate(values, np.where(known, self._errors(share, degrees), np.nan))
+        errors = np.where(known, self._errors(share, degrees), np.nan)
+        variances = np.where((degrees > 0) | self._certain[:, None], share, (weights * means) ** 2)
+        gain = self.v_full_ - self.v_empty_
+        values, left = without_gap(values, variances.sum(axis=2), gain)
+        return Estimate(values, np.where(np.isnan(left), np.nan, errors))
 
     def _errors(self, share: np.ndarray, degrees: np.ndarray) -> np.ndarray:
         # strata lie on the second axis for `effective_degrees`

@@ -1,0 +1,67 @@
+"""Means of players apart, moved to the right sum: the projection of least variance."""
+
+import numpy as np
+import pytest
+
+from skshapley import shapley_values
+from skshapley.solvers._gap import without_gap
+from skshapley.testing import DividendGame, RandomGame
+
+
+def test_the_gap_goes_where_variances_are_as_in_the_projection():
+    """The conditional law of independent normal numbers given their sum, by linear algebra."""
+    rng = np.random.default_rng(0)
+    means, variances, gain = (
+        rng.normal(size=(2, 5, 3)),
+        rng.gamma(1, size=(2, 5, 3)),
+        np.ones((2, 3)),
+    )
+    values, left = without_gap(means, variances, gain)
+    ones = np.ones(5)
+    for i, k in np.ndindex(2, 3):
+        covariance = np.diag(variances[i, :, k])
+        moved = covariance @ ones / (ones @ covariance @ ones)
+        expected = means[i, :, k] + moved * (1 - means[i, :, k].sum())
+        rest = covariance - np.outer(moved, ones @ covariance)
+        np.testing.assert_allclose(values[i, :, k], expected, rtol=1e-12)
+        np.testing.assert_allclose(left[i, :, k] * variances[i, :, k], np.diag(rest), rtol=1e-12)
+
+
+def test_without_variances_the_units_are_wrong_together():
+    """Nothing varied, and the sum is wrong: values still add up, and their errors are not 0."""
+    means = np.array([[[1.0], [-2.0], [0.0]], [[0.0], [0.0], [0.0]]])
+    values, left = without_gap(means, np.zeros_like(means), np.array([[4.0], [3.0]]))
+    np.testing.assert_allclose(values[:, :, 0], [[2.0, 2.0, 0.0], [1.0, 1.0, 1.0]])
+    assert np.isnan(left).all()
+    _, left = without_gap(means, np.zeros_like(means), np.array([[-1.0], [0.0]]))
+    assert (left == 1).all()
+
+
+@pytest.mark.parametrize("sampler", ["classical", "owen", "owen-halved", "stratified"])
+@pytest.mark.parametrize("evals", [100, 500])
+def test_sharing_the_gap_makes_errors_no_larger(sampler, evals, monkeypatch):
+    """Squared error over 200 seeds: shared out 4 to 25 % less; it never rises by a tenth."""
+    game = RandomGame(6, seed=4)
+    how = {"sampler": sampler, "max_evals": evals}
+    errors = []
+    for shared in (True, False):
+        if not shared:
+            for name in ("_marginal_mean", "_stratified_mean"):
+                keep = lambda means, variances, gain: (means, np.ones_like(means))  # noqa: E731
+                monkeypatch.setattr(f"skshapley.solvers.{name}.without_gap", keep)
+        found = [shapley_values(game, random_state=s, **how).values for s in range(200)]
+        errors.append(np.mean((np.array(found) - game.shapley_values) ** 2))
+    assert errors[0] < 0.97 * errors[1]
+
+
+def test_what_few_rounds_never_saw_is_not_certain():
+    """Nobody contributed in the only rounds, though the three together make 1."""
+    game = DividendGame(20, {(0, 1, 2): 1.0})
+    silent = 0
+    for seed in range(30):
+        result = shapley_values(game, sampler="classical", max_evals=90, random_state=seed)
+        assert result.values.sum() == pytest.approx(1)
+        if np.ptp(result.values) == 0:
+            silent += 1
+            assert result.standard_errors is None
+    assert silent
