@@ -4,8 +4,11 @@ import json
 import sys
 import tomllib
 import warnings
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -21,7 +24,7 @@ from skshapley.stopping import StandardError
 COMPONENTS: dict[str, dict] = {"sampler": SAMPLERS, "solver": SOLVERS, "reward": REWARDS}
 
 
-def run_explain(arguments):
+def run_explain(arguments: Namespace) -> int:
     """Explain a table into a folder."""
     check_name(arguments.out, "--out")
     check_there(arguments.data, "--data")
@@ -57,7 +60,7 @@ def run_explain(arguments):
     return FAILED if skipped else OK
 
 
-def load_model(path: Path, trust=(), trust_pickle=False):
+def load_model(path: Path, trust: Sequence[str] = (), trust_pickle: bool = False) -> Any:
     """Return the model of a file, if its types are trusted.
 
     Raises
@@ -94,7 +97,7 @@ def load_model(path: Path, trust=(), trust_pickle=False):
 
 
 @contextmanager
-def _readable(path, option):
+def _readable(path: Path, option: str) -> Iterator[None]:
     """Say of a file that cannot be read that it cannot: broken files raise errors of any kind."""
     try:
         yield
@@ -103,12 +106,12 @@ def _readable(path, option):
         raise UsageError(f"{option} {str(path)!r} cannot be read: {told}") from error
 
 
-def _known_columns(model):
+def _known_columns(model: Any) -> list[str] | None:
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(names)
 
 
-def _background(path, columns, keys):
+def _background(path: Path, columns: list[str] | None, keys: list[str]) -> pd.DataFrame:
     """Return the background as a DataFrame of the columns that count."""
     check_there(path, "--background")
     with _readable(path, "--background"):
@@ -147,7 +150,7 @@ def read_config(path: Path) -> dict:
     return {name: _component(name, value) for name, value in config.items()}
 
 
-def _component(name, value):
+def _component(name: str, value: Any) -> object:
     """Return a table of the configuration as the object that it describes."""
     if not isinstance(value, dict) or name not in (*COMPONENTS, "stopping"):
         return value

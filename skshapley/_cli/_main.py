@@ -4,6 +4,7 @@ import argparse
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -95,7 +96,7 @@ examples:
 {CODES}"""
 
 
-def main(argv=None) -> int:
+def main(argv: list[str] | None = None) -> int:
     """Carry out a command line and return its exit status.
 
     Parameters
@@ -124,7 +125,7 @@ def main(argv=None) -> int:
 
 
 @contextmanager
-def _ended_by_sigterm():
+def _ended_by_sigterm() -> Iterator[None]:
     """Let SIGTERM end the work as Ctrl-C does, so that workers and lock are let go."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -136,12 +137,12 @@ def _ended_by_sigterm():
         signal.signal(signal.SIGTERM, before)
 
 
-def _told(error, status):
+def _told(error: Exception | str, status: int) -> int:
     sys.stderr.write(f"skshapley: {error}\n")
     return status
 
 
-def _parser():
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "skshapley",
         description=ABOUT,
@@ -179,7 +180,7 @@ def _parser():
     return parser
 
 
-def _explain_arguments(parser):
+def _explain_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--model", type=Path, required=True, metavar="FILE", help="the fitted model")
     add("--background", type=Path, required=True, metavar="FILE", help="rows for absent features")
@@ -206,13 +207,13 @@ def _explain_arguments(parser):
     add("--quiet", action="store_true", help="show no progress")
 
 
-def _status_arguments(parser):
+def _status_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER", help="what `skshapley explain` wrote"
     )
 
 
-def _plot_arguments(parser):
+def _plot_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("folder", type=Path, metavar="FOLDER", help="what `skshapley explain` wrote")
     add("--kind", choices=sorted(DISPLAYS), required=True, help="the display")
@@ -232,14 +233,14 @@ def _plot_arguments(parser):
     add("--overwrite", action="store_true", help="replace FILE where there is one")
 
 
-def _positive(text):
+def _positive(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"a positive number, not {text!r}")
     return value
 
 
-def _dpi(text):
+def _dpi(text: str) -> int:
     value = _positive(text)
     if value > MOST_DPI:
         raise argparse.ArgumentTypeError(f"at most {MOST_DPI}, not {text!r}")

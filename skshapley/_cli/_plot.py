@@ -2,11 +2,14 @@
 
 import inspect
 import sys
+from argparse import Namespace
+from typing import Any
 
 from skshapley import plots
 from skshapley._cli._status import OK, UsageError, check_free, check_name, check_there
 from skshapley.batches import ExplanationDataset
 from skshapley.batches._files import write_whole
+from skshapley.explanation import Explanation
 
 DISPLAYS: dict[str, type[plots.Display]] = {
     "bar": plots.BarDisplay,
@@ -19,7 +22,7 @@ DISPLAYS: dict[str, type[plots.Display]] = {
 }
 
 
-def run_plot(arguments):
+def run_plot(arguments: Namespace) -> int:
     """Draw a folder of explanations into a file."""
     import matplotlib as mpl
 
@@ -58,7 +61,7 @@ def run_plot(arguments):
     return OK
 
 
-def _options(arguments, display):
+def _options(arguments: Namespace, display: type[plots.Display]) -> dict[str, Any]:
     """Return the options that were given, if the display takes them."""
     taken = inspect.signature(display.from_explanation).parameters
     options = {
@@ -72,7 +75,7 @@ def _options(arguments, display):
     return options
 
 
-def _label(explanation, text):
+def _label(explanation: Explanation, text: str) -> object:
     """Return the output whose label reads like the text."""
     names = [] if explanation.output_names is None else explanation.output_names.tolist()
     for name in names:

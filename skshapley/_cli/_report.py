@@ -1,12 +1,13 @@
 """``skshapley status``: what is in a folder of explanations, and whether it is whole."""
 
 import sys
+from argparse import Namespace
 
 from skshapley._cli._status import FAILED, OK, UsageError, check_there
 from skshapley.batches import ExplanationDataset
 
 
-def run_report(arguments):
+def run_report(arguments: Namespace) -> int:
     """Say how far a run has come, and name what is damaged or lost."""
     check_there(arguments.folder, "FOLDER")
     try:

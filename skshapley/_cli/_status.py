@@ -44,7 +44,7 @@ def check_name(path: Path, option: str) -> None:
     _is_there(path, option)
 
 
-def _is_there(path, option):
+def _is_there(path: Path, option: str) -> bool:
     try:
         path.lstat()  # a link to nothing is there as well
     except FileNotFoundError:

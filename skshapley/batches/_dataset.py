@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +59,7 @@ class ExplanationDataset:
     (True, 2, [[1.0, 0.0], [0.0, 2.0]])
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str | PathLike[str]) -> None:
         need_pyarrow()
         self.path = Path(path)
         manifest = read_json(self.path / _layout.MANIFEST)
@@ -74,16 +75,16 @@ class ExplanationDataset:
         """Whether the run came to its end, and every row was explained or set aside."""
         return self.manifest["n_rows"] is not None
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Return the number of instances that were explained."""
         return sum(footer.n_explained for _, footer in self._parts())
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Explanation]:
         """Yield the Explanation of each batch."""
         for path, _ in self._parts():
             yield Part.read(path).explanation()
 
-    def read(self, max_rows=None) -> Explanation:
+    def read(self, max_rows: int | None = None) -> Explanation:
         """Return the instances as one Explanation.
 
         Parameters
@@ -176,7 +177,7 @@ class ExplanationDataset:
                 wrong.append(str(error))
         return wrong
 
-    def _check_batch(self, number, has_part):
+    def _check_batch(self, number: int, has_part: bool) -> None:
         """Refuse a batch whose files are not as they were written."""
         if not has_part:
             self._listed(number)
@@ -187,12 +188,12 @@ class ExplanationDataset:
         if footer.failures and self._listed(number)["rows"] != footer.failures:
             raise DamagedFileError(_layout.skipped(self.path, number))
 
-    def _check_run(self, path, run, batch, number):
+    def _check_run(self, path: Path, run: str, batch: int, number: int) -> None:
         """Refuse a file of another run or batch."""
         if (run, batch) != (run_of(self.manifest), number):
             raise OSError(f"{str(path)!r} belongs to another run than {_layout.MANIFEST}.")
 
-    def _listed(self, number):
+    def _listed(self, number: int) -> dict:
         path = _layout.skipped(self.path, number)
         listed = read_json(path)
         if listed is None:
@@ -226,7 +227,7 @@ class ExplanationDataset:
                 self._check_run(path, footer.run, footer.batch, number)
                 yield path, footer
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         state = "finished" if self.finished else "not finished"
         try:
             held = f"{len(self)} instances"

@@ -2,9 +2,11 @@
 
 import json
 import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from typing import BinaryIO
 
 SEAL_BYTES = 16
 BLANK_SEAL = "0" * 2 * SEAL_BYTES
@@ -14,7 +16,9 @@ _OPENING = b'"seal": "'
 class DamagedFileError(OSError):
     """A file does not hold what was written."""
 
-    def __init__(self, path: Path, hint="restore it, or have explain_batches make it anew"):
+    def __init__(
+        self, path: Path, hint: str = "restore it, or have explain_batches make it anew"
+    ) -> None:
         super().__init__(
             f"{str(path)!r} is damaged: it is not as this version of skshapley wrote it; {hint}."
         )
@@ -36,12 +40,12 @@ def is_sealed(data: bytes) -> bool:
     return data[start:stop] == _hash_but_seal(data)
 
 
-def _seal_place(data):
+def _seal_place(data: bytes) -> tuple[int, int]:
     start = data.rfind(_OPENING) + len(_OPENING)
     return start, start + len(BLANK_SEAL)
 
 
-def _hash_but_seal(data):
+def _hash_but_seal(data: bytes) -> bytes:
     (start, stop), view = _seal_place(data), memoryview(data)
     state = blake2b(view[:start], digest_size=SEAL_BYTES)
     state.update(BLANK_SEAL.encode())
@@ -49,7 +53,7 @@ def _hash_but_seal(data):
     return state.hexdigest().encode()
 
 
-def write_whole(path: Path, write) -> None:
+def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file so that, whenever the process or the machine dies, all of it is there or none.
 
     Parameters
@@ -121,7 +125,7 @@ def need_pyarrow() -> None:
 
 
 @contextmanager
-def locked(folder: Path):
+def locked(folder: Path) -> Iterator[None]:
     """Hold a folder for this process alone.
 
     The operating system lifts the lock when the process dies, however it dies; a file that merely

@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -22,7 +23,7 @@ PROBE_ROWS, PROBES_EACH = 32, 8
 STATE = "model's state"
 
 
-def answers_digest(explainer) -> str:
+def answers_digest(explainer: Any) -> str:
     """Return the hash of what the explainer's model says, and of its trees where they were read.
 
     The model is asked about the background and about hybrids of its rows, to the last bit.
@@ -32,7 +33,7 @@ def answers_digest(explainer) -> str:
     return digest_of(trees, _hybrids_digest(explainer) if hasattr(explainer, "reward_") else None)
 
 
-def _hybrids_digest(explainer):
+def _hybrids_digest(explainer: Any) -> str:
     b = len(explainer.background_)
     some = np.arange(min(b, PROBE_ROWS)) * b // min(b, PROBE_ROWS)
     game = explainer.reward_.game(take_rows(explainer.background_, some))
@@ -44,14 +45,14 @@ def _hybrids_digest(explainer):
     return digest_of(game.empty(rows), game.full(rows), game(present, rows, references))
 
 
-def _trees_digest(trees):
+def _trees_digest(trees: Any) -> str:
     parts = [getattr(trees, field.name) for field in fields(trees)]
     kept = [part for part in parts if isinstance(part, (np.ndarray, int, bool))]
     splits = [(s.node, sorted(s.listed), s.listed_left) for s in trees.category_splits]
     return digest_of(*kept, splits)
 
 
-def predictions(explainer, X) -> np.ndarray | None:
+def predictions(explainer: Any, X: Any) -> np.ndarray | None:
     """Return what the model says at some rows, as their explanation has it, to the last bit.
 
     None where the model is not asked: of trees that are explained exactly, all is known.
@@ -62,7 +63,7 @@ def predictions(explainer, X) -> np.ndarray | None:
     return game.full(np.arange(game.n_rows)).ravel()
 
 
-def explainer_facts(explainer) -> dict:
+def explainer_facts(explainer: Any) -> dict:
     """Return what the results depend on: parameters, model and background, as texts and hashes."""
     parameters = explainer.get_params(deep=False)
     facts: dict = {name: told(value) for name, value in parameters.items() if name not in SILENT}
@@ -90,7 +91,7 @@ def versions() -> dict:
     return found
 
 
-def differences(old: dict, new: dict, path="") -> list[str]:
+def differences(old: dict, new: dict, path: str = "") -> list[str]:
     """Return the facts that differ, as texts; a state that is not known differs from none."""
     found = []
     for name in dict.fromkeys([*old, *new]):

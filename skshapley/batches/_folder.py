@@ -1,11 +1,11 @@
 """The folder that a run writes to: its manifest, its parts, and what of them is finished."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from skshapley._tools._random import RowStream
 from skshapley.batches import _layout
@@ -20,9 +20,14 @@ from skshapley.batches._files import (
 from skshapley.batches._fingerprint import differences, explainer_facts, versions
 from skshapley.batches._hashes import table_digest
 from skshapley.batches._parts import FORMAT, Part, write_part
-from skshapley.batches._sources import OWNER, Batch
+from skshapley.batches._sources import OWNER, Batch, Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST_DIFFERENCES = 20
+
+Content = TypeVar("Content")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +80,13 @@ class Folder:
     path : Path
     """
 
-    def __init__(self, path):
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._schema = None
+        self._schema: pa.Schema | None = None
         self._digest = ""
 
     @contextmanager
-    def held(self):
+    def held(self) -> Iterator[None]:
         """Make the folder if need be, and hold it for this process."""
         need_pyarrow()
         if self.path.exists() and not self.path.is_dir():
@@ -97,7 +102,7 @@ class Folder:
         with locked(self.path):
             yield
 
-    def begin(self, explainer, source, settings, random_state) -> int:
+    def begin(self, explainer: Any, source: Source, settings: dict, random_state: Any) -> int:
         """Write the manifest, or compare with the one that is there; return the run's entropy."""
         fixed = {
             "settings": {**settings, "random_state": _seed(random_state)},
@@ -156,7 +161,7 @@ class Folder:
         self._compare(batch, path, listed)
         return Found(None, listed["rows"])
 
-    def _facts(self, batch):
+    def _facts(self, batch: Batch) -> dict[str, Any]:
         """Return what tells the batch from others."""
         return {
             "run": self._run,
@@ -166,7 +171,7 @@ class Folder:
             "input": self._digest,
         }
 
-    def _compare(self, batch, path, found):
+    def _compare(self, batch: Batch, path: Path, found: dict[str, Any]) -> None:
         if found["run"] != self._run or found["batch"] != batch.number:
             raise FileExistsError(
                 f"{OWNER} cannot go on in out={str(self.path)!r}: {path.name} belongs to another"
@@ -175,14 +180,14 @@ class Folder:
         if any(found[name] != fact for name, fact in self._facts(batch).items()):
             self.refuse(f"the data of {batch}")
 
-    def refuse(self, what: str):
+    def refuse(self, what: str) -> NoReturn:
         """Say what has changed, and that nobody goes on with it."""
         raise FileExistsError(
             f"{OWNER} cannot go on in out={str(self.path)!r}: {what} are not what they were when"
             f" they were explained. Restore them, or choose another folder."
         )
 
-    def _keep_list(self, batch, failures):
+    def _keep_list(self, batch: Batch, failures: list) -> None:
         """See to it that the list of skipped rows is there and says what the part knows."""
         path = _layout.skipped(self.path, batch.number)
         if not failures:
@@ -208,7 +213,7 @@ class Folder:
             self._schema,
         )
 
-    def end(self, n_rows, last: Batch) -> None:
+    def end(self, n_rows: int, last: Batch) -> None:
         """Write down that all rows are done.
 
         Raises
@@ -230,7 +235,7 @@ class Folder:
         return ExplanationDataset(self.path)
 
 
-def _undamaged(read: Callable, path: Path):
+def _undamaged(read: Callable[[Path], Content], path: Path) -> Content | None:
     """Return what is read of a file, or None if it is damaged or not there."""
     try:
         return read(path)
@@ -238,10 +243,10 @@ def _undamaged(read: Callable, path: Path):
         return None
 
 
-def _seed(random_state):
+def _seed(random_state: Any) -> str:
     """Return what may be said of a random state: an int, or that the entropy was drawn."""
     return "drawn" if not _is_seed(random_state) else str(int(random_state))
 
 
-def _is_seed(random_state):
+def _is_seed(random_state: Any) -> bool:
     return hasattr(random_state, "__index__")

@@ -42,6 +42,6 @@ def strangers(folder: Path) -> list[str]:
     return sorted(name for name in names if name[0] not in "._" or pattern.fullmatch(name))
 
 
-def _numbers(folder, kind):
+def _numbers(folder: Path, kind: str) -> list[int]:
     found = (_NAMES[kind][0].fullmatch(path.name) for path in folder.iterdir())
     return sorted(int(match[1]) for match in found if match)

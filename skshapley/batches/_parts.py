@@ -7,9 +7,11 @@ does not grow with them. The file is sealed in its footer.
 """
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,6 +27,9 @@ from skshapley.batches._files import (
 from skshapley.batches._hashes import digest_of
 from skshapley.batches._texts import plain, unaddressed
 from skshapley.explanation import Explanation
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 META = b"skshapley"
 FORMAT = 2
@@ -83,7 +88,7 @@ class Footer:
         return cls._in(path, path)
 
     @classmethod
-    def _in(cls, file, path):
+    def _in(cls, file: Path | BytesIO, path: Path) -> "Footer":
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -100,14 +105,14 @@ class Footer:
             raise DamagedFileError(path)
         return footer
 
-    def metadata(self) -> dict:
+    def metadata(self) -> dict[bytes, bytes]:
         """Return what a file says of itself, with the room for its seal."""
         content = json.loads(json.dumps(vars(self), default=str))
         text = json.dumps({"digest": self._digest(content), **content, "seal": BLANK_SEAL})
         return {META: text.encode()}
 
     @staticmethod
-    def _digest(content):
+    def _digest(content: dict[str, Any]) -> str:
         return digest_of(json.dumps({**content, "seal": None}, sort_keys=True))
 
     @property
@@ -142,13 +147,13 @@ class Part:
         return cls(Footer._in(BytesIO(data), path), data)
 
     @property
-    def schema(self):
+    def schema(self) -> "pa.Schema":
         """Names and types of the columns."""
         import pyarrow.parquet as pq
 
         return pq.read_schema(BytesIO(self.data)).remove_metadata()
 
-    def table(self, columns=None):
+    def table(self, columns: list[str] | None = None) -> "pa.Table":
         """Return the lines as an Arrow table."""
         import pyarrow.parquet as pq
 
@@ -158,7 +163,7 @@ class Part:
         """Return what the model said, instance by instance and output by output."""
         return self.table(["prediction"])["prediction"].to_numpy()
 
-    def explanation(self, positions=None) -> Explanation:
+    def explanation(self, positions: np.ndarray | None = None) -> Explanation:
         """Return the explanation, or that of some instances, by their place in the part."""
         table, k = self.table(), self.footer.lines_each
         if positions is not None:
@@ -166,7 +171,15 @@ class Part:
         return _explanation(table, self.footer, k)
 
 
-def write_part(path, explanation: Explanation, rows, footer: dict, keyed, typed, schema):
+def write_part(
+    path: Path,
+    explanation: Explanation,
+    rows: np.ndarray,
+    footer: dict,
+    keyed: bool,
+    typed: bool,
+    schema: "pa.Schema | None",
+) -> "pa.Schema":
     """Write the instances of a batch that were explained; return the schema.
 
     Parameters
@@ -206,7 +219,9 @@ def write_part(path, explanation: Explanation, rows, footer: dict, keyed, typed,
     return table.schema
 
 
-def _columns(explanation, rows, keyed, typed):
+def _columns(
+    explanation: Explanation, rows: np.ndarray, keyed: bool, typed: bool
+) -> Iterator[tuple[str, "pa.Array"]]:
     """Yield names and arrays, one line per instance and output."""
     import pyarrow as pa
 
@@ -214,7 +229,7 @@ def _columns(explanation, rows, keyed, typed):
     r, p = explanation.values.shape[:2]
     k = 1 if names is None else len(names)
 
-    def repeated(array):
+    def repeated(array: "pa.Array") -> "pa.Array":
         return array if k == 1 else array.take(np.repeat(np.arange(r), k))
 
     yield "row", pa.array(np.repeat(rows, k))
@@ -238,7 +253,7 @@ def _columns(explanation, rows, keyed, typed):
         yield name, repeated(pa.array(getattr(explanation, name)))
 
 
-def _key_columns(names):
+def _key_columns(names: Sequence) -> list[str]:
     """Return the columns of keys; those without a name are called by their place."""
     unnamed = "index" if len(names) == 1 else "index {}"
     return [
@@ -247,7 +262,7 @@ def _key_columns(names):
     ]
 
 
-def _arrow(column, typed):
+def _arrow(column: pd.Series, typed: bool) -> "pa.Array":
     """Return a column of keys or data as an Arrow array; objects of any kind as text."""
     import pyarrow as pa
 
@@ -260,7 +275,7 @@ def _arrow(column, typed):
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
-def _as_before(columns, schema):
+def _as_before(columns: "dict[str, pa.Array]", schema: "pa.Schema") -> "pa.Table":
     """Return the table of the columns, in the types of the parts before."""
     import pyarrow as pa
 
@@ -276,23 +291,23 @@ def _as_before(columns, schema):
     return pa.table(cast, schema=schema)
 
 
-def _text(value):
+def _text(value: Any) -> str:
     return value if isinstance(value, str) else unaddressed(str(value))
 
 
-def _label(name):
+def _label(name: Any) -> str | float | None:
     """Return the label of an output as a column of them holds it."""
     return name if isinstance(name, str) else plain(name)
 
 
-def _explanation(table, footer, k):
+def _explanation(table: "pa.Table", footer: Footer, k: int) -> Explanation:
     r = len(table) // k
     single = footer.output_names is None
 
-    def numbers(name):
+    def numbers(name: str) -> np.ndarray:
         return table[name].to_numpy()
 
-    def by_output(names):
+    def by_output(names: list[str]) -> np.ndarray:
         lines = np.array([numbers(name) for name in names]).reshape(len(names), r, k)
         values = np.moveaxis(lines, 0, 1)
         return values[..., 0] if single else values
@@ -302,7 +317,7 @@ def _explanation(table, footer, k):
     data = heads.select([f"data:{name}" for name in players]).to_pandas()
     errors = by_output([f"error:{name}" for name in players])
 
-    def end(name):
+    def end(name: str) -> np.ndarray:
         return numbers(name) if single else numbers(name).reshape(r, k)
 
     return Explanation(
@@ -320,7 +335,7 @@ def _explanation(table, footer, k):
     )
 
 
-def _index(heads, keys):
+def _index(heads: "pa.Table", keys: list) -> pd.Index:
     if not keys:
         return pd.Index(heads["row"].to_numpy())
     columns = heads.select(_key_columns(keys)).to_pandas()

@@ -1,10 +1,12 @@
 """explain_batches: a table of any size, a batch at a time, to memory or to disk."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from concurrent.futures import BrokenExecutor
 from copy import copy
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
+from typing import Any, overload
 from warnings import warn
 
 import numpy as np
@@ -14,6 +16,7 @@ from skshapley._estimators._attributor import Attributor
 from skshapley._tables._inputs import column_names, is_frame
 from skshapley._tools._progress import progress
 from skshapley._tools._random import RowStream
+from skshapley.batches._dataset import ExplanationDataset
 from skshapley.batches._fingerprint import predictions
 from skshapley.batches._folder import Attempt, Folder, Found
 from skshapley.batches._sources import (
@@ -32,6 +35,36 @@ from skshapley.explanation import Explanation
 ON_ERROR = ("raise", "skip")
 
 
+@overload
+def explain_batches(
+    explainer: Attributor,
+    source: Any,
+    out: None = None,
+    *,
+    batch_rows: int = 4096,
+    columns: list | None = None,
+    keys: Hashable | list = None,
+    on_error: str = "raise",
+    retry: bool = True,
+    verbose: int = 0,
+) -> Iterator[Explanation]: ...
+
+
+@overload
+def explain_batches(
+    explainer: Attributor,
+    source: Any,
+    out: str | PathLike[str],
+    *,
+    batch_rows: int = 4096,
+    columns: list | None = None,
+    keys: Hashable | list = None,
+    on_error: str = "raise",
+    retry: bool = True,
+    verbose: int = 0,
+) -> ExplanationDataset: ...
+
+
 def explain_batches(
     explainer,
     source,
@@ -43,7 +76,7 @@ def explain_batches(
     on_error="raise",
     retry=True,
     verbose=0,
-):
+) -> ExplanationDataset | Iterator[Explanation]:
     """Explain the rows of a table of any size, a batch at a time.
 
     Parameters
@@ -138,14 +171,16 @@ def explain_batches(
     return folder.dataset()
 
 
-def opened(explainer, source, columns=None, keys=None) -> tuple[Source, Wanted]:
+def opened(
+    explainer: Any, source: Any, columns: list | None = None, keys: Any = None
+) -> tuple[Source, Wanted]:
     """Return a source and what is wanted of it, if it has that, as far as can be seen by now."""
     source, wanted = open_source(source), _wanted(explainer, columns, keys)
     source.check(wanted)
     return source, wanted
 
 
-def _check(explainer, batch_rows, on_error, retry):
+def _check(explainer: Any, batch_rows: Any, on_error: Any, retry: Any) -> None:
     if not isinstance(explainer, Attributor):
         raise TypeError(
             f"{OWNER} takes a fitted ShapleyExplainer or TreeExplainer; got"
@@ -161,7 +196,7 @@ def _check(explainer, batch_rows, on_error, retry):
         raise ValueError(f"{OWNER} takes retry as True or False; got {retry!r}.")
 
 
-def _wanted(explainer, columns, keys):
+def _wanted(explainer: Any, columns: list | None, keys: Any) -> Wanted:
     background = explainer.background_
     keys = [] if keys is None else list(keys) if isinstance(keys, (list, tuple)) else [keys]
     if len(set(keys)) < len(keys):
@@ -185,7 +220,7 @@ class _Run:
     on_error : str
     """
 
-    def __init__(self, explainer, entropy, on_error):
+    def __init__(self, explainer: Any, entropy: int, on_error: str) -> None:
         self.explainer, self.entropy, self.on_error = copy(explainer), entropy, on_error
         self._draws = hasattr(explainer, "random_state")
         if hasattr(explainer, "verbose"):
@@ -215,7 +250,7 @@ class _Run:
         whole = explanations[0] if len(made) == 1 else Explanation.merge(explanations)
         return Attempt(whole, np.concatenate(rows), pieces, failures)
 
-    def _halved(self, batch):
+    def _halved(self, batch: Batch) -> tuple[list[tuple[Batch, Explanation]], list[dict]]:
         """Return pairs of the pieces that could be explained and their explanations; failures."""
         try:
             return [(batch, self.explain(batch))], []
@@ -235,7 +270,7 @@ class _Run:
         )
         return first[0] + second[0], first[1] + second[1]
 
-    def _failed(self, batch, cause):
+    def _failed(self, batch: Batch, cause: Exception) -> BatchError:
         how = f'with on_error="raise" (choose "skip" to set bad rows aside) cannot explain {batch}'
         if isinstance(cause, BrokenExecutor):
             how = f"lost the workers that were to explain {batch}"
@@ -251,7 +286,7 @@ class _Run:
             return True
         pieces = found.part.footer.pieces
         try:
-            said = [
+            said: list[Any] = [  # all None, or none
                 self._said(batch.take(a - batch.first_row, b - batch.first_row)) for a, b in pieces
             ]
         except MemoryError:
@@ -264,22 +299,24 @@ class _Run:
             return True
         return np.array_equal(np.concatenate(said), found.part.predictions(), equal_nan=True)
 
-    def _said(self, piece):
+    def _said(self, piece: Batch) -> np.ndarray | None:
         return predictions(self.explainer, piece.X)
 
-    def recovers(self, batch: Batch, failures) -> bool:
+    def recovers(self, batch: Batch, failures: list[dict]) -> bool:
         """Return whether one of the rows that were set aside can be explained now."""
         places = (failure["row"] - batch.first_row for failure in failures)
         return any(not self.attempt(batch.take(i, i + 1)).failures for i in places)
 
 
-def _failure(batch, error):
+def _failure(batch: Batch, error: Exception) -> dict[str, Any]:
     key = str(batch.index[0]) if batch.keyed else None
     text = unaddressed(f"{type(error).__name__}: {error}")
     return {"row": batch.first_row, "key": key, "error": text}
 
 
-def _stream(run, source, wanted, batch_rows, verbose) -> Iterator[Explanation]:
+def _stream(
+    run: _Run, source: Source, wanted: Wanted, batch_rows: int, verbose: int
+) -> Iterator[Explanation]:
     done = 0
     with progress(source.n_rows, verbose) as report:
         for batch in batches(source, wanted, batch_rows):
@@ -299,7 +336,15 @@ def _stream(run, source, wanted, batch_rows, verbose) -> Iterator[Explanation]:
     refuse_no_rows(done)
 
 
-def _write(run, folder, n_rows, parts, typed, retry, verbose):
+def _write(
+    run: _Run,
+    folder: Folder,
+    n_rows: int | None,
+    parts: Iterator[Batch],
+    typed: bool,
+    retry: bool,
+    verbose: int,
+) -> int:
     """Write what is not on disk yet; return how many rows were set aside."""
     n_skipped = done = before = 0
     with progress(n_rows, verbose) as report:
@@ -315,7 +360,9 @@ def _write(run, folder, n_rows, parts, typed, retry, verbose):
     return n_skipped
 
 
-def _settled(run, folder, batch, found, typed, retry):
+def _settled(
+    run: _Run, folder: Folder, batch: Batch, found: Found | None, typed: bool, retry: bool
+) -> tuple[int, bool]:
     """Explain a batch if need be; return how many rows were set aside, and whether there was need.
 
     What is on disk stays there unless more rows can be explained now.

@@ -5,11 +5,11 @@ batches whatever they came in.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,14 @@ from skshapley._tables._inputs import as_pandas, is_foreign, is_frame, narwhal, 
 from skshapley.batches._files import need_pyarrow
 from skshapley.batches._hashes import digest_of
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
 OWNER = "explain_batches"
+
+# A piece of a source, and its index, or None where it has none of its own
+Piece = tuple[Any, pd.Index | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,21 +52,21 @@ class Batch:
     index: pd.Index
     keyed: bool
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.index)
 
     @property
-    def rows(self):
+    def rows(self) -> np.ndarray:
         """Positions of the rows in the source, ``(r,)``."""
         return np.arange(self.first_row, self.first_row + len(self))
 
-    def take(self, start, stop) -> "Batch":
+    def take(self, start: int, stop: int) -> "Batch":
         """Return some consecutive rows, as a batch."""
         rows = slice(start, stop)
         first = self.first_row + start
         return replace(self, first_row=first, X=take_rows(self.X, rows), index=self.index[rows])
 
-    def __str__(self):
+    def __str__(self) -> str:
         """Say where the rows are."""
         last = self.first_row + len(self) - 1
         place = f"row {last}" if len(self) == 1 else f"rows {self.first_row} to {last}"
@@ -87,7 +94,7 @@ class Wanted:
     keys: list
     like: Any
 
-    def of(self, names) -> list:
+    def of(self, names: Sequence) -> list:
         """Return the columns to take of those that there are, or refuse to go on without them."""
         lacking = [name for name in (*(self.columns or ()), *self.keys) if name not in names]
         if lacking:
@@ -123,18 +130,18 @@ class Source(ABC):
         """Refuse a source that lacks what is wanted, as far as it can be seen before it is read."""
 
     @abstractmethod
-    def pieces(self, wanted: Wanted) -> Iterator[tuple]:
+    def pieces(self, wanted: Wanted) -> Iterator[Piece]:
         """Yield pairs of a table and its index, or None where it has none of its own."""
 
-    def joined(self, parts):
+    def joined(self, parts: list) -> Any:
         """Return pieces as one."""
         return _joined(parts)
 
-    def cut(self, piece, start, stop):
+    def cut(self, piece: Any, start: int, stop: int) -> Any:
         """Return some rows of a piece."""
         return take_rows(piece, slice(start, stop))
 
-    def contained(self, piece, wanted):
+    def contained(self, piece: Any, wanted: Wanted) -> Any:
         """Return a piece in the container that is wanted."""
         return piece
 
@@ -144,10 +151,10 @@ class TableSource(Source):
 
     piece_rows = 2**16
 
-    def __init__(self, table):
+    def __init__(self, table: Any) -> None:
         self.table, self.n_rows = table, len(table)
 
-    def facts(self):
+    def facts(self) -> dict:
         """Return kind, columns and length."""
         table = self.table
         if isinstance(table, pd.DataFrame):
@@ -158,12 +165,12 @@ class TableSource(Source):
             columns = {"dtype": str(table.dtype), "shape": str(table.shape[1:])}
         return {"kind": type(table).__name__, "columns": columns, "rows": self.n_rows}
 
-    def check(self, wanted):
+    def check(self, wanted: Wanted) -> None:
         """Refuse a table without rows, or without the columns that are wanted."""
         refuse_no_rows(self.n_rows)
         _split(take_rows(self.table, slice(0, 0)), None, wanted)
 
-    def pieces(self, wanted):
+    def pieces(self, wanted: Wanted) -> Iterator[Piece]:
         """Yield slices of the table."""
         index = getattr(self.table, "index", None)
         if index is not None and index.equals(pd.RangeIndex(len(index))):
@@ -179,17 +186,17 @@ class PiecesSource(Source):
 
     typed = False
 
-    def __init__(self, tables: Iterable):
+    def __init__(self, tables: Iterable) -> None:
         self.tables = tables
 
-    def facts(self):
+    def facts(self) -> dict:
         """Return the kind, which is all that is known."""
         return {"kind": "iterator"}
 
-    def check(self, wanted):
+    def check(self, wanted: Wanted) -> None:
         """Refuse nothing: a table is only seen when it is its turn."""
 
-    def pieces(self, wanted):
+    def pieces(self, wanted: Wanted) -> Iterator[Piece]:
         """Yield the tables; a frame's own index is one that does not merely count."""
         kind = None
         for table in self.tables:
@@ -215,18 +222,18 @@ class CsvSource(Source):
 
     typed = False
 
-    def __init__(self, path):
+    def __init__(self, path: Path) -> None:
         self.path = path
 
-    def facts(self):
+    def facts(self) -> dict:
         """Return kind and size."""
         return {"kind": "csv", "bytes": self.path.stat().st_size}
 
-    def check(self, wanted):
+    def check(self, wanted: Wanted) -> None:
         """Refuse a file whose header lacks columns that are wanted."""
         _split(pd.read_csv(self.path, nrows=0), None, wanted)
 
-    def pieces(self, wanted):
+    def pieces(self, wanted: Wanted) -> Iterator[Piece]:
         """Yield tables of some lines."""
         with pd.read_csv(self.path, chunksize=2**16) as tables:
             yield from PiecesSource(tables).pieces(wanted)
@@ -237,10 +244,10 @@ class ArrowSource(Source):
 
     piece_rows = 2**16
 
-    def __init__(self, dataset):
+    def __init__(self, dataset: "ds.Dataset") -> None:
         self.dataset, self.n_rows = dataset, dataset.count_rows()
 
-    def facts(self):
+    def facts(self) -> dict:
         """Return kind, columns, length, and the sizes of the files."""
         files = getattr(self.dataset, "files", ())
         sizes = [self.dataset.filesystem.get_file_info(file).size for file in files]
@@ -253,7 +260,7 @@ class ArrowSource(Source):
             "names and sizes": digest_of(names, sizes),
         }
 
-    def check(self, wanted):
+    def check(self, wanted: Wanted) -> None:
         """Refuse files without rows, and each that lacks a column: it would read as missing."""
         import pyarrow.dataset as ds
 
@@ -269,7 +276,7 @@ class ArrowSource(Source):
                     f" the source do."
                 )
 
-    def pieces(self, wanted):
+    def pieces(self, wanted: Wanted) -> Iterator[Piece]:
         """Yield tables of the columns that are wanted, read one file and few blocks ahead."""
         import pyarrow as pa
 
@@ -282,17 +289,17 @@ class ArrowSource(Source):
                 keys = table.select(wanted.keys).to_pandas(ignore_metadata=True)
                 yield table.select(columns), _index(keys, wanted.keys) if wanted.keys else None
 
-    def joined(self, parts):
+    def joined(self, parts: list) -> "pa.Table":
         """Return tables as one."""
         import pyarrow as pa
 
         return pa.concat_tables(parts)
 
-    def cut(self, piece, start, stop):
+    def cut(self, piece: "pa.Table", start: int, stop: int) -> "pa.Table":
         """Return some rows of a table."""
         return piece.slice(start, stop - start)
 
-    def contained(self, piece, wanted):
+    def contained(self, piece: "pa.Table", wanted: Wanted) -> Any:
         """Return a table as frame or array, as the background is."""
         if is_foreign(wanted.like):
             import narwhals as nw
@@ -302,7 +309,7 @@ class ArrowSource(Source):
         return frame.to_numpy() if isinstance(wanted.like, np.ndarray) else frame
 
 
-def open_source(source) -> Source:
+def open_source(source: Any) -> Source:
     """Return the source of an array, frame, iterable of them, path or pyarrow dataset."""
     if isinstance(source, (str, PathLike)):
         return _from_path(Path(source))
@@ -324,7 +331,7 @@ def open_source(source) -> Source:
     )
 
 
-def _from_path(path):
+def _from_path(path: Path) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"{OWNER} got source={str(path)!r}, which does not exist.")
     if path.suffix.lower() == ".csv":
@@ -341,7 +348,7 @@ def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
     parts: list = []
     indices: list = []
 
-    def batch(piece, index):
+    def batch(piece: Any, index: pd.Index | None) -> Batch:
         keyed = index is not None
         index = index if keyed else pd.RangeIndex(first_row, first_row + len(piece))
         return Batch(number, first_row, source.contained(piece, wanted), index, keyed)
@@ -376,7 +383,7 @@ def refuse_no_rows(n_rows: int | None) -> None:
         raise ValueError(f"{OWNER} got a source without rows.")
 
 
-def _split(table, index, wanted):
+def _split(table: Any, index: pd.Index | None, wanted: Wanted) -> Piece:
     """Return the columns that are wanted, and the index that the keys make."""
     if isinstance(table, np.ndarray):
         if wanted.keys:
@@ -392,17 +399,17 @@ def _split(table, index, wanted):
     return frame.select(columns).to_native(), keys if keys is None else _index(keys, wanted.keys)
 
 
-def _index(keys, names):
+def _index(keys: pd.DataFrame, names: list) -> pd.Index:
     if len(names) > 1:
         return pd.MultiIndex.from_frame(keys)
     return pd.Index(keys.iloc[:, 0], name=names[0])
 
 
-def _appended(indices):
+def _appended(indices: list) -> pd.Index | None:
     return None if indices[0] is None else indices[0].append(indices[1:])
 
 
-def _joined(parts):
+def _joined(parts: list) -> Any:
     """Return tables of one kind as one table."""
     if len(parts) == 1:
         return parts[0]
@@ -418,7 +425,7 @@ def _joined(parts):
     return nw.concat([narwhal(part) for part in parts]).to_native()
 
 
-def _with_the_same_categories(frames):
+def _with_the_same_categories(frames: list[pd.DataFrame]) -> list[pd.DataFrame]:
     """Return frames whose categorical columns may be joined without becoming objects."""
     frames = [frame.copy(deep=False) for frame in frames]
     for name in frames[0].columns:

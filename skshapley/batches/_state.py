@@ -8,7 +8,7 @@ noted as seen before.
 
 import pickle
 from hashlib import blake2b
-from types import MethodType
+from types import MethodType, NotImplementedType
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ LIBRARIES = {"builtins", "collections", "copyreg", "numpy", "pandas", "scipy", "
 BOOSTERS = {"xgboost", "lightgbm"}
 
 
-def state_digest(model) -> str | None:
+def state_digest(model: Any) -> str | None:
     """Return the hash of a model's state, or None where no other process could find the same.
 
     Functions and other callables have no state: what they hold may change while they mean the same.
@@ -36,7 +36,7 @@ def state_digest(model) -> str | None:
         return None
 
 
-def _digest(thing):
+def _digest(thing: Any) -> str:
     target = _Hash()
     _Canonical(target).dump(thing)
     return target.state.hexdigest()
@@ -45,21 +45,21 @@ def _digest(thing):
 class _Hash:
     """A file that keeps the hash of what is written to it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.state = blake2b(digest_size=16)
 
-    def write(self, data):
+    def write(self, data: bytes) -> None:
         self.state.update(data)
 
 
 class _Canonical(pickle.Pickler):
     """Pickles equal things to equal bytes, or refuses."""
 
-    def __init__(self, file):
+    def __init__(self, file: _Hash) -> None:
         super().__init__(file, protocol=4)
         self.fast = True  # no memo: an equal thing need not be the same thing
 
-    def persistent_id(self, thing):
+    def persistent_id(self, thing: Any) -> tuple | str | None:
         """Return what stands for an array, a set, attributes or a booster; None for others."""
         kind = type(thing)
         if isinstance(thing, np.ndarray):
@@ -75,7 +75,7 @@ class _Canonical(pickle.Pickler):
             return "booster", _booster_text(thing)
         return None
 
-    def reducer_override(self, thing):
+    def reducer_override(self, thing: Any) -> NotImplementedType:
         """Refuse what may be pickled with something of this process."""
         kind: Any = type(thing)
         plain = (
@@ -89,15 +89,15 @@ class _Canonical(pickle.Pickler):
         return NotImplemented
 
 
-def _library(kind):
+def _library(kind: type) -> str:
     return kind.__module__.partition(".")[0]
 
 
-def _is_time(key):
+def _is_time(key: Any) -> bool:
     return isinstance(key, str) and key.rstrip("_").endswith("time")
 
 
-def _array_parts(array):
+def _array_parts(array: np.ndarray) -> tuple:
     """Return type, shape and hash of an array; of a structured one, of each of its fields."""
     if array.dtype.names is not None:
         return array.shape, [(name, *_array_parts(array[name])) for name in array.dtype.names]
@@ -106,7 +106,7 @@ def _array_parts(array):
     return array.shape, digest_of(array)
 
 
-def _booster_text(booster):
+def _booster_text(booster: Any) -> str:
     """Return the hash of a booster's trees and parameters, without what a session adds."""
     if _library(type(booster)) == "xgboost":
         return digest_of(bytes(booster.save_raw("ubj")))

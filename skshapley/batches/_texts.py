@@ -2,6 +2,7 @@
 
 import re
 import sys
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,7 +19,7 @@ def unaddressed(text: str) -> str:
     return ADDRESS.sub("", text)
 
 
-def told(value) -> str:
+def told(value: Any) -> str:
     """Return the text of a value, whole, the same in every process."""
     if isinstance(value, BaseEstimator):
         parameters = value.get_params(deep=False).items()
@@ -31,7 +32,7 @@ def told(value) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({digest_of(text)})"
 
 
-def plain(value):
+def plain(value: Any) -> str | float | None:
     """Return a value that JSON knows, the same in every process."""
     if isinstance(value, np.generic):
         value = value.item()
