@@ -257,7 +257,7 @@ class Explanation:
     def to_shap(self) -> Any:
         """Return a `shap.Explanation` with the same numbers, for shap's own plots.
 
-        Its ``data`` are numbers, for the colours of shap's plots: values that are none are replaced
+        Its ``data`` are numbers, for the colours of shap's plots: other values are replaced
         by their rank. ``display_data`` are the values themselves. Most of shap's plots draw one
         output: choose it by `output` before.
         """

@@ -302,7 +302,7 @@ def test_wrong_games(parameters, error, message):
     assert not reward.calls
 
 
-def test_a_game_that_is_none():
+def test_an_invalid_game():
     with pytest.raises(TypeError, match="takes a callable"):
         shapley_values([1.0, 2.0], n_players=1)
 

@@ -84,7 +84,7 @@ def test_frames_of_other_libraries_need_narwhals(polars, monkeypatch):
         (FRAME[["a", "a"]], r"Owner needs columns of different names; got \['a', 'a'\]"),
     ],
 )
-def test_frames_that_are_none(frame, message):
+def test_invalid_frames(frame, message):
     with pytest.raises(ValueError, match=message):
         check_frame(frame, "Owner")
 

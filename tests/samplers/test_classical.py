@@ -141,7 +141,7 @@ def test_any_law_of_sizes_with_its_weights():
 @pytest.mark.parametrize(
     "law", [lambda p: np.full(p + 1, 1 / (p + 1)), lambda p: np.eye(p)[0], np.ones]
 )
-def test_a_law_that_is_none_is_refused_before_the_game_is_asked(law):
+def test_an_invalid_law_is_refused_before_the_game_is_asked(law):
     def game(coalitions):
         raise AssertionError
 

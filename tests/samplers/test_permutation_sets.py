@@ -212,7 +212,7 @@ def test_wrong_parameters_are_refused_before_any_evaluation(sampler, message):
 
 
 @pytest.mark.parametrize(("n", "p"), [(0, 3), (2.5, 3), (3, 0), (True, 3)])
-def test_draw_permutations_refuses_numbers_that_are_none(n, p):
+def test_draw_permutations_refuses_invalid_numbers(n, p):
     with pytest.raises(ValueError, match="as a positive int; got"):
         draw_permutations("sobol", n, p)
 
