@@ -6,12 +6,10 @@ from typing import Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
-from skshapley._estimators._background import Background
 from skshapley._estimators._sampling import (
     COUNTS,
-    drawn_entropy,
+    drawn_background,
     plan_of,
-    random_state_of,
     run_plan,
 )
 from skshapley._records._outcome import Outcome
@@ -21,7 +19,6 @@ from skshapley._tables._inputs import take_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve
 from skshapley._tools._progress import CallbackSupportMixin, callbacks, with_callbacks
-from skshapley._tools._random import entropy_from
 from skshapley.explanation import Explanation
 from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
 from skshapley.samplers import Sampler
@@ -175,10 +172,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         reward = resolve(self.reward, registry=REWARDS, base=Reward, owner=name, parameter="reward")
         reward.check()
         response = Response(self.estimator, self.response_method, self.output, owner=name)
-        self._entropy = drawn_entropy(self)
-        limit = self.max_background
-        entropy = None if limit is None else entropy_from(random_state_of(self), name)
-        self._take(Background.of(self, X, sample_weight, self.groups, limit, entropy))
+        self._take(drawn_background(self, X, sample_weight))
         plan_of(self, len(self.background_weights_))  # which refuses what is wrong
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
@@ -199,7 +193,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
             )
             return trees.fit(model.background, model.weights), None
         except UnreadableModelError as reason:
-            return None, str(reason).split(", so it has no exact values")[0]
+            return None, reason.reason
 
     @with_callbacks
     def explain(self, X) -> Explanation:

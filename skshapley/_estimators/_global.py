@@ -7,12 +7,10 @@ from typing import Any, Self
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skshapley._estimators._attributor import TableEstimator
-from skshapley._estimators._background import Background
 from skshapley._estimators._sampling import (
     COUNTS,
-    drawn_entropy,
+    drawn_background,
     plan_of,
-    random_state_of,
     run_plan,
 )
 from skshapley._records._global_explanation import GlobalExplanation
@@ -21,7 +19,6 @@ from skshapley._records._settings import label
 from skshapley._run._plan import is_auto
 from skshapley._tables._inputs import checked_weights, take_rows
 from skshapley._tools._constraints import check_parameters
-from skshapley._tools._random import entropy_from
 from skshapley.rewards import InterventionalReward
 from skshapley.rewards._loss import LossGame, WholeResponse, resolve_loss
 from skshapley.samplers import Sampler
@@ -159,10 +156,7 @@ class GlobalImportance(TableEstimator):
         check_parameters(self, COUNTS)
         response = WholeResponse(self.estimator, self.response_method, owner=owner)
         self.loss_ = resolve_loss(self.loss, response, owner)
-        self._entropy = drawn_entropy(self)
-        limit = self.max_background
-        entropy = None if limit is None else entropy_from(random_state_of(self), owner)
-        self._take(Background.of(self, X, sample_weight, self.groups, limit, entropy))
+        self._take(drawn_background(self, X, sample_weight))
         plan_of(self, 1, unbiased=True)  # which refuses what is wrong
         self.reward_ = InterventionalReward().fit(
             response, self.background_, self.background_weights_, self.players_

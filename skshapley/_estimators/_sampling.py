@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+from skshapley._estimators._background import Background
 from skshapley._records._outcome import Outcome
 from skshapley._run._engine import Interrupted, Plan, run
 from skshapley._run._plan import make_plan
 from skshapley._tools._constraints import Count, Fitting, Maybe
 from skshapley._tools._progress import progress
-from skshapley._tools._random import fresh_entropy
+from skshapley._tools._random import entropy_from, fresh_entropy
 from skshapley.exceptions import PartialExplanationError
 
 COUNTS = {
@@ -23,9 +24,15 @@ def random_state_of(estimator: Any) -> Any:
     return estimator.random_state if estimator.random_state is not None else estimator._entropy
 
 
-def drawn_entropy(estimator: Any) -> int | None:
-    """Return fresh entropy for an estimator that was given none, to be kept in ``fit``."""
-    return fresh_entropy() if estimator.random_state is None else None
+def drawn_background(estimator: Any, X: Any, sample_weight: Any) -> Background:
+    """Return the background of an estimator, of at most `max_background` rows.
+
+    An estimator without a random state gets entropy of its own, for all that is drawn later, too.
+    """
+    estimator._entropy = fresh_entropy() if estimator.random_state is None else None
+    limit, owner = estimator.max_background, type(estimator).__name__
+    entropy = None if limit is None else entropy_from(random_state_of(estimator), owner)
+    return Background.of(estimator, X, sample_weight, estimator.groups, limit, entropy)
 
 
 def plan_of(

@@ -1,10 +1,9 @@
 """How an explanation was computed."""
 
-import re
 from dataclasses import dataclass
 from typing import Any, Self
 
-ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+from skshapley._tools._texts import unaddressed
 
 
 def label(thing: object) -> str:
@@ -12,7 +11,7 @@ def label(thing: object) -> str:
 
     So it is the same in every process.
     """
-    return thing if isinstance(thing, str) else ADDRESS.sub("", repr(thing))
+    return thing if isinstance(thing, str) else unaddressed(repr(thing))
 
 
 @dataclass(frozen=True)

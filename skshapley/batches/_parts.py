@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from skshapley._tools._texts import unaddressed
 from skshapley.batches import _settings
 from skshapley.batches._files import (
     BLANK_SEAL,
@@ -25,7 +26,7 @@ from skshapley.batches._files import (
     write_whole,
 )
 from skshapley.batches._hashes import digest_of
-from skshapley.batches._texts import plain, unaddressed
+from skshapley.batches._texts import plain
 from skshapley.explanation import Explanation
 
 if TYPE_CHECKING:

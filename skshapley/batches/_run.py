@@ -16,6 +16,7 @@ from skshapley._estimators._attributor import Attributor
 from skshapley._tables._inputs import column_names, is_frame
 from skshapley._tools._progress import progress
 from skshapley._tools._random import RowStream
+from skshapley._tools._texts import unaddressed
 from skshapley.batches._dataset import ExplanationDataset
 from skshapley.batches._fingerprint import predictions
 from skshapley.batches._folder import Attempt, Folder, Found
@@ -28,7 +29,6 @@ from skshapley.batches._sources import (
     open_source,
     refuse_no_rows,
 )
-from skshapley.batches._texts import unaddressed
 from skshapley.exceptions import BatchError, PartialExplanationError
 from skshapley.explanation import Explanation
 

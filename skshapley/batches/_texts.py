@@ -1,22 +1,15 @@
 """Texts of objects and errors that are the same in every process."""
 
-import re
 import sys
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skshapley._tools._texts import unaddressed
 from skshapley.batches._hashes import digest_of
 
-# Where an object is, in a repr: "<function f at 0x7f3c>", "<Model 0x7f3c>", "Model(0x7f3c)"
-ADDRESS = re.compile(r"(?<=\S)( at)? 0x[0-9a-fA-F]{4,}|(?<=[(<=])0x[0-9a-fA-F]{4,}")
 LONGEST = 400
-
-
-def unaddressed(text: str) -> str:
-    """Return a text without the addresses of objects in this process."""
-    return ADDRESS.sub("", text)
 
 
 def told(value: Any) -> str:

@@ -18,9 +18,10 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.neighbors import KNeighborsRegressor
 
 from skshapley import ShapleyExplainer, TreeExplainer
+from skshapley._tools._texts import unaddressed
 from skshapley.batches import explain_batches
 from skshapley.batches._state import state_digest
-from skshapley.batches._texts import plain, told, unaddressed
+from skshapley.batches._texts import plain, told
 from skshapley.exceptions import BatchError
 
 from .conftest import NAMES, contents, fitted, model
