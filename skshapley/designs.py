@@ -5,6 +5,7 @@ is the instances, ``r``; coalitions are ``(r, m, p)`` bool over ``p`` players. T
 full coalition may appear in a design: their values are known and cost nothing.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -65,7 +66,11 @@ class Design:
         return None
 
     def assemble(
-        self, values: np.ndarray, empty: np.ndarray, v_empty: np.ndarray, v_full: np.ndarray
+        self,
+        values: np.ndarray,
+        empty: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        v_empty: np.ndarray,
+        v_full: np.ndarray,
     ) -> np.ndarray:
         """Return the values of all coalitions, the known ones filled in.
 
@@ -73,8 +78,9 @@ class Design:
         ----------
         values : ndarray of shape (u, k)
             Of the requests, in order.
-        empty : ndarray of shape (r, b, k)
-            v(empty) against each reference.
+        empty : callable
+            ``empty(instances, references)``: v(empty) of instances ``(n,)`` against references
+            ``(n, q)``, ``(n, q, k)``.
         v_empty, v_full : ndarray of shape (r, k)
 
         Returns
@@ -95,7 +101,7 @@ class Design:
         if self.coalition_references is not None:
             q = self.coalition_references.shape[2]
             references = np.broadcast_to(self.coalition_references, (*inner.shape, q))
-            everything[none] = empty[instance[:, None], references[instance, place]].mean(axis=1)
+            everything[none] = empty(instance, references[instance, place]).mean(axis=1)
         return everything
 
     def _inner(self, r: int) -> NDArray[np.bool_]:
@@ -121,6 +127,9 @@ class PermutationDesign:
         the mean over references, with these weights, of the means within a reference.
     weights : ndarray of shape (r, n) or None
         Weights of the permutations within their unit (Bayesian quadrature); None for equal ones.
+    dealt : bool
+        Whether the references are a sample of the background, dealt from its deck: every unit keeps
+        to one reference, and few of them come twice.
     """
 
     permutations: NDArray[np.intp]
@@ -128,6 +137,7 @@ class PermutationDesign:
     references: NDArray[np.intp] | None = None
     stratum_weights: NDArray[np.float64] | None = None
     weights: NDArray[np.float64] | None = None
+    dealt: bool = False
     distinct = False
     exact = False
 
@@ -196,13 +206,17 @@ class PermutationDesign:
         return contributions
 
     def assemble(
-        self, values: np.ndarray, empty: np.ndarray, v_empty: np.ndarray, v_full: np.ndarray
+        self,
+        values: np.ndarray,
+        empty: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        v_empty: np.ndarray,
+        v_full: np.ndarray,
     ) -> np.ndarray:
         """Return the values along all walks, ends included, ``(r, n (p + 1), k)``.
 
         Parameters
         ----------
-        values, empty, v_empty, v_full : ndarray
+        values, empty, v_empty, v_full
             As in `Design.assemble`.
         """
         (r, n, p), k = self.permutations.shape, v_full.shape[1]
@@ -211,7 +225,7 @@ class PermutationDesign:
         walks[:, :, -1] = v_full[:, None]
         walks[:, :, 0] = v_empty[:, None]
         if self.references is not None:
-            walks[:, :, 0] = empty[np.arange(r)[:, None], self.references]
+            walks[:, :, 0] = empty(np.arange(r), self.references)
         return walks.reshape(r, -1, k)
 
 

@@ -65,11 +65,15 @@ def ends(r=2, b=4, k=2):
     return empty, empty.mean(axis=1), rng.normal(size=(r, k))
 
 
+def against(empty):
+    return lambda instances, references: empty[instances[:, None], references]
+
+
 @pytest.mark.parametrize("b", [None, 4])
 def test_values_along_walks_have_their_known_ends(b):
     design, (empty, v_empty, v_full) = walks(b=b), ends()
     new = np.random.default_rng(6).normal(size=(2 * 3 * (P - 1), 2))
-    values = design.assemble(new, empty, v_empty, v_full).reshape(2, 3, P + 1, 2)
+    values = design.assemble(new, against(empty), v_empty, v_full).reshape(2, 3, P + 1, 2)
     np.testing.assert_array_equal(values[:, :, 1:-1].reshape(-1, 2), new)
     for i, j in np.ndindex(2, 3):
         start = v_empty[i] if b is None else empty[i, design.references[i, j]]
@@ -103,7 +107,7 @@ def test_any_list_of_coalitions_is_filled_in_and_put_together(shared, q):
         worth(asked[i], instances[i], None if named is None else named[i])
         for i in range(len(asked))
     ]
-    values = design.assemble(np.array(new), empty, v_empty, v_full)
+    values = design.assemble(np.array(new), against(empty), v_empty, v_full)
     for i, j in np.ndindex(2, 9):
         line = 0 if shared else i
         chosen = None if q is None else references[line, j]
@@ -115,7 +119,7 @@ def test_a_list_without_known_values_is_passed_on():
     design = CoalitionDesign(coalitions, expected_draws=np.ones((1, 2)))
     empty, v_empty, v_full = ends(r=3)
     new = np.arange(12.0).reshape(6, 2)
-    values = design.assemble(new, empty, v_empty, v_full)
+    values = design.assemble(new, against(empty), v_empty, v_full)
     np.testing.assert_array_equal(values, new.reshape(3, 2, 2))
 
 

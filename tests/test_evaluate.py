@@ -239,7 +239,7 @@ def test_coalitions_alike_in_the_players_that_differ_are_one_request(p, keep):
     differing = np.zeros((4, 2, p), dtype=bool)
     differing[:, :, [0, 2]] = differing[:, 0, 1] = True
     game = Numbered(p, n_references=2)
-    ledger = Ledger(p, 2, np.arange(40, 44), keep, lambda: differing)
+    ledger = Ledger(p, 2, np.arange(40, 44), keep, lambda rows, at: differing[rows - 40, at])
     wanted = requests(300, p, b=2, first_row=40)
     reduced = wanted.coalitions & differing[wanted.rows - 40, wanted.references[:, 0]]
     wanted = wanted._replace(coalitions=reduced)
@@ -260,7 +260,7 @@ def test_coalitions_alike_in_the_players_that_differ_are_one_request(p, keep):
 def test_against_several_rows_all_players_count(b):
     """Nothing is said of them by what differs from each row."""
     game, q = Numbered(3, n_references=2), 1 if b is None else 2
-    ledger = Ledger(3, 2, np.arange(4), True, lambda: np.zeros((4, 2, 3), dtype=bool))
+    ledger = Ledger(3, 2, np.arange(4), True, lambda rows, _: np.zeros((len(rows), 3), bool))
     wanted = requests(100, 3, b=b, q=q)
     expected = truth(game, wanted)
     values, sent = ledger.evaluate(Evaluator(game), wanted)

@@ -81,8 +81,12 @@ class Cohort:
     def tell(self, values: np.ndarray) -> None:
         """Hand the values to sampler and solver, the known ones of both ends filled in."""
         members, block = self.members[self.open], self.block
+
+        def empty(instances: np.ndarray, references: np.ndarray) -> np.ndarray:
+            return block.empty[members[instances][:, None], references]
+
         everything = self.design.assemble(
-            values, block.empty[members], block.v_empty[members], block.v_full[members]
+            values, empty, block.v_empty[members], block.v_full[members]
         )
         if not self.started:
             self._start_solver(_units(everything, self.solver.scales))

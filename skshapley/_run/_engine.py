@@ -7,7 +7,6 @@ together.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -151,8 +150,7 @@ class Block:
 
     def __init__(self, game: Any, plan: Plan, rows: np.ndarray, lesson: Any) -> None:
         self.game, self.plan, self.rows, self.lesson = game, plan, rows, lesson
-        self.empty = game.empty(rows)
-        self.v_empty = (game.reference_weights[:, None] * self.empty).sum(axis=1)
+        self.empty, self.v_empty = game.empty(rows), game.v_empty(rows)
         self.v_full = game.full(rows)
         self.spent = np.zeros(len(rows), dtype=np.int64)
 
@@ -191,8 +189,7 @@ class Block:
     def _run(self, cohorts: list[Cohort], evaluator: Evaluator) -> None:
         game = self.game
         again = any(cohort.may_ask_again for cohort in cohorts)
-        differing = partial(game.differing, self.rows)
-        ledger = Ledger(game.n_players, game.n_references, self.rows, again, differing)
+        ledger = Ledger(game.n_players, game.n_references, self.rows, again, game.differing)
         while cohorts:
             batches = [(cohort, *cohort.ask()) for cohort in cohorts]
             widths = [_references_each(requests) for _, requests, _ in batches]

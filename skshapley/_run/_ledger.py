@@ -1,13 +1,12 @@
 """What was evaluated already: the known is filled in, and only the rest is sent."""
 
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
 
 from skshapley._run._evaluate import Evaluator, Requests
 
-LEAST_TIED = 0.02  # of all players and background rows: with fewer ties to look for them costs more
+LEAST_TIED = 0.02  # of players and background rows: with fewer ties to look for them costs more
 
 
 class Ledger:
@@ -22,7 +21,7 @@ class Ledger:
         Whether later calls may meet the same coalitions again. Up to `capacity` values of an
         instance are kept.
     differing : callable or None
-        Returns which players of these instances differ from each background row, ``(r, b, p)``
+        Returns which players of given instances differ from a given background row each, ``(n, p)``
         bool, or None. Against a single row coalitions that are alike in those are the same request.
     """
 
@@ -34,7 +33,7 @@ class Ledger:
         n_references: int,
         rows: np.ndarray,
         keep: bool = True,
-        differing: Callable[[], np.ndarray | None] | None = None,
+        differing: Callable[[np.ndarray, np.ndarray], np.ndarray | None] | None = None,
     ) -> None:
         self._first_row, self._keep = rows[0], keep
         self._n_references, self._differing = n_references, differing
@@ -79,18 +78,16 @@ class Ledger:
     def _masks(self, requests: Requests) -> np.ndarray | None:
         """Return the players in which a coalition counts, as words ``(u, w)``; None for all."""
         references = requests.references
-        if references is None or references.shape[1] > 1 or self._table is None:
+        if references is None or references.shape[1] > 1 or self._differing is None:
             return None
-        at = (requests.rows - self._first_row) * self._n_references + references[:, 0]
-        return self._table.take(at, axis=0)
-
-    @cached_property
-    def _table(self) -> np.ndarray | None:
-        """The players that differ, as words for each instance and background row, or None."""
-        differing = None if self._differing is None else self._differing()
+        pairs = requests.rows * self._n_references + references[:, 0]
+        # those of a walk come one after the other
+        first = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
+        differing = self._differing(requests.rows[first], references[first, 0])
         if differing is None or differing.mean() > 1 - LEAST_TIED:
+            self._differing = None  # and is not asked again
             return None
-        return _packed(differing.reshape(-1, differing.shape[-1]))
+        return np.repeat(_packed(differing), np.diff(np.append(first, len(pairs))), axis=0)
 
     def _key(self, requests: Requests, words: np.ndarray) -> np.ndarray:
         """Return a 64-bit key of coalition, references and instance: the bits if they fit."""

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from skshapley._references import Deck
+
 
 class Game(ABC):
     """Base class of games: v(S) for r instances over p players with k outputs.
@@ -20,6 +22,8 @@ class Game(ABC):
         b, the number of background rows; 1 for a game without a background.
     reference_weights : ndarray of shape (b,)
         Their weights, with sum 1.
+    deck : Deck or None
+        In which order to deal background rows where not all of them are looked at; None: at random.
     rows_per_value : int
         Model rows that one evaluation costs.
     bytes_per_row : int
@@ -37,6 +41,7 @@ class Game(ABC):
     n_outputs: int
     n_references: int = 1
     reference_weights: np.ndarray = np.ones(1)
+    deck: Deck | None = None
     rows_per_value: int = 1
     bytes_per_row: int = 8
     most_values: int = 8192
@@ -61,13 +66,23 @@ class Game(ABC):
 
     @abstractmethod
     def empty(self, rows) -> np.ndarray:
-        """Return v(empty) of the instances against each background row, ``(r, b, k)``.
+        """Return the values of the empty coalition against each background row, ``(r, b, k)``.
 
         Parameters
         ----------
         rows : ndarray of shape (r,), int
             Positions of the instances.
         """
+
+    def v_empty(self, rows) -> np.ndarray:
+        """Return v(empty) of the instances, ``(r, k)``: against all background rows, weighted.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (r,), int
+            Positions of the instances.
+        """
+        return (self.reference_weights[:, None] * self.empty(rows)).sum(axis=1)
 
     @abstractmethod
     def full(self, rows) -> np.ndarray:
@@ -89,16 +104,18 @@ class Game(ABC):
         """
         return np.ones((len(rows), self.n_players), dtype=bool)
 
-    def differing(self, rows) -> np.ndarray | None:
-        """Return which players differ from which background row, ``(r, b, p)`` bool, or None.
+    def differing(self, rows, references) -> np.ndarray | None:
+        """Return which players differ from a background row, ``(n, p)`` bool, or None.
 
         Against a background row, coalitions that agree on the players which differ from it have the
         same value, so only one of them is evaluated. None: not known.
 
         Parameters
         ----------
-        rows : ndarray of shape (r,), int
+        rows : ndarray of shape (n,), int
             Positions of the instances.
+        references : ndarray of shape (n,), int
+            A background row for each of them.
         """
         return None
 

@@ -267,9 +267,7 @@ class LossGame(Game):
 
     def empty(self, rows) -> NDArray[np.float64]:
         """Return v(empty), ``(r, 1, 1)``."""
-        weights = self._game.reference_weights[:, None]
-        mean = (weights * self._game.empty(rows[:1])).sum(axis=1, keepdims=True)
-        return self._worth(np.repeat(mean, len(rows), axis=0), rows)
+        return self._worth(self._game.v_empty(rows)[:, None], rows)
 
     def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(r, 1)``."""

@@ -240,9 +240,9 @@ class InterventionalGame(Game):
         """Return the players of which some column differs from some background row."""
         return self._instances.active[rows]
 
-    def differing(self, rows) -> NDArray[np.bool_] | None:
-        """Return the players of which some column differs from each background row."""
-        unlike = self._pool.unlike(rows)
+    def differing(self, rows, references) -> NDArray[np.bool_] | None:
+        """Return the players of which some column differs from a background row each."""
+        unlike = self._pool.unlike(rows, references)
         if unlike is None:
             return None
         return marked_players(unlike, self.shared.column_player, self.n_players)

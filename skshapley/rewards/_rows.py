@@ -59,12 +59,12 @@ class RowPool(ABC):
         hybrid : array, sparse matrix or frame of n q rows
         """
 
-    def unlike(self, rows) -> np.ndarray | None:
-        """Return where instances differ from each background row, ``(r, b, d)``; None if unknown.
+    def unlike(self, rows, references) -> np.ndarray | None:
+        """Return where instances differ from a background row each, ``(n, d)``; None if unknown.
 
         Parameters
         ----------
-        rows : ndarray of shape (r,), int
+        rows, references : ndarray of shape (n,), int
         """
         return None
 
@@ -101,9 +101,9 @@ class ColumnPool(RowPool):
         instances, background = np.split(self._codes, [len(self.X)])
         return (instances != background[0]) | (background != background[0]).any(axis=0)
 
-    def unlike(self, rows) -> NDArray[np.bool_]:
-        """Return where instances differ from each background row, ``(r, b, d)`` bool."""
-        return self._codes[rows][:, None] != self._codes[len(self.X) :]
+    def unlike(self, rows, references) -> NDArray[np.bool_]:
+        """Return where instances differ from a background row each, ``(n, d)`` bool."""
+        return self._codes[rows] != self._codes[len(self.X) + references]
 
 
 class ArrayPool(ColumnPool):
@@ -135,11 +135,11 @@ class ArrayPool(ColumnPool):
         constant = _same(self.background, first).all(axis=0)
         return ~(constant & _same(self.X, first))
 
-    def unlike(self, rows) -> NDArray[np.bool_]:
-        """Return where instances differ from each background row, ``(r, b, d)`` bool."""
+    def unlike(self, rows, references) -> NDArray[np.bool_]:
+        """Return where instances differ from a background row each, ``(n, d)`` bool."""
         if not self._comparable:
-            return super().unlike(rows)
-        return ~_same(self.X[rows][:, None], self.background)
+            return super().unlike(rows, references)
+        return ~_same(self.X[rows], self.background[references])
 
 
 class UniformFramePool(ArrayPool):

@@ -42,10 +42,11 @@ def check_game_shapes(game: Game, rtol: float = RTOL) -> None:
     again = np.array([-1, 0, 0])  # the last instance, and the first one twice
     p, k, b = game.n_players, game.n_outputs, game.n_references
     shapes = {"empty": (b, k), "full": (k,), "active": (p,), "differing": (b, p)}
+    shapes["v_empty"] = shapes["full"]
     first = _ends_and_flags(game, rows)
     for some, parts in ((rows, first), (rows[again], _ends_and_flags(game, rows[again]))):
         for name, found in parts.items():
-            kind = np.float64 if name in ("empty", "full") else bool
+            kind = bool if name in ("active", "differing") else np.float64
             _assert_array(found, (len(some), *shapes[name]), kind, name)
         for references in (None, _references(game, len(some))):
             values_of(game, _coalitions(game, len(some)), some, references)
@@ -137,6 +138,8 @@ def check_game_ends(game: Game, rtol: float = RTOL) -> None:
     rows = _rows(game)
     nobody = np.zeros((len(rows), 1, game.n_players), dtype=bool)
     empty, full = game.empty(rows), np.repeat(game.full(rows)[:, None], game.n_references, axis=1)
+    mean = (game.reference_weights[:, None] * empty).sum(axis=1)
+    assert_close(game.v_empty(rows), mean, rtol, "v_empty(rows) and the mean of empty(rows)")
     for name, coalitions, expected in (("empty", nobody, empty), ("full", ~nobody, full)):
         each = _against_each(game, coalitions, rows)[:, 0]
         assert_close(each, expected, rtol, f"{name}(rows) and its coalition, by reference")
@@ -162,7 +165,7 @@ def check_game_active(game: Game, rtol: float = RTOL) -> None:
 def check_game_differing(game: Game, rtol: float = RTOL) -> None:
     """Against a reference, players that are not `differing` from it change no value."""
     rows = _rows(game, SEARCHED_ROWS)
-    differing = game.differing(rows)
+    differing = _differing(game, rows)
     if differing is None:
         return
     line, reference = np.nonzero(~differing.all(axis=2))
@@ -256,9 +259,17 @@ def _against_each(game: Game, coalitions: np.ndarray, rows: np.ndarray) -> np.nd
 
 def _ends_and_flags(game: Game, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Return all that a game says of instances without being asked for coalitions."""
-    found = {"empty": game.empty(rows), "full": game.full(rows), "active": game.active(rows)}
-    differing = game.differing(rows)
+    names = "empty", "v_empty", "full", "active"
+    found = {name: getattr(game, name)(rows) for name in names}
+    differing = _differing(game, rows)
     return found if differing is None else found | {"differing": differing}
+
+
+def _differing(game: Game, rows: np.ndarray) -> np.ndarray | None:
+    """Return which players differ from each reference, ``(r, b, p)``, if the game says so."""
+    r, b = len(rows), game.n_references
+    found = game.differing(np.repeat(rows, b), np.tile(np.arange(b), r))
+    return None if found is None else found.reshape(r, b, -1)
 
 
 def _pickled(thing: Any) -> Any:
@@ -278,7 +289,7 @@ def _assert_array(found, shape: tuple[int, ...], kind: type, what: str) -> None:
 
 def _assert_alike(found: dict, expected: dict, rtol: float, who: str) -> None:
     """Raise AssertionError unless ends and flags agree to rounding."""
-    assert found.keys() == expected.keys(), f"differing(rows) {who} is None at times"
+    assert found.keys() == expected.keys(), f"differing {who} is None at times"
     for name, part in expected.items():
         assert_close(found[name], part, rtol, f"{name} {who}")
 

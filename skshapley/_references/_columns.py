@@ -1,0 +1,78 @@
+"""The columns of any table as numbers or as codes, for what compares its rows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skshapley._tables._inputs import as_pandas
+
+MOST_CATEGORIES = 8  # that have a column of their own; the rest share one
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of a table.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (n,), float64, or None
+        NaN where missing; None for categories.
+    codes : ndarray of shape (n,), int, or None
+        Categories by frequency, the most frequent being 0; None for numbers.
+    """
+
+    numbers: np.ndarray | None
+    codes: np.ndarray | None
+
+    @property
+    def indicators(self) -> np.ndarray:
+        """One column for each of the most frequent categories, ``(n, <= MOST_CATEGORIES)``."""
+        codes = np.minimum(self.codes, MOST_CATEGORIES)
+        return (codes[:, None] == np.arange(min(codes.max() + 1, MOST_CATEGORIES))).astype(float)
+
+
+def columns_of(table: Any) -> list[Column]:
+    """Return the columns of an array or a frame ``(n, d)``."""
+    if isinstance(table, np.ndarray) and table.dtype.kind in "biuf":
+        return [Column(column.astype(np.float64), None) for column in table.T]
+    frame = as_pandas(table)
+    return [_column(frame.iloc[:, j]) for j in range(frame.shape[1])]
+
+
+def _column(series: pd.Series) -> Column:
+    if pd.api.types.is_numeric_dtype(series.dtype):
+        return Column(series.to_numpy(dtype=np.float64, na_value=np.nan), None)
+    if pd.api.types.is_datetime64_any_dtype(series.dtype):
+        return Column(series.astype("int64").to_numpy(dtype=np.float64), None)
+    codes, _ = pd.factorize(series.astype(object), use_na_sentinel=False)
+    order = np.argsort(-np.bincount(codes), kind="stable")
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    return Column(None, rank[codes])
+
+
+def standardised(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return columns ``(n, c)`` of mean 0 and spread 1, those that vary; missing values are 0.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, c)
+    weights : ndarray of shape (n,)
+        With sum 1.
+    """
+    finite = np.isfinite(values)
+    share = weights @ finite
+    filled = np.where(finite, values, 0.0)
+    mean = (weights @ filled) / np.where(share > 0, share, 1.0)
+    centred = np.where(finite, filled - mean, 0.0)
+    spread = np.sqrt(weights @ centred**2)
+    varies = spread > 1e-9 * np.maximum(np.abs(mean), np.finfo(float).tiny)
+    return centred[:, varies] / spread[varies]
+
+
+def numbers_of(columns: list[Column]) -> np.ndarray:
+    """Return all columns side by side as numbers, categories by their indicators, ``(n, c)``."""
+    parts = [c.indicators if c.numbers is None else c.numbers[:, None] for c in columns]
+    return np.concatenate(parts, axis=1)
