@@ -1,10 +1,15 @@
 """The mean of marginal contributions that are drawn for each player apart."""
 
+import numpy as np
+
 from skshapley.designs import MarginalDesign
-from skshapley.solvers._permutation_mean import PermutationMean
+from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._moments import Moments
+from skshapley.solvers._permutation_mean import errors_over_units
+from skshapley.solvers._silence import Scale
 
 
-class MarginalMean(PermutationMean):
+class MarginalMean(Solver):
     """Mean marginal contribution of each player over rounds, with standard errors over units.
 
     Unlike along a walk, the contributions of a round do not add up to v(all) - v(empty). Where
@@ -32,10 +37,26 @@ class MarginalMean(PermutationMean):
     array([1., 2., 4.])
     """
 
-    accepts = (MarginalDesign,)  # type: ignore[assignment]
+    accepts = (MarginalDesign,)
     default_sampler = "classical"
 
-    def _unit_means(self, design, values):
+    def _start(self, players, lesson):
+        r, k = self.v_full_.shape
+        self._moments = Moments((r, 1), (self.n_players_, k))
+        self._scale = Scale(r, k)
+
+    def update(self, rows, design, values):
+        """Add the rounds of a design."""
         contributions = design.contributions(values)
         r, n, p, k = contributions.shape
-        return contributions.reshape(r, n // design.unit, design.unit, p, k).mean(axis=2)
+        units = contributions.reshape(r, n // design.unit, design.unit, p, k).mean(axis=2)
+        self._scale.add(rows, contributions)
+        strata = np.zeros(units.shape[:2], dtype=np.intp)
+        self._moments.add(rows, strata, units[:, :, None], design.unit)
+
+    def result(self):
+        """Return the means, and standard errors over units."""
+        m = self._moments
+        squares = m.products[:, :, 0, 0]
+        errors = errors_over_units(m, np.ones(1), squares, 1, self._scale.range)
+        return Estimate(m.mean[:, 0, 0], errors)

@@ -11,6 +11,7 @@ import numpy as np
 from skshapley.designs import PairDesign
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._moments import Moments
+from skshapley.solvers._silence import Scale, unseen
 from skshapley.solvers._student import effective_degrees, widening
 
 
@@ -51,14 +52,17 @@ class StratifiedMean(Solver):
     def update(self, rows, design, values):
         """Add the contributions of a design."""
         r, _, k = values.shape
-        units = design.contributions(values).reshape(r, -1, design.unit, k).mean(axis=2)
+        contributions = design.contributions(values)
+        units = contributions.reshape(r, -1, design.unit, k).mean(axis=2)
         n_strata = len(design.stratum_weights)
         if self._moments is None:
             self._weights, self._certain = design.stratum_weights, design.certain
             groups = (len(self.v_empty_), self.n_players_ * n_strata)
-            self._moments = Moments(groups, (1, k), False)
+            self._moments = Moments(groups, (1, k))
+            self._scale = Scale(len(self.v_empty_), k)
         cells = (design.players * n_strata + design.strata)[:, :: design.unit]
-        self._moments.add(rows, cells, units[:, :, None], design.unit)
+        self._scale.add(rows, contributions)
+        self._moments.add(rows, cells, units[:, :, None, None], design.unit)
 
     def result(self):
         """Return the weighted sums of means, and standard errors over units."""
@@ -71,10 +75,12 @@ class StratifiedMean(Solver):
         size = self._moments.size.reshape(*by_stratum[:3], 1)
         degrees = self._moments.units.reshape(*by_stratum[:3], 1) - 1
         degrees = np.where(self._certain[:, None], 0, degrees)
-        spread = self._moments.squares.reshape(by_stratum) / np.maximum(degrees, 1)
+        spread = self._moments.products.reshape(by_stratum) / np.maximum(degrees, 1)
         share = np.where(degrees > 0, weights**2 * spread / np.maximum(size, 1), 0.0)
         known = ((degrees > 0) | self._certain[:, None]).all(axis=2)
-        return Estimate(values, np.where(known, self._errors(share, degrees), np.nan))
+        draws = 1 / np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0).sum(axis=2)
+        errors = unseen(self._errors(share, degrees), self._scale.range, draws)
+        return Estimate(values, np.where(known, errors, np.nan))
 
     def _errors(self, share, degrees):
         # strata lie on the second axis for `effective_degrees`
