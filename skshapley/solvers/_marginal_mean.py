@@ -6,7 +6,7 @@ from skshapley.designs import MarginalDesign
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._moments import Moments
 from skshapley.solvers._permutation_mean import errors_over_units
-from skshapley.solvers._silence import Scale
+from skshapley.solvers._silence import Scale, missed
 
 
 class MarginalMean(Solver):
@@ -57,6 +57,6 @@ class MarginalMean(Solver):
     def result(self):
         """Return the means, and standard errors over units."""
         m = self._moments
-        squares = m.products[:, :, 0, 0]
-        errors = errors_over_units(m, np.ones(1), squares, 1, self._scale.range)
-        return Estimate(m.mean[:, 0, 0], errors)
+        values, squares = m.mean[:, 0, 0], m.products[:, :, 0, 0]
+        scale = np.maximum(self._scale.range, missed(values, self.v_full_ - self.v_empty_))
+        return Estimate(values, errors_over_units(m, np.ones(1), squares, 1, scale))

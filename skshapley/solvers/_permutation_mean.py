@@ -2,7 +2,8 @@
 
 Mitchell, Cooper, Frank & Holmes (2022), JMLR 23, Eq 4: phi_i is the mean over permutations of
 v(players up to and with i) - v(players before i). Means and squares are merged batch by batch
-(Chan, Golub & LeVeque 1983, the block form of Welford's recursion).
+(Chan, Golub & LeVeque 1983, the block form of Welford's recursion). What a step adds at its place,
+whoever makes it, is taken off (`skshapley.solvers._positions`).
 """
 
 import numpy as np
@@ -25,8 +26,16 @@ class PermutationMean(Solver):
     100 (2, 4, 8, 30 units: by 6.5, 1.6, 1.2, 1.04). An instance with a single unit, or with a
     second one on fewer than eight of its background rows and fewer than half of them, has none
     (NaN): the spread between rows, all of which are used, is no error, and few rows do not tell the
-    spread on the others. A player that matters on few of all walks (the rare turn of a vote) must
-    have been seen to, a few times, before its error is right.
+    spread on the others. Where all contributions of a player agree, n walks may have missed an
+    event of probability up to 3/n: the standard error is then 1.5/n of the range of contributions
+    to the instance, zero included.
+
+    Contributions are centred by position: from each is taken what the step at its place adds on
+    average in the other units, times a coefficient that is fitted to the units (0 below four of
+    them). On games that jump when the first players come in (valuation of data, ensembles) this
+    leaves a fourth to a thirtieth of the squared error; elsewhere the coefficient is near 0. A
+    player whose contributions are all alike keeps them, so that additive games are solved by any
+    walk.
 
     Where references are drawn at random, their chance value of v(empty) is corrected by regression
     on the units' sums, whose mean is known, so that attributions add up exactly.
@@ -163,5 +172,5 @@ def errors_over_units(moments, weights, squares, spent, scale):
     enough = known[:, 0] >= min(LEAST_REPLICATED, replicated.shape[1] / 2)
     mean_spread = spread.sum(axis=1, keepdims=True) / np.maximum(known, 1)
     within = (share * np.where(replicated, spread, mean_spread)).sum(axis=1)
-    errors = unseen(np.sqrt(within) * widened, scale, 1 / share.sum(axis=1))
+    errors = unseen(np.sqrt(within) * widened, scale, share.sum(axis=1))
     return np.where(enough, errors, np.nan)

@@ -30,7 +30,7 @@ class Scale:
         return self._high - self._low
 
 
-def unseen(errors: np.ndarray, scale: np.ndarray, draws: np.ndarray) -> np.ndarray:
+def unseen(errors: np.ndarray, scale: np.ndarray, share: np.ndarray) -> np.ndarray:
     """Return standard errors that allow for what none of the draws has met.
 
     Only where all draws agree; where they differ, their spread speaks.
@@ -41,13 +41,30 @@ def unseen(errors: np.ndarray, scale: np.ndarray, draws: np.ndarray) -> np.ndarr
         From the spread of the draws.
     scale : ndarray that broadcasts to the same shape
         The range of what a draw can add; where it is 0, nothing ever changed and errors stay.
-    draws : ndarray that broadcasts to the same shape
-        How many draws the mean is over, which count by one over the sum of squared weights.
+    share : ndarray that broadcasts to the same shape
+        The sum of the squared weights of the draws in the mean: 1/n for n of equal weight. 0 where
+        nothing was left to chance.
 
     References
     ----------
     Hanley & Lippman-Hand (1983), If nothing goes wrong, is everything all right?, JAMA 249.
     """
-    draws = np.maximum(draws, 1)
-    silent = errors * np.sqrt(draws) <= AGREE * scale
-    return np.where(silent, np.maximum(errors, UNSEEN * scale / draws), errors)
+    silent = errors <= AGREE * scale * np.sqrt(share)
+    return np.where(silent, np.maximum(errors, UNSEEN * scale * np.minimum(share, 1)), errors)
+
+
+def missed(values: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    """Return what attributions ``(r, p, k)`` lack of the gain ``(r, k)``: ``(r, 1, k)``.
+
+    Of players that are estimated apart: a contribution of at least that size was not met.
+    """
+    return np.abs(gain - values.sum(axis=1))[:, None]
+
+
+def span(values: np.ndarray) -> np.ndarray:
+    """Return the range of attributions ``(..., p, k)``, zero included: ``(..., 1, k)``.
+
+    What a contribution can be, for methods that see none.
+    """
+    low, high = values.min(axis=-2, keepdims=True), values.max(axis=-2, keepdims=True)
+    return np.maximum(high, 0.0) - np.minimum(low, 0.0)

@@ -11,7 +11,7 @@ import numpy as np
 from skshapley.designs import PairDesign
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._moments import Moments
-from skshapley.solvers._silence import Scale, unseen
+from skshapley.solvers._silence import Scale, missed, unseen
 from skshapley.solvers._student import effective_degrees, widening
 
 
@@ -19,8 +19,10 @@ class StratifiedMean(Solver):
     """Weighted sum over strata of a player's mean marginal contribution in each.
 
     Standard errors come from the spread within strata, over units; they are NaN as long as any
-    stratum with an error has a single unit. Those of few units are widened as Student's t is
-    against the normal. Attributions need not add up to v(all) - v(empty).
+    stratum with an error has a single unit, or none has one. Those of few units are widened as
+    Student's t is against the normal. Where all contributions agree, they allow for what none of
+    them has met: 1.5/n of the range of contributions for n draws. Attributions need not add up to
+    v(all) - v(empty).
 
     References
     ----------
@@ -78,8 +80,12 @@ class StratifiedMean(Solver):
         spread = self._moments.products.reshape(by_stratum) / np.maximum(degrees, 1)
         share = np.where(degrees > 0, weights**2 * spread / np.maximum(size, 1), 0.0)
         known = ((degrees > 0) | self._certain[:, None]).all(axis=2)
-        draws = 1 / np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0).sum(axis=2)
-        errors = unseen(self._errors(share, degrees), self._scale.range, draws)
+        if self.n_players_ > 2:  # between the two ends something is left to chance
+            known &= (degrees > 0).any(axis=2)
+        open_share = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0).sum(axis=2)
+        errors = self._errors(share, degrees)
+        scale = np.maximum(self._scale.range, missed(values, self.v_full_ - self.v_empty_))
+        errors = unseen(errors, scale, open_share)
         return Estimate(values, np.where(known, errors, np.nan))
 
     def _errors(self, share, degrees):
