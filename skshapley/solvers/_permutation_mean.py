@@ -107,7 +107,7 @@ class PermutationMean(Solver):
         if self._centring is None:
             raise RuntimeError("PermutationMean.result() needs at least one update() first.")
         m = self._centring.moments(self._scale.range)
-        slope = fitted(m)
+        slope, cost = fitted(m)
         mean = m.mean[:, :, 0] - slope * m.mean[:, :, 1]
         own, both, partner = (m.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1)))
         squares = np.maximum(own - 2 * slope * both + slope**2 * partner, 0.0)
@@ -118,7 +118,8 @@ class PermutationMean(Solver):
             drift = (self.v_full_ - self.v_empty_) - values.sum(axis=1)
             values = values + share * drift[:, None]
             spent = 2
-        errors = errors_over_units(m, self._weights, squares, spent, self._scale.range)
+        scale = self._scale.range
+        errors = errors_over_units(m, self._weights, cost * squares, spent, scale)
         return Estimate(values, errors)
 
 

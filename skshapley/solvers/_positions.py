@@ -14,6 +14,7 @@ from skshapley.solvers._moments import Moments
 
 HELD_UNITS = 256  # known position by position; later ones are centred on these
 ROUNDING = 1e-9  # of the range of contributions: players that vary no more than that are constant
+LEAST_DEGREES = 3  # of freedom, to fit a coefficient
 CLOSED = -1
 
 
@@ -178,20 +179,26 @@ def _active(parts, scale):
     return squares > plain.size.sum(axis=1)[:, None, None] * (ROUNDING * scale) ** 2
 
 
-def fitted(moments: Moments) -> np.ndarray:
-    """Return what of the partners is taken off, ``(r, 1, 1, k)``: one number for all players.
+def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
+    """Return how much of the partners is taken off, and what the fit costs the variance.
 
-    Least squares within the strata over units and players, drawn to 0 by as much as chance explains
-    of it (James & Stein 1961, positive part); 0 with fewer than three degrees of freedom.
+    One number for all players: least squares within the strata over units and players, drawn to 0
+    by as much as chance explains of it (James & Stein 1961, positive part); 0 with fewer than three
+    degrees of freedom.
+
+    Returns
+    -------
+    slope, cost : ndarray of shape (r, 1, 1, k)
     """
     own, both, partner = (moments.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1)))
-    degrees = np.maximum(moments.units - 1, 0).sum(axis=1)[:, None, None]
+    degrees = np.maximum(moments.units - 1, 0).sum(axis=1)[:, None]
     above, below = both.sum(axis=(1, 2)), partner.sum(axis=(1, 2))
     slope = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
     wide = slope[:, None, None]
     rest = np.maximum(own - 2 * wide * both + wide**2 * partner, 0.0).sum(axis=1)
-    chance = (rest / np.maximum(degrees, 1) * partner.sum(axis=1)).sum(axis=1)
+    chance = (rest * partner.sum(axis=1)).sum(axis=1) / np.maximum(degrees, 1)
     explained = above**2
     sure = np.divide(explained - chance, explained, out=np.zeros_like(above), where=explained > 0)
-    slope = np.where(degrees[:, 0] >= 3, slope * np.maximum(sure, 0.0), 0.0)
-    return slope[:, None, None]
+    slope = np.where(degrees >= LEAST_DEGREES, slope * np.maximum(sure, 0.0), 0.0)
+    cost = np.where(slope != 0, degrees / np.maximum(degrees - 1, 1), 1.0)
+    return slope[:, None, None], cost[:, None, None]
