@@ -41,7 +41,7 @@ class Moments:
         return deepcopy(self)
 
     def add(self, rows, strata, units, unit_size):
-        """Merge units ``(r, u, variables, p, k)`` of the strata ``(r, u)`` into instances `rows`."""
+        """Merge units ``(r, u, v, p, k)`` of v variables, in strata ``(r, u)``, into `rows`."""
         r, b = len(rows), self.units.shape[1]
         group = (np.arange(r)[:, None] * b + strata).ravel()
         flat = units.reshape(-1, *units.shape[2:])

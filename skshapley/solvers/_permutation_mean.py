@@ -72,7 +72,8 @@ class PermutationMean(Solver):
         """Add the units of a design."""
         contributions = design.contributions(values, self._step_weights(self.n_players_))
         r, n, p, k = contributions.shape
-        strata = self._strata(rows, design, p, k)
+        if self._centring is None:
+            self._prepare(design, p, k)
         cut = (r, n // design.unit, design.unit, p)
         shares = _shares(design, cut[:3])
         by_step = np.take_along_axis(contributions, design.permutations[..., None], axis=2)
@@ -82,21 +83,21 @@ class PermutationMean(Solver):
         )
         positions = np.argsort(design.permutations, axis=2).astype(np.int32).reshape(cut)
         self._scale.add(rows, contributions)
-        walks = Walks(rows, strata, units, steps, positions, shares)
-        self._centring.add(walks, self._scale.range)
+        walks = Walks(rows, _strata(design), units, steps, positions, shares)
+        self._seen().add(walks, self._scale.range)
 
-    def _strata(self, rows, design, p, k):
-        """Return the stratum of each unit, ``(r, u)``; the first design says how many there are."""
+    def _prepare(self, design, p, k):
+        """Make room for all strata, which the first design names."""
+        stratified = design.stratum_weights is not None
+        self._weights = design.stratum_weights if stratified else np.ones(1)
+        self._drifting = design.references is not None and not stratified
+        groups = len(self.v_empty_), len(self._weights)
+        self._centring = Centring(groups, (p, k), with_total=self._drifting)
+
+    def _seen(self):
         if self._centring is None:
-            self._weights = np.ones(1)
-            if design.stratum_weights is not None:
-                self._weights = design.stratum_weights
-            self._drifting = design.references is not None and design.stratum_weights is None
-            groups = len(self.v_empty_), len(self._weights)
-            self._centring = Centring(groups, (p, k), with_total=self._drifting)
-        if design.stratum_weights is None:
-            return np.zeros((len(rows), design.permutations.shape[1] // design.unit), dtype=np.intp)
-        return design.references[:, :: design.unit]
+            raise RuntimeError("PermutationMean.result() needs at least one update() first.")
+        return self._centring
 
     def _step_weights(self, p):
         """Return how much the step of each position counts, ``(p,)``; None for all alike."""
@@ -104,9 +105,7 @@ class PermutationMean(Solver):
 
     def result(self):
         """Return the mean over references of the means within, and standard errors over units."""
-        if self._centring is None:
-            raise RuntimeError("PermutationMean.result() needs at least one update() first.")
-        m = self._centring.moments(self._scale.range)
+        m = self._seen().moments(self._scale.range)
         slope, cost = fitted(m)
         mean = m.mean[:, :, 0] - slope * m.mean[:, :, 1]
         own, both, partner = (m.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1)))
@@ -121,6 +120,14 @@ class PermutationMean(Solver):
         scale = self._scale.range
         errors = errors_over_units(m, self._weights, cost * squares, spent, scale)
         return Estimate(values, errors)
+
+
+def _strata(design):
+    """Return the stratum of each unit, ``(r, u)``."""
+    if design.stratum_weights is not None:
+        return design.references[:, :: design.unit]
+    r, n, _ = design.permutations.shape
+    return np.zeros((r, n // design.unit), dtype=np.intp)
 
 
 def _shares(design, cut):

@@ -6,6 +6,7 @@ by up to 3/n of what a contribution can be: ± 1.96 standard errors of 1.5/n hol
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 UNSEEN = 1.5  # of the range over the number of draws: 3/n over 1.96
 AGREE = 1e-3  # of the range: draws that vary no more than that agree
@@ -30,7 +31,7 @@ class Scale:
         return self._high - self._low
 
 
-def unseen(errors: np.ndarray, scale: np.ndarray, share: np.ndarray) -> np.ndarray:
+def unseen(errors: np.ndarray, scale: np.ndarray, share: ArrayLike) -> np.ndarray:
     """Return standard errors that allow for what none of the draws has met.
 
     Only where all draws agree; where they differ, their spread speaks.
@@ -41,7 +42,7 @@ def unseen(errors: np.ndarray, scale: np.ndarray, share: np.ndarray) -> np.ndarr
         From the spread of the draws.
     scale : ndarray that broadcasts to the same shape
         The range of what a draw can add; where it is 0, nothing ever changed and errors stay.
-    share : ndarray that broadcasts to the same shape
+    share : float or ndarray that broadcasts to the same shape
         The sum of the squared weights of the draws in the mean: 1/n for n of equal weight. 0 where
         nothing was left to chance.
 
@@ -49,6 +50,7 @@ def unseen(errors: np.ndarray, scale: np.ndarray, share: np.ndarray) -> np.ndarr
     ----------
     Hanley & Lippman-Hand (1983), If nothing goes wrong, is everything all right?, JAMA 249.
     """
+    share = np.asarray(share)
     silent = errors <= AGREE * scale * np.sqrt(share)
     return np.where(silent, np.maximum(errors, UNSEEN * scale * np.minimum(share, 1)), errors)
 
