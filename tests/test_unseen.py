@@ -1,9 +1,8 @@
 """No certainty from silence: what is marked converged, and errors of draws that all agree.
 
-``CONVERGED_OFF`` runs of a game share one bound: at confidence .95 at most 5 % of the answers that
-are marked converged may be off by more than the tolerance. With 200 of them the share is known to
-.015; the slow test allows 5 % and two of these standard deviations, so that a game at exactly 5 %
-would raise a false alarm once in fifty, and none of those measured (at most 3.6 %) in a thousand.
+At confidence .95 at most 5 % of the answers that are marked converged may be off by more than the
+tolerance. With 200 of them the share is known to .015; the slow test allows 5 % and two of these
+standard deviations: a game at exactly 5 % raises a false alarm about once in fifty.
 """
 
 import numpy as np
@@ -115,7 +114,7 @@ def test_what_is_marked_converged_is_within_the_tolerance(name, sampler):
 
 @pytest.mark.parametrize("name", ["and of 3", "additive, and of 3", "additive, majority of 5"])
 def test_first_looks_that_agree_do_not_stop(name):
-    """Of 40 runs at 5 %, seven are off with probability .003; 15 of 40 were, before."""
+    """Of 40 runs at 5 %, seven are off with probability .003."""
     done, off = converged_and_off(GAMES[name], "antithetic", 40)
     assert done == 40
     assert off <= 6

@@ -33,7 +33,7 @@ class PermutationMean(Solver):
     Contributions are centred by position: from each is taken what the step at its place adds on
     average in the other units, times a coefficient that is fitted to the units (0 below four of
     them). On games that jump when the first players come in (valuation of data, ensembles) this
-    leaves a fourth to a thirtieth of the squared error; elsewhere the coefficient is near 0. A
+    leaves two fifths to a thirtieth of the squared error; elsewhere the coefficient is near 0. A
     player whose contributions are all alike keeps them, so that additive games are solved by any
     walk.
 
