@@ -90,6 +90,7 @@ ON_AVERAGE = "exact on average only"
 BOUNDARY = "enumerates the smallest sizes first: the least budgets do not tell all players apart"
 WALK = "its path ends a mini-batch with every design"
 FITTED = "hyper-parameters are fitted to the values of all outputs"
+CENTRED = "from four units on, how much the positions explain is fitted to the values"
 SATURATED = "the least budgets cannot tell an additive game from any other"
 
 EXEMPT_SAMPLERS = {
@@ -107,6 +108,7 @@ EXEMPT_SAMPLERS = {
     "myerson": {"symmetry": GRAPH, "null player": GRAPH},
 }
 EXEMPT_SOLVERS = {
+    "permutation-mean": {"linearity": CENTRED},
     "least-squares": {"null player": ON_AVERAGE},
     "sample-reuse": dict.fromkeys(["additive", "null player", "references"], ON_AVERAGE),
     "regression-adjustment": {
@@ -124,6 +126,7 @@ EXEMPT_SOLVERS = {
     ),
 }
 EXEMPT_PAIRS = {
+    ("antithetic", "regression-adjustment"): {"linearity": CENTRED},
     ("kernel, again", "least-squares"): dict.fromkeys(["additive", "references"], UNLUCKY),
     ("leverage, again", "least-squares"): dict.fromkeys(["additive", "references"], UNLUCKY),
     ("outer-sizes", "least-squares"): dict.fromkeys(["additive", "references"], BOUNDARY),

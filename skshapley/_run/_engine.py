@@ -125,7 +125,7 @@ def _block_size(game, plan) -> int:
         coalitions = max(1, draws) * price.coalitions
         if not sampler.one_shot:
             coalitions = min(coalitions, max(ASK_BYTES // p, price.unit * price.coalitions))
-    bytes_an_instance = design_bytes(coalitions, p, k) + 8 * b * k + 16 * b * p * k
+    bytes_an_instance = design_bytes(coalitions, p, k) + 8 * b * k + 96 * b * p * k
     model_rows = plan.max_evals * game.rows_per_value
     by_memory = working_bytes(BLOCK_SHARE) // bytes_an_instance
     return max(1, int(min(by_memory, BLOCK_MODEL_ROWS // model_rows, BLOCK_INSTANCES)))

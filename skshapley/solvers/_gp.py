@@ -13,6 +13,7 @@ from skshapley._tools._constraints import Count
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._gp_errors import standard_errors
 from skshapley.solvers._gp_straight import blended, remainder, straight
+from skshapley.solvers._silence import span, unseen
 
 WALKS_BELOW = 1.3  # pairs per player, below which nothing can be said of the error
 
@@ -24,12 +25,13 @@ class GaussianProcess(Solver):
     instances of a run, its pilots. Those that follow take the mean of the pilots' (of their
     logarithms), and share one design, so that one matrix serves them all: milliseconds an instance
     instead of tenths of a second, for .7 to 2.2 times the squared error. Where least squares leaves
-    no residual (additive and pairwise games) its solution is exact and returned; where the pairs
-    are more than a process can hold, least squares on what it leaves unexplained takes in the rest.
+    no residual (additive and pairwise games) its solution is returned; where the pairs are more
+    than a process can hold, least squares on what it leaves unexplained takes in the rest.
     Attributions add up exactly.
 
     Standard errors are posterior standard deviations, widened by the error of held-out predictions;
-    they are NaN below 1.3 pairs per player.
+    they are NaN below 1.3 pairs per player. Where least squares leaves no residual they are 1.5/n
+    of the attributions' range, for n pairs beyond the players: so much may hide from them.
 
     Parameters
     ----------
@@ -135,6 +137,9 @@ class _Case:
         pairs, drawn = _merged(self._parts), np.concatenate(self._drawn)
         values, residual = straight(pairs, self._enumerated)
         errors = np.zeros_like(values)
+        if not self._enumerated:
+            spare = len(pairs) - (pairs.n_players + 1) * pairs.n_blocks
+            errors = unseen(errors, span(values), 1 / max(spare, 1))
         if residual.any() and not self._enumerated:
             rest = pairs.outputs(residual)
             values[:, residual], errors[:, residual] = self._process(rest, drawn)
