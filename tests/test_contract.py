@@ -126,7 +126,6 @@ EXEMPT_SOLVERS = {
     ),
 }
 EXEMPT_PAIRS = {
-    ("antithetic", "regression-adjustment"): {"linearity": CENTRED},
     ("kernel, again", "least-squares"): dict.fromkeys(["additive", "references"], UNLUCKY),
     ("leverage, again", "least-squares"): dict.fromkeys(["additive", "references"], UNLUCKY),
     ("outer-sizes", "least-squares"): dict.fromkeys(["additive", "references"], BOUNDARY),
