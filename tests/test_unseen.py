@@ -25,6 +25,7 @@ from skshapley.testing import (
     UnanimityGame,
     WeightedVotingGame,
     as_instances,
+    brute_force,
     explain_game,
 )
 
@@ -58,6 +59,21 @@ class Among(CooperativeGame):
     def shapley_values(self):
         n = len(self.worths) - 1
         return np.where(np.arange(self.n_players) < n, (self.worths[n] - self.worths[0]) / n, 0.0)
+
+
+class Smooth(CooperativeGame):
+    """A little of a smooth response."""
+
+    def __init__(self, weights):
+        self.weights, self.n_players = weights, len(weights)
+        self._values = brute_force(self, self.n_players)
+
+    def __call__(self, coalitions):
+        return 0.02 * np.tanh(coalitions @ self.weights / 2).sum(axis=1)
+
+    @property
+    def shapley_values(self):
+        return self._values
 
 
 def majority(n):
@@ -118,6 +134,27 @@ def test_first_looks_that_agree_do_not_stop(name):
     done, off = converged_and_off(GAMES[name], "antithetic", 40)
     assert done == 40
     assert off <= 6
+
+
+WAVES = np.random.default_rng(77).normal(size=(12, 6))
+LITTLE = Sum(Smooth(WAVES), Among([0.0] * 6 + [1.0], 12))
+HIDDEN = Sum(Among([0.0] * 5 + [1.0], 16), Among([0.0] * 3 + [-1.0], 16))
+
+
+@pytest.mark.parametrize("game", [LITTLE, HIDDEN], ids=["and of 6, smooth", "and of 5, of 3"])
+@pytest.mark.parametrize("sampler", ["monte-carlo", "classical"])
+def test_first_walks_that_nearly_agree_do_not_stop(sampler, game):
+    """A little that varies hides as much as nothing does; of what never changed nothing is known.
+
+    Two walks in which the same player makes the sixth, or in which what comes and what goes meet.
+    """
+    outcome = explain_game(
+        as_instances(game, 60),
+        sampler=sampler,
+        max_evals=100,
+        stopping=StandardError(rtol=0.1),
+    )
+    assert not outcome.converged.any()
 
 
 @pytest.mark.parametrize("sampler", ["antithetic", "monte-carlo", "owen", "leverage", "odd"])

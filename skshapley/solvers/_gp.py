@@ -139,7 +139,8 @@ class _Case:
         errors = np.zeros_like(values)
         if not self._enumerated:
             spare = len(pairs) - (pairs.n_players + 1) * pairs.n_blocks
-            errors = unseen(errors, span(values), 1 / max(spare, 1))
+            scale = span(values)
+            errors = np.where(scale > 0, unseen(errors, scale, 1 / max(spare, 1)), errors)
         if residual.any() and not self._enumerated:
             rest = pairs.outputs(residual)
             values[:, residual], errors[:, residual] = self._process(rest, drawn)

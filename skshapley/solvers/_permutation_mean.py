@@ -11,7 +11,7 @@ import numpy as np
 from skshapley.designs import PermutationDesign
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._positions import Centring, Walks, fitted
-from skshapley.solvers._silence import Scale, unseen
+from skshapley.solvers._silence import FEW, Scale, unseen
 from skshapley.solvers._student import effective_degrees, widening
 
 LEAST_REPLICATED = 8  # background rows with a second unit, from which the others may borrow
@@ -28,7 +28,8 @@ class PermutationMean(Solver):
     (NaN): the spread between rows, all of which are used, is no error, and few rows do not tell the
     spread on the others. Where all contributions of a player agree, n walks may have missed an
     event of probability up to 3/n: the standard error is then 1.5/n of the range of contributions
-    to the instance, zero included.
+    to the instance, zero included, and NaN where no contribution was ever other than zero. It is
+    never below .6^n of that range, for few walks agree by luck on more than they differ by.
 
     Contributions are centred by position: from each is taken what the step at its place adds on
     average in the other units, times a coefficient that is fitted to the units (0 below four of
@@ -181,4 +182,5 @@ def errors_over_units(moments, weights, squares, spent, scale) -> np.ndarray:
     mean_spread = spread.sum(axis=1, keepdims=True) / np.maximum(known, 1)
     within = (share * np.where(replicated, spread, mean_spread)).sum(axis=1)
     errors = unseen(np.sqrt(within) * widened, scale, share.sum(axis=1))
-    return np.where(enough, errors, np.nan)
+    few = scale * FEW ** moments.size.sum(axis=1)[:, None, None]
+    return np.where(enough, np.maximum(errors, few), np.nan)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 UNSEEN = 1.5  # of the range over the number of draws: 3/n over 1.96
+FEW = 0.6  # to the power of the walks: the chance that none meets an event of chance 2/5
 AGREE = 1e-3  # of the range: draws that vary no more than that agree
 
 
@@ -38,10 +39,11 @@ def unseen(errors: np.ndarray, scale: np.ndarray, share: ArrayLike) -> np.ndarra
 
     Parameters
     ----------
-    errors : ndarray of shape (r, p, k)
+    errors : ndarray of shape (..., p, k)
         From the spread of the draws.
     scale : ndarray that broadcasts to the same shape
-        The range of what a draw can add; where it is 0, nothing ever changed and errors stay.
+        The range of what a draw can add. Where it is 0, nothing ever changed, and nothing is known
+        of what might: NaN.
     share : float or ndarray that broadcasts to the same shape
         The sum of the squared weights of the draws in the mean: 1/n for n of equal weight. 0 where
         nothing was left to chance.
@@ -50,9 +52,10 @@ def unseen(errors: np.ndarray, scale: np.ndarray, share: ArrayLike) -> np.ndarra
     ----------
     Hanley & Lippman-Hand (1983), If nothing goes wrong, is everything all right?, JAMA 249.
     """
-    share = np.asarray(share)
+    share = np.minimum(share, 1.0)
     silent = errors <= AGREE * scale * np.sqrt(share)
-    return np.where(silent, np.maximum(errors, UNSEEN * scale * np.minimum(share, 1)), errors)
+    errors = np.where(silent, np.maximum(errors, UNSEEN * scale * share), errors)
+    return np.where((scale > 0) | (share <= 0), errors, np.nan)
 
 
 def missed(values: np.ndarray, gain: np.ndarray) -> np.ndarray:
