@@ -198,7 +198,9 @@ def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     slope = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
     wide = slope[:, None, None]
     rest = np.maximum(own - 2 * wide * both + wide**2 * partner, 0.0).sum(axis=1)
-    chance = (rest * partner.sum(axis=1)).sum(axis=1) / np.maximum(degrees, 1)
+    # by chance alone the ratio of both has the mean of F, d/(d - 2)
+    spare = np.maximum(degrees - 2, 1)
+    chance = (rest * partner.sum(axis=1)).sum(axis=1) / spare
     explained = above**2
     sure = np.divide(explained - chance, explained, out=np.zeros_like(above), where=explained > 0)
     slope = np.where(degrees >= LEAST_DEGREES, slope * np.maximum(sure, 0.0), 0.0)

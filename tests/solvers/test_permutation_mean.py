@@ -46,7 +46,7 @@ def centred(along, permutations, unit=1, strata=None, held=None):
         y[strata == stratum] -= y[strata == stratum].mean(axis=0)
         x[strata == stratum] -= x[strata == stratum].mean(axis=0)
     slope = (x * y).sum() / (x**2).sum()
-    rest = ((y - slope * x) ** 2).sum(axis=0) / (n_units - len(np.unique(strata)))
+    rest = ((y - slope * x) ** 2).sum(axis=0) / (n_units - len(np.unique(strata)) - 2)
     chance = (rest * (x**2).sum(axis=0)).sum() / (x**2).sum() ** 2
     return own - slope * max(0.0, 1 - chance / slope**2) * other
 
