@@ -80,7 +80,7 @@ class StratifiedMean(Solver):
         size = self._moments.size.reshape(*by_stratum[:3], 1)
         degrees = self._moments.units.reshape(*by_stratum[:3], 1) - 1
         degrees = np.where(self._certain[:, None], 0, degrees)
-        spread = self._moments.products.reshape(by_stratum) / np.maximum(degrees, 1)
+        spread = _drawn_together(self._moments.products.reshape(by_stratum), degrees)
         share = np.where(degrees > 0, weights**2 * spread / np.maximum(size, 1), 0.0)
         known = ((degrees > 0) | self._certain[:, None]).all(axis=2)
         if self.n_players_ > 2:  # between the two ends something is left to chance
@@ -97,3 +97,13 @@ class StratifiedMean(Solver):
         # strata lie on the second axis for `effective_degrees`
         share, degrees = np.moveaxis(share, 2, 1), np.moveaxis(degrees, 2, 1)
         return np.sqrt(share.sum(axis=1)) * widening(effective_degrees(share, degrees))
+
+
+def _drawn_together(squares: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+    """Return the spread within each stratum, ``(r, p, s, k)``: few units have one more to help.
+
+    It has the mean spread of all the player's strata, for units of a stratum that agree may have
+    missed what those of others met.
+    """
+    mean = squares.sum(axis=2, keepdims=True) / np.maximum(degrees.sum(axis=2, keepdims=True), 1)
+    return (squares + mean) / (degrees + 1)
