@@ -121,8 +121,12 @@ def test_around_walks(sampler):
     assert held.mean() > 0.85  # units share what their surrogates have seen
 
 
-def test_a_surrogate_that_fits_takes_the_variance_of_walks():
-    """Of 64 coalitions a tree of three folds has seen nearly all, and leaves little to chance."""
+def test_a_surrogate_that_fits_takes_the_variance_of_walks(monkeypatch):
+    """Of 64 coalitions a tree of three folds has seen nearly all, and leaves little to chance.
+
+    Of walks as they are: centring takes some of the same variance off without a surrogate.
+    """
+    monkeypatch.setattr("skshapley.solvers._positions.LEAST_DEGREES", np.inf)
 
     def deviation(solver):
         runs = [
@@ -138,8 +142,7 @@ def test_a_surrogate_that_fits_takes_the_variance_of_walks():
         ]
         return np.std(runs, axis=0).mean()
 
-    # .77: what goes with the position alone is taken off without a surrogate too
-    assert deviation(RegressionAdjustment(TREE, folds=4)) < 0.9 * deviation("permutation-mean")
+    assert deviation(RegressionAdjustment(TREE, folds=4)) < 0.6 * deviation("permutation-mean")
 
 
 def test_around_walks_a_linear_surrogate_changes_nothing():
