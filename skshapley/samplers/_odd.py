@@ -14,29 +14,23 @@ import numpy as np
 from skshapley._odd import Blocks, Hyper, OddDesign, Pairs, Process, choose_pairs, fit_hyper
 from skshapley._tools._constraints import Flag, OneOf
 from skshapley.samplers._base import Sampler
+from skshapley.samplers._odd_blocks import LEAST_ROWS, dealt_pairs, dealt_rows, n_blocks
 from skshapley.samplers._odd_sets import (
-    WALKS_BELOW,
-    dealt_rows,
     filled,
     first_pairs,
     hadamard_pairs,
     leverage_pairs,
     n_all_pairs,
-    pairs_each,
-    scattered_pairs,
     sizes_missing,
 )
 from skshapley.samplers._price import Price
 
 REFERENCES = ("blocks", "all")
 MOST_PAIRS = 2000  # that a process is made of; further ones are drawn at random
-MOST_BLOCK_PAIRS = 1500  # that all blocks share
-FEW_BLOCKS, MOST_IN_FEW = 10, 2500  # up to so many blocks more pairs pay
-ENOUGH = 1 / 3  # of all pairs: to see these against all rows tells more than others on blocks
 MOST_CHOSEN = 1100  # up to which pairs are chosen one after the other
 FIRST_SHARE, LEAST_FIRST = 0.5, 1.5  # of the pairs, and pairs per player, before any is chosen
 ROUNDS = 2
-LEAST_ROWS, LEAST_SHARE = 8, 4  # with 8 rows, a quarter of a pair per player on each will do
+LEAST_SHARE = 4  # where blocks share the pairs, a quarter of a pair per player on each row will do
 # Half of those chosen have sizes by leverage score from 300 pairs on, less in proportion of fewer.
 # A process takes the middle sizes for the most telling, however much a game may vary elsewhere, and
 # without pairs there nothing would show it.
@@ -52,8 +46,9 @@ class Odd(Sampler):
     references : {"blocks", "all"}, default="blocks"
         Against which background rows each pair is evaluated. "all": the whole background. "blocks":
         the background is dealt at random into blocks of equal size, each with pairs of its own, so
-        that the same model rows buy many more pairs; with too few rows to gain by it, as "all".
-        A block holds rows of about the same weight, and has pairs in proportion to it.
+        that the same model rows buy many more pairs; where the rows are too few or too
+        unequal to gain by it, as "all". A block holds rows of about the same weight, and has pairs
+        in proportion to it.
     adaptive : bool, default=True
         Whether later pairs are chosen in the light of the values of the earlier ones (without
         blocks).
@@ -239,15 +234,9 @@ class Odd(Sampler):
 
     def _n_blocks(self, n: int) -> int:
         """Return into how many blocks to cut the background, n pairs on each row being paid for."""
-        b = len(self.reference_weights_)
-        few = min(FEW_BLOCKS, MOST_IN_FEW // (n + 1))
-        most = min(b, max(few, MOST_BLOCK_PAIRS // (n + 1)))
-        whole = n >= ENOUGH * n_all_pairs(self.n_players_)
-        if self.references != "blocks" or most <= 1 or whole:
+        if self.references == "all":
             return 1
-        # few rows may be left over, and none where the number of blocks divides b
-        counts = np.arange(most, max(1, most // 2), -1)
-        return int(counts[np.argmin(b % counts)])
+        return n_blocks(self.reference_weights_, self.n_players_, n)
 
     def _references(self, rows: np.ndarray, block: np.ndarray | None) -> np.ndarray | None:
         """Return the background rows of each coalition, ``(r, m, q)``."""
@@ -280,17 +269,8 @@ class _State:
     def deal(self, rng: np.random.Generator, n: int, first: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return n pairs a block, at first with the full coalition, and their blocks."""
         count, p = len(self.rows), self.pairs.shape[1]
-        each, sizes = np.arange(count), pairs_each(rng, self.blocks.share, count * n)
-        if sizes.min() < WALKS_BELOW * p or sizes.max() > n_all_pairs(p):
-            # too few pairs a block for a design of its own: deal out pieces of whole ones
-            whole = min(2 * p, n_all_pairs(p))
-            sets = [scattered_pairs(rng, p, whole) for _ in range(-(-count * n // whole))]
-            pool = np.concatenate([pairs[rng.permutation(len(pairs))] for pairs in sets])
-            pairs = pool[: count * n]
-        else:
-            pairs = np.concatenate([first_pairs(rng, p, size) for size in sizes])
-        block = np.repeat(each, sizes)
+        pairs, block = dealt_pairs(rng, self.blocks.share, p, count * n)
         if first:
             pairs = np.concatenate([np.ones((count, p), dtype=bool), pairs])
-            block = np.concatenate([each, block])
+            block = np.concatenate([np.arange(count), block])
         return pairs, block

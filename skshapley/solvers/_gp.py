@@ -11,7 +11,7 @@ import numpy as np
 from skshapley._odd import Hyper, Lesson, OddDesign, Pairs, Posterior, fit_hyper
 from skshapley._tools._constraints import Count
 from skshapley.solvers._base import Estimate, Solver
-from skshapley.solvers._gp_errors import standard_errors
+from skshapley.solvers._gp_errors import overlooked, standard_errors
 from skshapley.solvers._gp_straight import blended, remainder, straight
 
 WALKS_BELOW = 1.3  # pairs per player, below which nothing can be said of the error
@@ -133,8 +133,7 @@ class _Case:
 
     def _solve(self) -> tuple[np.ndarray, np.ndarray]:
         pairs, drawn = _merged(self._parts), np.concatenate(self._drawn)
-        values, residual = straight(pairs, self._enumerated)
-        errors = np.zeros_like(values)
+        values, errors, residual = straight(pairs, self._enumerated)
         if residual.any() and not self._enumerated:
             rest = pairs.outputs(residual)
             values[:, residual], errors[:, residual] = self._process(rest, drawn)
@@ -155,7 +154,8 @@ class _Case:
             values, errors = remainder(
                 posterior, values, errors, pairs.take(~placed), drawn[~placed]
             )
-        return values, errors
+            return values, errors  # those drawn at random show what they saw of a jump
+        return values, np.hypot(errors, overlooked(posterior))
 
     def _posterior(self, pairs: Pairs) -> Posterior:
         """Return the posterior under the lesson's hyper-parameters, or this instance's own."""

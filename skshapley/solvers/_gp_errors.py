@@ -14,6 +14,8 @@ from skshapley._odd import Hyper, Posterior, Process, fit_hyper
 
 LARGEST = 25.0  # squared standardised errors beyond it count as that
 NOTHING = 1e-6  # of the variance: pairs that promise to take away no more of it tell nothing
+UNSEEN = 1.0  # times what the pair that counts most changes; 3 has errors four times too large
+SILENT = 0.05  # of the largest value: a jump that no pair shows
 TINY = np.finfo(float).tiny
 
 
@@ -37,6 +39,21 @@ def standard_errors(posterior: Posterior, theta: np.ndarray | None) -> np.ndarra
         spent = 1 + process.points.n_players / len(process.points)
         scale = scale * spent * np.maximum(1.0, np.maximum(moved, _surprise(posterior, theta)))
     return np.sqrt(process.shapley_variance[:, None] * scale)
+
+
+def overlooked(posterior: Posterior) -> np.ndarray:
+    """Return what a pair that was not seen may change in the Shapley values, ``(1, k)``.
+
+    As much as the pair that changes them most, predicted from all the others: where a
+    game jumps, few pairs show it, and others may not have been among them. Where none of n pairs
+    shows it, a jump in one of them: a share of the largest value over n.
+    """
+    process = posterior.process
+    error, _ = posterior.left_out()
+    inner = process.points.roughness > 0
+    influence = np.sqrt((process.influence[:, inner] ** 2).mean(axis=0))
+    seen = (influence[:, None] * np.abs(error[inner])).max(axis=0, keepdims=True)
+    return np.hypot(UNSEEN * seen, SILENT * np.abs(posterior.values).max(axis=0) / inner.sum())
 
 
 def _surprise(posterior: Posterior, theta: np.ndarray | None) -> np.ndarray:

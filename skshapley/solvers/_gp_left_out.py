@@ -10,6 +10,7 @@ import numpy as np
 from skshapley._odd import Lesson, Pairs, Posterior, RandomOddDesign
 from skshapley._tools._counting import log_binomial
 from skshapley.solvers._gp import WALKS_BELOW, GaussianProcess, _Case
+from skshapley.solvers._gp_errors import overlooked
 from skshapley.solvers._student import effective_degrees, widening
 
 PANEL = 128  # pairs deleted at once
@@ -82,9 +83,10 @@ class _CorrectedCase(_Case):
         posterior = self._posterior(pairs)
         corrected = _Corrected(posterior)
         n, p = len(pairs) - 1, pairs.n_players
-        if n < WALKS_BELOW * p:
+        if n < WALKS_BELOW * p or np.linalg.matrix_rank(pairs.signs) < p:
+            # too few, or players that no pair tells apart: deleted pairs would not show it
             return corrected.values, np.full_like(corrected.values, np.nan)
-        return corrected.values, corrected.standard_errors()
+        return corrected.values, np.hypot(corrected.standard_errors(), overlooked(posterior))
 
 
 class _Corrected:

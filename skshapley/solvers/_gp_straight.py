@@ -6,11 +6,21 @@ from scipy.special import gammaln
 from skshapley._odd import Pairs, Posterior
 
 NOTHING = 1e-9  # of the largest value: a residual no larger is rounding
-SPARE = 2  # pairs beyond the unknowns, which bear witness that the odd part is linear
+SPARE = 2  # pairs of a block beyond the unknowns, below which least squares is not tried
+# Pairs beyond the unknowns that make a linear odd part certain: as many as players, and no fewer
+# than LEAST_WITNESSES. Values that repeat come from a game with steps, whose next step may be
+# unseen: they count half.
+LEAST_WITNESSES = 10
+MOST_REPEATED = 0.1  # of the values: one that repeats by chance is no sign of steps
+DIGITS = 9  # to which values are compared
 
 
-def straight(pairs: Pairs, enumerated: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least-squares solution and whether it leaves a residual.
+def straight(pairs: Pairs, enumerated: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the least-squares solution, its standard errors and whether it leaves a residual.
+
+    An error is 0 where the solution is exact: where all pairs were seen, or so many that a linear
+    odd part is certain. Where fewer bear it out, one pair more might not: of m spare ones that all
+    agree, 2/(m + 1) of the largest value is the error.
 
     Parameters
     ----------
@@ -21,34 +31,62 @@ def straight(pairs: Pairs, enumerated: bool) -> tuple[np.ndarray, np.ndarray]:
 
     Returns
     -------
-    values : ndarray of shape (p, k)
-        With blocks, the mean of their solutions, by weight.
+    values, errors : ndarray of shape (p, k)
+        With blocks, the mean of their solutions, by weight. Errors are NaN of outputs that are zero
+        at too few pairs to tell.
     residual : ndarray of shape (k,), bool
         True where least squares does not explain the values, or too few pairs could tell.
     """
-    p, k = pairs.n_players, pairs.values.shape[1]
+    p, largest = pairs.n_players, np.abs(pairs.values).max(axis=0)
     if pairs.block is None:
         parts = [np.arange(len(pairs))]
     else:
         order = np.argsort(pairs.block, kind="stable")
         parts = np.split(order, np.cumsum(np.bincount(pairs.block))[:-1])
+    solutions, residual = _solutions(pairs, parts, enumerated)
+    if enumerated:
+        return solutions[0], np.zeros_like(solutions[0]), residual
+    share = np.ones(1) if pairs.blocks is None else pairs.blocks.share
+    complete = pairs.blocks is None or pairs.blocks.complete
+    if len(solutions) < len(parts) or not complete:
+        share, solutions, residual = np.ones(1), [np.zeros((p, len(largest)))], largest > 0
+        spare = len(pairs) - len(parts) + 1 - p
+    else:
+        spare = len(pairs) - len(parts) * p
+    errors = 2 * np.where(largest > 0, largest, np.nan) / (1 + max(spare, 0))
+    errors[spare >= _witnesses(pairs)] = 0.0
+    values = np.tensordot(share, solutions, axes=1)
+    return values, np.broadcast_to(errors, values.shape).copy(), residual
+
+
+def _solutions(
+    pairs: Pairs, parts: list[np.ndarray], enumerated: bool
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the solution of each block, or fewer where one is not linear, and residuals."""
+    p, solutions = pairs.n_players, list[np.ndarray]()
+    residual = np.zeros(pairs.values.shape[1], dtype=bool)
     if not enumerated and min(map(len, parts)) < p + 1 + SPARE:
-        total = np.abs(pairs.values).max(axis=0)
-        return np.zeros((p, k)), total > 0
-    solutions, residual = [], np.zeros(k, dtype=bool)
+        return solutions, residual
     for part in parts:
         signs, values = pairs.signs[part], pairs.values[part]
         weights = _kernel_weights(signs) if enumerated else np.ones(len(part))
-        solution = _constrained(signs, values, weights)
+        solution, rank = _constrained(signs, values, weights)
         left = np.abs(values - signs @ solution / 2).max(axis=0)
         residual |= left > NOTHING * np.abs(values).max(axis=0)
-        if residual.all() and not enumerated:
+        if not enumerated and (residual.all() or rank < p - 1):
             break
         solutions.append(solution)
-    if len(solutions) < len(parts) or not (pairs.blocks is None or pairs.blocks.complete):
-        return np.zeros((p, k)), np.ones(k, dtype=bool)
-    share = np.ones(1) if pairs.blocks is None else pairs.blocks.share
-    return np.tensordot(share, solutions, axes=1), residual
+    return solutions, residual
+
+
+def _witnesses(pairs: Pairs) -> np.ndarray:
+    """Return how many spare pairs make sure that the odd part is linear, ``(k,)``."""
+    p, n = pairs.n_players, len(pairs)
+    scale = np.maximum(np.abs(pairs.values).max(axis=0), np.finfo(float).tiny)
+    ordered = np.sort(np.round(pairs.values / scale, DIGITS), axis=0)
+    distinct = 1 + (np.diff(ordered, axis=0) > 0).sum(axis=0)
+    repeats = distinct < (1 - MOST_REPEATED) * n
+    return np.where(repeats, 2, 1) * max(p, LEAST_WITNESSES)
 
 
 def remainder(
@@ -76,7 +114,7 @@ def remainder(
     size = (drawn.signs.sum(axis=1) + p) / 2
     weights = 1 / (size * (p - size) * expected)
     weights = weights / weights.max()
-    change = _constrained(
+    change, _ = _constrained(
         np.vstack([full, drawn.signs]), np.vstack([end, left]), np.concatenate([[0.0], weights])
     )
     centred = (drawn.signs - drawn.signs.mean(axis=1, keepdims=True)) / 2
@@ -120,13 +158,18 @@ def _kernel_weights(signs: np.ndarray) -> np.ndarray:
     return np.where(inner, np.exp(log_weight - log_weight.max()), 0.0)
 
 
-def _constrained(signs: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return phi of values = signs @ phi/2 by weighted least squares, exact at the first point."""
+def _constrained(
+    signs: np.ndarray, values: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """Return phi of values = signs @ phi/2, and the rank of the pairs.
+
+    By weighted least squares, exact at the first point.
+    """
     p = signs.shape[1]
     share = 2 * values[0] / p
     total = signs.sum(axis=1, keepdims=True)
     root = np.sqrt(weights)[:, None]
     design = (signs - total / p) / 2
     target = values - total / 2 * share
-    solution = np.linalg.lstsq(design * root, target * root, rcond=1e-10)[0]
-    return solution - solution.mean(axis=0) + share
+    solution, _, rank, _ = np.linalg.lstsq(design * root, target * root, rcond=1e-10)
+    return solution - solution.mean(axis=0) + share, rank

@@ -294,7 +294,7 @@ class Rows:
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Let blocks share fewer pairs, which takes a tenth of the time."""
-    monkeypatch.setattr("skshapley.samplers._odd.MOST_BLOCK_PAIRS", 520)
+    monkeypatch.setattr("skshapley.samplers._odd_blocks.MOST_BLOCK_PAIRS", 520)
 
 
 def solve_blocks(game, p, b, evals, seed):

@@ -1,0 +1,168 @@
+"""Standard errors of solver "gp" where a game jumps, is silent, or its rows are unequal."""
+
+import numpy as np
+import pytest
+
+from skshapley._odd import OddDesign, Pairs, RandomOddDesign
+from skshapley.samplers import Odd
+from skshapley.samplers._odd_blocks import pairs_each
+from skshapley.solvers import LeaveOneOutProcess
+from skshapley.solvers._gp_straight import straight
+from skshapley.testing import HybridGame, explain_game
+
+P = 8
+
+
+def pairs_of(function, n, p=P, seed=0):
+    """Return the full coalition, single players and others, n pairs in all, and their values."""
+    others = [code for code in range(3, 2**p - 1, 2) if code & (code - 1)]
+    drawn = np.random.default_rng(seed).permutation(others)[: n - p]
+    signs = 2.0 * (np.r_[2**p - 1, 1 << np.arange(p), drawn][:, None] >> np.arange(p) & 1) - 1
+    return Pairs(signs, function(signs).reshape(len(signs), -1))
+
+
+def surprise(game, evals, seed=0, **kwargs):
+    """Return the largest deviation in units of its standard error, but for rounding."""
+    kwargs = {"sampler": "odd", "solver": "gp"} | kwargs
+    outcome = explain_game(game, max_evals=evals, random_state=seed, **kwargs)
+    deviation = np.abs(outcome.values - game.shapley_values)
+    return (deviation / (outcome.standard_errors + 1e-12)).max()
+
+
+@pytest.mark.parametrize("n", [10, 16, 17, 30])
+def test_ten_spare_pairs_make_a_linear_odd_part_certain(n):
+    """With n pairs and the full coalition n - 7 are spare; fewer than ten leave an error."""
+    slopes = np.random.default_rng(0).normal(size=P)
+    pairs = pairs_of(lambda s: s @ slopes / 2, n)
+    values, errors, residual = straight(pairs, enumerated=False)
+    assert not residual.any()
+    np.testing.assert_allclose(values[:, 0], slopes, atol=1e-12)
+    stated = 0 if n >= 17 else 2 * np.abs(pairs.values).max() / (n - 6)
+    np.testing.assert_allclose(errors[:, 0], stated)
+
+
+def test_values_that_repeat_need_twice_as_many():
+    """They come from steps, and the next step may not have been among them."""
+    for n, certain in ((20, False), (30, True)):
+        pairs = pairs_of(lambda s: s[:, 0], n)
+        assert (straight(pairs, enumerated=False)[1].max() == 0) == certain
+
+
+def test_zeros_at_few_pairs_have_no_standard_error():
+    for n, certain in ((16, False), (30, True)):
+        values, errors, residual = straight(pairs_of(lambda s: 0 * s[:, 0], n), enumerated=False)
+        assert not residual.any()
+        np.testing.assert_array_equal(values, 0)
+        np.testing.assert_array_equal(errors, 0 if certain else np.nan)
+
+
+def test_pairs_that_do_not_tell_players_apart_solve_nothing():
+    """Of repeated pairs least squares would return the shortest of many solutions."""
+    pairs = pairs_of(lambda s: s @ np.arange(8.0), 12).take(np.r_[0, 1:5, 1:5, 1:5, 1:5])
+    assert len(pairs) > P + 2
+    assert straight(pairs, enumerated=False)[2].all()
+
+
+def test_what_rounding_leaves_is_no_odd_part():
+    """Values of a mean over many rows differ in the last bits."""
+    coalitions = np.random.default_rng(0).random((1, 20, P)) < 0.5
+    values = 0.1 + np.random.default_rng(1).integers(-3, 4, (20, 1)) * 2e-17
+    assert not OddDesign(coalitions).pairs(0, values).values.any()
+    values[4] += 1e-12
+    assert OddDesign(coalitions).pairs(0, values).values.any()
+
+
+def test_an_output_that_is_zero_where_hyper_parameters_are_fitted():
+    """Some blocks only are looked at for the fit, in which one of the outputs may not vary."""
+    rng = np.random.default_rng(0)
+    X, B = np.ones((1, 10)), rng.normal(size=(40, 10))
+
+    def function(Z):
+        return np.stack([np.tanh(Z.sum(axis=1)), (Z[:, :3] > 0.9).all(axis=1)], axis=1)
+
+    outcome = explain_game(HybridGame(function, X, B), sampler="odd", solver="gp", max_evals=60)
+    assert np.isfinite(outcome.values).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rounded_models(seed):
+    """Seven players, three rows, 38 of 63 pairs; the largest of 7 errors, ten at most."""
+    rng = np.random.default_rng(seed)
+    slopes = rng.normal(size=7)
+    X, B = rng.normal(size=(1, 7)), rng.normal(size=(3, 7))
+    game = HybridGame(lambda Z: np.round(Z @ slopes, seed % 3), X, B)
+    assert surprise(game, 77, seed) < 10
+
+
+def test_nearly_enumerated_thresholds():
+    """Sixty of 63 pairs are seen, which the process takes for all; twelve models."""
+    worst = []
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 1])
+        slopes, X, B = rng.normal(size=7), rng.normal(size=(1, 7)), rng.normal(size=(1, 7))
+        worst.append(surprise(HybridGame(lambda Z, w=slopes: Z @ w > 0.3, X, B), 122, seed))
+    assert max(worst) < 10
+
+
+def test_players_that_no_pair_tells_apart_have_no_standard_error():
+    """Two columns alike in every pair: without one pair or another nothing changes."""
+    p = 6
+    inside = np.random.default_rng(0).random((30, p)) < 0.5
+    inside[:, 1] = inside[:, 0]
+    inside = np.unique(inside[inside.any(axis=1) & ~inside.all(axis=1)], axis=0)
+    pairs = np.vstack([np.ones((1, p), dtype=bool), inside])
+    coalitions = np.stack([pairs, ~pairs], axis=1).reshape(1, -1, p)
+    values = np.tanh(coalitions @ np.linspace(0.5, 1, p))[..., None]
+    ends = np.zeros((1, 1)), values[:, 0]
+    solver = LeaveOneOutProcess().start(p, *ends)
+    solver.update(np.array([0]), RandomOddDesign(coalitions), values)
+    estimate = solver.result()
+    assert len(inside) > 1.3 * p
+    assert np.isfinite(estimate.values).all()
+    assert np.isnan(estimate.standard_errors).all()
+
+
+def asked(weights, n, p=11, seed=0):
+    """Return the design of n coalitions a row."""
+    weights = np.asarray(weights, dtype=float) / np.sum(weights)
+    sampler = Odd().start(p, [np.random.default_rng(seed)], n, weights)
+    return sampler.ask(np.array([0]), sampler.draws_now(0))
+
+
+@pytest.mark.parametrize(
+    ("weights", "in_blocks"),
+    [
+        ([1, 5, 0.1, 30, 2], False),
+        (np.ones(5), False),
+        (np.ones(15), False),
+        (np.ones(16), True),
+        (np.r_[np.ones(30), 30.0], False),  # 1/sum w^2 is 4
+        (np.exp(np.linspace(-2, 2, 100)), True),
+        (np.exp(np.linspace(-3, 3, 100) ** 3 / 8), False),
+    ],
+)
+def test_blocks_where_rows_are_many_and_alike(weights, in_blocks):
+    assert (asked(weights, 110).block is not None) == in_blocks
+
+
+def test_no_pair_of_a_block_comes_twice_and_none_has_more_than_all():
+    """Forty rows and a heavy one; what the heaviest cannot take goes to the others."""
+    weights = np.r_[np.ones(40), 5.0]
+    design = asked(weights, 20, p=8)
+    for block in range(design.block.max() + 1):
+        inside = design.coalitions[0, ::2][design.block[0] == block]
+        folded = inside ^ inside[:, :1]
+        assert len(np.unique(folded, axis=0)) == len(folded)
+    assert design.block.size == 41 * 10 + 41
+    share = np.array([0.9, 0.05, 0.05])
+    np.testing.assert_array_equal(pairs_each(np.random.default_rng(0), share, 45, 31), [31, 7, 7])
+
+
+def test_very_unequal_weights_spend_the_budget():
+    """Five rows of weights 1, 5, .1, 30 and 2, eleven players: 220 evaluations are asked."""
+    rng = np.random.default_rng(0)
+    X, B, slopes = rng.normal(size=(1, 11)), rng.normal(size=(5, 11)), rng.normal(size=11)
+    weights = np.array([1, 5, 0.1, 30, 2]) / 38.1
+    game = HybridGame(lambda Z: np.tanh(Z @ slopes), X, B, weights)
+    outcome = explain_game(game, sampler="odd", solver="gp", max_evals=220)
+    assert outcome.n_evaluations[0] == 220
