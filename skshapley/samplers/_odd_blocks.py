@@ -14,14 +14,15 @@ from skshapley.samplers._odd_sets import (
 
 MOST_BLOCK_PAIRS = 1500  # that all blocks share
 FEW_BLOCKS, MOST_IN_FEW = 10, 2500  # up to so many blocks more pairs pay
-ENOUGH = 1 / 3  # of all pairs: to see these against all rows tells more than others on blocks
+ENOUGH = 1 / 5  # of all pairs: to see these against all rows tells more than others on blocks
 LEAST_ROWS = 8  # from which blocks make do with fewer pairs than a walk on each row
-# Rows from which blocks gain, counted as 1/sum of squared weights: at 10 evaluations a player they
-# have 4.5 times the squared error of all rows with 5 rows, 2.2 with 8, 1.05 with 16, .8 with 30.
-LEAST_EFFECTIVE = 16
-# Of the variance of the rows' own games, which blocks of unequal rows never see: with .02 and 10
-# evaluations a player blocks have 2.4 times the error of all rows, with .0003 less than a third.
-MOST_LOST = 0.015
+# Rows from which blocks gain, counted as 1/sum of squared weights, at least and per pair a player.
+# At 4 evaluations a player they have .9 and .5 times the squared error of all rows with 16 and 24
+# rows, at 10 evaluations 1.3, 1.5 and .7 times with 16, 24 and 40, at 25 nine times with 40.
+LEAST_EFFECTIVE, EFFECTIVE_PER_PAIR = 16, 5
+# Of the variance of the rows' own games, which blocks of unequal rows never see: with .0001, .003
+# and .015 and 10 evaluations a player blocks have .7, 1.5 and 6 times the error of all rows.
+MOST_LOST = 0.001
 
 
 def n_blocks(weights: np.ndarray, p: int, n: int) -> int:
@@ -46,12 +47,13 @@ def n_blocks(weights: np.ndarray, p: int, n: int) -> int:
     count = int(counts[np.argmin(b % counts)])
     if n < p - 1 and b >= LEAST_ROWS:
         return count  # a walk against all rows would not be complete
-    return count if _pays(weights, count) else 1
+    return count if _pays(weights, count, n / p) else 1
 
 
-def _pays(weights: np.ndarray, count: int) -> bool:
+def _pays(weights: np.ndarray, count: int, pairs_per_player: float) -> bool:
     """Return whether so many blocks tell more than pairs against all rows."""
-    if weights @ weights * LEAST_EFFECTIVE > 1 + 1e-9:
+    least = max(LEAST_EFFECTIVE, EFFECTIVE_PER_PAIR * pairs_per_player)
+    if weights @ weights * least > 1 + 1e-9:
         return False
     b, q = len(weights), len(weights) // count
     kept = np.arange(count * q) * b // (count * q)  # those left out have weights of all kinds

@@ -28,8 +28,10 @@ class GaussianProcess(Solver):
     are more than a process can hold, least squares on what it leaves unexplained takes in the rest.
     Attributions add up exactly.
 
-    Standard errors are posterior standard deviations, widened by the error of held-out predictions;
-    they are NaN below 1.3 pairs per player.
+    Standard errors are posterior standard deviations, widened by the error of held-out predictions
+    and by what a pair that was not seen may change. They are 0 where all pairs were seen; where
+    least squares leaves no residual they are 1.5/m of the attributions' range, for m pairs beyond
+    the players. They are NaN below 1.3 pairs per player.
 
     Parameters
     ----------
@@ -155,7 +157,7 @@ class _Case:
                 posterior, values, errors, pairs.take(~placed), drawn[~placed]
             )
             return values, errors  # those drawn at random show what they saw of a jump
-        return values, np.hypot(errors, overlooked(posterior))
+        return values, overlooked(posterior, errors)
 
     def _posterior(self, pairs: Pairs) -> Posterior:
         """Return the posterior under the lesson's hyper-parameters, or this instance's own."""

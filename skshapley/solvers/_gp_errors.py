@@ -16,6 +16,10 @@ LARGEST = 25.0  # squared standardised errors beyond it count as that
 NOTHING = 1e-6  # of the variance: pairs that promise to take away no more of it tell nothing
 UNSEEN = 1.0  # times what the pair that counts most changes; 3 has errors four times too large
 SILENT = 0.05  # of the largest value: a jump that no pair shows
+# Values that repeat come from a game with steps, whose next step may be unseen. Where all that were
+# seen are predicted, 3/n may hide it: 1.96 errors are 3/n of the range of the Shapley values.
+MOST_DISTINCT, DIGITS = 0.5, 9  # of the values, and the digits to which they are compared
+PREDICTED, MISSED = 1e-2, 1.5
 TINY = np.finfo(float).tiny
 
 
@@ -41,19 +45,39 @@ def standard_errors(posterior: Posterior, theta: np.ndarray | None) -> np.ndarra
     return np.sqrt(process.shapley_variance[:, None] * scale)
 
 
-def overlooked(posterior: Posterior) -> np.ndarray:
-    """Return what a pair that was not seen may change in the Shapley values, ``(1, k)``.
+def overlooked(posterior: Posterior, errors: np.ndarray) -> np.ndarray:
+    """Return standard errors that allow for what a pair that was not seen may change.
 
-    As much as the pair that changes them most, predicted from all the others: where a
+    As much as the pair that changes the Shapley values most, predicted from all the others: where a
     game jumps, few pairs show it, and others may not have been among them. Where none of n pairs
     shows it, a jump in one of them: a share of the largest value over n.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    errors : ndarray of shape (p, k)
+        Of the Shapley values, for what was seen.
     """
-    process = posterior.process
-    error, _ = posterior.left_out()
+    process, values = posterior.process, posterior.values
+    missed, _ = posterior.left_out()
     inner = process.points.roughness > 0
+    n = inner.sum()
     influence = np.sqrt((process.influence[:, inner] ** 2).mean(axis=0))
-    seen = (influence[:, None] * np.abs(error[inner])).max(axis=0, keepdims=True)
-    return np.hypot(UNSEEN * seen, SILENT * np.abs(posterior.values).max(axis=0) / inner.sum())
+    seen = (influence[:, None] * np.abs(missed[inner])).max(axis=0)
+    silent = SILENT * np.abs(values).max(axis=0) / n
+    shapley = posterior.shapley()
+    span = np.maximum(shapley.max(axis=0), 0) - np.minimum(shapley.min(axis=0), 0)
+    agree = np.sqrt((errors**2).mean(axis=0)) <= PREDICTED * span / np.sqrt(n)
+    steps = _distinct(values) < MOST_DISTINCT * len(values)
+    silent = np.where(agree & steps, np.maximum(silent, MISSED * span / n), silent)
+    return np.sqrt(errors**2 + (UNSEEN * seen) ** 2 + silent**2)
+
+
+def _distinct(values: np.ndarray) -> np.ndarray:
+    """Return how many different values each output has, ``(k,)``."""
+    scale = np.maximum(np.abs(values).max(axis=0), TINY)
+    ordered = np.sort(np.round(values / scale, DIGITS), axis=0)
+    return 1 + (np.diff(ordered, axis=0) > 0).sum(axis=0)
 
 
 def _surprise(posterior: Posterior, theta: np.ndarray | None) -> np.ndarray:
@@ -63,7 +87,7 @@ def _surprise(posterior: Posterior, theta: np.ndarray | None) -> np.ndarray:
     """
     process, values = posterior.process, posterior.values
     held, points = process.held, process.points
-    if theta is None:
+    if theta is None or not values[~held].any():
         rest, full = process.held_out, posterior
     else:
         others = replace(points, values=values).take(~held)
@@ -71,7 +95,8 @@ def _surprise(posterior: Posterior, theta: np.ndarray | None) -> np.ndarray:
         rest, full = Process(others, hyper), Posterior(Process(points, hyper), values)
     kept = Posterior(rest, values[~held])
     mean, variance = kept.predict(points.signs[held])
-    scale = np.maximum(kept.scale, TINY)
+    # values may vary nowhere but at the pairs held out
+    scale = np.maximum(kept.scale, np.maximum(full.scale / LARGEST**2, TINY))
     squared = (values[held] - mean) ** 2 / (variance[:, None] * scale)
     moved = ((full.shapley() - kept.shapley()) ** 2).sum(axis=0)
     before, after = rest.shapley_variance.sum(), full.process.shapley_variance.sum()

@@ -13,6 +13,7 @@ from skshapley.solvers._gp import WALKS_BELOW, GaussianProcess, _Case
 from skshapley.solvers._gp_errors import overlooked
 from skshapley.solvers._student import effective_degrees, widening
 
+LEAST_SPARE = 6  # pairs beyond the players; fewer may be predicted well by chance
 PANEL = 128  # pairs deleted at once
 
 
@@ -38,7 +39,7 @@ class LeaveOneOutProcess(GaussianProcess):
 
     Standard errors are a jackknife over the pairs of each size, with hyper-parameters as they are.
     Those of few pairs are widened as Student's t is against the normal; they are NaN below 1.3
-    pairs per player.
+    pairs per player, and with less than six pairs more than players.
 
     Parameters
     ----------
@@ -83,10 +84,10 @@ class _CorrectedCase(_Case):
         posterior = self._posterior(pairs)
         corrected = _Corrected(posterior)
         n, p = len(pairs) - 1, pairs.n_players
-        if n < WALKS_BELOW * p or np.linalg.matrix_rank(pairs.signs) < p:
+        if n < max(WALKS_BELOW * p, p + LEAST_SPARE) or np.linalg.matrix_rank(pairs.signs) < p:
             # too few, or players that no pair tells apart: deleted pairs would not show it
             return corrected.values, np.full_like(corrected.values, np.nan)
-        return corrected.values, np.hypot(corrected.standard_errors(), overlooked(posterior))
+        return corrected.values, overlooked(posterior, corrected.standard_errors())
 
 
 class _Corrected:

@@ -7,20 +7,15 @@ from skshapley._odd import Pairs, Posterior
 
 NOTHING = 1e-9  # of the largest value: a residual no larger is rounding
 SPARE = 2  # pairs of a block beyond the unknowns, below which least squares is not tried
-# Pairs beyond the unknowns that make a linear odd part certain: as many as players, and no fewer
-# than LEAST_WITNESSES. Values that repeat come from a game with steps, whose next step may be
-# unseen: they count half.
-LEAST_WITNESSES = 10
-MOST_REPEATED = 0.1  # of the values: one that repeats by chance is no sign of steps
-DIGITS = 9  # to which values are compared
+MISSED = 1.5  # of the range over the number of spare pairs: 3/n over 1.96, the "rule of three"
+ENOUGH_ZEROS = 100  # spare pairs: so many that are all zero are those of a constant game
 
 
 def straight(pairs: Pairs, enumerated: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the least-squares solution, its standard errors and whether it leaves a residual.
 
-    An error is 0 where the solution is exact: where all pairs were seen, or so many that a linear
-    odd part is certain. Where fewer bear it out, one pair more might not: of m spare ones that all
-    agree, 2/(m + 1) of the largest value is the error.
+    Errors are 0 where all pairs were seen. Where m spare ones bear out that the odd part is linear,
+    3/m of all pairs may not: 1.96 errors are 3/m of the range of the values.
 
     Parameters
     ----------
@@ -50,12 +45,13 @@ def straight(pairs: Pairs, enumerated: bool) -> tuple[np.ndarray, np.ndarray, np
     complete = pairs.blocks is None or pairs.blocks.complete
     if len(solutions) < len(parts) or not complete:
         share, solutions, residual = np.ones(1), [np.zeros((p, len(largest)))], largest > 0
-        spare = len(pairs) - len(parts) + 1 - p
+        spare = len(pairs) - len(parts) - p
     else:
-        spare = len(pairs) - len(parts) * p
-    errors = 2 * np.where(largest > 0, largest, np.nan) / (1 + max(spare, 0))
-    errors[spare >= _witnesses(pairs)] = 0.0
+        spare = len(pairs) - len(parts) * (p + 1)
     values = np.tensordot(share, solutions, axes=1)
+    span = np.maximum(values.max(axis=0), 0) - np.minimum(values.min(axis=0), 0)
+    silence = 0.0 if spare >= ENOUGH_ZEROS else np.nan
+    errors = np.where(largest > 0, MISSED / max(spare, 1) * span, silence)
     return values, np.broadcast_to(errors, values.shape).copy(), residual
 
 
@@ -77,16 +73,6 @@ def _solutions(
             break
         solutions.append(solution)
     return solutions, residual
-
-
-def _witnesses(pairs: Pairs) -> np.ndarray:
-    """Return how many spare pairs make sure that the odd part is linear, ``(k,)``."""
-    p, n = pairs.n_players, len(pairs)
-    scale = np.maximum(np.abs(pairs.values).max(axis=0), np.finfo(float).tiny)
-    ordered = np.sort(np.round(pairs.values / scale, DIGITS), axis=0)
-    distinct = 1 + (np.diff(ordered, axis=0) > 0).sum(axis=0)
-    repeats = distinct < (1 - MOST_REPEATED) * n
-    return np.where(repeats, 2, 1) * max(p, LEAST_WITNESSES)
 
 
 def remainder(

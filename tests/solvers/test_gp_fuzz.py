@@ -48,7 +48,7 @@ class Draw:
 def drawn_case(seed):
     """Return a game, its sampler and solver, and the budget."""
     rng = np.random.default_rng([seed, 15])
-    p, b = int(rng.integers(3, 13)), int(rng.choice([1, 2, 3, 4, 5, 6, 8, 10, 16, 25, 40]))
+    p, b = int(rng.integers(3, 10)), int(rng.choice([1, 1, 2, 3, 4, 5, 16, 30]))
     x, rows = rng.normal(size=(1, p)), rng.normal(size=(b, p))
     kind = rng.choice(["normal", "integers", "binary", "some alike"])
     if kind == "integers":
@@ -66,7 +66,7 @@ def drawn_case(seed):
         return np.stack([scale * (1.0 * model(Z) + shift) for model in models], axis=1)
 
     game = HybridGame(function, x, rows, weights / weights.sum())
-    least, most = 2 * p, min(2**p, 1200)
+    least, most = 2 * p, 2**p
     budget = round(np.exp(rng.uniform(np.log(least), np.log(max(least, most)))))
     if rng.random() < 0.15:  # all pairs but a few
         budget = max(least, most - rng.integers(2, max(3, most // 8)))

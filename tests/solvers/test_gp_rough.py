@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from skshapley._odd import OddDesign, Pairs, RandomOddDesign
+from skshapley._odd import Hyper, OddDesign, Pairs, Posterior, RandomOddDesign, fit_hyper
 from skshapley.samplers import Odd
 from skshapley.samplers._odd_blocks import pairs_each
 from skshapley.solvers import LeaveOneOutProcess
+from skshapley.solvers._gp_errors import standard_errors
 from skshapley.solvers._gp_straight import straight
 from skshapley.testing import HybridGame, explain_game
 
@@ -29,31 +30,40 @@ def surprise(game, evals, seed=0, **kwargs):
     return (deviation / (outcome.standard_errors + 1e-12)).max()
 
 
-@pytest.mark.parametrize("n", [10, 16, 17, 30])
-def test_ten_spare_pairs_make_a_linear_odd_part_certain(n):
-    """With n pairs and the full coalition n - 7 are spare; fewer than ten leave an error."""
+@pytest.mark.parametrize("n", [10, 30, 100])
+def test_a_linear_odd_part_is_certain_but_for_what_no_pair_showed(n):
+    """With n pairs, the and the full coalition n - 8 are spare, 3/(n - 8) may differ."""
     slopes = np.random.default_rng(0).normal(size=P)
     pairs = pairs_of(lambda s: s @ slopes / 2, n)
     values, errors, residual = straight(pairs, enumerated=False)
     assert not residual.any()
     np.testing.assert_allclose(values[:, 0], slopes, atol=1e-12)
-    stated = 0 if n >= 17 else 2 * np.abs(pairs.values).max() / (n - 6)
-    np.testing.assert_allclose(errors[:, 0], stated)
-
-
-def test_values_that_repeat_need_twice_as_many():
-    """They come from steps, and the next step may not have been among them."""
-    for n, certain in ((20, False), (30, True)):
-        pairs = pairs_of(lambda s: s[:, 0], n)
-        assert (straight(pairs, enumerated=False)[1].max() == 0) == certain
+    span = max(slopes.max(), 0) - min(slopes.min(), 0)
+    np.testing.assert_allclose(errors[:, 0], 1.5 / (n - 8) * span)
 
 
 def test_zeros_at_few_pairs_have_no_standard_error():
-    for n, certain in ((16, False), (30, True)):
+    """A hundred spare ones make a constant game."""
+    for n, certain in ((16, False), (107, False), (108, True)):
         values, errors, residual = straight(pairs_of(lambda s: 0 * s[:, 0], n), enumerated=False)
         assert not residual.any()
         np.testing.assert_array_equal(values, 0)
         np.testing.assert_array_equal(errors, 0 if certain else np.nan)
+
+
+def test_values_that_vary_at_held_out_pairs_alone():
+    """One pair in three is held out; nothing can be learnt from the others."""
+    p, n = 6, 24
+    inside = np.random.default_rng(0).permutation(31)[: n - 1] + 1
+    signs = 1.0 - 2.0 * (np.r_[0, inside][:, None] >> np.arange(p) & 1)
+    values = np.zeros((n, 1))
+    values[np.arange(n) * 7 % 10 < 3] = 1.0
+    values[0] = 0.0
+    pairs = Pairs(signs, values)
+    theta = fit_hyper(pairs, None)
+    posterior = Posterior.of(pairs, Hyper.from_vector(theta, p))
+    assert posterior.process.held[values[:, 0] > 0].all()
+    assert np.isfinite(standard_errors(posterior, theta)).all()
 
 
 def test_pairs_that_do_not_tell_players_apart_solve_nothing():
@@ -130,19 +140,21 @@ def asked(weights, n, p=11, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("weights", "in_blocks"),
+    ("weights", "n", "in_blocks"),
     [
-        ([1, 5, 0.1, 30, 2], False),
-        (np.ones(5), False),
-        (np.ones(15), False),
-        (np.ones(16), True),
-        (np.r_[np.ones(30), 30.0], False),  # 1/sum w^2 is 4
-        (np.exp(np.linspace(-2, 2, 100)), True),
-        (np.exp(np.linspace(-3, 3, 100) ** 3 / 8), False),
+        ([1, 5, 0.1, 30, 2], 110, False),
+        (np.ones(5), 44, False),
+        (np.ones(15), 44, False),
+        (np.ones(16), 44, True),
+        (np.ones(24), 110, False),  # five pairs a player ask for 25 rows
+        (np.ones(25), 110, True),
+        (np.r_[np.ones(30), 30.0], 44, False),  # 1/sum w^2 is 4
+        (np.exp(np.linspace(-1, 1, 100)), 110, True),
+        (np.exp(np.linspace(-2, 2, 100)), 220, False),
     ],
 )
-def test_blocks_where_rows_are_many_and_alike(weights, in_blocks):
-    assert (asked(weights, 110).block is not None) == in_blocks
+def test_blocks_where_rows_are_many_and_alike(weights, n, in_blocks):
+    assert (asked(weights, n).block is not None) == in_blocks
 
 
 def test_no_pair_of_a_block_comes_twice_and_none_has_more_than_all():
