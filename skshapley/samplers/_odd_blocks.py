@@ -14,7 +14,7 @@ from skshapley.samplers._odd_sets import (
 
 MOST_BLOCK_PAIRS = 1500  # that all blocks share
 FEW_BLOCKS, MOST_IN_FEW = 10, 2500  # up to so many blocks more pairs pay
-ENOUGH = 1 / 5  # of all pairs: to see these against all rows tells more than others on blocks
+ENOUGH = 1 / 3  # of all pairs: to see these against all rows tells more than others on blocks
 LEAST_ROWS = 8  # from which blocks make do with fewer pairs than a walk on each row
 # Rows from which blocks gain, counted as 1/sum of squared weights, at least and per pair a player.
 # At 4 evaluations a player they have .9 and .5 times the squared error of all rows with 16 and 24

@@ -14,12 +14,14 @@ from skshapley._odd import Hyper, Posterior, Process, fit_hyper
 
 LARGEST = 25.0  # squared standardised errors beyond it count as that
 NOTHING = 1e-6  # of the variance: pairs that promise to take away no more of it tell nothing
-UNSEEN = 1.0  # times what the pair that counts most changes; 3 has errors four times too large
-SILENT = 0.05  # of the largest value: a jump that no pair shows
-# Values that repeat come from a game with steps, whose next step may be unseen. Where all that were
-# seen are predicted, 3/n may hide it: 1.96 errors are 3/n of the range of the Shapley values.
-MOST_DISTINCT, DIGITS = 0.5, 9  # of the values, and the digits to which they are compared
+# Values that repeat come from a game with steps, whose next step may be unseen. By the share of
+# those that do: times what the pair that counts most changes, and of the largest value over n.
+JUMPS, SILENT = 3.0, 0.05
+FEW = 0.5  # of the largest value over n squared: few pairs may agree by chance
+# Where steps are predicted to so little of the range of the Shapley values over sqrt n, 3/n of the
+# pairs may hide one that is not: 1.96 errors are 3/n of the range.
 PREDICTED, MISSED = 1e-2, 1.5
+MOST_DISTINCT, DIGITS = 0.5, 9  # of the values of steps, and digits to which they are compared
 TINY = np.finfo(float).tiny
 
 
@@ -45,39 +47,42 @@ def standard_errors(posterior: Posterior, theta: np.ndarray | None) -> np.ndarra
     return np.sqrt(process.shapley_variance[:, None] * scale)
 
 
-def overlooked(posterior: Posterior, errors: np.ndarray) -> np.ndarray:
+def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> np.ndarray:
     """Return standard errors that allow for what a pair that was not seen may change.
 
-    As much as the pair that changes the Shapley values most, predicted from all the others: where a
-    game jumps, few pairs show it, and others may not have been among them. Where none of n pairs
-    shows it, a jump in one of them: a share of the largest value over n.
+    Where a game jumps, few pairs show it, and others may not have been among them: some times as
+    much as the pair that changes the Shapley values most, predicted from all the others. Where none
+    of n pairs shows it, a jump in one of them: a share of the largest value over n. Games without
+    steps have hardly any of both.
 
     Parameters
     ----------
     posterior : Posterior
     errors : ndarray of shape (p, k)
         Of the Shapley values, for what was seen.
+    least : float, default=0.0
+        Times what the pair that counts most changes, whatever the game.
     """
     process, values = posterior.process, posterior.values
     missed, _ = posterior.left_out()
     inner = process.points.roughness > 0
-    n = inner.sum()
+    n, largest, repeated = inner.sum(), np.abs(values).max(axis=0), _repeated(values)
     influence = np.sqrt((process.influence[:, inner] ** 2).mean(axis=0))
     seen = (influence[:, None] * np.abs(missed[inner])).max(axis=0)
-    silent = SILENT * np.abs(values).max(axis=0) / n
+    silent = np.hypot(SILENT * repeated, FEW / n) * largest / n
     shapley = posterior.shapley()
     span = np.maximum(shapley.max(axis=0), 0) - np.minimum(shapley.min(axis=0), 0)
     agree = np.sqrt((errors**2).mean(axis=0)) <= PREDICTED * span / np.sqrt(n)
-    steps = _distinct(values) < MOST_DISTINCT * len(values)
+    steps = repeated > 1 - MOST_DISTINCT
     silent = np.where(agree & steps, np.maximum(silent, MISSED * span / n), silent)
-    return np.sqrt(errors**2 + (UNSEEN * seen) ** 2 + silent**2)
+    return np.sqrt(errors**2 + (np.maximum(JUMPS * repeated, least) * seen) ** 2 + silent**2)
 
 
-def _distinct(values: np.ndarray) -> np.ndarray:
-    """Return how many different values each output has, ``(k,)``."""
+def _repeated(values: np.ndarray) -> np.ndarray:
+    """Return the share of values that are there already, of each output, ``(k,)``."""
     scale = np.maximum(np.abs(values).max(axis=0), TINY)
     ordered = np.sort(np.round(values / scale, DIGITS), axis=0)
-    return 1 + (np.diff(ordered, axis=0) > 0).sum(axis=0)
+    return (np.diff(ordered, axis=0) == 0).sum(axis=0) / len(values)
 
 
 def _surprise(posterior: Posterior, theta: np.ndarray | None) -> np.ndarray:

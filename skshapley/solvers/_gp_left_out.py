@@ -87,7 +87,8 @@ class _CorrectedCase(_Case):
         if n < max(WALKS_BELOW * p, p + LEAST_SPARE) or np.linalg.matrix_rank(pairs.signs) < p:
             # too few, or players that no pair tells apart: deleted pairs would not show it
             return corrected.values, np.full_like(corrected.values, np.nan)
-        return corrected.values, overlooked(posterior, corrected.standard_errors())
+        errors = overlooked(posterior, corrected.standard_errors(), least=1.0)
+        return corrected.values, errors
 
 
 class _Corrected:

@@ -7,7 +7,7 @@ from skshapley._odd import Hyper, OddDesign, Pairs, Posterior, RandomOddDesign, 
 from skshapley.samplers import Odd
 from skshapley.samplers._odd_blocks import pairs_each
 from skshapley.solvers import LeaveOneOutProcess
-from skshapley.solvers._gp_errors import standard_errors
+from skshapley.solvers._gp_errors import overlooked, standard_errors
 from skshapley.solvers._gp_straight import straight
 from skshapley.testing import HybridGame, explain_game
 
@@ -114,6 +114,34 @@ def test_nearly_enumerated_thresholds():
     assert max(worst) < 10
 
 
+@pytest.mark.parametrize("grid", [0.0, 0.5, 4.0])
+def test_errors_allow_for_jumps_by_the_share_of_values_that_repeat(grid):
+    """What leaving out each pair changes comes from processes that have not seen it."""
+    p, n = 6, 24
+    rng = np.random.default_rng(0)
+    inside = rng.permutation(31)[: n - 1] + 1
+    signs = 1.0 - 2.0 * (np.r_[0, inside][:, None] >> np.arange(p) & 1)
+    values = rng.normal(size=(n, 1))
+    if grid:
+        values = np.round(values / grid) * grid
+        values[0] = grid
+    pairs, hyper = Pairs(signs, values), Hyper(np.linspace(0.1, 0.5, p), 3.0, 0.05, 0.2)
+    posterior = Posterior.of(pairs, hyper)
+    phi = posterior.shapley()
+    others = [pairs.take(np.delete(np.arange(n), j)) for j in range(1, n)]
+    changes = [((phi - Posterior.of(pair, hyper).shapley()) ** 2).mean() for pair in others]
+    repeated, largest = 1 - len(np.unique(values)) / n, np.abs(values).max() / (n - 1)
+    for least in (0.0, 1.0):
+        jumps = max(3 * repeated, least) ** 2 * max(changes)
+        silent = (0.05 * repeated * largest) ** 2 + (0.5 / (n - 1) * largest) ** 2
+        errors = overlooked(posterior, np.full((p, 1), 0.7), least)
+        np.testing.assert_allclose(errors**2, 0.49 + jumps + silent, rtol=1e-5)
+    if repeated > 0.5:  # and all is predicted
+        silent = max(silent, (1.5 / (n - 1) * (max(phi.max(), 0) - min(phi.min(), 0))) ** 2)
+    errors = overlooked(posterior, np.zeros((p, 1)), 1.0)
+    np.testing.assert_allclose(errors**2, jumps + silent, rtol=1e-5)
+
+
 def test_players_that_no_pair_tells_apart_have_no_standard_error():
     """Two columns alike in every pair: without one pair or another nothing changes."""
     p = 6
@@ -130,6 +158,16 @@ def test_players_that_no_pair_tells_apart_have_no_standard_error():
     assert len(inside) > 1.3 * p
     assert np.isfinite(estimate.values).all()
     assert np.isnan(estimate.standard_errors).all()
+
+
+def test_few_pairs_of_a_random_sample_have_no_standard_error():
+    """Nine of 15 pairs of five players may be predicted well by chance; eleven less so."""
+    game = HybridGame(lambda Z: np.tanh(Z.sum(axis=1)), np.ones((1, 5)), np.zeros((1, 5)))
+    for evals, told in ((20, False), (24, True)):
+        outcome = explain_game(
+            game, sampler="odd-leverage", solver="gp-leave-one-out", max_evals=evals
+        )
+        assert np.isfinite(outcome.standard_errors).all() == told
 
 
 def asked(weights, n, p=11, seed=0):
