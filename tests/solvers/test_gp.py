@@ -361,7 +361,8 @@ def test_every_row_is_used_equally_often(small_blocks):
 def test_the_whole_budget_decides_on_blocks(p, n_pairs, in_blocks):
     """From a third of 127 pairs on, and with more than half of 2500 a block, there are none."""
     n = 2 * n_pairs
-    sampler = Odd().start(p, [np.random.default_rng(0)], n, np.full(24, 1 / 24))
+    rows = 210  # five for each pair a player
+    sampler = Odd().start(p, [np.random.default_rng(0)], n, np.full(rows, 1 / rows))
     first = sampler.draws_now(0)
     assert (first < n) == (n_pairs == 43)  # the others are chosen later
     assert (sampler.ask(np.array([0]), first).block is not None) == in_blocks

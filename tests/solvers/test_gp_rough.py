@@ -188,7 +188,7 @@ def asked(weights, n, p=11, seed=0):
         (np.ones(25), 110, True),
         (np.r_[np.ones(30), 30.0], 44, False),  # 1/sum w^2 is 4
         (np.exp(np.linspace(-1, 1, 100)), 110, True),
-        (np.exp(np.linspace(-2, 2, 100)), 220, False),
+        (np.exp(np.linspace(-2, 2, 100)), 110, False),
     ],
 )
 def test_blocks_where_rows_are_many_and_alike(weights, n, in_blocks):
