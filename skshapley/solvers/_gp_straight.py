@@ -47,7 +47,7 @@ def straight(pairs: Pairs, enumerated: bool) -> tuple[np.ndarray, np.ndarray, np
         share, solutions, residual = np.ones(1), [np.zeros((p, len(largest)))], largest > 0
         spare = len(pairs) - len(parts) - p
     else:
-        spare = len(pairs) - len(parts) * (p + 1)
+        spare = min(map(len, parts)) - (p + 1)  # what one block misses all may: rows can be alike
     values = np.tensordot(share, solutions, axes=1)
     span = np.maximum(values.max(axis=0), 0) - np.minimum(values.min(axis=0), 0)
     silence = 0.0 if spare >= ENOUGH_ZEROS else np.nan
