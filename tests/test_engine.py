@@ -185,7 +185,8 @@ def test_a_full_ledger_costs_evaluations_and_changes_nothing_else(monkeypatch):
     np.testing.assert_array_equal(outcome.values, expected.values)
 
 
-def test_a_call_holds_no_more_than_8192_model_rows():
+def test_a_call_holds_no_more_than_8192_model_rows(monkeypatch):
+    monkeypatch.setattr(MonteCarlo, "goes_on", False)  # further asks are small
     game = recorded(n_rows=40, p=10, b=7)
     explain_game(game, sampler=MonteCarlo(references="all"), max_evals=200)
     rows = [7 * len(call) for call in game.calls]

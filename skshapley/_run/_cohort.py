@@ -6,6 +6,7 @@ import numpy as np
 
 from skshapley._records._outcome import Outcome
 from skshapley._run._evaluate import Requests
+from skshapley._run._rest import Rest
 from skshapley._tools._random import generator, row_generators
 
 ASK_BYTES = 2**22  # of the coalitions of an instance in one ask
@@ -48,48 +49,60 @@ class Cohort:
         # a stopping rule is asked when so many draws are in; the first time every background row is
         self.goal = max(self.price.least, 2 * self.price.unit)
         self.asked = 0
-        self.open = np.arange(len(members))
+        self.open = self.asking = np.arange(len(members))
         self.converged = np.zeros(len(members), dtype=bool)
-        self.may_ask_again = self._next_draws() < self.left
+        self.rest: Rest | None = None
+        if self.sampler.goes_on and self.solver.goes_on and not self.sampler.one_shot:
+            budget = (plan.max_evals - 2) * game.rows_per_value
+            self.rest = Rest(
+                self.price, self.count, self.left, budget, game.rows_per_value, len(members)
+            )
+        self.may_ask_again = self.rest is not None or self._next_draws() < self.left
 
     def _next_draws(self) -> int:
         """Return how many draws to ask for: all that stopping and memory allow."""
         if self.sampler.one_shot:
             return self.left
-        price = self.price
-        most = max(ASK_BYTES // (self.count * price.coalitions) // price.unit, 1) * price.unit
-        most = min(most, self.sampler.draws_now(self.asked))
+        most = min(self._most_draws(), self.sampler.draws_now(self.asked))
         if self.block.plan.stopping is not None:
             most = min(most, self.goal - self.asked)
         return min(most, self.left)
 
+    def _most_draws(self) -> int:
+        """Return how many draws memory allows in one ask, in whole units."""
+        price = self.price
+        return max(ASK_BYTES // (self.count * price.coalitions) // price.unit, 1) * price.unit
+
     def ask(self) -> tuple[Requests, bool]:
         """Return the requests of the next design, and whether they are all different."""
-        n = self._next_draws()
-        self.asked, self.left = self.asked + n, self.left - n
-        self.design = self.sampler.ask(self.open, n)
-        flat, instance, references = self.design.requested(len(self.open))
+        if self.left:
+            n = self._next_draws()
+            self.asked, self.left = self.asked + n, self.left - n
+        else:
+            n = self._go_on()
+        self.design = self.sampler.ask(self.asking, n)
+        flat, instance, references = self.design.requested(len(self.asking))
         bits = self.design.bits()
-        members = self.members[self.open]
+        members = self.members[self.asking]
         if self.count < self.block.game.n_players:
             wide = np.zeros((len(flat), self.block.game.n_players), dtype=bool)
-            np.put_along_axis(wide, self.players[self.open][instance], flat, axis=1)
+            np.put_along_axis(wide, self.players[self.asking][instance], flat, axis=1)
             flat, bits = wide, None
         rows = self.block.rows[members][instance]
         return Requests(rows, flat, references, bits), self.design.distinct
 
     def tell(self, values: np.ndarray) -> None:
         """Hand the values to sampler and solver, the known ones of both ends filled in."""
-        members, block = self.members[self.open], self.block
+        members, block = self.members[self.asking], self.block
         everything = self.design.assemble(
             values, block.empty[members], block.v_empty[members], block.v_full[members]
         )
         if not self.started:
             self._start_solver(_units(everything, self.solver.scales))
         if not self.plain:
-            everything = everything / self.units[self.open]
-        self.sampler.tell(self.open, self.design, everything)
-        self.solver.update(self.open, self.design, everything)
+            everything = everything / self.units[self.asking]
+        self.sampler.tell(self.asking, self.design, everything)
+        self.solver.update(self.asking, self.design, everything)
         self._close()
 
     def _start_solver(self, units: np.ndarray) -> None:
@@ -105,7 +118,7 @@ class Cohort:
         return values * self.units, None if errors is None else errors * self.units
 
     def _close(self) -> None:
-        """Leave the instances that are accurate enough, or all when the budget is spent."""
+        """Leave the instances that are accurate enough, or whose budget is spent."""
         stopping = self.block.plan.stopping
         if stopping is not None and (self.asked >= self.goal or not self.left):
             values, errors = self._result()
@@ -116,7 +129,24 @@ class Cohort:
             more = int(self.asked * (GROWTH - 1)) // self.price.unit
             self.goal = self.asked + max(more, 1) * self.price.unit
         if not self.left:
-            self.open = self.open[:0]
+            self.open = self.open[self._further_draws() > 0]
+        self.asking = self.open
+
+    def _further_draws(self) -> np.ndarray:
+        """Return how many draws beyond those planned each open instance is to make next."""
+        if self.rest is None:
+            return np.zeros(len(self.open), dtype=np.int64)
+        charged = self.block.charged[self.members[self.open]]
+        return self.rest.draws(self.open, charged, self._most_draws())
+
+    def _go_on(self) -> int:
+        """Choose the open instances that have most draws to make, and return how many."""
+        draws = self._further_draws()
+        most = int(draws.max())
+        self.asking = self.open[draws == most]
+        if self.rest is not None:
+            self.rest.add(self.asking, most)
+        return most
 
     def write(self, outcome: Outcome) -> None:
         """Write values and standard errors at the entries that matter; the others get exactly 0."""

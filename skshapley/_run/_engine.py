@@ -154,7 +154,8 @@ class Block:
         self.empty = game.empty(rows)
         self.v_empty = (game.reference_weights[:, None] * self.empty).sum(axis=1)
         self.v_full = game.full(rows)
-        self.spent = np.zeros(len(rows), dtype=np.int64)
+        # model rows: those that count against the budget, and those that were evaluated
+        self.charged, self.spent = np.zeros((2, len(rows)), dtype=np.int64)
 
     def fill(self, outcome: Outcome, evaluator: Evaluator) -> list[Cohort]:
         """Run all cohorts to their end and write the outcome; return the cohorts."""
@@ -205,9 +206,10 @@ class Block:
         """Evaluate the requests of some cohorts together, and tell them."""
         requests = _joined([part for _, part, _ in batches])
         distinct = len(batches) == 1 and batches[0][2]
-        values, sent = ledger.evaluate(evaluator, requests, distinct)
-        place = requests.rows[sent] - self.rows[0]
-        self.spent += width * np.bincount(place, minlength=len(self.rows))
+        values, sent, new = ledger.evaluate(evaluator, requests, distinct)
+        place, r = requests.rows - self.rows[0], len(self.rows)
+        self.spent += width * np.bincount(place[sent], minlength=r)
+        self.charged += width * np.bincount(place[new], minlength=r)
         ends = np.cumsum([len(part.rows) for _, part, _ in batches])[:-1]
         for (cohort, _, _), part in zip(batches, np.split(values, ends), strict=True):
             cohort.tell(part)

@@ -23,6 +23,10 @@ class Sampler(Parametrised, ABC):
     one_shot : bool
         True where the design for a budget is not the beginning of the design for a larger one:
         such a sampler is asked once.
+    goes_on : bool
+        Whether it may be asked for more draws than `start` was told of: coalitions that came twice
+        cost nothing, and what they leave of a budget buys further draws. False where the draws
+        told are planned for as a whole. A one-shot sampler never is.
     needs_all_players : bool
         True where players have a place (in a graph), so that none may be left out, not even one
         that cannot matter.
@@ -30,6 +34,7 @@ class Sampler(Parametrised, ABC):
 
     produces: type[Any]
     one_shot: bool = False
+    goes_on: bool = True
     needs_all_players: bool = False
 
     @abstractmethod
@@ -82,7 +87,8 @@ class Sampler(Parametrised, ABC):
         rngs : list of numpy.random.Generator
             One per instance.
         n_draws : int
-            The draws that all asks together come to, at most.
+            The draws that the budget pays for if no coalition comes twice; where some do, a sampler
+            that `goes_on` is asked for more.
         reference_weights : ndarray of shape (b,) or None
             Weights of the background rows, with sum 1; None for a game that has none.
         players : ndarray of shape (r, n_players), int, or None

@@ -81,6 +81,7 @@ class Odd(Sampler):
     """
 
     produces = OddDesign
+    goes_on = False  # blocks, and how many pairs are chosen, are planned for all draws
     _constraints = {"references": OneOf(REFERENCES), "adaptive": Flag()}
 
     def __init__(self, references: str = "blocks", adaptive: bool = True) -> None:

@@ -41,6 +41,9 @@ class Solver(Parametrised, ABC):
     scales : bool
         Whether c times the values make c times the result. Then values that are very large or very
         small come in units of a power of two.
+    goes_on : bool
+        Whether it can do with draws beyond the planned ones, which coalitions that came twice have
+        paid for.
     pilots : int
         So many instances at the head of a run are worked on before all others, which get what they
         have taught (`lesson`).
@@ -50,6 +53,7 @@ class Solver(Parametrised, ABC):
     default_sampler: str
     has_standard_errors: bool = True
     scales: bool = True
+    goes_on: bool = True
     pilots: int = 0
 
     def check_players(self, n_players: int) -> None:

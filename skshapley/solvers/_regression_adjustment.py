@@ -66,6 +66,9 @@ class RegressionAdjustment(Solver):
 
     accepts = (CoalitionDesign, PermutationDesign)
     default_sampler = "leverage"
+    # the further draws are those of few players, all of whose coalitions the surrogates then know:
+    # what they miss on other folds says nothing more of their errors
+    goes_on = False
     _constraints = {
         "surrogate": SURROGATE,
         "folds": Count(

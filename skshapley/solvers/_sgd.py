@@ -180,7 +180,9 @@ class ProjectedSGD(Solver):
 
     def _trace(self, rows: np.ndarray, seen: np.ndarray, phi: np.ndarray, mean: "_Mean") -> None:
         if self.trace_every and mean.count[0] % self.trace_every == 0:
-            self._path.append((seen[0], phi, mean.value()))
+            iterates, means = self._phi.copy(), self._mean.value()
+            iterates[rows], means[rows] = phi, mean.value()
+            self._path.append((seen[0], iterates, means))
 
     @property
     def trace_(self) -> Trace:
