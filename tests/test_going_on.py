@@ -178,12 +178,16 @@ def test_a_stopping_rule_is_asked_about_what_goes_on():
 
 
 def test_a_path_of_several_instances_keeps_its_shape():
-    game = game_of_instances(3)
+    """... when some of them go on while others have nothing left to spend."""
     outcome = explain_game(
-        game, sampler=Importance(), solver=ProjectedSGD(trace_every=1), max_evals=90
+        as_instances(RandomGame(9), 6),
+        sampler=Importance(),
+        solver=ProjectedSGD(trace_every=1),
+        max_evals=90,
     )
-    trace = outcome.solver.trace_
-    assert len({part.shape[1:] for part in trace[1:]}) == 1
+    steps, iterates, averages = outcome.solver.trace_
+    assert iterates.shape == averages.shape == (len(steps), 6, 9, 1)
+    np.testing.assert_array_equal(averages[-1], outcome.values)
 
 
 # --- when the rule is asked ----------------------------------------------------------------------
