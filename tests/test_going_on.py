@@ -69,6 +69,15 @@ def test_of_few_players_all_coalitions_are_enough(sampler, max_evals):
     assert game.n == result.n_evaluations == 16
 
 
+def test_nobody_is_asked_when_all_coalitions_are_known(monkeypatch):
+    asks, ask = [], Antithetic.ask
+    monkeypatch.setattr(
+        Antithetic, "ask", lambda self, rows, n: asks.append(n) or ask(self, rows, n)
+    )
+    shapley_values(RandomGame(4), sampler="antithetic", max_evals=400, random_state=0)
+    assert asks == [132]  # of three evaluations each
+
+
 def test_the_search_for_new_coalitions_has_an_end():
     """A method that knows few coalitions never spends a large budget."""
     result = shapley_values(

@@ -77,8 +77,8 @@ class ProjectedSGD(Solver):
     Notes
     -----
     Pairs with replacement, ``Leverage(replacement=True)``, leave a half to three quarters of the
-    importance law's error. Without replacement the small sizes are enumerated: they come once, with
-    great weights, and one pass over them does not average them.
+    importance law's error by as many draws. Without replacement the small sizes are enumerated:
+    they come once, with great weights, and one pass over them does not average them.
 
     References
     ----------
