@@ -126,7 +126,7 @@ def draw(task, frame):
 
 def tables():
     """Write one table for each task that has results."""
-    parts = ["# Errors by evaluations (Grah & Thouvenot, Figures 2 and 3)"]
+    parts = ["# Errors (Grah & Thouvenot, Figures 2 and 3)"]
     for task in TASKS:
         path = RESULTS / f"{task}.csv"
         if path.exists():
@@ -139,7 +139,9 @@ def tables():
                 "| " + " | ".join([name, *(f"{v:.3g}" for v in row)]) + " |"
                 for name, row in zip(table.index, table.to_numpy(), strict=True)
             ]
-            parts.append("\n".join([f"## {task}", "", head, rule, *body]))
+            # files that do not say what was asked are from runs in which repeats were not replaced
+            counted = "different evaluations" if "asked" in frame else "draws"
+            parts.append("\n".join([f"## {task}, by {counted}", "", head, rule, *body]))
     (RESULTS / "tables.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 

@@ -9,6 +9,7 @@ from skshapley._run import _rest
 from skshapley._run._plan import auto_budget, make_plan
 from skshapley.rewards._reward import InterventionalGame
 from skshapley.samplers import SAMPLERS, Antithetic, Importance, Kernel, MonteCarlo, Odd
+from skshapley.samplers._price import Price
 from skshapley.solvers import PermutationMean, ProjectedSGD
 from skshapley.solvers._base import Estimate
 from skshapley.stopping import StandardError
@@ -161,6 +162,19 @@ def test_methods_that_plan_all_draws_keep_to_them():
     assert (asked[0] < 50).all()
     assert (asked[1] > 55).all()
     assert not Odd.goes_on
+
+
+def test_further_draws_come_in_powers_of_two_that_the_rest_buys():
+    """Pairs of walks of three evaluations: 6 model rows a pair, against one of two rows each."""
+    price = Price(draw=3, coalitions=5, references=2, least=2, step=2, unit=2)
+    rest = _rest.Rest(price, 4, planned=30, budget=100, rows_per_value=2, n_instances=3)
+    members, charged = np.arange(3), np.array([0, 14, 95])
+    everybody = np.array([0, 10, 27])
+    np.testing.assert_array_equal(rest.draws(members, everybody, 100), [32, 16, 16])
+    np.testing.assert_array_equal(rest.draws(members, charged, 10), [8, 8, 0])
+    rest.add(members[:1], 84)
+    np.testing.assert_array_equal(rest.draws(members, everybody, 100), [4, 16, 16])
+    np.testing.assert_array_equal(rest.draws(members, np.full(3, 28), 100), [0, 0, 0])
 
 
 def test_going_on_makes_errors_smaller(monkeypatch):
