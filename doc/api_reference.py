@@ -20,6 +20,12 @@ API = [
         ["ExactTrees", "TreeEnsemble", "read_trees", "UnreadableModelError"],
     ),
     (
+        "Closed forms",
+        "Responses that are read and not sampled; by name in ``CLOSED_FORMS``.",
+        "skshapley.closed_forms",
+        ["ClosedForm", "read_model", "Trees", "LinearTerms", "Sum"],
+    ),
+    (
         "Batches",
         "Tables of any size, to an iterator or to Parquet.",
         "skshapley.batches",

@@ -366,7 +366,9 @@ class Explanation:
         gap = ""
         if gap_shows(self.values, self.base_values, self.predictions):
             gap = f"; efficiency gap up to {np.abs(self.efficiency_gap).max():.4g}"
-        return f"<{self._title()}; {self.settings.method}{gap}>"
+        hint = self.settings.exact_response
+        better = "" if hint is None else f"; response_method={hint!r} would be exact"
+        return f"<{self._title()}; {self.settings.method}{better}{gap}>"
 
     def _repr_html_(self) -> str:
         """Return what was done and a table of the most important players, names escaped."""

@@ -33,7 +33,7 @@ LAYERS = (
     {"explanation", "_records"},
     {"rewards", "samplers", "solvers", "stopping"},
     {"_run"},
-    {"_estimators", "trees"},
+    {"_estimators", "trees", "closed_forms"},
     {"plots", "testing", "diagnostics", "datasets", "bounds", "responses", "batches"},
     {"__init__", "_cli", "__main__"},
 )
@@ -304,8 +304,8 @@ def test_light_import_rule_sees_heavy_modules():
 
 
 def registered() -> Iterator[tuple[str, object]]:
-    """Every class that a registry (SAMPLERS, SOLVERS, REWARDS) knows by name."""
-    for role in ("samplers", "solvers", "rewards"):
+    """Every class that a registry (SAMPLERS, SOLVERS, REWARDS, CLOSED_FORMS) knows by name."""
+    for role in ("samplers", "solvers", "rewards", "closed_forms"):
         module = importlib.import_module(f"skshapley.{role}")
         for name, member in getattr(module, role.upper(), {}).items():
             yield f"{role}.{role.upper()}[{name!r}]", member

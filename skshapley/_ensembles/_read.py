@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError
 from skshapley._ensembles._read_hist_gradient_boosting import read_hist_gradient_boosting
 from skshapley._ensembles._read_lightgbm import read_lightgbm
-from skshapley._ensembles._read_sklearn import read_forest, read_gradient_boosting
+from skshapley._ensembles._read_sklearn import read_ada_boost, read_forest, read_gradient_boosting
 from skshapley._ensembles._read_xgboost import read_xgboost
 
 _FORESTS = tuple(
@@ -22,6 +22,7 @@ READERS = {
     **{("sklearn", name): read_forest for name in _FORESTS},
     ("sklearn", "GradientBoostingRegressor"): read_gradient_boosting,
     ("sklearn", "GradientBoostingClassifier"): read_gradient_boosting,
+    ("sklearn", "AdaBoostClassifier"): read_ada_boost,
     ("sklearn", "HistGradientBoostingRegressor"): read_hist_gradient_boosting,
     ("sklearn", "HistGradientBoostingClassifier"): read_hist_gradient_boosting,
     ("xgboost", "Booster"): read_xgboost,
@@ -39,7 +40,8 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
     ----------
     model : object
         A fitted model: XGBoost's and LightGBM's boosters and estimators, scikit-learn's
-        HistGradientBoosting, GradientBoosting, random forests, extra trees and single trees.
+        HistGradientBoosting, GradientBoosting, random forests, extra trees, single trees, and
+        AdaBoostClassifier of trees.
     response_method : str, default="raw"
         "raw", "predict", "predict_proba", "decision_function" or "log_odds". "raw" is the sum
         over the trees: the margin of a boosted model (log-odds for a classifier), the mean or the
@@ -82,11 +84,7 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
         check_is_fitted(model)
     trees, name = read(model), type(model).__name__
     if response_method != "raw" and response_method not in trees.methods:
-        others = f", or choose one of {trees.methods}" if trees.methods else ""
-        raise UnreadableModelError(
-            f"{name}.{response_method} is not the sum of its trees",
-            f"leave response_method at its default{others}, or explain it by sampling",
-        )
+        raise not_the_sum(model, response_method, trees.methods)
     if output is None:
         return trees
     if not 0 <= output < trees.n_outputs:
@@ -97,11 +95,43 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
     return trees.take_output(output)
 
 
-def _find_reader(model) -> Callable[[Any], TreeEnsemble]:
+def not_the_sum(model, method, readable=()) -> UnreadableModelError:
+    """Return the error for a response that is not the sum of a model's trees.
+
+    Parameters
+    ----------
+    model : object
+    method : str
+        The response.
+    readable : tuple of str, default=()
+        The responses of the model that are that sum.
+    """
+    others = f", or choose one of {readable}" if readable else ""
+    preferred = [name for name in ("log_odds", "decision_function") if name in readable]
+    return UnreadableModelError(
+        f"{type(model).__name__}.{method} is not the sum of its trees",
+        f"leave response_method at its default{others}, or explain it by sampling",
+        instead=next(iter([*preferred, *readable]), None),
+    )
+
+
+def has_reader(model) -> bool:
+    """Return whether a model is one of those that `read_trees` knows."""
+    return _known_reader(model) is not None
+
+
+def _known_reader(model) -> Callable[[Any], TreeEnsemble] | None:
     for kind in type(model).__mro__:
         reader = READERS.get((kind.__module__.split(".")[0], kind.__name__))
         if reader is not None:
             return reader
+    return None
+
+
+def _find_reader(model) -> Callable[[Any], TreeEnsemble]:
+    reader = _known_reader(model)
+    if reader is not None:
+        return reader
     known = sorted({name for _, name in READERS})
     raise UnreadableModelError(
         f"{type(model).__name__} is not a tree ensemble that can be read",

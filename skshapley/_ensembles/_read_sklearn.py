@@ -99,6 +99,53 @@ def read_gradient_boosting(model) -> TreeEnsemble:
     )
 
 
+def read_ada_boost(model) -> TreeEnsemble:
+    """Return the decision value of AdaBoost over trees as a `TreeEnsemble`.
+
+    Each tree votes with its weight for the class that it predicts, and with an equal share of the
+    weight against the others.
+
+    Parameters
+    ----------
+    model : AdaBoostClassifier
+
+    Returns
+    -------
+    trees : TreeEnsemble
+        With one output of two classes, else one for each class.
+
+    Raises
+    ------
+    UnreadableModelError
+        If the estimators that it boosts are not trees.
+    """
+    kind, k = type(model.estimators_[0]).__name__, model.n_classes_
+    if not hasattr(model.estimators_[0], "tree_"):
+        raise UnreadableModelError(
+            f"{type(model).__name__} boosts {kind}, which is not a tree",
+            "boost trees, or explain it by sampling",
+        )
+    shares = model.estimator_weights_ / model.estimator_weights_.sum()
+    trees = []
+    for estimator, share in zip(model.estimators_, shares, strict=False):
+        chosen = estimator.tree_.value[:, 0, :].argmax(axis=1)
+        labels = np.searchsorted(model.classes_, estimator.classes_)[chosen]
+        votes = np.where(labels[:, None] == np.arange(k), share, -share / (k - 1))
+        value = votes[:, 1:] - votes[:, :1] if k == 2 else votes
+        trees.append(_read_tree(estimator.tree_, value))
+    n_outputs = 1 if k == 2 else k
+    return assemble(
+        trees,
+        n_outputs=n_outputs,
+        base=np.zeros(n_outputs),
+        n_features=model.n_features_in_,
+        strict=False,
+        single_precision=True,
+        methods=("decision_function", "log_odds") if k == 2 else ("decision_function",),
+        raw_response=_Response(model, "decision_function"),
+    )
+
+
 def _initial_prediction(model, response) -> np.ndarray:
     """Return the constant that boosting starts from: the response at any row, less the trees."""
     origin = np.zeros((1, model.n_features_in_), dtype=np.float32)

@@ -19,12 +19,14 @@ from skshapley._tables._inputs import take_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve
 from skshapley._tools._progress import CallbackSupportMixin, callbacks, with_callbacks
+from skshapley.closed_forms import ClosedForm
+from skshapley.closed_forms._read import fitted_form
 from skshapley.explanation import Explanation
-from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
+from skshapley.rewards import REWARDS, Response, Reward
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
-from skshapley.trees import ExactTrees, UnreadableModelError
+from skshapley.trees import UnreadableModelError
 
 
 class ShapleyExplainer(CallbackSupportMixin, Attributor):
@@ -49,11 +51,12 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         an output: that one. "predicted": of each instance the class predicted for it.
     sampler : str or Sampler, default="auto"
         Which coalitions to look at: a name of `skshapley.samplers.SAMPLERS` or an instance.
-        "auto": none at all for a tree ensemble whose response is the sum of its trees, be it at the
-        end of a pipeline of column-wise steps, which is explained exactly from its tables; all of
-        them where the budget covers them; pairs of complements for the solver "gp" where it covers
-        four evaluations a player; else, and under a stopping rule, antithetic permutations, each
-        pair against a background row of its own; single permutations below two a player.
+        "auto": none at all where the response can be read and is explained exactly: sums of trees,
+        linear terms and products of kernels, be they at the end of a pipeline of column-wise steps
+        (see `skshapley.closed_forms`); all of them where the budget covers them; pairs of
+        complements for the solver "gp" where it covers four evaluations a player; else, and under a
+        stopping rule, antithetic permutations, each pair against a background row of its own;
+        single permutations below two a player.
     solver : str or Solver, default="auto"
         What to make of them: a name of `skshapley.solvers.SOLVERS` or an instance.
     groups : dict, default=None
@@ -79,9 +82,9 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
     ----------
     reward_ : Reward
         The reward, fitted to the background.
-    exact_ : ExactTrees or None
-        The tables of a tree ensemble, where they serve; where not, an explanation's
-        ``settings.why_sampled`` says why.
+    exact_ : ClosedForm or None
+        The response as a formula, where it can be read (see `skshapley.closed_forms`); where not,
+        an explanation's ``settings.why_sampled`` says why.
     players_ : Players
         Names of the players and the columns of each.
     background_ : array or frame of shape (b, d)
@@ -177,23 +180,17 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
-        self.exact_, self._why_sampled = self._short_cut()
+        self.exact_, self._unread = self._short_cut()
         return self
 
-    def _short_cut(self) -> tuple[ExactTrees | None, str | None]:
-        """Return the tables of a tree ensemble and None, or None and why it is sampled."""
+    def _short_cut(self) -> tuple[ClosedForm | None, UnreadableModelError | None]:
+        """Return the closed form of the response and None, or None and why it is sampled."""
         if not (is_auto(self.sampler) and is_auto(self.solver)):
-            return None, "sampler or solver asked for"
-        if not isinstance(self.reward_, InterventionalReward):
-            return None, f"{type(self.reward_).__name__} has no exact values"
-        model = self.reward_.masked_
+            return None, UnreadableModelError("sampler or solver asked for", 'leave them "auto"')
         try:
-            trees = ExactTrees.from_response(
-                model.response, model.column_player, self.n_jobs, self.players_.n_players
-            )
-            return trees.fit(model.background, model.weights), None
+            return fitted_form(self.reward_, self.n_jobs), None
         except UnreadableModelError as reason:
-            return None, reason.reason
+            return None, reason
 
     @with_callbacks
     def explain(self, X) -> Explanation:
@@ -222,7 +219,8 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         check_parameters(self, COUNTS)
         X = self._background.table(self, X)
         if self.exact_ is not None:
-            outcome = self.exact_.explain(self.reward_.preparation_.transform(X))
+            rows = self.reward_.preparation_.transform(X)
+            outcome = self.exact_.explain(self.reward_.masked_.response.in_its_container(rows))
             return self._recorded(outcome, X)
         plan = plan_of(self, self.reward_.n_references_)
         game = self.reward_.game(X)
@@ -244,6 +242,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
             "output": self.output,
             "reward": label(self.reward_),
             "masked": self.reward_.masked_columns_,
-            "closed_form": None if self.exact_ is None else "trees",
-            "why_sampled": self._why_sampled,
+            "closed_form": None if self.exact_ is None else self.exact_.label,
+            "why_sampled": None if self._unread is None else self._unread.reason,
+            "exact_response": None if self._unread is None else self._unread.instead,
         }

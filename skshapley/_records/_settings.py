@@ -35,9 +35,12 @@ class Settings:
     index : str or None
         The index of the values where they are not Shapley's, such as "banzhaf".
     closed_form : str or None
-        What the values were read from, exactly and without sampling: "trees".
+        What the values were read from, exactly and without sampling, such as "trees" or "linear
+        terms".
     why_sampled : str or None
         Why nothing was read.
+    exact_response : str or None
+        Where the values were sampled: a `response_method` of the same model that would be read.
     sampler, solver : str or None
         The methods that were in fact used; several where instances differ in the players that
         matter to them.
@@ -71,6 +74,7 @@ class Settings:
     index: str | None = None
     closed_form: str | None = None
     why_sampled: str | None = None
+    exact_response: str | None = None
     sampler: str | None = None
     solver: str | None = None
     max_evals: int | None = None

@@ -16,8 +16,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
 from skshapley import ShapleyExplainer
+from skshapley.closed_forms._read import read_outputs
 from skshapley.rewards import Response
-from skshapley.trees import ExactTrees, TreeExplainer, UnreadableModelError
+from skshapley.trees import TreeExplainer, UnreadableModelError
 
 from .conftest import D, game_values, make_data, shapley_by_definition, xgb
 from .test_read import make_frame
@@ -230,7 +231,7 @@ def test_trees_behind_a_response(fitted, name, method, output):
     model, X = fitted(name)
     response = Response(model, method, output)
     seen = response.choose(response.probe(X), None)
-    outcome = ExactTrees.from_response(response, np.arange(X.shape[1])).fit(X[:30]).explain(X)
+    outcome = read_outputs(response).fit(X[:30]).explain(X)
     np.testing.assert_allclose(outcome.v_full, seen, atol=1e-5)
 
 
@@ -264,4 +265,4 @@ def test_responses_that_are_not_a_sum_of_trees_are_refused(fitted, name, method,
     response = Response(model, method, output)
     response.probe(X)
     with pytest.raises(UnreadableModelError, match=reason):
-        ExactTrees.from_response(response, np.arange(X.shape[1]))
+        read_outputs(response)

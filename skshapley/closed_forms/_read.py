@@ -1,0 +1,153 @@
+"""The closed forms asked in turn: the first that knows the model reads it, or says why not."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley._ensembles import UnreadableModelError
+from skshapley._tables._inputs import take_rows
+from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._linear import LinearTerms
+from skshapley.closed_forms._sums import Sum
+from skshapley.closed_forms._trees import Trees
+from skshapley.rewards import InterventionalReward, Reward
+
+CLOSED_FORMS: dict[str, type[ClosedForm]] = {
+    "trees": Trees,
+    "linear": LinearTerms,
+    "sums": Sum,
+}
+# Rows of the background on which what was read is compared with the model
+CHECKED_ROWS = 32
+# Of the largest response: models may compute in single precision
+RESPONSE_RTOL = 1e-5
+# Log-odds beyond are left out of the comparison: they are the logit of a probability that rounds
+MOST_LOG_ODDS = 15.0
+
+
+def read_model(model: Any, method: str) -> ClosedForm:
+    """Read a fitted model as a closed form.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    method : str
+        The method whose response is to be explained, such as "predict", or "log_odds".
+
+    Returns
+    -------
+    form : ClosedForm
+        With one output for each column that the method returns.
+
+    Raises
+    ------
+    UnreadableModelError
+        If no closed form knows the model, or its response cannot be read.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> from skshapley.closed_forms import read_model
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> read_model(Ridge().fit(X, y), "predict").label
+    'linear terms'
+    """
+    for kind in CLOSED_FORMS.values():
+        form = kind.read(model, method, read_model)
+        if form is not None:
+            return form
+    raise UnreadableModelError(
+        f"{type(model).__name__}.{method} has no closed form here", "explain it by sampling"
+    )
+
+
+def fitted_form(reward: Reward, n_jobs: int | None = None) -> ClosedForm:
+    """Return the closed form of a reward's response, fitted to its background.
+
+    Parameters
+    ----------
+    reward : Reward
+        Fitted.
+    n_jobs : int or None, default=None
+
+    Returns
+    -------
+    form : ClosedForm
+        With the outputs that the response explains.
+
+    Raises
+    ------
+    UnreadableModelError
+        If the response cannot be read, or what was read is not what the model says.
+    """
+    if not isinstance(reward, InterventionalReward):
+        raise UnreadableModelError(
+            f"{type(reward).__name__} has no exact values",
+            'choose reward="interventional", or explain it by sampling',
+        )
+    masked = reward.masked_
+    form = read_outputs(masked.response)
+    background = masked.response.in_its_container(masked.background)
+    players = masked.column_player, reward.players_.n_players
+    form.fit(background, masked.weights, *players, n_jobs)
+    said = masked.response.choose(reward.empty_[:CHECKED_ROWS], 0)
+    rows = take_rows(background, np.arange(len(said)))
+    _compare(form.predict(rows), said, str(masked.response.method))
+    return form
+
+
+def read_outputs(response: Any) -> ClosedForm:
+    """Read the outputs that a response explains.
+
+    Parameters
+    ----------
+    response : Response
+        One that has seen the model's outputs.
+
+    Returns
+    -------
+    form : ClosedForm
+
+    Raises
+    ------
+    UnreadableModelError
+        If the response cannot be read.
+    """
+    method = response.method
+    if response.predicted:
+        raise UnreadableModelError(
+            "Each instance's own predicted class is not one formula",
+            "choose a class as output, or explain it by sampling",
+        )
+    if callable(method) or callable(response.estimator):
+        name = getattr(method if callable(method) else response.estimator, "__name__", "It")
+        raise UnreadableModelError(f"{name} is a function", "explain it by sampling")
+    form = read_model(response.estimator, method)
+    if form.n_outputs == 1 and response.n_columns == 2:
+        # the score of the second of two classes; that of the first is its negative
+        form = form.combined([[-1.0, 1.0]])
+    if form.n_outputs != response.n_columns:
+        raise UnreadableModelError(
+            f"{type(response.estimator).__name__} was read with {form.n_outputs} outputs where it"
+            f" returns {response.n_columns}",
+            "explain it by sampling, and please report the model",
+        )
+    if response.column is None or form.n_outputs == 1:
+        return form
+    return form.combined(np.eye(form.n_outputs)[:, [response.column]])
+
+
+def _compare(ours: NDArray[np.float64], theirs: NDArray[np.float64], method: str) -> None:
+    """Refuse what does not add up to what the model says."""
+    off = np.abs(ours - theirs) > RESPONSE_RTOL * (np.abs(theirs).max() + np.abs(ours).max())
+    if method == "log_odds":
+        off &= np.abs(theirs) < MOST_LOG_ODDS
+    if off.any():
+        row, output = np.argwhere(off)[0]
+        raise UnreadableModelError(
+            f"What was read adds up to {ours[row, output]:.6g} where the model says"
+            f" {theirs[row, output]:.6g} (background row {row})",
+            "explain it by sampling, and please report the model",
+        )
