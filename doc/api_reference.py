@@ -23,7 +23,10 @@ API = [
         "Closed forms",
         "Responses that are read and not sampled; by name in ``CLOSED_FORMS``.",
         "skshapley.closed_forms",
-        ["ClosedForm", "read_model", "Trees", "LinearTerms", "Sum"],
+        [
+            *("ClosedForm", "read_model", "Trees", "LinearTerms", "ProductKernels", "Exponential"),
+            "Sum",
+        ],
     ),
     (
         "Batches",

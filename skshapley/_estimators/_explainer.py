@@ -176,19 +176,22 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         reward.check()
         response = Response(self.estimator, self.response_method, self.output, owner=name)
         self._take(drawn_background(self, X, sample_weight))
-        plan_of(self, len(self.background_weights_))  # which refuses what is wrong
+        plan = plan_of(self, len(self.background_weights_))  # which refuses what is wrong
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
-        self.exact_, self._unread = self._short_cut()
+        self.exact_, self._unread = self._short_cut(plan.max_evals * self.reward_.n_references_)
         return self
 
-    def _short_cut(self) -> tuple[ClosedForm | None, UnreadableModelError | None]:
-        """Return the closed form of the response and None, or None and why it is sampled."""
+    def _short_cut(self, rows: int) -> tuple[ClosedForm | None, UnreadableModelError | None]:
+        """Return the closed form of the response and None, or None and why it is sampled.
+
+        What sampling may spend on an instance, in model rows, is the most that exact values may.
+        """
         if not (is_auto(self.sampler) and is_auto(self.solver)):
             return None, UnreadableModelError("sampler or solver asked for", 'leave them "auto"')
         try:
-            return fitted_form(self.reward_, self.n_jobs), None
+            return fitted_form(self.reward_, rows, self.n_jobs), None
         except UnreadableModelError as reason:
             return None, reason
 

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from skshapley._ensembles import UnreadableModelError
 from skshapley._tables._inputs import take_rows
 from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._exponential import Exponential
+from skshapley.closed_forms._kernels import ProductKernels
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._sums import Sum
 from skshapley.closed_forms._trees import Trees
@@ -16,6 +18,8 @@ from skshapley.rewards import InterventionalReward, Reward
 CLOSED_FORMS: dict[str, type[ClosedForm]] = {
     "trees": Trees,
     "linear": LinearTerms,
+    "kernels": ProductKernels,
+    "exponential": Exponential,
     "sums": Sum,
 }
 # Rows of the background on which what was read is compared with the model
@@ -63,13 +67,15 @@ def read_model(model: Any, method: str) -> ClosedForm:
     )
 
 
-def fitted_form(reward: Reward, n_jobs: int | None = None) -> ClosedForm:
+def fitted_form(reward: Reward, most_rows: float = np.inf, n_jobs: int | None = None) -> ClosedForm:
     """Return the closed form of a reward's response, fitted to its background.
 
     Parameters
     ----------
     reward : Reward
         Fitted.
+    most_rows : float, default=inf
+        What an instance may cost, in calls of the model for one row: what sampling would.
     n_jobs : int or None, default=None
 
     Returns
@@ -80,7 +86,8 @@ def fitted_form(reward: Reward, n_jobs: int | None = None) -> ClosedForm:
     Raises
     ------
     UnreadableModelError
-        If the response cannot be read, or what was read is not what the model says.
+        If the response cannot be read, what was read is not what the model says, or sampling is
+        cheaper.
     """
     if not isinstance(reward, InterventionalReward):
         raise UnreadableModelError(
@@ -92,6 +99,12 @@ def fitted_form(reward: Reward, n_jobs: int | None = None) -> ClosedForm:
     background = masked.response.in_its_container(masked.background)
     players = masked.column_player, reward.players_.n_players
     form.fit(background, masked.weights, *players, n_jobs)
+    if form.cost() > most_rows:
+        raise UnreadableModelError(
+            f"Exact values from {form.label} would cost as much as {form.cost():.3g} model rows an"
+            f" instance, and sampling {most_rows:.3g}",
+            "raise max_evals, or fit on fewer background rows",
+        )
     said = masked.response.choose(reward.empty_[:CHECKED_ROWS], 0)
     rows = take_rows(background, np.arange(len(said)))
     _compare(form.predict(rows), said, str(masked.response.method))

@@ -23,6 +23,8 @@ from sklearn.ensemble import (
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import RFE
 from sklearn.frozen import FrozenEstimator
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import (
@@ -30,6 +32,7 @@ from sklearn.linear_model import (
     BayesianRidge,
     ElasticNet,
     ElasticNetCV,
+    GammaRegressor,
     HuberRegressor,
     Lars,
     Lasso,
@@ -41,6 +44,7 @@ from sklearn.linear_model import (
     MultiTaskLasso,
     OrthogonalMatchingPursuit,
     Perceptron,
+    PoissonRegressor,
     QuantileRegressor,
     RANSACRegressor,
     Ridge,
@@ -50,13 +54,14 @@ from sklearn.linear_model import (
     SGDOneClassSVM,
     SGDRegressor,
     TheilSenRegressor,
+    TweedieRegressor,
 )
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
-from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, OneClassSVM
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVR, OneClassSVM
 from sklearn.tree import DecisionTreeRegressor
 
 D, N = 5, 120
@@ -253,8 +258,50 @@ SUMS = {
         X, THREE, "decision_function",
     ),
 }  # fmt: skip
+KERNELS = {
+    "SVR": (SVR(), SCALED, Y, "predict"),
+    "NuSVR, sparse": (NuSVR(gamma=0.2), WIDE, Y, "predict"),
+    "SVC": (SVC(), SCALED, TWO, "decision_function"),
+    "SVC, pairs": (
+        SVC(decision_function_shape="ovo"), SCALED, THREE, "decision_function",
+    ),
+    "OneClassSVM": (OneClassSVM(), SCALED, Y, "score_samples"),
+    "OneClassSVM, values": (OneClassSVM(nu=0.2), SCALED, Y, "decision_function"),
+    "KernelRidge": (KernelRidge(kernel="rbf"), SCALED, Y, "predict"),
+    "KernelRidge, laplacian, two": (
+        KernelRidge(kernel="laplacian", gamma=0.1), SCALED, Y2, "predict",
+    ),
+    "GaussianProcessRegressor": (
+        GaussianProcessRegressor(RBF(2.0) + WhiteKernel(0.1), optimizer=None), SCALED, Y,
+        "predict",
+    ),
+    "GaussianProcessRegressor, sum": (
+        GaussianProcessRegressor(
+            2.0 * RBF(np.linspace(1, 3, D)) * RBF(4.0)
+            + ConstantKernel(0.5)
+            + 0.1 * DotProduct()
+            + RBF(5.0)
+            + WhiteKernel(),
+            optimizer=None, normalize_y=True,
+        ),
+        SCALED, Y, "predict",
+    ),
+    "GaussianProcessRegressor, two": (
+        GaussianProcessRegressor(RBF(2.0), alpha=0.1, optimizer=None, normalize_y=True),
+        SCALED, Y2, "predict",
+    ),
+    "SVR behind columns": (make_pipeline(columns(), SVR()), MIXED, Y, "predict"),
+    "BaggingRegressor of SVR": (
+        BaggingRegressor(SVR(), n_estimators=3, max_features=0.6, random_state=0),
+        SCALED, Y, "predict",
+    ),
+    "PoissonRegressor": (PoissonRegressor(), SCALED, np.exp(Y / 10), "predict"),
+    "GammaRegressor": (GammaRegressor(), X, np.exp(Y / 10), "predict"),
+    "TweedieRegressor": (TweedieRegressor(power=1.5), SCALED, np.exp(Y / 10), "predict"),
+    "TweedieRegressor, normal": (TweedieRegressor(), SCALED, Y, "predict"),
+}  # fmt: skip
 TREES = {
     "forest": (forest(), X, Y, "predict"),
     "forest, three": (forest(RandomForestClassifier), X, THREE, "predict_proba"),
 }
-MODELS = {**TREES, **LINEAR, **SUMS}
+MODELS = {**TREES, **LINEAR, **KERNELS, **SUMS}
