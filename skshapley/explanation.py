@@ -381,6 +381,8 @@ class Explanation:
             "evaluations per instance": f"{self.n_evaluations.mean():.4g}" if len(self) else "0",
             "converged": f"{self.converged.sum()} of {len(self)}",
         }
+        if self.settings.exact_response is not None:
+            facts["exact response"] = f"response_method={self.settings.exact_response!r}"
         if gap_shows(self.values, self.base_values, self.predictions):
             facts["largest efficiency gap"] = f"{np.abs(self.efficiency_gap).max():.4g}"
         told = ", ".join(f"{key}: {escape(str(value))}" for key, value in facts.items())

@@ -14,6 +14,7 @@ from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._sums import Sum
 from skshapley.closed_forms._trees import Trees
 from skshapley.rewards import InterventionalReward, Reward
+from skshapley.rewards._methods import FUNCTION
 
 CLOSED_FORMS: dict[str, type[ClosedForm]] = {
     "trees": Trees,
@@ -134,9 +135,11 @@ def read_outputs(response: Any) -> ClosedForm:
             "Each instance's own predicted class is not one formula",
             "choose a class as output, or explain it by sampling",
         )
-    if callable(method) or callable(response.estimator):
-        name = getattr(method if callable(method) else response.estimator, "__name__", "It")
-        raise UnreadableModelError(f"{name} is a function", "explain it by sampling")
+    if callable(method) or method == FUNCTION:
+        what = "The response_method" if callable(method) else "The model"
+        raise UnreadableModelError(
+            f"{what} is a function, of which nothing is known", "explain it by sampling"
+        )
     form = read_model(response.estimator, method)
     if form.n_outputs == 1 and response.n_columns == 2:
         # the score of the second of two classes; that of the first is its negative

@@ -45,7 +45,7 @@ def explainers(name, **how):
     model, table, method = fitted(name)
     background, weights = rows(table, 0, B), np.arange(B) + 1.0
     made = [
-        ShapleyExplainer(model, response_method=method, max_evals=2**6, **how, **sampling)
+        ShapleyExplainer(model, response_method=method, **how, **sampling)
         for sampling in ({}, {"sampler": "exact"})
     ]
     exact, plain = (one.fit(background, sample_weight=weights) for one in made)

@@ -9,6 +9,8 @@ from sklearn.svm import SVR
 
 from skshapley import ShapleyExplainer
 from skshapley.closed_forms._products import ProductGames, cost_of_products, quadrature
+from skshapley.closed_forms._read import fitted_form
+from skshapley.trees import UnreadableModelError
 
 RNG = np.random.default_rng(0)
 
@@ -98,9 +100,15 @@ def test_costs_grow_with_what_is_computed():
 
 def test_the_cheaper_of_reading_and_sampling_serves():
     X = RNG.normal(size=(60, 20))
-    model = SVR().fit(X, X[:, 0] * X[:, 1])
-    made = ShapleyExplainer(model, max_evals=100).fit(X).explain(X[:2])
-    assert made.settings.closed_form == "product kernels"
-    few = ShapleyExplainer(model, max_evals=45, random_state=0).fit(X).explain(X[:2])
-    assert few.settings.closed_form is None
-    assert "Exact values from product kernels would cost" in few.settings.why_sampled
+    explainer = ShapleyExplainer(SVR().fit(X, X[:, 0] * X[:, 1])).fit(X)
+    assert explainer.exact_.label == "product kernels"
+    cost = explainer.exact_.cost()
+    assert fitted_form(explainer.reward_, cost).label == "product kernels"
+    with pytest.raises(UnreadableModelError, match=r"product kernels would cost .* model rows"):
+        fitted_form(explainer.reward_, 0.99 * cost)
+
+
+def test_many_players_are_sampled():
+    """Products grow with the square of the players, the usual budget with their number."""
+    X = RNG.normal(size=(60, 400))
+    assert ShapleyExplainer(SVR().fit(X, X[:, 0])).fit(X).exact_ is None
