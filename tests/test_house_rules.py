@@ -42,7 +42,7 @@ STRANGERS = {"rewards", "samplers", "solvers", "stopping"}
 
 # Never loaded by `import skshapley`, whoever imports them.
 HEAVY = {
-    *("matplotlib", "xgboost", "lightgbm", "shap", "shapiq", "dask", "distributed"),
+    *("matplotlib", "xgboost", "lightgbm", "catboost", "shap", "shapiq", "dask", "distributed"),
     *("polars", "networkx", "skops", "IPython", "pandas.plotting._matplotlib"),
 }
 # Never loaded beyond what `DEPENDENCIES` load by themselves (scikit-learn 1.9 brings scipy.stats).

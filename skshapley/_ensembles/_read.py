@@ -7,6 +7,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError
+from skshapley._ensembles._read_catboost import read_catboost
 from skshapley._ensembles._read_hist_gradient_boosting import read_hist_gradient_boosting
 from skshapley._ensembles._read_lightgbm import read_lightgbm
 from skshapley._ensembles._read_sklearn import read_ada_boost, read_forest, read_gradient_boosting
@@ -27,6 +28,7 @@ READERS = {
     ("sklearn", "HistGradientBoostingClassifier"): read_hist_gradient_boosting,
     ("xgboost", "Booster"): read_xgboost,
     ("xgboost", "XGBModel"): read_xgboost,
+    ("catboost", "CatBoost"): read_catboost,
     ("lightgbm", "Booster"): read_lightgbm,
     ("lightgbm", "LGBMModel"): read_lightgbm,
 }
@@ -39,9 +41,9 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
     Parameters
     ----------
     model : object
-        A fitted model: XGBoost's and LightGBM's boosters and estimators, scikit-learn's
-        HistGradientBoosting, GradientBoosting, random forests, extra trees, single trees, and
-        AdaBoostClassifier of trees.
+        A fitted model: XGBoost's and LightGBM's boosters and estimators, CatBoost's estimators
+        with numeric and one-hot splits, scikit-learn's HistGradientBoosting, GradientBoosting,
+        random forests, extra trees, single trees, and AdaBoostClassifier of trees.
     response_method : str, default="raw"
         "raw", "predict", "predict_proba", "decision_function" or "log_odds". "raw" is the sum
         over the trees: the margin of a boosted model (log-odds for a classifier), the mean or the
