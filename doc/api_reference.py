@@ -82,7 +82,7 @@ API = [
         "Responses",
         "For ``response_method``.",
         "skshapley.responses",
-        ["highest_probability", "rank", "same_class"],
+        ["highest_probability", "mean_depth", "rank", "same_class"],
     ),
     (
         "Designs",

@@ -10,7 +10,12 @@ from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError
 from skshapley._ensembles._read_catboost import read_catboost
 from skshapley._ensembles._read_hist_gradient_boosting import read_hist_gradient_boosting
 from skshapley._ensembles._read_lightgbm import read_lightgbm
-from skshapley._ensembles._read_sklearn import read_ada_boost, read_forest, read_gradient_boosting
+from skshapley._ensembles._read_sklearn import (
+    read_ada_boost,
+    read_forest,
+    read_gradient_boosting,
+    read_isolation_forest,
+)
 from skshapley._ensembles._read_xgboost import read_xgboost
 
 _FORESTS = tuple(
@@ -24,6 +29,7 @@ READERS = {
     ("sklearn", "GradientBoostingRegressor"): read_gradient_boosting,
     ("sklearn", "GradientBoostingClassifier"): read_gradient_boosting,
     ("sklearn", "AdaBoostClassifier"): read_ada_boost,
+    ("sklearn", "IsolationForest"): read_isolation_forest,
     ("sklearn", "HistGradientBoostingRegressor"): read_hist_gradient_boosting,
     ("sklearn", "HistGradientBoostingClassifier"): read_hist_gradient_boosting,
     ("xgboost", "Booster"): read_xgboost,
@@ -32,7 +38,7 @@ READERS = {
     ("lightgbm", "Booster"): read_lightgbm,
     ("lightgbm", "LGBMModel"): read_lightgbm,
 }
-RESPONSES = ("raw", "predict", "predict_proba", "decision_function", "log_odds")
+RESPONSES = ("raw", "predict", "predict_proba", "decision_function", "log_odds", "mean_depth")
 
 
 def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
@@ -43,12 +49,13 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
     model : object
         A fitted model: XGBoost's and LightGBM's boosters and estimators, CatBoost's estimators
         with numeric and one-hot splits, scikit-learn's HistGradientBoosting, GradientBoosting,
-        random forests, extra trees, single trees, and AdaBoostClassifier of trees.
+        random forests, extra trees, single trees, AdaBoostClassifier of trees and
+        IsolationForest.
     response_method : str, default="raw"
-        "raw", "predict", "predict_proba", "decision_function" or "log_odds". "raw" is the sum
-        over the trees: the margin of a boosted model (log-odds for a classifier), the mean or the
-        class probabilities of a forest. The other responses can be read where they are equal to
-        that sum.
+        "raw", "predict", "predict_proba", "decision_function", "log_odds" or "mean_depth". "raw" is
+        the sum over the trees: the margin of a boosted model (log-odds for a classifier), the mean
+        or the class probabilities of a forest, the mean depth of an isolation forest. The other
+        responses can be read where they are equal to that sum.
     output : int or None, default=None
         Position of the one output to read. None: all of them.
 
@@ -109,11 +116,11 @@ def not_the_sum(model, method, readable=()) -> UnreadableModelError:
         The responses of the model that are that sum.
     """
     others = f", or choose one of {readable}" if readable else ""
-    preferred = [name for name in ("log_odds", "decision_function") if name in readable]
+    preferred = ("log_odds", "decision_function", "predict", "predict_proba")
     return UnreadableModelError(
         f"{type(model).__name__}.{method} is not the sum of its trees",
         f"leave response_method at its default{others}, or explain it by sampling",
-        instead=next(iter([*preferred, *readable]), None),
+        instead=next((name for name in preferred if name in readable), None),
     )
 
 

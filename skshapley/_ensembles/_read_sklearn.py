@@ -146,6 +146,57 @@ def read_ada_boost(model) -> TreeEnsemble:
     )
 
 
+def read_isolation_forest(model) -> TreeEnsemble:
+    """Return the mean depth of an isolation forest as a `TreeEnsemble`.
+
+    The depth of a leaf counts what a tree of its samples would still need to isolate one of them;
+    the mean is relative to that of a tree of all samples that each tree was given.
+
+    Parameters
+    ----------
+    model : IsolationForest
+
+    Returns
+    -------
+    trees : TreeEnsemble
+    """
+    whole = len(model.estimators_) * _usual_depth(np.array([model.max_samples_]))[0]
+    trees = []
+    for estimator, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        tree = estimator.tree_
+        depth = tree.compute_node_depths() - 1 + _usual_depth(tree.n_node_samples)
+        read = _read_tree(tree, depth / whole)
+        trees.append(read | {"feature": np.where(tree.feature < 0, -1, columns[tree.feature])})
+    return assemble(
+        trees,
+        n_outputs=1,
+        base=np.zeros(1),
+        n_features=model.n_features_in_,
+        strict=False,
+        single_precision=True,
+        methods=("mean_depth",),
+        raw_response=_MeanDepth(model),
+    )
+
+
+def _usual_depth(n) -> np.ndarray:
+    """Return the mean depth of an unsuccessful search in a tree of n samples (Liu et al. 2008)."""
+    n = np.asarray(n, dtype=np.float64)
+    many = np.maximum(n, 3.0)
+    depth = 2 * (np.log(many - 1) + np.euler_gamma) - 2 * (many - 1) / many
+    return np.select([n <= 1, n == 2], [0.0, 1.0], depth)
+
+
+@dataclass(frozen=True)
+class _MeanDepth:
+    """The mean depth that an isolation forest's scores come from, ``(r, 1)``."""
+
+    model: Any
+
+    def __call__(self, X) -> np.ndarray:
+        return -np.log2(-self.model.score_samples(X))[:, None]
+
+
 def _initial_prediction(model, response) -> np.ndarray:
     """Return the constant that boosting starts from: the response at any row, less the trees."""
     origin = np.zeros((1, model.n_features_in_), dtype=np.float32)

@@ -23,6 +23,8 @@ CLOSED_FORMS: dict[str, type[ClosedForm]] = {
     "exponential": Exponential,
     "sums": Sum,
 }
+# Functions as response_method that closed forms know, by module and name
+FUNCTIONS = {("skshapley.responses", "mean_depth"): "mean_depth"}
 # Rows of the background on which what was read is compared with the model
 CHECKED_ROWS = 32
 # Of the largest response: models may compute in single precision
@@ -129,7 +131,10 @@ def read_outputs(response: Any) -> ClosedForm:
     UnreadableModelError
         If the response cannot be read.
     """
-    method = response.method
+    method: Any = response.method
+    if callable(method):
+        name = getattr(method, "__module__", ""), getattr(method, "__qualname__", "")
+        method = FUNCTIONS.get(name, method)
     if response.predicted:
         raise UnreadableModelError(
             "Each instance's own predicted class is not one formula",

@@ -15,8 +15,8 @@ from skshapley.rewards._columnwise import MixedColumnsError, sources
 Ask = Callable[..., ClosedForm]
 Found = list[Part] | ClosedForm
 
-ANY = ("predict", "predict_proba", "decision_function", "score_samples", "log_odds")
 BY_CLASS = ("predict_proba", "decision_function", "log_odds")
+ANY = ("predict", *BY_CLASS, "score_samples", "mean_depth")
 # Class of scikit-learn -> the attribute that holds what it wraps, and the responses that it passes
 WRAPPERS = {
     "FrozenEstimator": ("estimator", ANY),

@@ -49,7 +49,7 @@ class Trees(ClosedForm):
         if not has_reader(model):
             return None
         if method not in RESPONSES:
-            raise not_the_sum(model, method)
+            raise not_the_sum(model, method, read_trees(model).methods)
         return cls(read_trees(model, method), getattr(model, "feature_names_in_", None))
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Trees":

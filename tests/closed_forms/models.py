@@ -13,6 +13,7 @@ from sklearn.ensemble import (
     BaggingRegressor,
     GradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
     StackingClassifier,
@@ -63,6 +64,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVR, OneClassSVM
 from sklearn.tree import DecisionTreeRegressor
+
+from skshapley.responses import mean_depth
 
 D, N = 5, 120
 RNG = np.random.default_rng(0)
@@ -302,6 +305,13 @@ KERNELS = {
 }  # fmt: skip
 TREES = {
     "forest": (forest(), X, Y, "predict"),
+    "IsolationForest": (IsolationForest(n_estimators=10, random_state=0), X, Y, mean_depth),
+    "IsolationForest, some columns": (
+        make_pipeline(StandardScaler(), IsolationForest(max_features=0.5, random_state=0)),
+        X,
+        Y,
+        mean_depth,
+    ),
     "forest, three": (forest(RandomForestClassifier), X, THREE, "predict_proba"),
 }
 MODELS = {**TREES, **LINEAR, **KERNELS, **SUMS}

@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingRegressor,
+    GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     IsolationForest,
     RandomForestRegressor,
@@ -72,6 +73,10 @@ SAMPLED = {
         make_pipeline(StandardScaler(), HGB), TWO, {}, "predict_proba is not the sum", "log_odds",
     ),
     "curves of trees": (HGB, THREE, {}, "predict_proba is not the sum", "decision_function"),
+    "the logarithm of a curve": (
+        GradientBoostingClassifier(n_estimators=3), TWO,
+        {"response_method": "predict_log_proba"}, "predict_log_proba is not the sum", "log_odds",
+    ),
     "a curve of a line": (
         LogisticRegression(), TWO, {}, "LogisticRegression.predict_proba is not linear", "log_odds",
     ),
@@ -122,7 +127,8 @@ SAMPLED = {
         None,
     ),
     "depths": (
-        IsolationForest(n_estimators=3), Y, {}, "IsolationForest.score_samples has no closed", None,
+        IsolationForest(n_estimators=3), Y, {}, "IsolationForest.score_samples is not the sum",
+        None,
     ),
     "each its own class": (
         LogisticRegression(), THREE, {"output": "predicted"}, "Each instance's own", None,
