@@ -23,6 +23,8 @@ class ClosedForm(ABC):
     ----------
     label : str
         What the values are read from, for the record, such as "trees".
+    checks_itself : bool
+        Whether `fit` compares what was read with the model.
     n_outputs : int
         Number of outputs, k.
     n_players_ : int
@@ -35,6 +37,7 @@ class ClosedForm(ABC):
     """
 
     label: str
+    checks_itself = False
     n_outputs: int
     n_players_: int
     column_player_: NDArray[np.intp]

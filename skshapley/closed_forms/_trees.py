@@ -38,6 +38,7 @@ class Trees(ClosedForm):
     """
 
     label = "trees"
+    checks_itself = True
 
     def __init__(self, trees: TreeEnsemble, column_names: Any = None) -> None:
         self.trees, self.column_names = trees, column_names
