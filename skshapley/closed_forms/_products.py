@@ -14,6 +14,7 @@ division, since a factor may be 0.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ NODE_NS, TERM_NS, COLUMN_NS = 5.0, 10.0, 0.4
 Factors = Callable[[Any, slice], NDArray[np.float64]]
 
 
+@cache
 def quadrature(p: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return nodes and weights on [0, 1] that are exact for polynomials of degree p - 1."""
     nodes, weights = np.polynomial.legendre.leggauss(max(1, (p + 1) // 2))

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._ensembles import concatenate
+from skshapley._ensembles import TreeEnsemble, concatenate
 from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._parts import Part
 from skshapley.closed_forms._read_sums import read_parts
 from skshapley.closed_forms._trees import Trees
@@ -40,7 +41,7 @@ class Sum(ClosedForm):
     """
 
     def __init__(self, parts: Any) -> None:
-        self.parts = _with_trees_merged(parts)
+        self.parts = _merged(parts)
         self.n_outputs = self.parts[0].form.n_outputs
 
     @classmethod
@@ -107,31 +108,54 @@ class Sum(ClosedForm):
         return [*seen, *(item for part in self.parts for item in part.form.state())]
 
 
-def _with_trees_merged(parts: Any) -> list[Part]:
-    """Return parts of which those are one ensemble whose trees compare in the same way.
+def _merged(parts: Any) -> list[Part]:
+    """Return parts of which those are one that can be: a bag of 100 is looked up once.
 
-    The trees of a bag of 100 are looked up together, and not 100 times.
+    Trees that compare in the same way are one ensemble, and linear terms add up.
     """
     kept: list[Part] = []
-    alike: dict[tuple, list] = {}
+    alike: dict[tuple, list[Part]] = {}
     for part in parts:
-        trees = getattr(part.form, "trees", None)
-        if trees is None or trees.encode is not None or (part.view and part.view.steps):
+        form = part.form
+        if part.view is not None and part.view.steps:
             kept.append(part)
+        elif isinstance(form, LinearTerms):
+            alike.setdefault((LinearTerms, _width(part, len(form.coef))), []).append(part)
+        elif isinstance(form, Trees) and form.trees.encode is None:
+            trees = form.trees
+            kind = trees.strict, trees.single_precision, trees.absent
+            alike.setdefault((Trees, _width(part, trees.n_features), kind), []).append(part)
         else:
-            width = trees.n_features if part.view is None else part.view.width
-            key = width, trees.strict, trees.single_precision, trees.absent
-            alike.setdefault(key, []).append(part)
-    merged = [group[0] if len(group) == 1 else _one_ensemble(group) for group in alike.values()]
-    return merged + kept
+            kept.append(part)
+    add = {Trees: _one_ensemble, LinearTerms: _one_line}
+    return [
+        *(same[0] if len(same) == 1 else add[key[0]](same, key[1]) for key, same in alike.items()),
+        *kept,
+    ]
 
 
-def _one_ensemble(parts: list[Part]) -> Part:
+def _width(part: Part, seen: int) -> int:
+    """Return the number of columns of the whole model's input."""
+    return seen if part.view is None else part.view.width
+
+
+def _one_line(parts: list[Part], width: int) -> Part:
+    forms: list[Any] = [part.form for part in parts]
+    coef = np.zeros((width, forms[0].n_outputs))
+    for part, form in zip(parts, forms, strict=True):
+        columns = np.arange(width) if part.view is None else part.view.source
+        np.add.at(coef, columns, form.coef)  # a bag may hold a column twice
+    return Part(LinearTerms(coef, np.sum([form.intercept for form in forms], axis=0)))
+
+
+def _one_ensemble(parts: list[Part], width: int) -> Part:
     ensembles = []
     for part in parts:
-        trees = part.form.trees  # type: ignore[attr-defined]
+        trees: TreeEnsemble = part.form.trees  # type: ignore[attr-defined]
+        feature = trees.feature
         if part.view is not None:
-            feature = np.where(trees.feature < 0, -1, part.view.source[trees.feature])
-            trees = replace(trees, feature=feature, n_features=part.view.width)
-        ensembles.append(replace(trees, methods=(), raw_response=None))
+            feature = np.where(feature < 0, -1, part.view.source[feature])
+        ensembles.append(
+            replace(trees, feature=feature, n_features=width, methods=(), raw_response=None)
+        )
     return Part(Trees(concatenate(ensembles)))

@@ -201,7 +201,9 @@ SUMS = {
         BaggingRegressor(n_estimators=4, max_features=0.6, random_state=0), X, Y, "predict",
     ),
     "BaggingRegressor of Ridge": (
-        BaggingRegressor(Ridge(), n_estimators=4, max_features=0.6, random_state=0),
+        BaggingRegressor(
+            Ridge(), n_estimators=4, max_features=0.8, bootstrap_features=True, random_state=0
+        ),
         X, Y, "predict",
     ),
     "BaggingRegressor of a frame": (

@@ -87,14 +87,10 @@ def test_rows_at_the_borders_and_missing_ones(name):
     trees = read_trees(model)
     rng, Z = np.random.default_rng(1), X[RNG.integers(0, N, 2000)].copy()
     for column in range(X.shape[1]):
-        borders = trees.threshold[trees.feature == column]
-        near = rng.choice([-np.inf, np.inf], len(Z))
+        at = rng.choice(trees.threshold[trees.feature == column], len(Z)).astype(np.float32)
         with np.errstate(over="ignore"):  # the border before missing values is the largest number
-            Z[:, column] = np.nextafter(
-                rng.choice(borders, len(Z)).astype(np.float32), near.astype(np.float32)
-            )
-    at = rng.random(Z.shape) < 0.3
-    Z[at] = np.float32(Z[at])
+            near = [np.nextafter(at, np.float32(end)) for end in (-np.inf, np.inf)]
+        Z[:, column] = np.stack([at, *near])[rng.integers(0, 3, len(Z)), np.arange(len(Z))]
     Z[rng.random(Z.shape) < 0.1] = np.nan if name != "numbers" else 0.0
     codes = plan_codes(trees)
     ours = predict(trees, codes, codes(trees.to_matrix(Z)))
