@@ -20,7 +20,7 @@ from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve
 from skshapley._tools._progress import CallbackSupportMixin, callbacks, with_callbacks
 from skshapley.closed_forms import ClosedForm
-from skshapley.closed_forms._read import fitted_form
+from skshapley.closed_forms._read import explained, fitted_form
 from skshapley.explanation import Explanation
 from skshapley.rewards import REWARDS, Response, Reward
 from skshapley.samplers import Sampler
@@ -223,7 +223,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         X = self._background.table(self, X)
         if self.exact_ is not None:
             rows = self.reward_.preparation_.transform(X)
-            outcome = self.exact_.explain(self.reward_.masked_.response.in_its_container(rows))
+            outcome = explained(self.exact_, self.reward_.masked_.response, rows)
             return self._recorded(outcome, X)
         plan = plan_of(self, self.reward_.n_references_)
         game = self.reward_.game(X)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._ensembles import UnreadableModelError
+from skshapley._records._outcome import Outcome
 from skshapley._tables._inputs import take_rows
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._exponential import Exponential
@@ -110,10 +111,36 @@ def fitted_form(reward: Reward, most_rows: float = np.inf, n_jobs: int | None = 
         )
     if form.checks_itself:
         return form
-    said = masked.response.choose(reward.empty_[:CHECKED_ROWS], 0)
+    said = reward.empty_[:CHECKED_ROWS]
+    said = said if masked.response.predicted else masked.response.choose(said, 0)
     rows = take_rows(background, np.arange(len(said)))
     _compare(form.predict(rows), said, str(masked.response.method))
     return form
+
+
+def explained(form: ClosedForm, response: Any, X: Any) -> Outcome:
+    """Explain what a response says at a table of instances.
+
+    Parameters
+    ----------
+    form : ClosedForm
+        That of the response, fitted.
+    response : Response
+    X : array, sparse matrix or frame of shape (r, d)
+
+    Returns
+    -------
+    Outcome
+        Of each instance's own predicted class, if that is the output.
+    """
+    X = response.in_its_container(X)
+    outcome = form.explain(X)
+    if not response.predicted:
+        return outcome
+    winners = response.winners(X, outcome.v_full)
+    values = response.choose(outcome.values, winners[:, None])
+    ends = (response.choose(end, winners) for end in (outcome.v_empty, outcome.v_full))
+    return Outcome.exact(values, *ends)
 
 
 def read_outputs(response: Any) -> ClosedForm:
@@ -127,6 +154,7 @@ def read_outputs(response: Any) -> ClosedForm:
     Returns
     -------
     form : ClosedForm
+        With all outputs where each instance's own predicted class is explained.
 
     Raises
     ------
@@ -137,11 +165,6 @@ def read_outputs(response: Any) -> ClosedForm:
     if callable(method):
         name = getattr(method, "__module__", ""), getattr(method, "__qualname__", "")
         method = FUNCTIONS.get(name, method)
-    if response.predicted:
-        raise UnreadableModelError(
-            "Each instance's own predicted class is not one formula",
-            "choose a class as output, or explain it by sampling",
-        )
     if callable(method) or method == FUNCTION:
         what = "The response_method" if callable(method) else "The model"
         raise UnreadableModelError(

@@ -70,6 +70,19 @@ def test_values_are_those_of_all_coalitions(name, groups):
         np.testing.assert_allclose(one, other, rtol=0, atol=rtol * scale)
 
 
+@pytest.mark.parametrize(
+    "name", ["forest, three", "LDA, three", "RidgeClassifier", "LogisticRegression"]
+)
+def test_each_instance_may_have_its_own_class(name):
+    exact, plain, X = explainers(name, output="predicted")
+    read, truth = exact.explain(X), plain.explain(X)
+    assert read.settings.why_sampled is None
+    for part in ("values", "base_values", "predictions"):
+        one, other = getattr(read, part), getattr(truth, part)
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-10)
+    assert len(set(fitted(name)[0].predict(rows(fitted(name)[1], B, B + R)))) > 1
+
+
 def pairs_by_definition(form, X, background, weights):
     """The Shapley interaction index of all pairs (Grabisch & Roubens 1999), by all coalitions."""
     p, player = form.n_players_, form.column_player_

@@ -131,7 +131,8 @@ SAMPLED = {
         None,
     ),
     "each its own class": (
-        LogisticRegression(), THREE, {"output": "predicted"}, "Each instance's own", None,
+        LogisticRegression(), THREE, {"output": "predicted"}, "predict_proba is not linear",
+        "decision_function",
     ),
     "asked for": (Ridge(), Y, {"sampler": "exact"}, "sampler or solver asked for", None),
 }  # fmt: skip

@@ -257,7 +257,7 @@ def test_log_odds_of_two_classes_are_read_from_the_trees(fitted, name):
     [
         ("xgboost, binary", "auto", None, "predict_proba is not the sum"),
         ("lightgbm, classes", "log_odds", None, "log_odds is not the sum"),
-        ("random forest, classes", "auto", "predicted", "predicted class"),
+        ("hist gradient boosting, classes", "auto", "predicted", "predict_proba is not the sum"),
     ],
 )
 def test_responses_that_are_not_a_sum_of_trees_are_refused(fitted, name, method, output, reason):
