@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from skshapley import ShapleyExplainer
 from skshapley.closed_forms import CLOSED_FORMS
 from skshapley.closed_forms._read import fitted_form
 
-from .models import MODELS
+from .models import MODELS, Y
 
 B, R = 9, 3
 # Columns that are one player, in every table
@@ -81,6 +82,17 @@ def test_each_instance_may_have_its_own_class(name):
         one, other = getattr(read, part), getattr(truth, part)
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-10)
     assert len(set(fitted(name)[0].predict(rows(fitted(name)[1], B, B + R)))) > 1
+
+
+def test_frames_of_polars():
+    polars = pytest.importorskip("polars")
+    model, table, _ = fitted("VotingRegressor of pipelines")
+    frame = polars.DataFrame(table, schema=list("abcde"))
+    model = clone(model).fit(frame, Y)
+    made = ShapleyExplainer(model).fit(frame[:B]).explain(frame[B : B + R])
+    truth = ShapleyExplainer(model, sampler="exact").fit(frame[:B]).explain(frame[B : B + R])
+    assert made.settings.closed_form == "linear terms"
+    np.testing.assert_allclose(made.values, truth.values, rtol=0, atol=1e-12 * np.abs(Y).max())
 
 
 def pairs_by_definition(form, X, background, weights):
