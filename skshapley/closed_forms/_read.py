@@ -107,7 +107,7 @@ def fitted_form(reward: Reward, most_rows: float = np.inf, n_jobs: int | None = 
         raise UnreadableModelError(
             f"Exact values from {form.label} would cost as much as {form.cost():.3g} model rows an"
             f" instance, and sampling {most_rows:.3g}",
-            "raise max_evals, or fit on fewer background rows",
+            "raise the budget, or fit on fewer background rows",
         )
     if form.checks_itself:
         return form
