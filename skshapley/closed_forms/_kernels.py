@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from skshapley._tools._memory import working_bytes
 from skshapley.closed_forms._base import ClosedForm, as_dense
@@ -88,13 +89,13 @@ class ProductKernels(ClosedForm):
 
     def _products(self, rows, terms, owners, n) -> NDArray[np.float64]:
         """Return the product of the factors of each owner's columns, ``(n, r, T')``."""
-        centres = self.centres[terms]
-        exponents = np.zeros((n, len(rows), len(centres)))
-        for column, owner in enumerate(owners):
-            away = rows[:, column, None] - centres[:, column]
-            away = away * away if self.power == 2 else np.abs(away)
-            exponents[owner] -= self.scale[column] * away
-        return np.exp(exponents, out=exponents)
+        centres, width = self.centres[terms], self.scale ** (1 / self.power)
+        away = np.zeros((n, len(rows), len(centres)))
+        for owner in np.unique(owners):
+            own = owners == owner
+            scaled = rows[:, own] * width[own], centres[:, own] * width[own]
+            away[owner] = cdist(*scaled, "sqeuclidean" if self.power == 2 else "cityblock")
+        return np.exp(-away, out=away)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum over the terms, ``(r, k)``."""

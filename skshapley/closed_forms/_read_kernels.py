@@ -11,6 +11,8 @@ from skshapley._ensembles import UnreadableModelError
 from skshapley.closed_forms._read_linear import MACHINES, kinds, responses_of_machine
 
 POWERS = {"rbf": 2, "laplacian": 1}
+# Products take all columns, and a model of a sparse table only those that are stored
+MOST_SPARSE_COLUMNS = 1000
 
 
 class Kernels(NamedTuple):
@@ -63,7 +65,14 @@ def _check_kernel(model: Any, known: Any) -> None:
 
 
 def _dense(matrix: Any) -> NDArray[np.float64]:
-    return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix, dtype=np.float64)
+    if sparse.issparse(matrix):
+        if matrix.shape[1] > MOST_SPARSE_COLUMNS:
+            raise UnreadableModelError(
+                f"Kernels of {matrix.shape[1]} sparse columns cost the model less than products",
+                "explain it by sampling",
+            )
+        matrix = matrix.toarray()
+    return np.asarray(matrix, dtype=np.float64)
 
 
 def _of_machine(model: Any, method: str) -> Kernels:

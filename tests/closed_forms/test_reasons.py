@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA
@@ -30,7 +31,9 @@ from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.svm import SVC, SVR
 
 from skshapley import ShapleyExplainer
+from skshapley.closed_forms import read_model
 from skshapley.rewards import BaselineReward
+from skshapley.trees import UnreadableModelError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -157,6 +160,13 @@ def test_the_response_that_is_named_is_read(name):
     made = ShapleyExplainer(model.fit(X, target), **how).fit(X[:5]).explain(X[:2])
     assert made.settings.why_sampled is None
     assert "exact, read from" in repr(made)
+
+
+def test_wide_sparse_kernels_are_sampled():
+    wide = sparse.random_array((60, 1001), density=0.01, format="csr", rng=0)
+    with pytest.raises(UnreadableModelError, match="Kernels of 1001 sparse columns"):
+        read_model(SVR().fit(wide, Y), "predict")
+    assert read_model(SVR().fit(wide[:, :1000], Y), "predict").label == "product kernels"
 
 
 def test_a_function_is_sampled():
