@@ -20,6 +20,8 @@ class Layout:
 
     Attributes
     ----------
+    order : ndarray of shape (n_nodes,), int64
+        The nodes of the ensemble, in the order of this layout.
     roots : ndarray of shape (n_trees,), int64
     first : ndarray of shape (n_nodes,), int64
         The left child; the right one is next to it. At a leaf the leaf itself.
@@ -45,6 +47,7 @@ class Layout:
     n_outputs : int
     """
 
+    order: np.ndarray
     roots: np.ndarray
     first: np.ndarray
     is_leaf: np.ndarray
@@ -106,6 +109,7 @@ def lay_out(trees, codes, players) -> Layout:
     present = np.left_shift(np.uint64(1), (bits % half).astype(np.uint64))
     dtype = np.dtype(f"u{half // 4}")
     return Layout(
+        order=order,
         roots=trees.roots,
         first=np.where(leaf, np.arange(trees.n_nodes), place[trees.left[order]]),
         is_leaf=leaf,

@@ -48,7 +48,7 @@ def way(request, monkeypatch):
     if request.param == "meetings":
         monkeypatch.setattr(_interactions, "MOST_TABLE_BITS", 1)
         # Subtrees that share an index have more than one leaf, and always tables.
-        monkeypatch.setattr("skshapley._ensembles._values.MAX_BITS", 0)
+        monkeypatch.setattr("skshapley._ensembles._leafwise.MAX_BITS", 0)
 
 
 @pytest.mark.parametrize("index", ["shapley", "banzhaf"])
@@ -95,7 +95,7 @@ def test_background_in_pieces(monkeypatch):
     model, X = deep_forest(10, n=300, n_estimators=2)
     solver = TreeValues(read_trees(model)).fit(X[:100])
     whole = solver.interactions(X[100:110])
-    monkeypatch.setattr("skshapley._ensembles._values.LEAST_ROWS", 30)
+    monkeypatch.setattr("skshapley._ensembles._leafwise.LEAST_ROWS", 30)
     with sklearn.config_context(working_memory=MEMORY["streamed"]):
         pieces = solver.interactions(X[100:140])[:10]
     np.testing.assert_allclose(pieces, whole, rtol=0, atol=1e-11)
