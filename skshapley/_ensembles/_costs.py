@@ -50,7 +50,7 @@ class Costs:
     def makes_tables_first(self) -> bool:
         """Whether tables are so cheap that fit makes them, whatever comes."""
         made = (KEPT_ENTRY_NS * self._entries + KEPT_LEAF_NS) @ self.leaves
-        return self.has_tables and made <= self.by_pairs(1, PAIRS_WORTH_TABLES)
+        return self.has_tables and bool(made <= self.by_pairs(1, PAIRS_WORTH_TABLES))
 
     def by_pairs(self, r, b) -> float:
         """Return the cost of r instances and b references that walk in pairs."""

@@ -79,7 +79,7 @@ class KeptTables:
         # First the columns of a chunk are summed, and then the chunks, as for many rows.
         sums = np.bincount((subtotal[:, None] * r + row).ravel(), found.ravel(), len(cell) * r)
         size = self.n_outputs * self.n_players * r
-        values = np.bincount((cell[:, None] * r + row).ravel(), sums, size)
+        values = np.bincount((cell[:, None] * r + row).ravel(), sums, size).astype(np.float64)
         return values.reshape(self.n_outputs, self.n_players, r)
 
     def _groups(self) -> list[Groups]:
@@ -102,16 +102,18 @@ class KeptTables:
         groups = self._groups()
         offsets = np.cumsum([0] + [one.n_groups for one in groups])
         first = {id(one): int(offset) for one, offset in zip(groups, offsets[:-1], strict=True)}
-        n_cells, at, group, key = self.n_outputs * self.n_players, [], [], []
+        n_cells = self.n_outputs * self.n_players
+        ats, members, keys = [], [], []
         for number, (one, chunk) in enumerate(self.chunks):
             n = len(chunk.outputs), *chunk.players.shape
             number_in_table = np.arange(np.prod(n)).reshape(n)
-            at.append(self._starts[number] + (number_in_table << chunk.n_bits))
+            ats.append(self._starts[number] + (number_in_table << chunk.n_bits))
             position = first[id(one)] + chunk.groups.start + np.arange(chunk.n_groups)
-            group.append(np.broadcast_to(position, n))
+            members.append(np.broadcast_to(position, n))
             cell = chunk.outputs[:, None, None] * self.n_players + chunk.players
-            key.append(number * n_cells + cell)
-        flat = (np.concatenate([part.ravel() for part in parts]) for parts in (at, group, key))
-        at, group, key = flat
+            keys.append(number * n_cells + cell)
+        at, group, key = (
+            np.concatenate([part.ravel() for part in parts]) for parts in (ats, members, keys)
+        )
         distinct, subtotal = np.unique(key, return_inverse=True)
         return at, group, subtotal, distinct % n_cells

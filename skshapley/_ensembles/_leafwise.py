@@ -5,16 +5,16 @@ Some leaves have tables that are kept. For the others a call makes tables, or do
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._ensembles._codes import Codes
 from skshapley._ensembles._ensemble import TreeEnsemble
 from skshapley._ensembles._grouping import find_groups
 from skshapley._ensembles._groups import Chunk, Groups
-from skshapley._ensembles._interactions import add_interactions
+from skshapley._ensembles._interactions import PairValues
 from skshapley._ensembles._kept import KeptTables
 from skshapley._ensembles._paths import Paths, trace_paths
 from skshapley._ensembles._references import Background, TrainingData
@@ -63,7 +63,7 @@ def make_blocks(trees, codes, players) -> Iterator[Block]:
     ----------
     trees : TreeEnsemble
     codes : Codes
-        Of these trees.
+        Of the whole ensemble.
     players : ndarray of shape (n_features,), int
     """
     n_leaves = np.add.reduceat(trees.is_leaf, trees.roots, dtype=np.int64)
@@ -199,9 +199,12 @@ class Leafwise:
         for first in range(0, r, width):
             part = slice(first, first + width)
             for block in self.blocks:
-                some = result[..., part]
-                add_interactions(some, block, self.reference, codes[:, part], self.index)
+                self._pairs.add(result[..., part], block, codes[:, part])
         return result
+
+    @cached_property
+    def _pairs(self) -> PairValues:
+        return PairValues(self.blocks, self.reference, self.n_players, self.index)
 
     def _stream(self, block, chunks, codes) -> NDArray[np.float64]:
         """Return values of some instances by tables that are not kept, or by none."""

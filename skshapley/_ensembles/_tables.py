@@ -74,9 +74,8 @@ def chunk_table(chunk, masks, law, values, index="shapley", out=None) -> NDArray
     games, start = _solve_leaves(chunk.n_path, law, index)
     if chunk.is_single_leaves:
         games = games.reshape(chunk.n_groups, chunk.n_columns, -1).transpose(1, 0, 2)
-        shape = values.shape[1], *games.shape
-        table = np.empty(shape) if out is None else out.reshape(shape)
-        np.multiply(games, values.T[:, None, :, None], out=table)
+        room = None if out is None else out.reshape(values.shape[1], *games.shape)
+        table = np.multiply(games, values.T[:, None, :, None], out=room)
         return table.reshape(values.shape[1], chunk.n_columns, -1)
     leaf, bit = np.nonzero(chunk.leaf_players >= 0)
     group = chunk.leaf_group[leaf]

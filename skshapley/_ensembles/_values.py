@@ -1,7 +1,7 @@
 """Exact values of tree ensembles: plain arrays in, plain arrays out."""
 
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -51,7 +51,7 @@ class TreeValues:
     """
 
     base_values: NDArray[np.float64]
-    _reference: Background | TrainingData
+    _reference: Any
     _leafwise: Leafwise | None
 
     def __init__(self, trees, players=None, index="shapley", n_jobs=None, n_players=None) -> None:
@@ -115,7 +115,7 @@ class TreeValues:
         )
 
     def _leaves(self) -> Leafwise:
-        """Return the leaves with their tables, which fit leaves to the first call if they are large.
+        """Return the leaves with their tables; the first call makes those that fit did not.
 
         Two threads that come first at the same time both make them: the same tables.
         """

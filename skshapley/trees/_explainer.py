@@ -218,8 +218,6 @@ class TreeExplainer(Attributor):
 
         Raises
         ------
-        ValueError
-            With ``feature_perturbation="path_dependent"``.
         ValueError, TypeError
             If columns, dtypes or the container differ from the background's.
 
@@ -235,12 +233,6 @@ class TreeExplainer(Attributor):
                 [0.5, 0. ]]])
         """
         check_is_fitted(self, "exact_")
-        if self.background_ is None or self.feature_perturbation == "path_dependent":
-            raise ValueError(
-                f"{type(self).__name__}.interactions got"
-                f" feature_perturbation={self.feature_perturbation!r}: choose"
-                f' "interventional", and fit on background rows.'
-            )
         interactions = self.exact_.interactions(self._background.table(self, X))
         return interactions[..., 0] if self.output_names_ is None else interactions
 

@@ -62,7 +62,7 @@ def test_one_reference_is_walked_against(ways):
 
 
 def test_costs_grow_with_instances_and_references():
-    model, X = deep_forest(12, n=300, n_estimators=2)
+    model, _ = deep_forest(12, n=300, n_estimators=2)
     costs = TreeValues(read_trees(model))._costs
     assert costs.leaves.sum() == sum(tree.tree_.n_leaves for tree in model.estimators_)
     for way in (costs.by_pairs, costs.by_leaves):

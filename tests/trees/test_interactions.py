@@ -6,9 +6,13 @@ from math import comb
 import numpy as np
 import pytest
 import sklearn
+import xgboost
 from sklearn.ensemble import GradientBoostingRegressor
 
 from skshapley._ensembles import _interactions
+from skshapley._ensembles._leaf_games import INDICES
+from skshapley._ensembles._leaf_pairs import interactions_by_ratios, leaf_interactions
+from skshapley._ensembles._path_dependent import training_law
 from skshapley._ensembles._values import TreeValues
 from skshapley.trees import TreeExplainer, read_trees
 
@@ -79,7 +83,8 @@ def test_both_ways_agree_for_leaves_of_many_players(monkeypatch):
     assert most > _interactions.MOST_TABLE_BITS
     mixed = solver.interactions(X[100:110])
     monkeypatch.setattr(_interactions, "MOST_TABLE_BITS", most)
-    np.testing.assert_allclose(mixed, solver.interactions(X[100:110]), rtol=0, atol=1e-11)
+    tables = TreeValues(trees).fit(X[:20]).interactions(X[100:110])
+    np.testing.assert_allclose(mixed, tables, rtol=0, atol=1e-11)
 
 
 def test_same_bits_in_any_block_of_instances(monkeypatch):
@@ -121,8 +126,42 @@ def test_explainer(fitted):
     np.testing.assert_allclose(one, interactions[..., 1], atol=1e-12)
 
 
-def test_path_dependent_is_refused(fitted):
+@pytest.mark.parametrize("direct", [False, True])
+@pytest.mark.parametrize("name", ["xgboost", "xgboost, missing", "xgboost, classes"])
+def test_path_dependent_equal_to_xgboost(fitted, name, direct, monkeypatch):
+    if direct:
+        monkeypatch.setattr("skshapley._ensembles._leafwise.MAX_BITS", 0)
+        monkeypatch.setattr(_interactions, "MOST_TABLE_BITS", 1)
+    model, X = fitted(name)
+    ours = TreeExplainer(model, feature_perturbation="path_dependent").fit().interactions(X[:20])
+    theirs = model.get_booster().predict(
+        xgboost.DMatrix(X[:20]), pred_interactions=True, strict_shape=True
+    )
+    theirs = np.moveaxis(theirs[:, :, :-1, :-1], 1, 3).reshape(ours.shape)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=3e-6 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("index", INDICES)
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_path_dependent_table_and_direct_interactions_agree(k, index):
+    rng = np.random.default_rng(k)
+    ratios = rng.random((5, k))
+    ratios[0, :2] = 0.0, 1.0
+    law = training_law(ratios, np.full(5, k)).reshape(5, -1).T
+    table = leaf_interactions(law, index)
+    masks = np.tile(np.arange(1 << k, dtype=np.uint16), (5, 1))
+    direct = interactions_by_ratios(masks, ratios, index)
+    np.testing.assert_allclose(direct, table.transpose(0, 2, 1), rtol=0, atol=1e-12)
+
+
+def test_tables_of_pairs_are_made_once(fitted, monkeypatch):
     model, X = fitted("xgboost")
-    explainer = TreeExplainer(model, feature_perturbation="path_dependent").fit()
-    with pytest.raises(ValueError, match=r"interactions got .*'path_dependent': choose"):
-        explainer.interactions(X[:2])
+    solver = TreeValues(read_trees(model)).fit(X[:30])
+    first = solver.interactions(X[40:45])
+    with monkeypatch.context() as patch:
+        patch.delattr(_interactions, "leaf_interactions")
+        np.testing.assert_array_equal(solver.interactions(X[40:45]), first)
+    monkeypatch.setattr(_interactions, "TABLE_SHARE", 0.0)
+    fresh = TreeValues(read_trees(model)).fit(X[:30])
+    np.testing.assert_array_equal(fresh.interactions(X[40:45]), first)
+    np.testing.assert_array_equal(fresh.interactions(X[40:45]), first)
