@@ -157,22 +157,22 @@ class TreeValues:
         ]
         return np.concatenate(each(self._frontier.values, parts, self.n_jobs), axis=2)
 
-    def values_by_reference(self, X, references) -> NDArray[np.float64]:
+    def values_by_reference(self, X, references=None) -> NDArray[np.float64]:
         """Return the values of instances against each of some references on its own.
-
-        This needs no fit.
 
         Parameters
         ----------
         X : ndarray of shape (r, n_features)
-        references : ndarray of shape (b, n_features)
+        references : ndarray of shape (b, n_features), or None, default=None
+            They need no fit, and no tables. None: the background of the fit.
 
         Returns
         -------
         values : ndarray of shape (r, b, n_players, n_outputs)
-            Their mean over the references is `values` after a fit on them, to rounding.
+            Their weighted mean over the background is `values`, to rounding.
         """
-        return self._frontier.values_by_reference(self._codes(X), self._codes(references))
+        codes = self._reference.codes if references is None else self._codes(references)
+        return self._frontier.values_by_reference(self._codes(X), codes)
 
     def interactions(self, X) -> NDArray[np.float64]:
         """Return the interactions of all pairs of players.

@@ -131,6 +131,22 @@ class ExactTrees:
         v_full = v_empty + values.sum(axis=1) if shapley else self.solver.predict(matrix)
         return Outcome.exact(values, v_empty, v_full)
 
+    def values_by_reference(self, X) -> NDArray[np.float64]:
+        """Return the values of a table of instances against each background row on its own.
+
+        Their mean over the background, with its weights, is what `explain` gives; their spread is
+        the error that comes from the choice of the background.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+
+        Returns
+        -------
+        values : ndarray of shape (r, b, n_players, n_outputs)
+        """
+        return self.solver.values_by_reference(self._matrix(X))
+
     def interactions(self, X) -> NDArray[np.float64]:
         """Return the interactions of all pairs of players, for a table of instances.
 
