@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from skshapley._ensembles._groups import Chunk, Groups
 from skshapley._ensembles._tables import add_columns, look_up, owner_of
@@ -38,7 +39,6 @@ class KeptTables:
             self._flat[start : start + size].reshape(len(chunk.outputs), chunk.n_columns, -1)
             for start, size, (_, chunk) in zip(self._starts[:-1], sizes, self.chunks, strict=True)
         ]
-        self._owners = [owner_of(chunk, n_players) for _, chunk in self.chunks]
         # How many entries belong to one instance
         self._n_found = sum(len(chunk.outputs) * chunk.players.size for _, chunk in self.chunks)
 
@@ -81,6 +81,10 @@ class KeptTables:
         size = self.n_outputs * self.n_players * r
         values = np.bincount((cell[:, None] * r + row).ravel(), sums, size).astype(np.float64)
         return values.reshape(self.n_outputs, self.n_players, r)
+
+    @cached_property
+    def _owners(self) -> list[sparse.csr_array]:
+        return [owner_of(chunk, self.n_players) for _, chunk in self.chunks]
 
     def _groups(self) -> list[Groups]:
         """Return the groups of all blocks, in their order."""
