@@ -12,7 +12,7 @@ INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow lint type bench bench-accuracy bench-permutations bench-sgd bench-structured doc linkcheck changelog constraints clean
+.PHONY: help setup demo test test-slow lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-trees doc linkcheck changelog constraints clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,12 @@ bench-permutations: $(STAMP)-bench ## tables and figures of Mitchell et al.; dat
 
 bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data in SKSHAPLEY_DATA
 	$(SINGLE) $(BIN)/python benchmarks/bench_structured.py
+
+# The newest shapiq needs Python 3.12, so this has an environment of its own.
+bench-trees: $(STAMP)-setup ## trees beside shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
+	$(BIN)/uv venv --quiet --allow-existing --python 3.12 $(VENV)/trees
+	$(BIN)/uv pip install --quiet --python $(VENV)/trees/bin/python --editable . --group bench-trees
+	$(SINGLE) $(VENV)/trees/bin/python benchmarks/bench_tree_peers.py $(TREES)
 
 doc: $(STAMP)-doc ## build the documentation into doc/_build/html
 	$(BIN)/python -m sphinx -W --keep-going doc doc/_build/html

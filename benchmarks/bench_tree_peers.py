@@ -139,7 +139,7 @@ def cell(model, background, X, seconds, slow):
         try:
             with patience(PATIENCE):
                 explainer, fits[package.name] = cpu(lambda p=package: p(model, background))
-                values, took = cpu(lambda e=explainer, some=some: e.explain(some))
+                values = explainer.explain(some)
         except Exception as error:  # a peer that cannot, or takes too long, is left out
             slow.add(package.name)
             off[package.name] = type(error).__name__
@@ -166,7 +166,8 @@ def grid(name, model, X, seconds):
                 f"{p} {times[p][1] * 1e3:.4g} ({sum(times[p]) * 1e3:.4g})" for p in times
             )
             wrong = {p: f"{o:.0e}" if isinstance(o, float) else o for p, o in off.items()}
-            print(f"{n:>5} x {m:<5} ratio {explain:5.2f} (with fit {whole:5.2f})  {text}  off {wrong}",
+            head = f"{n:>5} x {m:<5} ratio {explain:5.2f} (with fit {whole:5.2f})"
+            print(f"{head}  {text}  off {wrong}",
                   flush=True)  # fmt: skip
 
 
@@ -201,6 +202,10 @@ def one_row(model, X, calls=300):
         print(f"  {name:<42} p50 {p50:6.2f}  p99 {p99:6.2f}")
 
 
+def tell(n, medians):
+    print(f"  {n:>4} rows:", ", ".join(f"{name} {t * 1e3:.2f}" for name, t in medians.items()))
+
+
 def pairs(model, X, seconds):
     """Interactions: ours after its first call, and that call by itself."""
     background = X[:100]
@@ -211,9 +216,7 @@ def pairs(model, X, seconds):
     theirs._init_explainers()
     ours = TreeExplainer(model).fit(background)
     _, first = cpu(lambda: ours.interactions(X[-1:]))
-    print(
-        f"\npairs, 100 references, xgboost 100 x 6: CPU ms; the first call of ours {first * 1e3:.1f}"
-    )
+    print(f"\npairs, 100 references, xgboost 100 x 6: CPU ms; our first call {first * 1e3:.1f}")
     for n in (1, 10, 100):
         rows = X[-n:]
         medians = alternated(
@@ -223,9 +226,7 @@ def pairs(model, X, seconds):
             },
             seconds,
         )
-        print(
-            f"  {n:>4} rows: ours {medians['ours'] * 1e3:.1f}, shapiq {medians['shapiq'] * 1e3:.1f}"
-        )
+        tell(n, medians)
 
 
 def path_dependent(model, X, seconds):
@@ -244,9 +245,7 @@ def path_dependent(model, X, seconds):
             },
             seconds,
         )
-        print(
-            f"  {n:>4} rows: ours {medians['ours'] * 1e3:.2f}, XGBoost {medians['XGBoost'] * 1e3:.2f}"
-        )
+        tell(n, medians)
 
 
 def main():

@@ -19,7 +19,7 @@ from skshapley._ensembles._meetings import meeting_weights
 from skshapley._ensembles._walks import walk
 
 # Starts whose lineages are kept until they are summed: more of them, and fewer long tails
-STARTS = 1 << 15
+STARTS = 1 << 14
 # Numbers in the values of these starts
 SUMS = 1 << 21
 # References whose values of one instance are summed in one go
@@ -126,8 +126,7 @@ class Frontier:
         """Yield what each branching is worth to its player, for each column of values."""
         size = self.layout.most_decided + 1
         gain, loss = meeting_weights(size - 1, self.index)
-        decided = walked.absent * size + walked.present
-        gain, loss = gain.ravel().take(decided), loss.ravel().take(decided)
+        gain, loss = (worth.ravel().take(walked.decided) for worth in (gain, loss))
         steps = list(zip(walked.bounds, walked.bounds[1:], strict=False))[::-1]
         for value in self.layout.value:
             value = value.take(walked.ends)

@@ -69,15 +69,20 @@ class Layout:
         """Return the shape of a mask of one lineage: none for a single word."""
         return () if self.word is None else (self.n_words,)
 
-    def count_decided(self, masks) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return how many players are present and absent, ``(n,)`` each, by the masks."""
+    def count_decided(self, masks) -> NDArray[Any]:
+        """Return how many players are decided by masks.
+
+        Returns
+        -------
+        decided : ndarray of shape (n,), int
+            ``n_absent * (most_decided + 1) + n_present``.
+        """
         half = masks.dtype.itemsize * 4
         low = masks.dtype.type((1 << half) - 1)
-        words = np.bitwise_count(masks & low), np.bitwise_count(masks >> masks.dtype.type(half))
-        if self.word is None:
-            return words
-        present, absent = (word.sum(axis=0, dtype=np.int64) for word in words)
-        return present, absent
+        present, absent = np.bitwise_count(masks & low), np.bitwise_count(masks >> half)
+        if self.word is not None:
+            present, absent = (part.sum(axis=0, dtype=np.int64) for part in (present, absent))
+        return absent.astype(np.int64) * (self.most_decided + 1) + present
 
 
 def lay_out(trees, codes, players) -> Layout:

@@ -32,16 +32,15 @@ class Walk(NamedTuple):
         The branchings of each step, as positions.
     ends : ndarray of shape (n_lineages,), int64
         The leaf of each lineage: first those that started, then those that branched off.
-    present, absent : ndarray of shape (n_lineages,), int64
-        Number of players decided.
+    decided : ndarray of shape (n_lineages,), int64
+        How many players, see `Layout.count_decided`.
     """
 
     parents: np.ndarray
     players: np.ndarray
     bounds: list[int]
     ends: np.ndarray
-    present: np.ndarray
-    absent: np.ndarray
+    decided: np.ndarray
 
     def origins(self, n_starts) -> NDArray[np.int64]:
         """Return the start that each branching goes back to, ``(n_branchings,)``."""
@@ -91,7 +90,7 @@ class _Walkers:
         self.number = self.node = self.at_x = self.at_r = none
         self.mask = np.empty((*layout.mask_shape, 0), dtype=layout.present.dtype)
         self.parents, self.players, self.bounds = [none], [none], [0]
-        self.ended = [(none, none, none, none)]
+        self.ended: list[tuple[np.ndarray, ...]] = []
 
     def join(self, number, node, at_x, at_r, mask=None) -> None:
         """Add lineages, by default with no player decided."""
@@ -151,16 +150,15 @@ class _Walkers:
         end, go = is_leaf.nonzero()[0], (~is_leaf).nonzero()[0]
         mask = self.mask.take(end, axis=-1)
         decided = self.layout.count_decided(mask)
-        self.ended.append((self.number.take(end), self.node.take(end), *decided))
+        self.ended.append((self.number.take(end), self.node.take(end), decided))
         self.number, self.node = self.number.take(go), self.node.take(go)
         self.at_x, self.at_r = self.at_x.take(go), self.at_r.take(go)
         self.mask = self.mask.take(go, axis=-1)
 
     def finished(self) -> Walk:
         """Return where all of them have been, by their numbers."""
-        number, *facts = (np.concatenate(part) for part in zip(*self.ended, strict=True))
-        by_number = np.empty((3, self.n), dtype=np.int64)
-        for line, fact in zip(by_number, facts, strict=True):
-            line[number] = fact
+        ends, decided = np.empty(self.n, dtype=np.int64), np.empty(self.n, dtype=np.int64)
+        for number, node, how_many in self.ended:
+            ends[number], decided[number] = node, how_many
         parents, players = np.concatenate(self.parents), np.concatenate(self.players)
-        return Walk(parents, players, self.bounds, *by_number)
+        return Walk(parents, players, self.bounds, ends, decided)

@@ -67,8 +67,10 @@ class TreeExplainer(Attributor):
     A leaf with k distinct players on its path is a game of k bits of the instance and k bits of a
     reference. The background's bit patterns are counted once and folded into a table over the
     instance's patterns. To explain a row is then to look it up, which is why the cost does not
-    depend on the size of the background. Leaves with too many players on their path for a table
-    compare the patterns of instances and background directly. The interventional values are those
+    depend on the size of the background. Trees that are too deep for such tables are walked by
+    each instance together with each reference; or, for many of both, the bits of all of them are
+    compared at every leaf. The sizes of trees, instances and background alone decide which, and the
+    ways agree to rounding. The interventional values are those
     of Lundberg et al. (2020) [1]_, Algorithm 3; the path-dependent ones those of their Algorithm 1.
 
     References

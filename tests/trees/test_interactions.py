@@ -9,7 +9,7 @@ import sklearn
 import xgboost
 from sklearn.ensemble import GradientBoostingRegressor
 
-from skshapley._ensembles import _interactions
+from skshapley._ensembles import _interactions, _pair_tables
 from skshapley._ensembles._leaf_games import INDICES
 from skshapley._ensembles._leaf_pairs import interactions_by_ratios, leaf_interactions
 from skshapley._ensembles._path_dependent import training_law
@@ -92,8 +92,20 @@ def test_same_bits_in_any_block_of_instances(monkeypatch):
     solver = TreeValues(read_trees(model)).fit(X[:20])
     whole = solver.interactions(X[100:112])
     assert np.array_equal(whole[5:6], solver.interactions(X[105:106]))
-    monkeypatch.setattr(_interactions, "ROWS", 5)
+    monkeypatch.setattr(_pair_tables, "ROWS", 5)
+    monkeypatch.setattr(_pair_tables, "FEW_ENTRIES", -1)
     assert np.array_equal(whole, solver.interactions(X[100:112]))
+
+
+@pytest.mark.parametrize("name", ["xgboost, classes", "random forest, classes", "lightgbm"])
+def test_few_instances_are_looked_up_at_once(fitted, name, monkeypatch):
+    model, X = fitted(name)
+    solver = TreeValues(read_trees(model)).fit(X[:20])
+    made = solver.interactions(X[20:22])
+    few = solver.interactions(X[20:22])
+    monkeypatch.setattr(_pair_tables, "FEW_ENTRIES", -1)
+    np.testing.assert_array_equal(solver.interactions(X[20:22]), few)
+    np.testing.assert_array_equal(made, few)
 
 
 def test_background_in_pieces(monkeypatch):
