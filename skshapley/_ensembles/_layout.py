@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._ensembles._paths import trace_paths
+from skshapley._ensembles._paths import runs_of_trees, trace_paths
 
 # Players in one word of a mask: those present in its lower half, those absent in its upper half
 WORD_PLAYERS = 32
@@ -154,8 +154,13 @@ def _number_players(trees, players, order) -> tuple[NDArray[np.int64], int]:
     player = np.where(trees.is_leaf, 0, players[trees.feature])
     if player.max() < WORD_PLAYERS:
         return player[order], int(player.max()) + 1
-    paths = trace_paths(trees, np.where(trees.is_leaf, -1, player))
-    return paths.bit[order], int(paths.n_above.max())
+    number, most = np.empty(trees.n_nodes, dtype=np.int64), 0
+    for first, last in runs_of_trees(trees):
+        some, start = trees.take_trees(first, last), trees.roots[first]
+        nodes = slice(start, start + some.n_nodes)
+        paths = trace_paths(some, np.where(some.is_leaf, -1, player[nodes]))
+        number[nodes], most = paths.bit, max(most, int(paths.n_above.max()))
+    return number[order], most
 
 
 def _narrow(trees) -> tuple[NDArray[np.float64], NDArray[np.intp] | None]:

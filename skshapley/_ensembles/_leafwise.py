@@ -6,7 +6,6 @@ Some leaves have tables that are kept. For the others a call makes tables, or do
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from skshapley._ensembles._grouping import find_groups
 from skshapley._ensembles._groups import Chunk, Groups
 from skshapley._ensembles._interactions import PairValues
 from skshapley._ensembles._kept import KeptTables
-from skshapley._ensembles._paths import Paths, trace_paths
+from skshapley._ensembles._paths import Paths, runs_of_trees, trace_paths
 from skshapley._ensembles._references import Background, TrainingData
 from skshapley._ensembles._tables import add_columns, chunk_table, look_up, owner_of
 from skshapley._ensembles._threads import each
@@ -29,8 +28,6 @@ STREAM_ROWS = 8192
 # Share of the working memory that the patterns of instances or of background rows may take
 PATTERN_SHARE = 0.2
 LEAST_ROWS = 256
-# Leaves of the trees that are handled together
-LEAVES = 8192
 # Subtrees of up to this number of bits are looked up as one
 MAX_BITS = 7
 CHUNK_SIZE = 1 << 15
@@ -66,10 +63,7 @@ def make_blocks(trees, codes, players) -> Iterator[Block]:
         Of the whole ensemble.
     players : ndarray of shape (n_features,), int
     """
-    n_leaves = np.add.reduceat(trees.is_leaf, trees.roots, dtype=np.int64)
-    number = np.cumsum(n_leaves) // LEAVES
-    bounds = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), trees.n_trees]
-    for first, last in pairwise(bounds):
+    for first, last in runs_of_trees(trees):
         some = trees.take_trees(first, last)
         start = trees.roots[first]
         nodes = slice(start, start + some.n_nodes)

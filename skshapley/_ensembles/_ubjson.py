@@ -9,6 +9,8 @@ _NUMBERS = {
     b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d": ">f4", b"D": ">f8",
 }  # fmt: skip
 _DTYPES = {marker: np.dtype(name) for marker, name in _NUMBERS.items()}
+_NATIVE = {marker: dtype.newbyteorder("=") for marker, dtype in _DTYPES.items()}
+_SIZES = {marker: dtype.itemsize for marker, dtype in _DTYPES.items()}
 _CONSTANTS = {b"Z": None, b"T": True, b"F": False}
 
 
@@ -43,12 +45,11 @@ class _Reader:
     def number(self, marker) -> int | float:
         if marker in b"dD":
             return float(self.numbers(marker, 1)[0])
-        return int.from_bytes(self.take(_DTYPES[marker].itemsize), signed=marker != b"U")
+        return int.from_bytes(self.take(_SIZES[marker]), signed=marker != b"U")
 
     def numbers(self, marker, n) -> np.ndarray:
-        dtype = _DTYPES[marker]
-        start, self.at = self.at, self.at + n * dtype.itemsize
-        return np.frombuffer(self.raw, dtype, n, start).astype(dtype.newbyteorder("="))
+        start, self.at = self.at, self.at + n * _SIZES[marker]
+        return np.frombuffer(self.raw, _DTYPES[marker], n, start).astype(_NATIVE[marker])
 
     def text(self) -> str:
         return self.take(int(self.number(self.take()))).decode()

@@ -46,8 +46,9 @@ def test_equal_to_the_definition(fitted, name, players, index):
 
 
 @pytest.mark.parametrize("d", [6, 12, 30, 60])
-def test_equal_to_the_tables_of_grown_trees(d):
+def test_equal_to_the_tables_of_grown_trees(d, monkeypatch):
     """Masks of one, two and four bytes for each side, and of places on the path."""
+    monkeypatch.setattr("skshapley._ensembles._paths.LEAVES", 50)
     X, y = make_friedman1(300, d, noise=1.0, random_state=0)
     trees = read_trees(RandomForestRegressor(3, random_state=0).fit(X, y))
     weights = np.random.default_rng(0).dirichlet(np.ones(40))

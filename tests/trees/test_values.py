@@ -219,12 +219,12 @@ def test_same_for_any_n_jobs_and_alone(fitted, name, way):
 
 
 def test_trees_in_many_blocks(fitted, monkeypatch):
-    from skshapley._ensembles import _leafwise
+    from skshapley._ensembles import _paths
 
     model, X = fitted("lightgbm, classes")
     trees = read_trees(model)
     whole = TreeValues(trees).fit(X[:30]).values(X)
-    monkeypatch.setattr(_leafwise, "LEAVES", 20)
+    monkeypatch.setattr(_paths, "LEAVES", 20)
     blocks = TreeValues(trees).fit(X[:30])
     assert len(blocks._blocks) > 3
     np.testing.assert_allclose(blocks.values(X), whole, atol=1e-12)
