@@ -75,7 +75,7 @@ bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data i
 bench-trees: $(STAMP)-setup ## trees beside shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
 	$(BIN)/uv venv --quiet --allow-existing --python 3.12 $(VENV)/trees
 	$(BIN)/uv pip install --quiet --python $(VENV)/trees/bin/python --editable . --group bench-trees
-	$(SINGLE) $(VENV)/trees/bin/python benchmarks/bench_tree_peers.py $(TREES)
+	$(SINGLE) $(VENV)/trees/bin/python benchmarks/tree_peers.py $(TREES)
 
 doc: $(STAMP)-doc ## build the documentation into doc/_build/html
 	$(BIN)/python -m sphinx -W --keep-going doc doc/_build/html
