@@ -71,9 +71,11 @@ bench-permutations: $(STAMP)-bench ## tables and figures of Mitchell et al.; dat
 bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data in SKSHAPLEY_DATA
 	$(SINGLE) $(BIN)/python benchmarks/bench_structured.py
 
-# The newest shapiq needs Python 3.12, so this has an environment of its own.
+# The newest shapiq needs Python 3.12, so this has an environment of its own: a version that uv
+# finds or fetches, or the path of an interpreter.
+PYTHON312 ?= 3.12
 bench-trees: $(STAMP)-setup ## trees beside shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
-	$(BIN)/uv venv --quiet --allow-existing --python 3.12 $(VENV)/trees
+	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON312) $(VENV)/trees
 	$(BIN)/uv pip install --quiet --python $(VENV)/trees/bin/python --editable . --group bench-trees
 	$(SINGLE) $(VENV)/trees/bin/python benchmarks/tree_peers.py $(TREES)
 
