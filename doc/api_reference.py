@@ -65,8 +65,9 @@ API = [
         "What a coalition is worth; by name in ``REWARDS``.",
         "skshapley.rewards",
         [
-            *("Reward", "InterventionalReward", "BaselineReward", "TokenReward", "DataGame"),
-            *("Game", "FunctionGame", "Players", "Response"),
+            *("Reward", "InterventionalReward", "BaselineReward", "ConditionalReward"),
+            *("CopulaReward", "TokenReward", "DataGame", "Game", "FunctionGame", "Players"),
+            "Response",
         ],
     ),
     (

@@ -1,6 +1,7 @@
 """Rewards: the worth v(S) of a coalition S of players."""
 
 from skshapley.rewards._baseline import BaselineReward
+from skshapley.rewards._conditional import ConditionalReward, CopulaReward
 from skshapley.rewards._data import DataGame
 from skshapley.rewards._function import FunctionGame
 from skshapley.rewards._game import Game
@@ -12,11 +13,15 @@ from skshapley.rewards._tokens import TokenReward
 REWARDS: dict[str, type[Reward]] = {
     "interventional": InterventionalReward,
     "baseline": BaselineReward,
+    "conditional": ConditionalReward,
+    "copula": CopulaReward,
 }
 
 __all__ = [
     "REWARDS",
     "BaselineReward",
+    "ConditionalReward",
+    "CopulaReward",
     "DataGame",
     "FunctionGame",
     "Game",

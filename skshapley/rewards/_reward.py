@@ -1,4 +1,4 @@
-"""The base class of rewards, and the interventional one: a mean over the background."""
+"""The base classes of rewards, and the interventional one: a mean over the background."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tools._constraints import Flag, Parametrised
 from skshapley._tools._memory import working_bytes
 from skshapley.rewards._game import Game
-from skshapley.rewards._masked import MaskedModel, prepare
+from skshapley.rewards._masked import MaskedModel, Preparation, prepare
 from skshapley.rewards._players import Players, marked_players
 from skshapley.rewards._response import Response
 from skshapley.rewards._rows import CHUNK_ROWS, RowPool, row_pool
@@ -64,7 +64,56 @@ class Reward(Parametrised, ABC):
         """
 
 
-class InterventionalReward(Reward):
+class BackgroundReward(Reward):
+    """Base class of rewards that are a mean response over rows made of background rows.
+
+    Subclasses say how an instance and a background row make one (`_prepared`).
+
+    Attributes
+    ----------
+    masked_columns_ : str
+        Which steps are done once, or why none are.
+    preparation_ : Preparation
+        Those steps.
+    masked_ : MaskedModel
+        The rest of the model, with the background as those steps transform it.
+    """
+
+    def fit(self, response, background, weights, players) -> Self:
+        """Take the background and evaluate the model on it once: v(empty) against each row."""
+        self.response_, self.background_ = response, background
+        self.weights_, self.players_ = weights, players
+        self.n_references_ = len(weights)
+        (first, where), *rest = _chunks(background, "background rows")
+        parts = [response.probe(first, where), *(response(*chunk) for chunk in rest)]
+        self.empty_ = np.concatenate(parts)
+        self.preparation_, self.masked_ = self._prepared()
+        self.masked_columns_ = self.preparation_.label
+        return self
+
+    @abstractmethod
+    def _prepared(self) -> tuple[Preparation, MaskedModel]:
+        """Return the steps to do once, and the model with a pool that makes the rows."""
+
+    def game(self, X) -> "InterventionalGame":
+        """Return the game of the instances X; the model is called on them once."""
+        active = self._active(X)
+        X, masked = self.preparation_.masked(X, self.background_, self.masked_)
+        full, winners = [], []
+        for chunk, where in _chunks(X, "instances"):
+            full.append(masked.response(chunk, where))
+            winners.append(masked.response.winners(chunk, full[-1]))
+        labels = np.arange(n_rows(X))
+        instances = Instances(X, active, np.concatenate(full), np.concatenate(winners), labels)
+        return InterventionalGame(masked, self.empty_, instances)
+
+    def _active(self, X) -> NDArray[np.bool_]:
+        """Return the players that can matter to each instance, ``(r, p)``."""
+        raw = row_pool(X, self.background_, self.players_.column_player)
+        return self.players_.of_columns(raw.differs())
+
+
+class InterventionalReward(BackgroundReward):
     """The model's mean response if absent players take the values of background rows.
 
     v(S) = sum_b w_b f(x_S, background_b outside S). With one background row, this is the
@@ -108,37 +157,11 @@ class InterventionalReward(Reward):
     def __init__(self, transformed=True) -> None:
         self.transformed = transformed
 
-    def fit(self, response, background, weights, players) -> Self:
-        """Take the background and evaluate the model on it once: v(empty) against each row."""
-        self.response_, self.background_ = response, background
-        self.weights_, self.players_ = weights, players
-        self.n_references_ = len(weights)
-        (first, where), *rest = _chunks(background, "background rows")
-        parts = [response.probe(first, where), *(response(*chunk) for chunk in rest)]
-        self.empty_ = np.concatenate(parts)
-        self.preparation_, self.masked_ = prepare(
-            response, background, weights, players, self.transformed
+    def _prepared(self) -> tuple[Preparation, MaskedModel]:
+        """Return the steps of a pipeline that work column by column, and the rest of it."""
+        return prepare(
+            self.response_, self.background_, self.weights_, self.players_, self.transformed
         )
-        self.masked_columns_ = self.preparation_.label
-        return self
-
-    def game(self, X) -> "InterventionalGame":
-        """Return the game of the instances X; the model is called on them once."""
-        players = self.players_
-        raw = row_pool(X, self.background_, players.column_player)
-        X, masked = self.preparation_.masked(X, self.background_, self.masked_)
-        full, winners = [], []
-        for chunk, where in _chunks(X, "instances"):
-            full.append(masked.response(chunk, where))
-            winners.append(masked.response.winners(chunk, full[-1]))
-        instances = Instances(
-            X,
-            players.of_columns(raw.differs()),
-            np.concatenate(full),
-            np.concatenate(winners),
-            np.arange(n_rows(X)),
-        )
-        return InterventionalGame(masked, self.empty_, instances)
 
 
 def _chunks(table, what) -> Iterator[tuple[Any, str]]:
