@@ -90,7 +90,10 @@ API = [
         "Diagnostics",
         "",
         "skshapley.diagnostics",
-        ["MaskingCurve", "masking_curve", "removal_curve", "permutation_discrepancy"],
+        [
+            *("MaskingCurve", "masking_curve", "removal_curve", "permutation_discrepancy"),
+            "conditional_error",
+        ],
     ),
     (
         "Bounds",
