@@ -47,7 +47,7 @@ API = [
             *("Kernel", "Leverage", "Importance", "Uniform", "SquareRoot", "OuterSizes", "Odd"),
             *("OddLeverage", "Classical", "Stratified", "Owen", "OwenHalved"),
             *("LocalShapley", "LocalPermutations", "ConnectedShapley", "ConnectedRegression"),
-            "Myerson",
+            *("Myerson", "Ordered"),
         ],
     ),
     (
@@ -81,8 +81,8 @@ API = [
         "What samplers hand to solvers.",
         "skshapley.designs",
         [
-            *("Design", "PermutationDesign", "CoalitionDesign", "LinearDesign", "MarginalDesign"),
-            "PairDesign",
+            *("Design", "WalkDesign", "PermutationDesign", "OrderedDesign", "CoalitionDesign"),
+            *("LinearDesign", "MarginalDesign", "PairDesign"),
         ],
     ),
     ("Stopping", "", "skshapley.stopping", ["StoppingRule", "StandardError"]),

@@ -105,8 +105,8 @@ class Design:
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationDesign:
-    """Walks from the empty to the full coalition, one player at a time.
+class WalkDesign:
+    """Base of walks from the empty to the full coalition, one player at a time.
 
     Attributes
     ----------
@@ -213,6 +213,16 @@ class PermutationDesign:
         if self.references is not None:
             walks[:, :, 0] = empty[np.arange(r)[:, None], self.references]
         return walks.reshape(r, -1, k)
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationDesign(WalkDesign):
+    """Walks of which each is a uniform permutation of the players."""
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedDesign(WalkDesign):
+    """Walks that keep to a partial order of the players."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ A new entry of a registry is tested without a line here. What does not hold by n
 EXEMPT tables with its reason, and every exemption is checked to be needed.
 """
 
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -19,6 +20,7 @@ from skshapley.samplers import (
     Kernel,
     Leverage,
     MonteCarlo,
+    Ordered,
     Orthogonal,
 )
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS
@@ -39,6 +41,17 @@ def small_sets_first(p):
     return np.arange(p, 0, -1) / (p * (p + 1) / 2)
 
 
+@dataclass(frozen=True)
+class FirstBeforeSecond:
+    """A graph of one edge, whatever the number of players."""
+
+    nodes: tuple = (0, 1)
+    edges: tuple = ((0, 1),)
+
+    def is_directed(self):
+        return True
+
+
 # Parameters that make another method; the registries' entries are taken as they come.
 VARIANTS = {
     "monte-carlo, all": MonteCarlo(references="all"),
@@ -49,6 +62,8 @@ VARIANTS = {
     "leverage, again": Leverage(replacement=True),
     "classical, small sets": Classical(small_sets_first),
     "leverage, singles": Leverage(paired=False, replacement=True),
+    "ordered": Ordered("antithetic", FirstBeforeSecond()),
+    "ordered, no order": Ordered("orthogonal"),
 }
 EVERY_SAMPLER = {name: sampler() for name, sampler in SAMPLERS.items()} | VARIANTS
 EVERY_SOLVER = {name: solver() for name, solver in SOLVERS.items()}
@@ -105,6 +120,7 @@ EXEMPT_SAMPLERS = {
     "connected": {"symmetry": GRAPH, "efficiency": OTHER_SUM},
     "connected-regression": {"symmetry": GRAPH, "null player": GRAPH},
     "myerson": {"symmetry": GRAPH, "null player": GRAPH},
+    "ordered": {"symmetry": "one player comes before another"},
 }
 EXEMPT_SOLVERS = {
     "least-squares": {"null player": ON_AVERAGE},
@@ -313,7 +329,7 @@ UNBIASED_PAIRS = [
     for pair in PAIRS
     if pair[1] in UNBIASED
     and pair == own_pair(pair[0])
-    and pair[0] not in NOT_SHAPLEY | {"classical, small sets"}
+    and pair[0] not in NOT_SHAPLEY | {"classical, small sets", "ordered"}
 ] + [("leverage", "sample-reuse"), ("leverage", "regression-adjustment")]
 
 

@@ -5,6 +5,7 @@ from skshapley.designs import (
     CoalitionDesign,
     LinearDesign,
     MarginalDesign,
+    OrderedDesign,
     PairDesign,
     PermutationDesign,
 )
@@ -36,6 +37,7 @@ SOLVERS: dict[str, type[Solver]] = {
 
 DEFAULT_SOLVERS: dict[type, str] = {
     PermutationDesign: "permutation-mean",
+    OrderedDesign: "permutation-mean",
     CoalitionDesign: "least-squares",
     LinearDesign: "linear",
     OddDesign: "gp",

@@ -39,7 +39,7 @@ class MarginalMean(PermutationMean):
     array([1., 2., 4.])
     """
 
-    accepts = (MarginalDesign,)  # type: ignore[assignment]
+    accepts = (MarginalDesign,)
     default_sampler = "classical"
 
     def _unit_means(self, design: MarginalDesign, values: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skshapley.designs import PermutationDesign
+from skshapley.designs import OrderedDesign, PermutationDesign
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._moments import Moments
 from skshapley.solvers._student import effective_degrees, widening
@@ -53,7 +53,7 @@ class PermutationMean(Solver):
     array([1., 2., 4.])
     """
 
-    accepts = (PermutationDesign,)
+    accepts: tuple[type, ...] = (PermutationDesign, OrderedDesign)
     default_sampler = "antithetic"
 
     def _start(self, players, lesson) -> None:
