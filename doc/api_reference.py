@@ -66,8 +66,8 @@ API = [
         "skshapley.rewards",
         [
             *("Reward", "InterventionalReward", "BaselineReward", "ConditionalReward"),
-            *("CopulaReward", "TokenReward", "DataGame", "Game", "FunctionGame", "Players"),
-            "Response",
+            *("CopulaReward", "EmpiricalReward", "SurrogateReward", "TokenReward", "DataGame"),
+            *("Game", "FunctionGame", "Players", "Response"),
         ],
     ),
     (

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import get_scorer
 from sklearn.neural_network import MLPRegressor
@@ -27,7 +28,15 @@ from xgboost import XGBRegressor
 import skshapley
 from skshapley import GlobalImportance, ShapleyExplainer
 from skshapley.datasets import make_couples
-from skshapley.rewards import REWARDS, DataGame, FunctionGame, Game, Reward, TokenReward
+from skshapley.rewards import (
+    REWARDS,
+    DataGame,
+    FunctionGame,
+    Game,
+    Reward,
+    SurrogateReward,
+    TokenReward,
+)
 from skshapley.rewards._loss import LossGame
 from skshapley.rewards._rows import RowPool, UniformFramePool
 from skshapley.testing import HybridGame, RandomGame, StackedGame
@@ -35,13 +44,34 @@ from skshapley.testing.contracts import GAME_CHECKS, REWARD_CHECKS
 
 EVERY_REWARD = {name: reward() for name, reward in REWARDS.items()}
 # a single plug-in row of one's own
+# of few trees, which are grown again in each check
+FEW_TREES = HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=2, random_state=0)
+EVERY_REWARD["surrogate"] = SurrogateReward(FEW_TREES)
 EVERY_REWARD["baseline, given"] = REWARDS["baseline"]([0.0, -1.0, 2.0, 0.5])
 
 
-@pytest.mark.parametrize("check", REWARD_CHECKS.values(), ids=REWARD_CHECKS)
-@pytest.mark.parametrize("reward", EVERY_REWARD.values(), ids=EVERY_REWARD)
-def test_reward(reward: Reward, check: Callable) -> None:
-    check(reward)
+EXEMPT_REWARDS: dict[str, dict[str, str]] = {
+    "surrogate": {
+        "groups": "it is trained on groups as they are hidden, and only on those",
+        "order": "which rows are hidden how goes by their order",
+    }
+}
+REWARD_CASES = [
+    (r, c) for r, c in product(EVERY_REWARD, REWARD_CHECKS) if c not in EXEMPT_REWARDS.get(r, ())
+]
+
+
+@pytest.mark.parametrize(("reward", "check"), REWARD_CASES, ids=map("-".join, REWARD_CASES))
+def test_reward(reward: str, check: str) -> None:
+    REWARD_CHECKS[check](EVERY_REWARD[reward])
+
+
+@pytest.mark.parametrize(
+    ("reward", "check"), [(r, check) for r, checks in EXEMPT_REWARDS.items() for check in checks]
+)
+def test_exemption_of_a_reward_is_needed(reward: str, check: str) -> None:
+    with pytest.raises(AssertionError):
+        REWARD_CHECKS[check](EVERY_REWARD[reward])
 
 
 # --- games of the rewards, of tables and models of all kinds -------------------------------------
@@ -117,7 +147,7 @@ SETTINGS: dict[str, Callable[[], tuple[Any, Any, dict]]] = {
 }
 NUMBERS_ONLY = ("outputs", "predicted", "one class", "single precision", "pipeline")
 # rewards that refuse other columns: tests/rewards/test_conditional.py
-OF_NUMBERS = {"conditional", "copula"}
+OF_NUMBERS = {"conditional", "copula", "empirical"}
 
 
 def of_reward(reward: Reward, setting: str) -> Game:

@@ -39,7 +39,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
     reward : str or Reward, default="interventional"
         What a coalition is worth. "interventional": the mean response when absent features take the
         values of background rows. "baseline": when they take the background's means and modes.
-        "conditional", "copula": when they follow the present ones.
+        "conditional", "copula", "empirical", "surrogate": when they follow the present ones.
     response_method : str or callable, default="auto"
         "predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples",
         "log_odds" (an XGBoost classifier's margin, else the logit of the probability), or a

@@ -3,11 +3,13 @@
 from skshapley.rewards._baseline import BaselineReward
 from skshapley.rewards._conditional import ConditionalReward, CopulaReward
 from skshapley.rewards._data import DataGame
+from skshapley.rewards._empirical import EmpiricalReward
 from skshapley.rewards._function import FunctionGame
 from skshapley.rewards._game import Game
 from skshapley.rewards._players import Players
 from skshapley.rewards._response import Response
 from skshapley.rewards._reward import InterventionalReward, Reward
+from skshapley.rewards._surrogate import SurrogateReward
 from skshapley.rewards._tokens import TokenReward
 
 REWARDS: dict[str, type[Reward]] = {
@@ -15,6 +17,8 @@ REWARDS: dict[str, type[Reward]] = {
     "baseline": BaselineReward,
     "conditional": ConditionalReward,
     "copula": CopulaReward,
+    "empirical": EmpiricalReward,
+    "surrogate": SurrogateReward,
 }
 
 __all__ = [
@@ -23,11 +27,13 @@ __all__ = [
     "ConditionalReward",
     "CopulaReward",
     "DataGame",
+    "EmpiricalReward",
     "FunctionGame",
     "Game",
     "InterventionalReward",
     "Players",
     "Response",
     "Reward",
+    "SurrogateReward",
     "TokenReward",
 ]

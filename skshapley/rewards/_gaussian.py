@@ -156,3 +156,26 @@ def chain_starts(present, *labels) -> NDArray[np.intp]:
         alike = label[1:] == label[:-1]
         same &= alike if alike.ndim == 1 else alike.all(axis=1)
     return np.flatnonzero(np.concatenate([[True], ~same]))
+
+
+def squared_distances(correlation, present, gaps) -> NDArray[np.float64]:
+    """Return the squared Mahalanobis distances in the present columns, ``(n, q)``.
+
+    Parameters
+    ----------
+    correlation : ndarray of shape (d, d)
+        Positive definite.
+    present : ndarray of shape (n, d), bool
+    gaps : ndarray of shape (n, q, d)
+        Differences in standard units.
+    """
+    n, q, d = gaps.shape
+    found = np.empty((n, q))
+    step = max(1, CHUNK_BYTES // (8 * d * max(d, q)))
+    for i in range(0, n, step):
+        given, lines = present[i : i + step, None], slice(i, i + step)
+        both = given & np.swapaxes(given, 1, 2)
+        inverse = np.linalg.inv(np.where(both, correlation, np.eye(d)))
+        known = np.where(given, gaps[lines], 0.0)
+        found[lines] = ((known @ inverse) * known).sum(axis=2)
+    return found

@@ -58,8 +58,7 @@ class Loss(ABC):
     def without_model(self) -> "Loss":
         """Return the loss without the model, to be sent to workers; it can still be called."""
         light = copy(self)
-        light.response = copy(self.response)
-        light.response.estimator = None
+        light.response = self.response.without_model()
         return light
 
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from contextlib import nullcontext
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -113,6 +113,12 @@ class Response:
         rest = copy(self)
         rest.estimator, rest._column_names, rest._width = estimator, None, None
         return rest
+
+    def without_model(self) -> Self:
+        """Return the response without its model, which can still choose outputs."""
+        light = copy(self)
+        light.estimator = None
+        return light
 
     def _learn(self, raw, values) -> None:
         """Take the outputs from the first response."""

@@ -95,8 +95,12 @@ class BackgroundReward(Reward):
     def _prepared(self) -> tuple[Preparation, MaskedModel]:
         """Return the steps to do once, and the model with a pool that makes the rows."""
 
-    def game(self, X) -> "InterventionalGame":
+    def game(self, X) -> Game:
         """Return the game of the instances X; the model is called on them once."""
+        return self._plain_game(X)
+
+    def _plain_game(self, X) -> "InterventionalGame":
+        """Return the game in which a value is the plain mean over references."""
         active = self._active(X)
         X, masked = self.preparation_.masked(X, self.background_, self.masked_)
         full, winners = [], []
@@ -207,7 +211,7 @@ class InterventionalGame(Game):
     """The interventional reward at given instances."""
 
     def __init__(self, masked: MaskedModel, empty, instances: Instances) -> None:
-        self.shared, self._empty, self._instances = masked, empty, instances
+        self.shared, self._empty, self.instances = masked, empty, instances
         self.n_rows, self.n_players = instances.active.shape
         self.n_outputs = masked.response.n_outputs
         self.n_references = self.rows_per_value = len(masked.weights)
@@ -215,7 +219,7 @@ class InterventionalGame(Game):
 
     @cached_property
     def _pool(self) -> RowPool:
-        return self.shared.pool(self._instances.X)
+        return self.shared.pool(self.instances.X)
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the mean response over the background, or over the references, ``(r, m, k)``."""
@@ -227,17 +231,24 @@ class InterventionalGame(Game):
         else:
             named = references.reshape(r * m, -1)
             weights = np.full(named.shape[1], 1 / named.shape[1])
-        outputs = self._outputs(flat, repeated, named)
+        outputs = self.against(flat, repeated, named)
         if named.shape[1] == 1:
             return outputs.reshape(r, m, -1)
         # contiguous along the mean, so that its rounding is the same in every batch
         weighted = np.ascontiguousarray(np.swapaxes(outputs, 1, 2)) * weights
         return weighted.sum(axis=-1).reshape(r, m, -1)
 
-    def _outputs(self, coalitions, rows, references) -> NDArray[np.float64]:
-        """Return the response of each hybrid row, ``(n, q, k)``, in calls of bounded size."""
+    def against(self, coalitions, rows, references) -> NDArray[np.float64]:
+        """Return the response of each hybrid row, ``(n, q, k)``, in calls of bounded size.
+
+        Parameters
+        ----------
+        coalitions : ndarray of shape (n, p), bool
+        rows : ndarray of shape (n,), int
+        references : ndarray of shape (n, q), int
+        """
         n, q = references.shape
-        response, (_, _, _, winners, labels) = self.shared.response, self._instances
+        response, (_, _, _, winners, labels) = self.shared.response, self.instances
         most = working_bytes(HYBRID_SHARE) // self.bytes_per_row
         step = max(1, int(min(CHUNK_ROWS, most)) // n)
         parts = []
@@ -252,16 +263,16 @@ class InterventionalGame(Game):
     def empty(self, rows) -> NDArray[np.float64]:
         """Return the response on each background row, ``(r, b, k)``."""
         table = np.broadcast_to(self._empty, (len(rows), *self._empty.shape))
-        return self.shared.response.choose(table, self._instances.winners[rows][:, None])
+        return self.shared.response.choose(table, self.instances.winners[rows][:, None])
 
     def full(self, rows) -> NDArray[np.float64]:
         """Return the response at the instances, ``(r, k)``."""
-        _, _, full, winners, _ = self._instances
+        _, _, full, winners, _ = self.instances
         return self.shared.response.choose(full[rows], winners[rows])
 
     def active(self, rows) -> NDArray[np.bool_]:
         """Return the players of which some column differs from some background row."""
-        return self._instances.active[rows]
+        return self.instances.active[rows]
 
     def differing(self, rows) -> NDArray[np.bool_] | None:
         """Return the players of which some column differs from each background row."""
@@ -272,4 +283,4 @@ class InterventionalGame(Game):
 
     def take(self, rows) -> "InterventionalGame":
         """Return the game of some instances."""
-        return InterventionalGame(self.shared, self._empty, self._instances.take(rows))
+        return InterventionalGame(self.shared, self._empty, self.instances.take(rows))
