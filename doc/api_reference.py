@@ -67,7 +67,7 @@ API = [
         [
             *("Reward", "InterventionalReward", "BaselineReward", "ConditionalReward"),
             *("CopulaReward", "EmpiricalReward", "SurrogateReward", "TokenReward", "DataGame"),
-            *("Game", "FunctionGame", "Players", "Response"),
+            *("CausalReward", "Game", "FunctionGame", "Players", "Response"),
         ],
     ),
     (

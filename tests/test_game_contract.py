@@ -30,6 +30,7 @@ from skshapley import GlobalImportance, ShapleyExplainer
 from skshapley.datasets import make_couples
 from skshapley.rewards import (
     REWARDS,
+    CausalReward,
     DataGame,
     FunctionGame,
     Game,
@@ -39,6 +40,7 @@ from skshapley.rewards import (
 )
 from skshapley.rewards._loss import LossGame
 from skshapley.rewards._rows import RowPool, UniformFramePool
+from skshapley.rewards._transport import CausalPool
 from skshapley.testing import HybridGame, RandomGame, StackedGame
 from skshapley.testing.contracts import GAME_CHECKS, REWARD_CHECKS
 
@@ -47,6 +49,8 @@ EVERY_REWARD = {name: reward() for name, reward in REWARDS.items()}
 # of few trees, which are grown again in each check
 FEW_TREES = HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=2, random_state=0)
 EVERY_REWARD["surrogate"] = SurrogateReward(FEW_TREES)
+EVERY_REWARD["causal"] = CausalReward([[1], [0, 3], [2]], [True, False, True])
+EVERY_REWARD["causal, one component"] = CausalReward([[3, 1, 0, 2]])
 EVERY_REWARD["baseline, given"] = REWARDS["baseline"]([0.0, -1.0, 2.0, 0.5])
 
 
@@ -274,5 +278,5 @@ def test_every_game_of_the_package_is_tested() -> None:
 
 def test_every_way_to_put_rows_together_is_tested() -> None:
     pools = {type(made(f"interventional, {setting}")._pool) for setting in SETTINGS}
-    pools.add(type(made("conditional, outputs")._pool))
+    pools |= {type(made("conditional, outputs")._pool), CausalPool}  # the latter in test_reward
     assert descendants(RowPool) - pools == {UniformFramePool}  # the tables of test_reward

@@ -505,3 +505,55 @@ def test_what_models_and_losses_must_not_return(numbers):
         explain("squared_error", model=lambda X: X[:, 0] * np.where(len(X) > 24, np.nan, 1.0))
     with pytest.raises(ModelOutputError, match="needs probabilities; the model returned"):
         explain("log_loss", model=lambda X: X[:, 0] * 9, y=LABELS)
+
+
+@pytest.mark.parametrize("name", ["conditional", "copula", "empirical", "surrogate"])
+def test_conditional_rewards_by_their_own_games(name):
+    """SAGE of a conditional reward: Shapley values of the mean loss of what its game says."""
+    rng = np.random.default_rng(0)
+    X = rng.multivariate_normal(np.zeros(3), 0.7 + 0.3 * np.eye(3), size=60)
+    y = X[:, 0] * X[:, 1] + rng.normal(size=60)
+
+    def model(rows):
+        return rows[:, 0] * rows[:, 1]
+
+    importance = GlobalImportance(model, loss="squared_error", reward=name, sampler="exact")
+    found = importance.fit(X[:40]).explain(X[40:], y[40:])
+    game = importance.reward_.game(X[40:])
+    worth = {}
+    for coalition in (frozenset(c) for s in range(4) for c in combinations(range(3), s)):
+        present = np.isin(np.arange(3), list(coalition))
+        means = game(np.tile(present, (20, 1, 1)), np.arange(20))[:, 0, 0]
+        worth[coalition] = -((y[40:] - means) ** 2).mean()
+    expected = [
+        sum(
+            factorial(len(c)) * factorial(2 - len(c)) / 6 * (worth[c | {j}] - worth[c])
+            for c in worth
+            if j not in c
+        )
+        for j in range(3)
+    ]
+    np.testing.assert_allclose(found.values, expected, rtol=0, atol=1e-9)
+    assert type(importance.reward_).__name__ in found.rows.settings.reward
+
+
+def test_a_twin_that_the_model_does_not_read_matters_only_conditionally():
+    rng = np.random.default_rng(1)
+    first = rng.normal(size=200)
+    X, y = np.column_stack([first, first]), first
+
+    def model(rows):
+        return rows[:, 0]
+
+    def values(reward):
+        importance = GlobalImportance(model, loss="squared_error", reward=reward, random_state=0)
+        return importance.fit(X[:100]).explain(X[100:], y[100:]).values
+
+    assert values("interventional")[1] == 0
+    first, second = values("conditional")
+    assert first == pytest.approx(second, rel=0.1)
+
+
+def test_a_wrong_reward_is_refused():
+    with pytest.raises(ValueError, match="GlobalImportance has no reward named 'no such'"):
+        GlobalImportance(lambda X: X[:, 0], loss="squared_error", reward="no such").fit(np.eye(3))

@@ -19,7 +19,8 @@ from skshapley._records._settings import label
 from skshapley._run._plan import is_auto
 from skshapley._tables._inputs import checked_weights, take_rows
 from skshapley._tools._constraints import check_parameters
-from skshapley.rewards import InterventionalReward
+from skshapley._tools._params import resolve
+from skshapley.rewards import REWARDS, Reward
 from skshapley.rewards._loss import LossGame, WholeResponse, resolve_loss
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -42,6 +43,10 @@ class GlobalImportance(TableEstimator):
     loss : {"auto", "log_loss", "squared_error"} or callable, default="auto"
         "auto": the log loss of a classifier, the squared error of a regressor. A callable takes
         ``(y, response)``, arrays of n rows, and returns ``(n,)`` losses.
+    reward : str or Reward, default="interventional"
+        What the model says when only some features are known, as in `ShapleyExplainer`. With a
+        conditional reward, values tell what the features say of the target, be it by going along
+        with others.
     response_method : str or callable, default="auto"
         As in `ShapleyExplainer`; "log_loss" needs probabilities.
     sampler, solver : str or object, default="auto"
@@ -64,8 +69,8 @@ class GlobalImportance(TableEstimator):
     Attributes
     ----------
     loss_ : Loss
-    reward_ : InterventionalReward
-        The mean response, fitted to the background.
+    reward_ : Reward
+        The response, fitted to the background.
     players_ : Players
     background_ : array or frame of shape (b, d)
     background_weights_ : ndarray of shape (b,)
@@ -109,6 +114,7 @@ class GlobalImportance(TableEstimator):
         estimator,
         *,
         loss="auto",
+        reward: str | Reward = "interventional",
         response_method: str | Callable[..., Any] = "auto",
         sampler: str | Sampler = "auto",
         solver: str | Solver = "auto",
@@ -121,6 +127,7 @@ class GlobalImportance(TableEstimator):
     ) -> None:
         self.estimator = estimator
         self.loss = loss
+        self.reward = reward
         self.response_method = response_method
         self.sampler = sampler
         self.solver = solver
@@ -154,11 +161,15 @@ class GlobalImportance(TableEstimator):
         """
         owner = type(self).__name__
         check_parameters(self, COUNTS)
+        reward = resolve(
+            self.reward, registry=REWARDS, base=Reward, owner=owner, parameter="reward"
+        )
+        reward.check()
         response = WholeResponse(self.estimator, self.response_method, owner=owner)
         self.loss_ = resolve_loss(self.loss, response, owner)
         self._take(drawn_background(self, X, sample_weight))
         plan_of(self, 1, unbiased=True)  # which refuses what is wrong
-        self.reward_ = InterventionalReward().fit(
+        self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
         return self
@@ -226,4 +237,5 @@ class GlobalImportance(TableEstimator):
         return {
             "response_method": label(self.reward_.response_.method),
             "loss": self.loss_.name,
+            "reward": label(self.reward_),
         }

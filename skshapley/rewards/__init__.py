@@ -1,6 +1,7 @@
 """Rewards: the worth v(S) of a coalition S of players."""
 
 from skshapley.rewards._baseline import BaselineReward
+from skshapley.rewards._causal import CausalReward
 from skshapley.rewards._conditional import ConditionalReward, CopulaReward
 from skshapley.rewards._data import DataGame
 from skshapley.rewards._empirical import EmpiricalReward
@@ -24,6 +25,7 @@ REWARDS: dict[str, type[Reward]] = {
 __all__ = [
     "REWARDS",
     "BaselineReward",
+    "CausalReward",
     "ConditionalReward",
     "CopulaReward",
     "DataGame",

@@ -130,15 +130,33 @@ def _along_chains(correlation, present, starts, gaps) -> NDArray[np.float64]:
 def _by_matrices(correlation, present, starts, gaps) -> NDArray[np.float64]:
     """Return the moves by one matrix for each coalition, which serves all its references."""
     chain = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(present))))
-    found = np.empty((len(present), *gaps.shape[1:]))
+    return regressed(correlation, present, gaps[chain])
+
+
+def regressed(correlation, known, moves) -> NDArray[np.float64]:
+    """Return the regression of all columns on the moves of known ones, ``(n, q, d)``.
+
+    Parameters
+    ----------
+    correlation : ndarray of shape (d, d)
+        Positive definite.
+    known : ndarray of shape (n, d), bool
+    moves : ndarray of shape (n, q, d)
+        Those of columns that are not known are not looked at.
+    """
+    patterns, index = np.unique(np.packbits(known, axis=1), axis=0, return_inverse=True)
+    given = np.unpackbits(patterns, axis=1, count=known.shape[1]).astype(bool)[:, :, None]
+    found, order = np.empty(moves.shape), np.argsort(index.ravel(), kind="stable")
+    ends = np.searchsorted(index.ravel()[order], np.arange(len(patterns) + 1))
     step = max(1, CHUNK_BYTES // (8 * correlation.size))
-    for i in range(0, len(present), step):
-        given, lines = present[i : i + step, :, None], slice(i, i + step)
-        both = given & present[lines, None]
+    for i in range(0, len(patterns), step):
+        some = given[i : i + step]
+        both = some & np.swapaxes(some, 1, 2)
         gains = np.linalg.solve(
-            np.where(both, correlation, np.eye(len(correlation))), np.where(given, correlation, 0)
+            np.where(both, correlation, np.eye(len(correlation))), np.where(some, correlation, 0)
         )
-        found[lines] = gaps[chain[lines]] @ gains
+        lines = order[ends[i] : ends[min(i + step, len(patterns))]]
+        found[lines] = moves[lines] @ gains[index.ravel()[lines] - i]
     return found
 
 

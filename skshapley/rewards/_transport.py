@@ -13,7 +13,7 @@ from skshapley._tables._inputs import (
     is_frame,
     narwhal,
 )
-from skshapley.rewards._gaussian import chain_starts, moves
+from skshapley.rewards._gaussian import chain_starts, moves, regressed
 from skshapley.rewards._margins import Margins
 from skshapley.rewards._masked import MaskedModel
 from skshapley.rewards._rows import RowPool
@@ -80,6 +80,51 @@ class TransportPool(RowPool):
         given, scores = self._scores
         gaps = given[rows[starts]][:, None] - scores[references[starts]]
         return moves(self._model.correlation, present, starts, gaps)
+
+
+@dataclass(frozen=True, eq=False)
+class CausalModel(TransportModel):
+    """A response whose background rows move as if the present columns had been set.
+
+    Attributes
+    ----------
+    components : tuple of ndarray of shape (d,), bool
+        The columns of each component, causes before effects.
+    confounded : tuple of bool
+    """
+
+    components: tuple[np.ndarray, ...]
+    confounded: tuple[bool, ...]
+
+    def pool(self, X) -> RowPool:
+        """Return the pool of moved background rows for the instances X ``(r, d)``."""
+        return CausalPool(X, self)
+
+
+class CausalPool(TransportPool):
+    """Instances, and background rows that follow what the present columns cause.
+
+    Parameters
+    ----------
+    X : array or frame of shape (r, d)
+    model : CausalModel
+    """
+
+    _model: CausalModel
+
+    def _moved(self, present, rows, references) -> NDArray[np.float64]:
+        given, scores = self._scores
+        moved = np.where(present[:, None], given[rows][:, None] - scores[references], 0.0)
+        earlier = np.zeros(present.shape[1], dtype=bool)
+        model = self._model
+        for component, confounded in zip(model.components, model.confounded, strict=True):
+            known = np.broadcast_to(earlier, present.shape)
+            if not confounded:  # what is present in it tells of the rest
+                known = known | (present & component)
+            found = regressed(model.correlation, known, moved)
+            np.copyto(moved, found, where=(component & ~present)[:, None])
+            earlier = earlier | component
+        return moved
 
 
 def numbers(X, owner, what) -> NDArray[np.float64]:
