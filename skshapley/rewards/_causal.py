@@ -94,7 +94,7 @@ class CausalReward(ConditionalReward):
         self.components = components
         self.confounded = confounded
 
-    def _model(self, *parts) -> TransportModel:
+    def _model(self, model: TransportModel) -> TransportModel:
         names = column_names(self.background_)
         taken = [[_position(column, names) for column in part] for part in self.components]
         if sorted(column for part in taken for column in part) != list(range(len(names))):
@@ -105,7 +105,7 @@ class CausalReward(ConditionalReward):
         members = np.arange(len(names))
         components = tuple(np.isin(members, part) for part in taken)
         flags = self._flags(len(taken))
-        return CausalModel(*parts, components=components, confounded=flags)
+        return CausalModel(**vars(model), components=components, confounded=flags)
 
     def _flags(self, n) -> tuple[bool, ...]:
         """Return whether each component is confounded."""

@@ -25,13 +25,21 @@ class _TransportReward(BackgroundReward):
         table = numbers(self.background_, owner, "background")
         margins = self._margins(table, self.weights_)
         self.correlation_, self.shrinkage_ = self._learned(margins.standard(table))
-        plain = self.response_, self.background_, self.weights_, self.players_.column_player
-        model = self._model(*plain, self.correlation_, margins, owner)
-        return Preparation(self.response_, (), "raw columns, which move together"), model
+        model = TransportModel(
+            self.response_,
+            self.background_,
+            self.weights_,
+            self.players_.column_player,
+            self.correlation_,
+            margins,
+            owner,
+        )
+        preparation = Preparation(self.response_, (), "raw columns, which move together")
+        return preparation, self._model(model)
 
-    def _model(self, *parts) -> TransportModel:
-        """Return the model whose rows move."""
-        return TransportModel(*parts)
+    def _model(self, model: TransportModel) -> TransportModel:
+        """Return the model whose rows move, made of the one in which all columns go together."""
+        return model
 
     @abstractmethod
     def _margins(self, table, weights) -> Margins:

@@ -100,6 +100,11 @@ class EmpiricalReward(BackgroundReward):
     --------
     ConditionalReward : Moves rows by a normal law, which needs fewer of them.
 
+    Notes
+    -----
+    Version 1.0 of the R package shapr divides squared distances by the square of the number of
+    columns, where the paper divides by the number.
+
     References
     ----------
     Aas, Jullum & Loland (2021), Explaining individual predictions when features are dependent: more
