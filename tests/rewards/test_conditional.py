@@ -10,6 +10,7 @@ from sklearn.covariance import ledoit_wolf
 
 from skshapley import ShapleyExplainer
 from skshapley.rewards import ConditionalReward, CopulaReward, Players, Response, _gaussian
+from skshapley.rewards._margins import RankMargins
 from skshapley.testing import brute_force
 
 RNG = np.random.default_rng(0)
@@ -264,6 +265,18 @@ def test_the_copula_has_the_scores_of_ranks():
     expected = bumpy(np.where(s, X[0], back)[None])[0]
     found = made(s[None, None], np.array([0]), np.array([[[r]]]))[0, 0, 0]
     assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_equal_numbers_share_the_middle_of_their_levels():
+    """Six zeros and four ones: levels .3 and .8; scores of their intervals lead back to them."""
+    column = np.repeat([0.0, 1.0], [6, 4])[:, None]
+    margins = RankMargins(column, np.full(10, 0.1))
+    both = np.array([[0.0], [1.0]])
+    scores = margins.standard(both)
+    np.testing.assert_allclose(norm.cdf(scores[:, 0]), [0.3, 0.8], rtol=0, atol=1e-12)
+    for move, expected in ((0.0, [0, 1]), (0.6, [0, 1]), (-0.4, [0, 1]), (2.0, [1, 1])):
+        found = margins.moved(both, scores, np.full((2, 1), move))
+        np.testing.assert_allclose(found[:, 0], expected, rtol=0, atol=1e-12)
 
 
 def frame_of(kind):
