@@ -211,15 +211,20 @@ class InterventionalGame(Game):
     """The interventional reward at given instances."""
 
     def __init__(self, masked: MaskedModel, empty, instances: Instances) -> None:
-        self.shared, self._empty, self.instances = masked, empty, instances
+        self.shared, self._empty, self._instances = masked, empty, instances
         self.n_rows, self.n_players = instances.active.shape
         self.n_outputs = masked.response.n_outputs
         self.n_references = self.rows_per_value = len(masked.weights)
         self.reference_weights, self.bytes_per_row = masked.weights, masked.bytes_per_row
 
+    @property
+    def instances(self) -> Instances:
+        """What is known of the instances."""
+        return self._instances
+
     @cached_property
     def _pool(self) -> RowPool:
-        return self.shared.pool(self.instances.X)
+        return self.shared.pool(self._instances.X)
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the mean response over the background, or over the references, ``(r, m, k)``."""
@@ -248,7 +253,7 @@ class InterventionalGame(Game):
         references : ndarray of shape (n, q), int
         """
         n, q = references.shape
-        response, (_, _, _, winners, labels) = self.shared.response, self.instances
+        response, (_, _, _, winners, labels) = self.shared.response, self._instances
         most = working_bytes(HYBRID_SHARE) // self.bytes_per_row
         step = max(1, int(min(CHUNK_ROWS, most)) // n)
         parts = []
@@ -263,16 +268,16 @@ class InterventionalGame(Game):
     def empty(self, rows) -> NDArray[np.float64]:
         """Return the response on each background row, ``(r, b, k)``."""
         table = np.broadcast_to(self._empty, (len(rows), *self._empty.shape))
-        return self.shared.response.choose(table, self.instances.winners[rows][:, None])
+        return self.shared.response.choose(table, self._instances.winners[rows][:, None])
 
     def full(self, rows) -> NDArray[np.float64]:
         """Return the response at the instances, ``(r, k)``."""
-        _, _, full, winners, _ = self.instances
+        _, _, full, winners, _ = self._instances
         return self.shared.response.choose(full[rows], winners[rows])
 
     def active(self, rows) -> NDArray[np.bool_]:
         """Return the players of which some column differs from some background row."""
-        return self.instances.active[rows]
+        return self._instances.active[rows]
 
     def differing(self, rows) -> NDArray[np.bool_] | None:
         """Return the players of which some column differs from each background row."""
@@ -283,4 +288,4 @@ class InterventionalGame(Game):
 
     def take(self, rows) -> "InterventionalGame":
         """Return the game of some instances."""
-        return InterventionalGame(self.shared, self._empty, self.instances.take(rows))
+        return InterventionalGame(self.shared, self._empty, self._instances.take(rows))
