@@ -58,7 +58,7 @@ PARAMETERS = {
     "reward unknown": (
         dict(reward="shap"),
         ValueError,
-        "choose one of 'baseline', 'interventional'",
+        "choose one of 'baseline', 'conditional', 'copula'",
     ),
     "reward object": (dict(reward=0), TypeError, "instance of Reward; got 0"),
     "pair": (
