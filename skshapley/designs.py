@@ -252,6 +252,11 @@ class LinearDesign(Design):
 
 
 @dataclass(frozen=True, eq=False)
+class FullDesign(LinearDesign):
+    """All coalitions, numbered by their players as bits, so that any index can be had of them."""
+
+
+@dataclass(frozen=True, eq=False)
 class MarginalDesign(Design):
     """Marginal contributions of every player in turn, each to a coalition of its own.
 

@@ -110,7 +110,9 @@ class Cohort:
         if stopping is not None and (self.asked >= self.goal or not self.left):
             values, errors = self._result()
             if errors is not None:
-                done = stopping.done(values[self.open], errors[self.open])
+                # of the players: what else is wanted must not change what they are worth
+                at = slice(None) if self.solver.pairs is None else slice(self.count)
+                done = stopping.done(values[self.open, at], errors[self.open, at])
                 self.converged[self.open[done]] = True
                 self.open = self.open[~done]
             more = int(self.asked * (GROWTH - 1)) // self.price.unit

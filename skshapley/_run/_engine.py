@@ -116,7 +116,7 @@ def _blocks(game, plan, pilots) -> Iterator[np.ndarray]:
 
 
 def _block_size(game, plan) -> int:
-    sampler, _ = plan.components(game.n_players)
+    sampler, solver = plan.components(game.n_players)
     p, k, b = game.n_players, game.n_outputs, game.n_references
     coalitions = 1
     if p > 1:
@@ -126,6 +126,7 @@ def _block_size(game, plan) -> int:
         if not sampler.one_shot:
             coalitions = min(coalitions, max(ASK_BYTES // p, price.unit * price.coalitions))
     bytes_an_instance = design_bytes(coalitions, p, k) + 8 * b * k + 16 * b * p * k
+    bytes_an_instance += 32 * len(solver.entries(p)) * k
     model_rows = plan.max_evals * game.rows_per_value
     by_memory = working_bytes(BLOCK_SHARE) // bytes_an_instance
     return max(1, int(min(by_memory, BLOCK_MODEL_ROWS // model_rows, BLOCK_INSTANCES)))
@@ -184,8 +185,10 @@ class Block:
         rows = self.rows[members]
         outcome.standard_errors[rows] = 0.0
         outcome.converged[rows] = True
-        if players.shape[1] == outcome.entries.shape[1] == 1:
-            at = places(outcome.entries, players, self.game.n_players)
+        first = outcome.entries[:1]
+        if players.shape[1] == 1 and (first == first[:, :1]).all():  # players are among them
+            alone = np.repeat(players, first.shape[1], axis=1)[:, None]
+            at = places(outcome.entries, alone, self.game.n_players)[:, 0]
             outcome.values[rows, at] = (self.v_full - self.v_empty)[members]
 
     def _run(self, cohorts: list[Cohort], evaluator: Evaluator) -> None:

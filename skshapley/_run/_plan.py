@@ -8,6 +8,7 @@ from skshapley._tools._constraints import Count
 from skshapley._tools._memory import working_bytes
 from skshapley._tools._params import resolve
 from skshapley._tools._random import RowStream
+from skshapley.indices import pair_index
 from skshapley.samplers import SAMPLERS, Antithetic, Exact, MonteCarlo, Odd, Sampler
 from skshapley.samplers._exact import MOST_PLAYERS
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver
@@ -33,11 +34,13 @@ def make_plan(
     n_references: int,
     owner: str,
     unbiased: bool = False,
+    interactions: Any = False,
 ) -> Plan:
     """Check the parameters of a run, those of its components too, and return its plan.
 
     With `unbiased`, "auto" stands for methods without a bias, which means over many instances would
-    keep.
+    keep. With `interactions` (True, or the name of an index) the outcome has entries for pairs of
+    players too.
 
     Raises
     ------
@@ -46,6 +49,7 @@ def make_plan(
     ValueError
         For unknown names, wrong parameters, or a budget that is less than the least design.
     """
+    index = pair_index(interactions, owner)
     if stopping is not None:
         if not isinstance(stopping, StoppingRule):
             raise TypeError(
@@ -64,13 +68,17 @@ def make_plan(
 
     def components(count: int) -> tuple[Sampler, Solver]:
         if is_auto(sampler) and is_auto(solver):
-            return auto_pair(count, budget, walks=unbiased or stopping is not None)
-        return _pair(sampler, solver, owner)
+            pair = auto_pair(count, budget, walks=unbiased or stopping is not None)
+        else:
+            pair = _pair(sampler, solver, owner)
+        pair[1].pairs = index
+        return pair
 
     chosen, solving = components(n_players)
     for component in (chosen, solving):
         component.check()
     solving.check_players(n_players)
+    _check_pairs(chosen, solving, owner)
     if stopping is not None and not solving.has_standard_errors:
         raise ValueError(
             f"{owner} got stopping={stopping!r}, but {type(solving).__name__} has no standard"
@@ -83,6 +91,20 @@ def make_plan(
         if not again:
             _check_end(budget, chosen, n_players, n_references, asked)
     return Plan(components, budget, stopping, *RowStream.of(random_state, owner))
+
+
+def _check_pairs(sampler: Sampler, solver: Solver, owner: str) -> None:
+    """Refuse interactions that cannot be had."""
+    index = solver.pairs
+    if index is None or solver.gives_pairs(sampler.produces, index):
+        return
+    hint = 'choose sampler="exact"'
+    if index.symmetric:
+        hint += ', or sampler="odd" with max_evals of at least four a player'
+    raise ValueError(
+        f'{owner} was asked for interactions, index "{index.name}", which {type(solver).__name__}'
+        f" cannot give with {type(sampler).__name__}: {hint}."
+    )
 
 
 def is_auto(value: Any) -> bool:

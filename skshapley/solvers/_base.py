@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from skshapley._tools._constraints import Parametrised
+from skshapley.indices import Index
 
 
 class Estimate(NamedTuple):
@@ -51,6 +52,19 @@ class Solver(Parametrised, ABC):
     has_standard_errors: bool = True
     scales: bool = True
     pilots: int = 0
+    # of the interactions that are wanted beside the players' values; set by the plan of a run
+    pairs: Index | None = None
+
+    def gives_pairs(self, produced: type, index: Index) -> bool:
+        """Return whether interactions of pairs of players come out where they are wanted.
+
+        Parameters
+        ----------
+        produced : type
+            The class of the sampler's designs.
+        index : Index
+        """
+        return False
 
     def check_players(self, n_players: int) -> None:
         """Refuse a number of players that is too much, before anything is evaluated.
@@ -68,13 +82,18 @@ class Solver(Parametrised, ABC):
     def entries(self, n_players: int) -> np.ndarray:
         """Return the sets of players that values belong to, ``(e, size)`` int, each in order.
 
-        By default there is an entry for each player.
+        By default there is an entry for each player, and where interactions are wanted one for
+        each pair behind them; a player by itself is then there twice.
 
         Parameters
         ----------
         n_players : int
         """
-        return np.arange(n_players)[:, None]
+        players = np.arange(n_players)[:, None]
+        if self.pairs is None:
+            return players
+        both = np.array(np.triu_indices(n_players, 1)).T
+        return np.concatenate([np.repeat(players, 2, axis=1), both])
 
     def start(
         self,

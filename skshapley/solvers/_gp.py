@@ -8,10 +8,13 @@ many.
 
 import numpy as np
 
+from skshapley._even import EvenLesson, even_pairs
 from skshapley._odd import Hyper, Lesson, OddDesign, Pairs, Posterior, fit_hyper
 from skshapley._tools._constraints import Count
+from skshapley.indices import Index
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._gp_errors import standard_errors
+from skshapley.solvers._gp_pairs import EvenCase, merged
 from skshapley.solvers._gp_straight import blended, remainder, straight
 
 WALKS_BELOW = 1.3  # pairs per player, below which nothing can be said of the error
@@ -67,27 +70,51 @@ class GaussianProcess(Solver):
     def __init__(self, pilots: int = 8) -> None:
         self.pilots = pilots
 
+    def gives_pairs(self, produced: type, index: Index) -> bool:
+        """Return whether the design tells interactions: of a symmetric index, any."""
+        return issubclass(produced, OddDesign) and index.symmetric
+
     def _start(self, players: np.ndarray, lesson) -> None:
         self._cases = [self._case(own, lesson) for own in players]
+        self._even: list[EvenCase] = []
+        if self.pairs is not None:
+            self._even = [EvenCase(own, lesson, self.pairs) for own in players]
 
     def update(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
         """Keep the pairs of each instance."""
         for i, row in enumerate(rows):
             drawn = None if design.drawn is None else design.drawn[i]
             start = None if design.start is None else design.start[i]
-            self._cases[row].add(design.pairs(i, values[i]), drawn, start, design.exact)
+            pairs = design.pairs(i, values[i])
+            self._cases[row].add(pairs, drawn, start, design.exact)
+            if self._even:
+                even = even_pairs(design, i, values[i])
+                self._even[row].add(pairs, even, drawn, design.exact)
 
     def result(self) -> Estimate:
         """Return the posterior means and their standard errors."""
         solved = [case.solve() for case in self._cases]
         values, errors = (np.stack(part) for part in zip(*solved, strict=True))
         gap = self.v_full_ - self.v_empty_ - values.sum(axis=1)
-        return Estimate(values + gap[:, None] / self.n_players_, errors)
+        estimate = Estimate(values + gap[:, None] / self.n_players_, errors)
+        if not self._even:
+            return estimate
+        joint = [e.solve(case.theta) for e, case in zip(self._even, self._cases, strict=True)]
+        return Estimate(
+            *(
+                np.concatenate([part, np.stack(own)], axis=1)
+                for part, own in zip(estimate, zip(*joint, strict=True), strict=True)
+            )
+        )
 
     def lesson(self, earlier: Lesson | None = None) -> Lesson | None:
         """Return the fitted hyper-parameters of these instances, and of earlier ones."""
         taught = () if earlier is None else earlier.taught
         taught += tuple((c.players, c.theta) for c in self._cases if c.theta is not None)
+        even: tuple[np.ndarray, ...] = () if earlier is None else getattr(earlier, "even", ())
+        even += tuple(case.theta for case in self._even if case.theta is not None)
+        if even:
+            return EvenLesson(taught, even=even)
         return Lesson(taught) if taught else None
 
     def _case(self, players: np.ndarray, lesson: Lesson | None) -> "_Case":
@@ -132,7 +159,7 @@ class _Case:
         return self._solution
 
     def _solve(self) -> tuple[np.ndarray, np.ndarray]:
-        pairs, drawn = _merged(self._parts), np.concatenate(self._drawn)
+        pairs, drawn = merged(self._parts), np.concatenate(self._drawn)
         values, residual = straight(pairs, self._enumerated)
         errors = np.zeros_like(values)
         if residual.any() and not self._enumerated:
@@ -165,17 +192,3 @@ class _Case:
                 return Posterior(self._lesson.process(pairs, theta), pairs.values)
         self.theta = self._start = fit_hyper(pairs, self._start)
         return Posterior.of(pairs, Hyper.from_vector(self.theta, pairs.n_players))
-
-
-def _merged(parts: list[Pairs]) -> Pairs:
-    if len(parts) == 1:
-        return parts[0]
-    block = None
-    if parts[0].block is not None:
-        block = np.concatenate([pairs.block for pairs in parts])
-    return Pairs(
-        np.concatenate([pairs.signs for pairs in parts]),
-        np.concatenate([pairs.values for pairs in parts]),
-        block,
-        parts[0].blocks,
-    )
