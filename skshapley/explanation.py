@@ -10,6 +10,7 @@ import pandas as pd
 
 from skshapley._records._gap import efficiency_gap, gap_shows
 from skshapley._records._importance import cohort_masks, importance
+from skshapley._records._interactions import Interactions
 from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
 from skshapley._records._settings import Settings
 
@@ -51,6 +52,8 @@ class Explanation:
         How it was computed, by attribute: ``explanation.settings.sampler``.
     entries : ndarray of shape (p, 1), int
         The positions of the players that each attribution belongs to: one player each.
+    interactions : Interactions or None
+        Of all pairs of players, where they were asked for.
     plot : PlotAccessor
         The displays, as methods: ``explanation.plot.bar()``.
 
@@ -80,6 +83,7 @@ class Explanation:
     converged: np.ndarray
     settings: Settings = field(default_factory=Settings)
     entries: np.ndarray | None = None
+    interactions: Interactions | None = None
 
     # Pictures are a layer above this one: `skshapley/__init__.py` puts their accessor here.
     plot: ClassVar[property]
@@ -93,6 +97,8 @@ class Explanation:
                 view = np.asarray(value).view()  # the caller's own array stays writeable
                 view.flags.writeable = False
                 object.__setattr__(self, name, view)
+        if self.interactions is not None and self.interactions.rows is not self.index:
+            object.__setattr__(self, "interactions", replace(self.interactions, rows=self.index))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -127,7 +133,8 @@ class Explanation:
             rows = rows.astype(bool if rows.dtype == bool else np.intp)
         parts = {name: getattr(self, name) for name in _BY_ROW}
         chosen: dict = {name: None if part is None else part[rows] for name, part in parts.items()}
-        return replace(self, data=self.data.iloc[rows], **chosen)
+        pairs = None if self.interactions is None else self.interactions[rows]
+        return replace(self, data=self.data.iloc[rows], interactions=pairs, **chosen)
 
     def output(self, name) -> "Explanation":
         """Return the explanation of one output of several.
@@ -154,7 +161,8 @@ class Explanation:
             key: None if part is None else part[..., found[0]] for key, part in parts.items()
         }
         settings = replace(self.settings, output=name)
-        return replace(self, output_names=None, settings=settings, **chosen)
+        pairs = None if self.interactions is None else self.interactions.output(name)
+        return replace(self, output_names=None, settings=settings, interactions=pairs, **chosen)
 
     def to_frame(self, kind: str = "wide") -> pd.DataFrame:
         """Return the attributions as a DataFrame.
@@ -347,7 +355,10 @@ class Explanation:
         merged: dict = {name: np.concatenate(part) for name, part in parts.items()}
         if np.isnan(merged["standard_errors"]).all():
             merged["standard_errors"] = None
-        return replace(first, data=pd.concat([e.data for e in explanations]), **merged)
+        pairs = [e.interactions for e in explanations if e.interactions is not None]
+        both = Interactions.merge(pairs) if pairs else None
+        data = pd.concat([e.data for e in explanations])
+        return replace(first, data=data, interactions=both, **merged)
 
     def _subject(self) -> dict[str, Any]:
         """Return what explanations that are merged must agree on."""
@@ -356,6 +367,7 @@ class Explanation:
             "feature_names": self.feature_names.tolist(),
             "output_names": None if names is None else names.tolist(),
             "output": self.settings.output,
+            "index of interactions": None if self.interactions is None else self.interactions.index,
         }
 
     def _title(self) -> str:

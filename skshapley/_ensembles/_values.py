@@ -224,12 +224,14 @@ class TreeValues:
                 values[:, :, part] += block_values
         return np.ascontiguousarray(values.transpose(2, 1, 0))
 
-    def interactions(self, X) -> NDArray[np.float64]:
+    def interactions(self, X, index=None) -> NDArray[np.float64]:
         """Return the interactions of all pairs of players under the interventional game.
 
         Parameters
         ----------
         X : ndarray of shape (r, n_features)
+        index : Index, "shapley", "banzhaf" or None, default=None
+            Of the interactions; None for that of the values.
 
         Returns
         -------
@@ -244,7 +246,7 @@ class TreeValues:
             some = codes[:, part]
             pairs = np.zeros((k, p, p, some.shape[1]))
             for block in self._blocks:
-                add_interactions(pairs, block, self._reference, some, self.index)
+                add_interactions(pairs, block, self._reference, some, index or self.index)
             result[part] = pairs.transpose(3, 1, 2, 0) / 2
         result += result.transpose(0, 2, 1, 3)
         player = np.arange(p)

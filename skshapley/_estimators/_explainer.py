@@ -20,6 +20,7 @@ from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve
 from skshapley._tools._progress import CallbackSupportMixin, callbacks, with_callbacks
 from skshapley.explanation import Explanation
+from skshapley.indices import pair_index
 from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -66,6 +67,10 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         ``StandardError(rtol=0.05)``. A sampler that draws its whole design at once (its
         ``one_shot`` is True) spends its budget first; ``converged`` then says whether it was
         enough.
+    interactions : bool or str, default=False
+        Whether the interactions of all pairs of players are wanted too, from the same evaluations:
+        True for the Shapley interaction index, or a name of `skshapley.indices.PAIR_INDICES`. They
+        cost no model row. Walks cannot give them: see `sampler`.
     max_background : int, default=None
         Draw so many rows of a larger background, without replacement.
     n_jobs : int, default=None
@@ -127,6 +132,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         groups: dict | None = None,
         max_evals: int | str = "auto",
         stopping: StoppingRule | None = None,
+        interactions: bool | str = False,
         max_background: int | None = None,
         n_jobs: int | None = None,
         random_state=None,
@@ -141,6 +147,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         self.groups = groups
         self.max_evals = max_evals
         self.stopping = stopping
+        self.interactions = interactions
         self.max_background = max_background
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -173,16 +180,24 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         reward.check()
         response = Response(self.estimator, self.response_method, self.output, owner=name)
         self._take(drawn_background(self, X, sample_weight))
-        plan_of(self, len(self.background_weights_))  # which refuses what is wrong
+        pair_index(self.interactions, name)
+        # which refuses what is wrong; a closed form gives interactions that sampling may not
+        plan_of(self, len(self.background_weights_), pairs=not self._auto)
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
         self.exact_, self._why_sampled = self._short_cut()
+        if self.exact_ is None:
+            plan_of(self, len(self.background_weights_))
         return self
+
+    @property
+    def _auto(self) -> bool:
+        return is_auto(self.sampler) and is_auto(self.solver)
 
     def _short_cut(self) -> tuple[ExactTrees | None, str | None]:
         """Return the tables of a tree ensemble and None, or None and why it is sampled."""
-        if not (is_auto(self.sampler) and is_auto(self.solver)):
+        if not self._auto:
             return None, "sampler or solver asked for"
         if not isinstance(self.reward_, InterventionalReward):
             return None, f"{type(self.reward_).__name__} has no exact values"
@@ -222,7 +237,8 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         check_parameters(self, COUNTS)
         X = self._background.table(self, X)
         if self.exact_ is not None:
-            outcome = self.exact_.explain(self.reward_.preparation_.transform(X))
+            pairs = pair_index(self.interactions, type(self).__name__)
+            outcome = self.exact_.explain(self.reward_.preparation_.transform(X), pairs)
             return self._recorded(outcome, X)
         plan = plan_of(self, self.reward_.n_references_)
         game = self.reward_.game(X)

@@ -36,7 +36,11 @@ def drawn_background(estimator: Any, X: Any, sample_weight: Any) -> Background:
 
 
 def plan_of(
-    estimator: Any, n_references: int, max_evals: Any = None, unbiased: bool = False
+    estimator: Any,
+    n_references: int,
+    max_evals: Any = None,
+    unbiased: bool = False,
+    pairs: bool = True,
 ) -> Plan:
     """Return the plan of an estimator, all its parameters checked.
 
@@ -49,6 +53,8 @@ def plan_of(
         In place of the estimator's own.
     unbiased : bool, default=False
         As in `make_plan`.
+    pairs : bool, default=True
+        Whether interactions, where the estimator is asked for any, come from this plan.
     """
     return make_plan(
         sampler=estimator.sampler,
@@ -60,6 +66,7 @@ def plan_of(
         n_references=n_references,
         owner=type(estimator).__name__,
         unbiased=unbiased,
+        interactions=pairs and getattr(estimator, "interactions", False),
     )
 
 

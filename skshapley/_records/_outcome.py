@@ -71,6 +71,28 @@ class Outcome:
             converged=np.ones(r, dtype=bool),
         )
 
+    def with_pairs(self, pairs: np.ndarray) -> Self:
+        """Return it with entries for pairs of players too, read as exactly.
+
+        Parameters
+        ----------
+        pairs : ndarray of shape (r, p (p - 1)/2, k)
+            In the order of ``np.triu_indices(p, 1)``.
+        """
+        p = self.values.shape[1]
+        both = np.array(np.triu_indices(p, 1)).T
+        return replace(
+            self,
+            values=np.concatenate([self.values, pairs], axis=1),
+            standard_errors=np.concatenate([self.standard_errors, np.zeros_like(pairs)], axis=1),
+            entries=np.concatenate([np.repeat(self.entries, 2, axis=1), both]),
+        )
+
+    @property
+    def n_players(self) -> int:
+        """The number of entries of a single player, which come first; 0 without any."""
+        return int((self.entries == self.entries[:, :1]).all(axis=1).sum())
+
     @property
     def solver(self) -> Any:
         """The solver that came last, with what it kept of its run (a trace), or None."""

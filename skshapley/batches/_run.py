@@ -149,7 +149,7 @@ def explain_batches(
     [[1. 0.]]
     [[0. 2.]]
     """
-    _check(explainer, batch_rows, on_error, retry)
+    _check(explainer, out, batch_rows, on_error, retry)
     source, wanted = opened(explainer, source, columns, keys)
     state = getattr(explainer, "random_state", None)
     if out is None:
@@ -180,7 +180,7 @@ def opened(
     return source, wanted
 
 
-def _check(explainer: Any, batch_rows: Any, on_error: Any, retry: Any) -> None:
+def _check(explainer: Any, out: Any, batch_rows: Any, on_error: Any, retry: Any) -> None:
     if not isinstance(explainer, Attributor):
         raise TypeError(
             f"{OWNER} takes a fitted ShapleyExplainer or TreeExplainer; got"
@@ -194,6 +194,12 @@ def _check(explainer: Any, batch_rows: Any, on_error: Any, retry: Any) -> None:
         raise ValueError(f"{OWNER} takes on_error as one of {ON_ERROR}; got {on_error!r}.")
     if not isinstance(retry, (bool, np.bool_)):
         raise ValueError(f"{OWNER} takes retry as True or False; got {retry!r}.")
+    if out is not None and getattr(explainer, "interactions", False) is not False:
+        raise ValueError(
+            f"{OWNER} writes no interactions; got an explainer with"
+            f" interactions={explainer.interactions!r} and out={str(out)!r}: pass out=None, and"
+            f" keep those of each batch."
+        )
 
 
 def _wanted(explainer: Any, columns: list | None, keys: Any) -> Wanted:

@@ -88,6 +88,7 @@ def closed(explanation) -> Explanation:
         standard_errors=None if errors is None else np.column_stack([errors, np.nan * gap]),
         data=explanation.data.assign(**{UNEXPLAINED: None}),
         feature_names=np.append(explanation.feature_names, UNEXPLAINED),
+        interactions=None,
     )
 
 
@@ -100,6 +101,7 @@ def _players(explanation, order) -> Explanation:
         standard_errors=None if errors is None else errors[:, order],
         data=explanation.data.iloc[:, order],
         feature_names=explanation.feature_names[order],
+        interactions=None,
     )
 
 

@@ -150,8 +150,9 @@ def _surprise(posterior: EvenPosterior, theta: np.ndarray | None) -> np.ndarray:
     """
     full, values = posterior, posterior.values
     held, points, index = full.process.held, full.process.points, full.process.index
-    rest = full.process.held_out if theta is None else None
-    if theta is not None:
+    if theta is None:
+        rest = full.process.held_out
+    else:
         others = Pairs(points.signs[~held], values[~held])
         reach = full.process.hyper.reach
         hyper = EvenHyper.from_vector(reach, fit_scalars(others, reach, theta))

@@ -10,6 +10,7 @@ from scipy import sparse
 from skshapley._ensembles import RESPONSES, TreeValues, UnreadableModelError, read_trees
 from skshapley._records._outcome import Outcome
 from skshapley._tables._inputs import as_pandas, is_frame
+from skshapley.indices import Index
 
 # Rows of the background on which the reading of a model is compared with the model itself
 CHECKED_ROWS = 32
@@ -112,12 +113,14 @@ class ExactTrees:
         self.solver.fit_path_dependent()
         return self
 
-    def explain(self, X) -> Outcome:
+    def explain(self, X, pairs: Index | None = None) -> Outcome:
         """Explain a table of instances.
 
         Parameters
         ----------
         X : array or frame of shape (r, d)
+        pairs : Index or None, default=None
+            Of the interactions that the outcome shall have entries for, too.
 
         Returns
         -------
@@ -129,21 +132,11 @@ class ExactTrees:
         v_empty = np.tile(self.solver.base_values, (len(values), 1))
         shapley = self.solver.index == "shapley"
         v_full = v_empty + values.sum(axis=1) if shapley else self.solver.predict(matrix)
-        return Outcome.exact(values, v_empty, v_full)
-
-    def interactions(self, X) -> NDArray[np.float64]:
-        """Return the interactions of all pairs of players, for a table of instances.
-
-        Parameters
-        ----------
-        X : array or frame of shape (r, d)
-
-        Returns
-        -------
-        interactions : ndarray of shape (r, n_players, n_players, n_outputs)
-            See `TreeValues.interactions`.
-        """
-        return self.solver.interactions(self._matrix(X))
+        outcome = Outcome.exact(values, v_empty, v_full)
+        if pairs is None:
+            return outcome
+        first, second = np.triu_indices(values.shape[1], 1)
+        return outcome.with_pairs(2 * self.solver.interactions(matrix, pairs)[:, first, second])
 
     def _matrix(self, X) -> NDArray[np.float64]:
         return self.trees.to_matrix(self._in_its_container(X))
