@@ -9,8 +9,8 @@ API = [
         "",
         "skshapley",
         [
-            *("ShapleyExplainer", "TreeExplainer", "Explanation", "GlobalImportance"),
-            *("GlobalExplanation", "shapley_values", "DataShapley"),
+            *("ShapleyExplainer", "TreeExplainer", "Explanation", "Interactions"),
+            *("GlobalImportance", "GlobalExplanation", "shapley_values", "DataShapley"),
         ],
     ),
     (
@@ -81,8 +81,14 @@ API = [
         "skshapley.designs",
         [
             *("Design", "PermutationDesign", "CoalitionDesign", "LinearDesign", "MarginalDesign"),
-            "PairDesign",
+            *("PairDesign", "FullDesign"),
         ],
+    ),
+    (
+        "Indices",
+        "Which average of differences a value is; by name in ``INDICES`` and ``PAIR_INDICES``.",
+        "skshapley.indices",
+        ["Index", "beta"],
     ),
     ("Stopping", "", "skshapley.stopping", ["StoppingRule", "StandardError"]),
     (

@@ -21,6 +21,8 @@ from scipy.special import betaln, roots_jacobi
 from skshapley._tools._constraints import Number
 from skshapley._tools._counting import log_binomial
 
+__all__ = ["INDICES", "PAIR_INDICES", "Index", "beta"]
+
 
 @dataclass(frozen=True)
 class Index:

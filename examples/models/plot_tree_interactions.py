@@ -22,9 +22,9 @@ from skshapley import TreeExplainer
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 model = XGBRegressor(n_estimators=100, max_depth=3, learning_rate=0.08).fit(X_train, y_train)
-explainer = TreeExplainer(model).fit(X_train)
+explainer = TreeExplainer(model, interactions=True).fit(X_train)
 explanation = explainer.explain(X)
-interactions = explainer.interactions(X)
+interactions = explanation.interactions.matrix()
 print(interactions.shape, np.allclose(interactions.sum(axis=2), explanation.values))
 
 # %%
