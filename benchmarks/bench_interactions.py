@@ -70,7 +70,7 @@ def theirs(name: str, kwargs: dict, game: Table, evals: int, seed: int) -> np.nd
         warnings.simplefilter("ignore")
         made = maker(n=p, max_order=2, random_state=seed, **kwargs)
         # shapiq takes games of value 0 for the empty coalition for granted in places
-        found = made.approximate(evals, lambda S: game(S) - game.values[0])
+        found = made.approximate(evals, lambda S: game(np.atleast_2d(S)) - game.values[0])
     values = found.get_n_order_values(2)
     return (values + values.T) / 2
 

@@ -33,7 +33,8 @@ API = [
             *("WaterfallDisplay", "BarDisplay", "BeeswarmDisplay", "DependenceDisplay"),
             *("ForceDisplay", "DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
             *("ConvergenceDisplay", "HeatMapDisplay", "SentenceDisplay", "MaskingCurveDisplay"),
-            *("SmallMultiples", "PlotAccessor", "Display"),
+            *("InteractionDisplay", "SmallMultiples", "PlotAccessor"),
+            "Display",
         ],
     ),
     (
