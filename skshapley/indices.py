@@ -56,13 +56,23 @@ class Index:
         return self.a == self.b
 
     def nodes(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return u = 2 t - 1 at nodes, and weights: exact for polynomials of degree 2 n - 1."""
+        """Return u = 2 t - 1 at nodes, and weights: exact for polynomials of degree 2 n - 1.
+
+        Parameters
+        ----------
+        n : int
+        """
         if self.a is None or self.b is None:
             return np.zeros(1), np.ones(1)
         return _jacobi(n, self.a, self.b)
 
     def moments(self, n: int) -> np.ndarray:
-        """Return E[(2 t - 1)^k] for k = 0..n - 1, ``(n,)``."""
+        """Return E[(2 t - 1)^k] for k = 0..n - 1, ``(n,)``.
+
+        Parameters
+        ----------
+        n : int
+        """
         u, weight = self.nodes(n // 2 + 1)
         moments = u ** np.arange(n)[:, None] @ weight
         if self.symmetric:
@@ -70,7 +80,12 @@ class Index:
         return moments
 
     def size_law(self, n: int) -> np.ndarray:
-        """Return the probabilities that 0..n of n others are present, ``(n + 1,)``."""
+        """Return the probabilities that 0..n of n others are present, ``(n + 1,)``.
+
+        Parameters
+        ----------
+        n : int
+        """
         size = np.arange(n + 1)
         log_choose = log_binomial(n, size)
         if self.a is None or self.b is None:
