@@ -118,6 +118,26 @@ def _jacobi(n: int, a: float, b: float) -> tuple[np.ndarray, np.ndarray]:
     return u, weight / weight.sum()
 
 
+def player_index(index: Any, owner: str) -> Index:
+    """Return the index of players that a parameter `index` asks for.
+
+    Parameters
+    ----------
+    index : str or Index
+    owner : str
+        Who takes it, for the error.
+    """
+    if isinstance(index, Index):
+        return index
+    if isinstance(index, str) and index in INDICES:
+        return INDICES[index]
+    names = ", ".join(f'"{name}"' for name in INDICES)
+    raise ValueError(
+        f"{owner} takes index as one of {names} or an Index, such as skshapley.indices.beta(16, 1);"
+        f" got {index!r}."
+    )
+
+
 def pair_index(interactions: Any, owner: str) -> Index | None:
     """Return the index of pairs that a parameter `interactions` asks for, or None.
 

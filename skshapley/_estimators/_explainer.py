@@ -20,7 +20,7 @@ from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve
 from skshapley._tools._progress import CallbackSupportMixin, callbacks, with_callbacks
 from skshapley.explanation import Explanation
-from skshapley.indices import pair_index
+from skshapley.indices import Index, pair_index, player_index
 from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -67,6 +67,9 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         ``StandardError(rtol=0.05)``. A sampler that draws its whole design at once (its
         ``one_shot`` is True) spends its budget first; ``converged`` then says whether it was
         enough.
+    index : str or Index, default="shapley"
+        Which values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16, 1)`.
+        Values of others than Shapley's need not add up: ``efficiency_gap`` says what is missing.
     interactions : bool or str, default=False
         Whether the interactions of all pairs of players are wanted too, from the same evaluations:
         True for the Shapley interaction index, or a name of `skshapley.indices.PAIR_INDICES`. They
@@ -132,6 +135,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         groups: dict | None = None,
         max_evals: int | str = "auto",
         stopping: StoppingRule | None = None,
+        index: str | Index = "shapley",
         interactions: bool | str = False,
         max_background: int | None = None,
         n_jobs: int | None = None,
@@ -147,6 +151,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         self.groups = groups
         self.max_evals = max_evals
         self.stopping = stopping
+        self.index = index
         self.interactions = interactions
         self.max_background = max_background
         self.n_jobs = n_jobs
@@ -181,6 +186,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         response = Response(self.estimator, self.response_method, self.output, owner=name)
         self._take(drawn_background(self, X, sample_weight))
         pair_index(self.interactions, name)
+        player_index(self.index, name)
         # which refuses what is wrong; a closed form gives interactions that sampling may not
         plan_of(self, len(self.background_weights_), pairs=not self._auto)
         self.reward_ = reward.fit(
@@ -204,7 +210,11 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         model = self.reward_.masked_
         try:
             trees = ExactTrees.from_response(
-                model.response, model.column_player, self.n_jobs, self.players_.n_players
+                model.response,
+                model.column_player,
+                self.n_jobs,
+                self.players_.n_players,
+                player_index(self.index, type(self).__name__),
             )
             return trees.fit(model.background, model.weights), None
         except UnreadableModelError as reason:
@@ -255,11 +265,13 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         return self.reward_.response_.output_names
 
     def _facts(self) -> dict[str, Any]:
+        index = player_index(self.index, type(self).__name__)
         return {
             "response_method": label(self.reward_.response_.method),
             "output": self.output,
             "reward": label(self.reward_),
             "masked": self.reward_.masked_columns_,
+            "index": None if index.adds_up else index.name,
             "closed_form": None if self.exact_ is None else "trees",
             "why_sampled": self._why_sampled,
         }

@@ -9,7 +9,7 @@ from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import make_plan
 from skshapley._tools._constraints import Count
-from skshapley.indices import pair_index
+from skshapley.indices import Index, pair_index
 from skshapley.rewards import FunctionGame
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -26,6 +26,7 @@ def shapley_values(
     stopping: StoppingRule | None = None,
     random_state=None,
     n_jobs: int | None = None,
+    index: str | Index = "shapley",
     interactions: bool | str = False,
 ) -> ShapleyResult:
     """Shapley values of a cooperative game.
@@ -50,6 +51,9 @@ def shapley_values(
     random_state : None, int, Generator or RandomState, default=None
     n_jobs : int or None, default=None
         Workers for the evaluations, through joblib. The result is the same for any number.
+    index : str or Index, default="shapley"
+        Which values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16, 1)`.
+        Values of others than Shapley's need not add up: ``efficiency_gap`` says what is missing.
     interactions : bool or str, default=False
         Whether the interactions of all pairs are wanted too, from the same evaluations: True for
         the Shapley interaction index, or a name of `skshapley.indices.PAIR_INDICES`.
@@ -105,9 +109,10 @@ def shapley_values(
         n_references=1,
         owner="shapley_values",
         interactions=interactions,
+        index=index,
     )
     game = FunctionGame(reward, int(n_players))
     outcome = run(game, plan, n_jobs=n_jobs)
-    index = pair_index(interactions, "shapley_values")
-    name = None if index is None else index.name
+    pairs = pair_index(interactions, "shapley_values")
+    name = None if pairs is None else pairs.name
     return ShapleyResult.from_outcome(outcome, game.one_output, name)

@@ -54,7 +54,7 @@ def plan_of(
     unbiased : bool, default=False
         As in `make_plan`.
     pairs : bool, default=True
-        Whether interactions, where the estimator is asked for any, come from this plan.
+        Whether what the estimator is asked for by `index` and `interactions` comes from this plan.
     """
     return make_plan(
         sampler=estimator.sampler,
@@ -67,6 +67,7 @@ def plan_of(
         owner=type(estimator).__name__,
         unbiased=unbiased,
         interactions=pairs and getattr(estimator, "interactions", False),
+        index=getattr(estimator, "index", "shapley") if pairs else "shapley",
     )
 
 

@@ -14,6 +14,7 @@ from skshapley._even._functional import functional, functional_variance, interac
 from skshapley._even._hyper import EvenHyper
 from skshapley._even._kernel import cross, gram
 from skshapley._even._lesson import EvenLesson
+from skshapley._even._players import EvenPlayerProcess, player_functional, player_variance
 from skshapley._even._points import even_pairs, relative
 from skshapley._even._posterior import EvenPosterior, EvenProcess
 from skshapley._even._quadratic import quadratic
@@ -21,6 +22,7 @@ from skshapley._even._quadratic import quadratic
 __all__ = [
     "EvenHyper",
     "EvenLesson",
+    "EvenPlayerProcess",
     "EvenPosterior",
     "EvenProcess",
     "cross",
@@ -30,6 +32,8 @@ __all__ = [
     "functional_variance",
     "gram",
     "interactions",
+    "player_functional",
+    "player_variance",
     "quadratic",
     "relative",
 ]

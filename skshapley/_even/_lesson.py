@@ -29,14 +29,19 @@ class EvenLesson(Lesson):
         return np.mean(taught, axis=0) if taught else None
 
     def even_process(
-        self, points: Pairs, reach: np.ndarray, theta: np.ndarray, index: Index
+        self,
+        points: Pairs,
+        reach: np.ndarray,
+        theta: np.ndarray,
+        index: Index,
+        kind: type[EvenProcess] = EvenProcess,
     ) -> EvenProcess:
         """Return the process at these points, factorised only once for points that come again."""
-        key = points.signs.tobytes() + reach.tobytes() + theta.tobytes()
+        key = kind.__name__.encode() + points.signs.tobytes() + reach.tobytes() + theta.tobytes()
         if points.block is not None and points.blocks is not None:
             key += points.block.tobytes() + points.blocks.share.tobytes()
         if key not in self._even_processes:
             self._even_processes.clear()
             hyper = EvenHyper.from_vector(reach, theta)
-            self._even_processes[key] = EvenProcess(points, hyper, index)
+            self._even_processes[key] = kind(points, hyper, index)
         return self._even_processes[key]

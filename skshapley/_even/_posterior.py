@@ -51,12 +51,16 @@ class EvenProcess(Process):
         return functional(self.points, self.hyper, self.which[:, self.witnesses], self.index)
 
     @cached_property
+    def prior_variance(self) -> np.ndarray:
+        """The prior variances of the witnesses' interactions at scale 1, ``(m,)``."""
+        which = self.which[:, self.witnesses]
+        return functional_variance(self.hyper, which, self.index, self.points.blocks)
+
+    @cached_property
     def witnessed_variance(self) -> np.ndarray:
         """The posterior variances of the witnesses' interactions at scale 1, ``(m,)``."""
         seen = solve_triangular(self.factor, self.covariances.T, lower=True, check_finite=False)
-        which = self.which[:, self.witnesses]
-        prior = functional_variance(self.hyper, which, self.index, self.points.blocks)
-        return np.maximum(prior - np.einsum("nm,nm->m", seen, seen), 0.0)
+        return np.maximum(self.prior_variance - np.einsum("nm,nm->m", seen, seen), 0.0)
 
     @cached_property
     def interaction_variance(self) -> np.ndarray:
@@ -83,7 +87,7 @@ class EvenProcess(Process):
     @cached_property
     def held_out(self) -> "EvenProcess":
         """The process with the same hyper-parameters that has not seen the points held out."""
-        return EvenProcess(self.points.take(~self.held), self.hyper, self.index)
+        return type(self)(self.points.take(~self.held), self.hyper, self.index)
 
 
 class EvenPosterior(Posterior):

@@ -8,7 +8,7 @@ from skshapley._tools._constraints import Count
 from skshapley._tools._memory import working_bytes
 from skshapley._tools._params import resolve
 from skshapley._tools._random import RowStream
-from skshapley.indices import pair_index
+from skshapley.indices import pair_index, player_index
 from skshapley.samplers import SAMPLERS, Antithetic, Exact, MonteCarlo, Odd, Sampler
 from skshapley.samplers._exact import MOST_PLAYERS
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver
@@ -35,12 +35,13 @@ def make_plan(
     owner: str,
     unbiased: bool = False,
     interactions: Any = False,
+    index: Any = "shapley",
 ) -> Plan:
     """Check the parameters of a run, those of its components too, and return its plan.
 
     With `unbiased`, "auto" stands for methods without a bias, which means over many instances would
     keep. With `interactions` (True, or the name of an index) the outcome has entries for pairs of
-    players too.
+    players too. The values of players are those of `index`.
 
     Raises
     ------
@@ -49,7 +50,7 @@ def make_plan(
     ValueError
         For unknown names, wrong parameters, or a budget that is less than the least design.
     """
-    index = pair_index(interactions, owner)
+    wanted, pairs = player_index(index, owner), pair_index(interactions, owner)
     if stopping is not None:
         if not isinstance(stopping, StoppingRule):
             raise TypeError(
@@ -71,14 +72,14 @@ def make_plan(
             pair = auto_pair(count, budget, walks=unbiased or stopping is not None)
         else:
             pair = _pair(sampler, solver, owner)
-        pair[1].pairs = index
+        pair[1].pairs, pair[1].index = pairs, wanted
         return pair
 
     chosen, solving = components(n_players)
     for component in (chosen, solving):
         component.check()
     solving.check_players(n_players)
-    _check_pairs(chosen, solving, owner)
+    _check_indices(chosen, solving, owner)
     if stopping is not None and not solving.has_standard_errors:
         raise ValueError(
             f"{owner} got stopping={stopping!r}, but {type(solving).__name__} has no standard"
@@ -93,8 +94,14 @@ def make_plan(
     return Plan(components, budget, stopping, *RowStream.of(random_state, owner))
 
 
-def _check_pairs(sampler: Sampler, solver: Solver, owner: str) -> None:
-    """Refuse interactions that cannot be had."""
+def _check_indices(sampler: Sampler, solver: Solver, owner: str) -> None:
+    """Refuse values of players, or interactions, of an index that cannot be had."""
+    if not solver.gives(sampler.produces, solver.index):
+        raise ValueError(
+            f'{owner} was asked for the index "{solver.index.name}", which {type(solver).__name__}'
+            f' cannot give with {type(sampler).__name__}: choose sampler="exact", or sampler="odd"'
+            f" with max_evals of at least four a player."
+        )
     index = solver.pairs
     if index is None or solver.gives_pairs(sampler.produces, index):
         return

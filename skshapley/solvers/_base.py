@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from skshapley._tools._constraints import Parametrised
-from skshapley.indices import Index
+from skshapley.indices import INDICES, Index
 
 
 class Estimate(NamedTuple):
@@ -54,6 +54,19 @@ class Solver(Parametrised, ABC):
     pilots: int = 0
     # of the interactions that are wanted beside the players' values; set by the plan of a run
     pairs: Index | None = None
+    # of the players' values, likewise
+    index: Index = INDICES["shapley"]
+
+    def gives(self, produced: type, index: Index) -> bool:
+        """Return whether the values of players can be those of an index.
+
+        Parameters
+        ----------
+        produced : type
+            The class of the sampler's designs.
+        index : Index
+        """
+        return index == INDICES["shapley"]
 
     def gives_pairs(self, produced: type, index: Index) -> bool:
         """Return whether interactions of pairs of players come out where they are wanted.

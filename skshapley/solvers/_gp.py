@@ -11,12 +11,14 @@ import numpy as np
 from skshapley._even import EvenLesson, even_pairs
 from skshapley._odd import Hyper, Lesson, OddDesign, Pairs, Posterior, fit_hyper
 from skshapley._tools._constraints import Count
-from skshapley.indices import Index
+from skshapley.indices import INDICES, Index
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._gp_errors import standard_errors
+from skshapley.solvers._gp_index import IndexCase
 from skshapley.solvers._gp_pairs import EvenCase, merged
 from skshapley.solvers._gp_straight import blended, remainder, straight
 
+SHAPLEY = INDICES["shapley"]
 WALKS_BELOW = 1.3  # pairs per player, below which nothing can be said of the error
 
 
@@ -70,13 +72,20 @@ class GaussianProcess(Solver):
     def __init__(self, pilots: int = 8) -> None:
         self.pilots = pilots
 
+    def gives(self, produced: type, index: Index) -> bool:
+        """Return whether the design tells the values: by any index."""
+        return issubclass(produced, OddDesign)
+
     def gives_pairs(self, produced: type, index: Index) -> bool:
         """Return whether the design tells interactions: of a symmetric index, any."""
         return issubclass(produced, OddDesign) and index.symmetric
 
     def _start(self, players: np.ndarray, lesson) -> None:
         self._cases = [self._case(own, lesson) for own in players]
-        self._even: list[EvenCase] = []
+        self._indexed = self._even = []
+        if self.index != SHAPLEY:
+            each = zip(self._cases, players, strict=True)
+            self._indexed = [IndexCase(case, own, lesson, self.index) for case, own in each]
         if self.pairs is not None:
             self._even = [EvenCase(own, lesson, self.pairs) for own in players]
 
@@ -85,18 +94,24 @@ class GaussianProcess(Solver):
         for i, row in enumerate(rows):
             drawn = None if design.drawn is None else design.drawn[i]
             start = None if design.start is None else design.start[i]
-            pairs = design.pairs(i, values[i])
-            self._cases[row].add(pairs, drawn, start, design.exact)
-            if self._even:
+            pairs, even = design.pairs(i, values[i]), None
+            if self._even or self._indexed:
                 even = even_pairs(design, i, values[i])
+            if self._indexed:
+                self._indexed[row].add(pairs, even, drawn, start, design.exact)
+            else:
+                self._cases[row].add(pairs, drawn, start, design.exact)
+            if self._even:
                 self._even[row].add(pairs, even, drawn, design.exact)
 
     def result(self) -> Estimate:
         """Return the posterior means and their standard errors."""
-        solved = [case.solve() for case in self._cases]
+        solved = [case.solve() for case in self._indexed or self._cases]
         values, errors = (np.stack(part) for part in zip(*solved, strict=True))
-        gap = self.v_full_ - self.v_empty_ - values.sum(axis=1)
-        estimate = Estimate(values + gap[:, None] / self.n_players_, errors)
+        if self.index.adds_up:
+            gap = self.v_full_ - self.v_empty_ - values.sum(axis=1)
+            values = values + gap[:, None] / self.n_players_
+        estimate = Estimate(values, errors)
         if not self._even:
             return estimate
         joint = [e.solve(case.theta) for e, case in zip(self._even, self._cases, strict=True)]
@@ -112,7 +127,8 @@ class GaussianProcess(Solver):
         taught = () if earlier is None else earlier.taught
         taught += tuple((c.players, c.theta) for c in self._cases if c.theta is not None)
         even: tuple[np.ndarray, ...] = () if earlier is None else getattr(earlier, "even", ())
-        even += tuple(case.theta for case in self._even if case.theta is not None)
+        cases = self._even or [case.even for case in self._indexed if case.even is not None]
+        even += tuple(case.theta for case in cases if case.theta is not None)
         if even:
             return EvenLesson(taught, even=even)
         return Lesson(taught) if taught else None
@@ -170,7 +186,7 @@ class _Case:
     def _process(self, pairs: Pairs, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         placed = np.isnan(drawn)
         core = pairs if placed.all() else pairs.take(placed)
-        posterior = self._posterior(core)
+        posterior = self.posterior(core)
         values = posterior.shapley()
         n_pairs = len(core) - 1
         if core.block is None and n_pairs < WALKS_BELOW * core.n_players:
@@ -184,7 +200,7 @@ class _Case:
             )
         return values, errors
 
-    def _posterior(self, pairs: Pairs) -> Posterior:
+    def posterior(self, pairs: Pairs) -> Posterior:
         """Return the posterior under the lesson's hyper-parameters, or this instance's own."""
         if self._lesson is not None:
             theta = self._lesson.mean(self.players, blocked=pairs.block is not None)

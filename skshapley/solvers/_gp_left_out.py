@@ -9,7 +9,8 @@ import numpy as np
 
 from skshapley._odd import Lesson, Pairs, Posterior, RandomOddDesign
 from skshapley._tools._counting import log_binomial
-from skshapley.solvers._gp import WALKS_BELOW, GaussianProcess, _Case
+from skshapley.indices import Index
+from skshapley.solvers._gp import SHAPLEY, WALKS_BELOW, GaussianProcess, _Case
 from skshapley.solvers._student import effective_degrees, widening
 
 PANEL = 128  # pairs deleted at once
@@ -71,6 +72,10 @@ class LeaveOneOutProcess(GaussianProcess):
     accepts = (RandomOddDesign,)
     default_sampler = "odd-leverage"
 
+    def gives(self, produced: type, index: Index) -> bool:
+        """Return whether the design tells the values: Shapley's, which alone are corrected."""
+        return index == SHAPLEY
+
     def _case(self, players: np.ndarray, lesson: Lesson | None) -> "_CorrectedCase":
         return _CorrectedCase(players, lesson)
 
@@ -79,7 +84,7 @@ class _CorrectedCase(_Case):
     """The pairs of one instance, those of each size a simple random sample."""
 
     def _process(self, pairs: Pairs, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        posterior = self._posterior(pairs)
+        posterior = self.posterior(pairs)
         corrected = _Corrected(posterior)
         n, p = len(pairs) - 1, pairs.n_players
         if n < WALKS_BELOW * p:

@@ -36,6 +36,8 @@ class EvenCase:
         Of the interactions.
     """
 
+    kind: type[EvenProcess] = EvenProcess
+
     def __init__(self, players: np.ndarray, lesson: Lesson | None, index: Index) -> None:
         self.players, self._lesson, self.index = players, lesson, index
         self._parts: list[tuple[Pairs, Pairs]] = []
@@ -70,11 +72,11 @@ class EvenCase:
             return values, np.zeros_like(values)
         points = relative(even)
         scale = np.maximum(np.abs(even.values), np.abs(odd.values)).max(axis=0)
-        values, residual = quadratic(points, scale)
+        values, residual = self._straight(points, scale)
         errors = np.zeros_like(values)
         if residual.any():
             posterior = self._posterior(points.outputs(residual), odd, theta)
-            values[:, residual] = posterior.interactions()
+            values[:, residual] = self._means(posterior)
             if points.block is None and len(points) < LEAST_POINTS * points.n_players:
                 errors[:, residual] = np.nan
             else:
@@ -93,11 +95,17 @@ class EvenCase:
         if isinstance(lesson, EvenLesson):
             own = lesson.even_mean(blocked)
             if own is not None:
-                process = lesson.even_process(points, reach, own, self.index)
+                process = lesson.even_process(points, reach, own, self.index, self.kind)
                 return EvenPosterior(process, points.values)
         self.theta = fit_scalars(points, reach)
         hyper = EvenHyper.from_vector(reach, self.theta)
-        return EvenPosterior(EvenProcess(points, hyper, self.index), points.values)
+        return EvenPosterior(self.kind(points, hyper, self.index), points.values)
+
+    def _means(self, posterior: EvenPosterior) -> np.ndarray:
+        return posterior.interactions()
+
+    def _straight(self, points: Pairs, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return quadratic(points, scale)
 
 
 def _of_odd(odd: Pairs) -> np.ndarray:
@@ -156,8 +164,9 @@ def _surprise(posterior: EvenPosterior, theta: np.ndarray | None) -> np.ndarray:
         others = Pairs(points.signs[~held], values[~held])
         reach = full.process.hyper.reach
         hyper = EvenHyper.from_vector(reach, fit_scalars(others, reach, theta))
-        rest = EvenProcess(others, hyper, index)
-        full = EvenPosterior(EvenProcess(points, hyper, index), values)
+        kind = type(full.process)
+        rest = kind(others, hyper, index)
+        full = EvenPosterior(kind(points, hyper, index), values)
     kept = EvenPosterior(rest, values[~held])
     mean, variance = kept.predict(points.signs[held])
     scale = np.maximum(kept.scale, TINY)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skshapley.designs import FullDesign, LinearDesign
-from skshapley.indices import Index, enumerated
+from skshapley.indices import INDICES, Index, enumerated
 from skshapley.solvers._base import Estimate, Solver
 
 
@@ -28,6 +28,10 @@ class Linear(Solver):
     accepts = (LinearDesign,)
     default_sampler = "exact"
 
+    def gives(self, produced: type, index: Index) -> bool:
+        """Return whether all coalitions are there, which tell any index, or the design's own."""
+        return issubclass(produced, FullDesign) or super().gives(produced, index)
+
     def gives_pairs(self, produced: type, index: Index) -> bool:
         """Return whether all coalitions are there, which tell any index."""
         return issubclass(produced, FullDesign)
@@ -41,7 +45,10 @@ class Linear(Solver):
         """Apply the design's weights."""
         # one product an instance: its result must not depend on who shares the block
         p = self.n_players_
-        self._values[rows, :p] = np.stack([design.weights @ v for v in values])
+        if self.index == INDICES["shapley"]:
+            self._values[rows, :p] = np.stack([design.weights @ v for v in values])
+        else:
+            self._values[rows, :p] = np.stack([enumerated(v, self.index, 1) for v in values])
         if self.pairs is not None:
             self._values[rows, p:] = np.stack([enumerated(v, self.pairs, 2) for v in values])
         self._exact[rows] = design.exact

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley._ensembles import RESPONSES, TreeValues, UnreadableModelError, read_trees
+from skshapley._ensembles import INDICES, RESPONSES, TreeValues, UnreadableModelError, read_trees
 from skshapley._records._outcome import Outcome
 from skshapley._tables._inputs import as_pandas, is_frame
 from skshapley.indices import Index
@@ -39,7 +39,9 @@ class ExactTrees:
         self.solver = TreeValues(trees, column_player, index, n_jobs, n_players)
 
     @classmethod
-    def from_response(cls, response, column_player, n_jobs=None, n_players=None) -> Self:
+    def from_response(
+        cls, response, column_player, n_jobs=None, n_players=None, index=None
+    ) -> Self:
         """Return the exact values of a model's response, if its trees can be read.
 
         Parameters
@@ -48,6 +50,8 @@ class ExactTrees:
             One that has seen the model's outputs.
         column_player : ndarray of shape (d,), int
         n_jobs, n_players : int or None, default=None
+        index : Index or None, default=None
+            Which values; None for Shapley's.
 
         Returns
         -------
@@ -77,7 +81,13 @@ class ExactTrees:
         elif response.column is not None and trees.n_outputs > 1:
             trees = trees.take_output(response.column)
         names = getattr(estimator, "feature_names_in_", None)
-        return cls(trees, column_player, n_jobs=n_jobs, column_names=names, n_players=n_players)
+        if index is not None and index.name not in INDICES:
+            raise UnreadableModelError(
+                f'The trees are not read for the index "{index.name}"',
+                f"choose one of {INDICES}, or explain it by sampling",
+            )
+        name = "shapley" if index is None else index.name
+        return cls(trees, column_player, name, n_jobs, names, n_players)
 
     def fit(self, background, weights=None) -> Self:
         """Let background rows stand in for absent players.
