@@ -34,7 +34,7 @@ def player_functional(pairs: Pairs, hyper: EvenHyper, index: Index) -> np.ndarra
     two *= 2 * mean * hyper.pairs / hyper.pairs_scale
     out = on_two[:, None] * (two[:-1] - two[-1])
     if np.isfinite(hyper.higher_scale):
-        more = others(signs, rho, *mirrored(index, hyper, -1.0))
+        more = others(signs, rho, *mirrored(index, rho, -1.0))
         more -= mean * ((signs @ rho)[:, None] - signs * rho)
         more *= signs * rho * (2 / hyper.higher_scale)
         out += on_higher[:, None] * (more[:-1] - more[-1])
@@ -53,7 +53,7 @@ def player_variance(hyper: EvenHyper, index: Index, blocks: Blocks | None = None
     size = hyper.size * law @ np.minimum(depth[:, None], depth) @ law
     out = two * (1 + hyper.pairs_spread * own) + size
     if np.isfinite(hyper.higher_scale):
-        u, weight = mirrored(index, hyper, -1.0)
+        u, weight = mirrored(index, rho, -1.0)
         uv, both = np.outer(u, u).ravel(), np.outer(weight, weight).ravel()
         factors = np.log1p(uv[:, None] * rho)
         product = both @ np.exp(factors.sum(axis=1)[:, None] - factors)
@@ -84,6 +84,6 @@ class EvenPlayerProcess(EvenProcess):
         return player_variance(self.hyper, self.index, self.points.blocks)
 
     @property
-    def interaction_variance(self) -> np.ndarray:  # type: ignore[override]
+    def interaction_variance(self) -> np.ndarray:
         """The posterior variances of the values of players at scale 1, ``(p,)``."""
         return self.witnessed_variance

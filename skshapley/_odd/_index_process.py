@@ -17,9 +17,9 @@ from skshapley._odd._posterior import Process
 from skshapley.indices import Index
 
 
-def mirrored(index: Index, hyper: Hyper, sign: float) -> tuple[np.ndarray, np.ndarray]:
+def mirrored(index: Index, rho: np.ndarray, sign: float) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes and weights of the mean of f(u)/2 + sign f(-u)/2."""
-    u, weight = index.nodes(n_nodes(hyper.rho))
+    u, weight = index.nodes(n_nodes(rho))
     return np.concatenate([u, -u]), np.concatenate([weight, sign * weight]) / 2
 
 
@@ -51,7 +51,7 @@ def index_functional(pairs: Pairs, hyper: Hyper, index: Index) -> np.ndarray:
     index : Index
     """
     signs, rho = pairs.signs, hyper.rho
-    u, weight = mirrored(index, hyper, 1.0)
+    u, weight = mirrored(index, rho, 1.0)
     linear = 2 * hyper.linear * hyper.share[:, None] * signs.T
     higher = (others(signs, rho, u, weight) - 1).T
     higher *= 2 * rho[:, None] * signs.T / hyper.higher_scale
@@ -67,7 +67,7 @@ def index_functional(pairs: Pairs, hyper: Hyper, index: Index) -> np.ndarray:
 def index_variance(hyper: Hyper, index: Index, blocks: Blocks | None = None) -> np.ndarray:
     """Return the prior variances of the odd part's values, for the whole background, ``(p,)``."""
     rho, p = hyper.rho, len(hyper.reach)
-    u, weight = mirrored(index, hyper, 1.0)
+    u, weight = mirrored(index, rho, 1.0)
     uv, both = np.outer(u, u).ravel(), np.outer(weight, weight).ravel()
     factors = np.log1p(uv[:, None] * rho)
     product = both @ np.exp(factors.sum(axis=1)[:, None] - factors)

@@ -179,9 +179,8 @@ class InteractionDisplay(Display):
             if half[i, j] > 0:
                 text += f"\n±{number(half[i, j])}"
             sure = not abs(value) <= half[i, j]
-            colour = "white" if sure and abs(value) > 0.75 * limit else "#202020"
-            if not sure:
-                colour = ink(ax)
+            dark = "white" if abs(value) > 0.75 * limit else "#202020"
+            colour = dark if sure else ink(ax)
             ax.text(j, i, text, ha="center", va="center", fontsize=min(size, 8.0), color=colour,
                     parse_math=False)  # fmt: skip
 

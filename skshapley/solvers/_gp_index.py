@@ -69,8 +69,9 @@ class IndexCase:
         self._case.add(odd, drawn, start, exact)
         if self.even is not None:
             self.even.add(odd, even, drawn, exact)
-        placed = slice(None) if drawn is None else np.isnan(drawn)
-        self._parts.append((odd.take(placed), even.take(placed)))
+        if drawn is not None:
+            odd, even = odd.take(np.isnan(drawn)), even.take(np.isnan(drawn))
+        self._parts.append((odd, even))
         self._enumerated, self._solution = exact, None
 
     def solve(self) -> tuple[np.ndarray, np.ndarray]:
