@@ -237,7 +237,7 @@ def test_bad_input_is_refused_in_a_sentence(data):
 
 
 def test_other_indices_of_points():
-    """Ten groups: by all of their sets, and by a fifth of them; errors .012 and .006 when written."""
+    """Ten groups: by all of their sets, and by a fifth; errors .012 and .006 when written."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(70, 3))
     y = X @ [1.0, 2.0, 0.0] + rng.normal(size=70)
