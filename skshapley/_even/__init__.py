@@ -18,6 +18,7 @@ from skshapley._even._players import EvenPlayerProcess, player_functional, playe
 from skshapley._even._points import even_pairs, relative
 from skshapley._even._posterior import EvenPosterior, EvenProcess
 from skshapley._even._quadratic import quadratic
+from skshapley._even._relevance import relevant
 
 __all__ = [
     "EvenHyper",
@@ -36,4 +37,5 @@ __all__ = [
     "player_variance",
     "quadratic",
     "relative",
+    "relevant",
 ]

@@ -39,7 +39,7 @@ def interactions(pairs: Pairs, hyper: EvenHyper, weights: np.ndarray, index: Ind
     out = np.empty((len(first), weights.shape[1]))
     for k in range(weights.shape[1]):
         two, more = (np.append(w[:, k], -w[:, k].sum()) for w in (on_two, on_higher))
-        total = (4 * hyper.pairs / hyper.pairs_scale) * np.outer(hyper.share, hyper.share)
+        total = 4 * hyper.pair_variances
         total *= (signs * two[:, None]).T @ signs
         if parts is not None:
             total += _higher_sum(signs, more, parts, hyper)
@@ -68,8 +68,7 @@ def functional(pairs: Pairs, hyper: EvenHyper, which: np.ndarray, index: Index) 
     signs = np.vstack([pairs.signs, np.ones((1, pairs.n_players))])
     i, j = which
     both = signs[:, i] * signs[:, j]
-    share = hyper.share[i] * hyper.share[j] / hyper.pairs_scale
-    two = 4 * hyper.pairs * share * both
+    two = 4 * hyper.pair_variances[i, j] * both
     out = on_two[:, None] * (two[:-1] - two[-1])
     parts = _products(signs, hyper, index)
     if parts is not None:
@@ -100,7 +99,7 @@ def functional_variance(
     """
     p, (i, j) = len(hyper.reach), which
     own = 0.0 if blocks is None else blocks.whole
-    two = 16 * hyper.pairs * hyper.share[i] * hyper.share[j] / hyper.pairs_scale
+    two = 16 * hyper.pair_variances[i, j]
     law, depth = _second_difference(p, index), _depth(p)
     size = hyper.size * law @ np.minimum(depth[:, None], depth) @ law
     out = two * (1 + hyper.pairs_spread * own) + size

@@ -30,6 +30,9 @@ class EvenHyper:
         Variance of the part that depends on the number of players alone.
     pairs_spread, higher_spread : float
         Variances of a block's own parts, of order two and higher, relative to the common ones.
+    each : ndarray of shape (p (p - 1)/2,) or None
+        Variances of the coefficients of order two one by one, in the order of
+        ``np.triu_indices(p, 1)``; None where the reaches share out `pairs`.
     """
 
     reach: np.ndarray
@@ -38,6 +41,7 @@ class EvenHyper:
     size: float
     pairs_spread: float = 0.0
     higher_spread: float = 0.0
+    each: np.ndarray | None = None
 
     @classmethod
     def from_vector(cls, reach: np.ndarray, theta: np.ndarray) -> "EvenHyper":
@@ -65,6 +69,18 @@ class EvenHyper:
     def pairs_scale(self) -> float:
         """The sum of share_i share_j over all pairs."""
         return float(1 - self.share @ self.share) / 2
+
+    @cached_property
+    def pair_variances(self) -> np.ndarray:
+        """Variances of the coefficients of order two, ``(p, p)``, 0 on the diagonal."""
+        p = len(self.reach)
+        if self.each is None:
+            out = np.outer(self.share, self.share) * (self.pairs / self.pairs_scale)
+            np.fill_diagonal(out, 0.0)
+            return out
+        out = np.zeros((p, p))
+        out[np.triu_indices(p, 1)] = self.each
+        return out + out.T
 
     @cached_property
     def higher_scale(self) -> float:

@@ -26,6 +26,19 @@ def higher(a: np.ndarray, b: np.ndarray, hyper: EvenHyper) -> np.ndarray:
     return _relative(_higher, a, b, full, hyper)
 
 
+def all_pairs(a: np.ndarray, b: np.ndarray, hyper: EvenHyper) -> np.ndarray:
+    """Return the covariance of the part of order two, ``(n_a, n_b)``."""
+    if hyper.each is None:
+        return hyper.pairs * order_two(a, b, hyper)
+    return (products(a) * hyper.each) @ products(b).T
+
+
+def products(signs: np.ndarray) -> np.ndarray:
+    """Return s_i s_j - 1 for all pairs of players, ``(n, p (p - 1)/2)``."""
+    first, second = np.triu_indices(signs.shape[1], 1)
+    return signs[:, first] * signs[:, second] - 1
+
+
 def size_covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return that of a Brownian motion in |2 s - p|/p, from the full coalition down."""
     p = a.shape[1]
@@ -36,7 +49,7 @@ def size_covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def cross(a: np.ndarray, b: np.ndarray, hyper: EvenHyper) -> np.ndarray:
     """Return the covariance between the noiseless games at two lists of signs, without blocks."""
     out = higher(a, b, hyper)
-    out += hyper.pairs * order_two(a, b, hyper)
+    out += all_pairs(a, b, hyper)
     out += hyper.size * size_covariance(a, b)
     return out
 
@@ -44,7 +57,10 @@ def cross(a: np.ndarray, b: np.ndarray, hyper: EvenHyper) -> np.ndarray:
 def variance(signs: np.ndarray, hyper: EvenHyper) -> np.ndarray:
     """Return the diagonal of `cross` at one list of signs, ``(n,)``."""
     full = np.ones((1, signs.shape[1]))
-    out = hyper.pairs * 2 * (1 - _order_two(signs, full, hyper)[:, 0])
+    if hyper.each is None:
+        out = hyper.pairs * 2 * (1 - _order_two(signs, full, hyper)[:, 0])
+    else:
+        out = products(signs) ** 2 @ hyper.each
     if np.isfinite(hyper.higher_scale):
         out += 2 * (1 - _higher(signs, full, hyper)[:, 0])
     return out + hyper.size * (1 - np.abs(signs.mean(axis=1)))

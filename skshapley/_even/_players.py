@@ -26,12 +26,11 @@ def player_functional(pairs: Pairs, hyper: EvenHyper, index: Index) -> np.ndarra
     hyper : EvenHyper
     index : Index
     """
-    p, rho, share = pairs.n_players, hyper.rho, hyper.share
+    p, rho = pairs.n_players, hyper.rho
     signs = np.vstack([pairs.signs, np.ones((1, p))])
     on_two, on_higher = _block_weights(pairs, hyper)
     mean = index.moments(2)[1]
-    two = signs * share * ((signs @ share)[:, None] - signs * share)
-    two *= 2 * mean * hyper.pairs / hyper.pairs_scale
+    two = 2 * mean * signs * (signs @ hyper.pair_variances)
     out = on_two[:, None] * (two[:-1] - two[-1])
     if np.isfinite(hyper.higher_scale):
         more = others(signs, rho, *mirrored(index, rho, -1.0))
@@ -45,10 +44,10 @@ def player_functional(pairs: Pairs, hyper: EvenHyper, index: Index) -> np.ndarra
 
 def player_variance(hyper: EvenHyper, index: Index, blocks: Blocks | None = None) -> np.ndarray:
     """Return the prior variances of the even part's values, for the whole background, ``(p,)``."""
-    p, rho, share = len(hyper.reach), hyper.rho, hyper.share
+    p, rho = len(hyper.reach), hyper.rho
     own = 0.0 if blocks is None else blocks.whole
     mean = index.moments(2)[1]
-    two = 4 * mean**2 * hyper.pairs * share * (1 - share) / hyper.pairs_scale
+    two = 4 * mean**2 * hyper.pair_variances.sum(axis=1)
     law, depth = first_difference(p, index), 1 - np.abs(2 * np.arange(p + 1) / p - 1)
     size = hyper.size * law @ np.minimum(depth[:, None], depth) @ law
     out = two * (1 + hyper.pairs_spread * own) + size

@@ -15,6 +15,7 @@ from skshapley._even import (
     fit_scalars,
     quadratic,
     relative,
+    relevant,
 )
 from skshapley._odd import Lesson, Pairs, fit_hyper
 from skshapley.indices import Index, enumerated
@@ -98,7 +99,7 @@ class EvenCase:
                 process = lesson.even_process(points, reach, own, self.index, self.kind)
                 return EvenPosterior(process, points.values)
         self.theta = fit_scalars(points, reach)
-        hyper = EvenHyper.from_vector(reach, self.theta)
+        hyper = relevant(points, EvenHyper.from_vector(reach, self.theta))
         return EvenPosterior(self.kind(points, hyper, self.index), points.values)
 
     def _means(self, posterior: EvenPosterior) -> np.ndarray:
@@ -164,6 +165,7 @@ def _surprise(posterior: EvenPosterior, theta: np.ndarray | None) -> np.ndarray:
         others = Pairs(points.signs[~held], values[~held])
         reach = full.process.hyper.reach
         hyper = EvenHyper.from_vector(reach, fit_scalars(others, reach, theta))
+        hyper = relevant(others, hyper)
         kind = type(full.process)
         rest = kind(others, hyper, index)
         full = EvenPosterior(kind(points, hyper, index), values)

@@ -1,5 +1,6 @@
 """The process on the even part against brute force: explicit interactions, enumeration."""
 
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 
@@ -15,13 +16,16 @@ from skshapley._even import (
     functional,
     functional_variance,
     interactions,
+    player_functional,
+    player_variance,
     quadratic,
     relative,
+    relevant,
 )
 from skshapley._even._evidence import EvenEvidence
 from skshapley._even._kernel import gram, higher, noise, order_two, size_covariance, variance
 from skshapley._odd import Blocks, Pairs
-from skshapley.indices import PAIR_INDICES
+from skshapley.indices import PAIR_INDICES, beta, enumerated
 
 SYMMETRIC = [index for index in PAIR_INDICES.values() if index.symmetric]
 SHAPLEY = PAIR_INDICES["shapley"]
@@ -93,6 +97,67 @@ def test_functional_is_the_interaction_of_the_kernel(p, index):
         np.testing.assert_allclose(
             interactions(points, hyper, weights, index), truth @ weights, atol=1e-6
         )
+
+
+def test_pairs_with_variances_of_their_own():
+    """Kernel, functionals and variances, also of players, from the same list of variances."""
+    rng, p = np.random.default_rng(0), 6
+    plain = some_hyper(p, rng)
+    same = replace(plain, each=plain.pair_variances[np.triu_indices(p, 1)])
+    np.testing.assert_allclose(
+        cross(cube(p), cube(p), same), cross(cube(p), cube(p), plain), atol=1e-12
+    )
+    hyper = replace(plain, each=rng.exponential(size=15))
+    covariance = cross(cube(p), cube(p), hyper)
+    np.testing.assert_allclose(variance(cube(p), hyper), np.diag(covariance), atol=1e-12)
+    points, index = Pairs(cube(p), np.zeros((2**p, 1))), beta(1, 3)
+    truth = by_definition(covariance)
+    np.testing.assert_allclose(functional(points, hyper, all_pairs(p), SHAPLEY), truth, atol=1e-10)
+    weights = rng.normal(size=(2**p, 2))
+    found = interactions(points, hyper, weights, SHAPLEY)
+    np.testing.assert_allclose(found, truth @ weights, atol=1e-10)
+    spread = functional_variance(hyper, all_pairs(p), SHAPLEY)
+    np.testing.assert_allclose(spread, np.diag(by_definition(truth.T)), atol=1e-10)
+    players = enumerated(covariance, index, 1)
+    np.testing.assert_allclose(player_functional(points, hyper, index), players, atol=1e-10)
+    spread = np.diag(enumerated(players.T, index, 1))
+    np.testing.assert_allclose(player_variance(hyper, index), spread, atol=1e-10)
+
+
+def test_pairs_that_interact_are_told_from_those_that_do_not():
+    """Three of 91, from 60 points: the variances of these three end up above all others."""
+    rng, p = np.random.default_rng(0), 14
+    signs = rng.choice([-1.0, 1.0], (60, p))
+    pairs = [(0, 1), (2, 7), (5, 9)]
+    values = sum(2.0 * (signs[:, i] * signs[:, j] - 1) for i, j in pairs)[:, None]
+    points = Pairs(signs, values)
+    hyper = EvenHyper(np.full(p, 0.1), 20.0, 0.05, 0.05)
+    found = relevant(points, hyper)
+    first, second = all_pairs(p)
+    place = [np.flatnonzero((first == i) & (second == j))[0] for i, j in pairs]
+    assert set(np.argsort(-found.each)[:3]) == set(place)
+    assert (found.each > 0).all()
+
+    def error(hyper):
+        posterior = EvenPosterior(EvenProcess(points, hyper, SHAPLEY), values)
+        truth = np.zeros(91)
+        truth[place] = 8.0
+        return ((posterior.interactions()[:, 0] - truth) ** 2).sum()
+
+    assert error(found) < error(hyper) / 4
+
+
+def test_variances_of_their_own_are_left_out_where_they_do_not_pay(monkeypatch):
+    rng, p = np.random.default_rng(0), 5
+    points, hyper = Pairs(cube(p)[1:15], rng.normal(size=(14, 1))), some_hyper(p, rng)
+    found = relevant(points, hyper)
+    assert found.each.shape == (10,)
+    assert relevant(points, found) is found
+    blocks = Blocks.of(np.array([[0], [1]]), np.full(2, 0.5))
+    blocked = Pairs(points.signs, points.values, np.arange(14) % 2, blocks)
+    assert relevant(blocked, hyper) is hyper
+    monkeypatch.setattr("skshapley._even._relevance.MOST_PRODUCTS", 14 * 14 * 10 - 1)
+    assert relevant(points, hyper) is hyper
 
 
 def test_functional_with_many_players_agrees_with_many_nodes():
