@@ -48,7 +48,8 @@ class EvenHyper:
         """Return the hyper-parameters of reaches and the logarithms of the others."""
         total = reach.sum()
         reach = reach if total >= LEAST_TOTAL else reach * (LEAST_TOTAL / total)
-        return cls(reach, *(float(value) for value in np.exp(theta)))
+        pairs, noise, size, pairs_spread, higher_spread = [*np.exp(theta).tolist(), 0.0, 0.0][:5]
+        return cls(reach, pairs, noise, size, pairs_spread, higher_spread)
 
     @cached_property
     def rho(self) -> np.ndarray:
