@@ -33,7 +33,7 @@ API = [
             *("WaterfallDisplay", "BarDisplay", "BeeswarmDisplay", "DependenceDisplay"),
             *("ForceDisplay", "DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
             *("ConvergenceDisplay", "HeatMapDisplay", "SentenceDisplay", "MaskingCurveDisplay"),
-            *("InteractionDisplay", "SmallMultiples", "PlotAccessor"),
+            *("InteractionsDisplay", "SmallMultiples", "PlotAccessor"),
             "Display",
         ],
     ),

@@ -16,7 +16,7 @@ CELL = 0.56, 0.42  # inches
 MOST_WRITTEN = 14  # features, beyond which numbers in the cells cannot be read
 
 
-class InteractionDisplay(Display):
+class InteractionsDisplay(Display):
     """Interactions of pairs as a triangle of colours, with their errors written into the cells.
 
     Below the diagonal stands the whole interaction of each pair, with half the width of its 95 %
@@ -45,10 +45,10 @@ class InteractionDisplay(Display):
     --------
     >>> import numpy as np
     >>> from skshapley import ShapleyExplainer
-    >>> from skshapley.plots import InteractionDisplay
+    >>> from skshapley.plots import InteractionsDisplay
     >>> explainer = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1], interactions=True)
     >>> explainer = explainer.fit(np.zeros((1, 2)))
-    >>> display = InteractionDisplay.from_estimator(explainer, np.full((1, 2), 3.0))
+    >>> display = InteractionsDisplay.from_estimator(explainer, np.full((1, 2), 3.0))
     >>> display.frame()
       feature other  value  standard_error
     0      x0    x0    0.0             NaN
@@ -85,7 +85,7 @@ class InteractionDisplay(Display):
 
         Returns
         -------
-        display : InteractionDisplay, or SmallMultiples of them for several outputs
+        display : InteractionsDisplay, or SmallMultiples of them for several outputs
 
         Raises
         ------
@@ -139,7 +139,7 @@ class InteractionDisplay(Display):
 
         Returns
         -------
-        self : InteractionDisplay
+        self : InteractionsDisplay
         """
         (ax,) = self._panels(ax)
         names = short_names(self._features)

@@ -3,6 +3,7 @@
 from skshapley._odd import OddDesign, RandomOddDesign
 from skshapley.designs import (
     CoalitionDesign,
+    FullDesign,
     LinearDesign,
     MarginalDesign,
     PairDesign,
@@ -37,6 +38,7 @@ SOLVERS: dict[str, type[Solver]] = {
 DEFAULT_SOLVERS: dict[type, str] = {
     PermutationDesign: "permutation-mean",
     CoalitionDesign: "least-squares",
+    FullDesign: "linear",
     LinearDesign: "linear",
     OddDesign: "gp",
     RandomOddDesign: "gp-leave-one-out",

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from skshapley._records._interactions import Interactions
-from skshapley.plots import InteractionDisplay
+from skshapley.plots import InteractionsDisplay
 
 
 @pytest.fixture
@@ -102,5 +102,5 @@ def test_several_outputs_are_side_by_side(style, with_pairs):
 
 
 def test_explanations_without_interactions_are_refused(explanation):
-    with pytest.raises(ValueError, match=r"InteractionDisplay got .* explain with interactions=T"):
-        InteractionDisplay.from_explanation(explanation)
+    with pytest.raises(ValueError, match=r"InteractionsDisplay got .* explain with interactions=T"):
+        InteractionsDisplay.from_explanation(explanation)

@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.container import ErrorbarContainer
 
-from skshapley import ShapleyExplainer, plots
+from skshapley import Interactions, ShapleyExplainer, plots
 from skshapley.plots import (
     ComparisonDisplay,
     ConvergenceDisplay,
@@ -335,6 +335,9 @@ OPTIONS = {"force": {"row": 0}, "waterfall": {"row": 0}, "heat_map": {"row": 0, 
 
 
 def test_accessor_has_a_method_for_each_display_of_one_explanation(explanation):
+    pairs = np.zeros((len(explanation), 5, 5))
+    record = Interactions.from_shap(pairs, feature_names=explanation.feature_names)
+    explanation = replace(explanation, interactions=record)
     kinds = {name for name in dir(explanation.plot) if not name.startswith("_")}
     drawn = {}
     for kind in kinds:
