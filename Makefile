@@ -12,7 +12,7 @@ INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow lint type bench bench-accuracy bench-permutations bench-sgd bench-structured doc linkcheck changelog constraints clean
+.PHONY: help setup demo test test-slow lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-trees doc linkcheck changelog constraints clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,8 +68,22 @@ bench-sgd: $(STAMP)-bench ## the figures of Grah & Thouvenot; 20 minutes, into d
 bench-permutations: $(STAMP)-bench ## tables and figures of Mitchell et al.; data in SKSHAPLEY_DATA
 	$(SINGLE) $(BIN)/python benchmarks/bench_permutations.py --seconds 60
 
+bench-background: $(STAMP)-bench ## errors against whole tables, beside other packages; data in SKSHAPLEY_DATA; ten minutes
+	$(SINGLE) $(BIN)/python benchmarks/bench_background.py
+
+bench-latency: $(STAMP)-bench ## one row after fit, beside the model's own time
+	$(SINGLE) $(BIN)/python benchmarks/bench_latency.py
+
 bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data in SKSHAPLEY_DATA
 	$(SINGLE) $(BIN)/python benchmarks/bench_structured.py
+
+# The newest shapiq needs Python 3.12, so this has an environment of its own: a version that uv
+# finds or fetches, or the path of an interpreter.
+PYTHON312 ?= 3.12
+bench-trees: $(STAMP)-setup ## trees beside shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
+	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON312) $(VENV)/trees
+	$(BIN)/uv pip install --quiet --python $(VENV)/trees/bin/python --editable . --group bench-trees
+	$(SINGLE) $(VENV)/trees/bin/python benchmarks/tree_peers.py $(TREES)
 
 doc: $(STAMP)-doc ## build the documentation into doc/_build/html
 	$(BIN)/python -m sphinx -W --keep-going doc doc/_build/html

@@ -57,7 +57,7 @@ class Ours:
             response_method=counted.response,
             sampler=self.sampler,
             solver=self.solver,
-            max_evals=evals,
+            max_rows=(evals - 2) * len(counted.task.background) + 1,
             random_state=seed,
         )
         try:

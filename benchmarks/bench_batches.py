@@ -85,7 +85,7 @@ def explain_table(kind, path, folder):
     """Explain a file, and print what it took: run in a process of its own."""
     model, respond, X, train, _ = fitted("friedman30", "xgb")
     names = [f"x{j}" for j in range(X.shape[1])]
-    parameters = {"sampler": "antithetic", "max_evals": 64} if kind == "sampled" else {}
+    parameters = {"sampler": "antithetic", "max_rows": 62 * 10 + 1} if kind == "sampled" else {}
     if kind == "sampled":
         parameters["response_method"] = respond
     background = pd.DataFrame(X[train[: 10 if kind == "sampled" else 100]], columns=names)

@@ -1,4 +1,4 @@
-"""What ``max_evals="auto"`` must be: the default sampler's error against shap's defaults.
+"""What ``max_rows="auto"`` must be: the default sampler's error against shap's defaults.
 
 Truth is shap's interventional TreeExplainer; the error is the mean of |phi - truth|^2 / |truth|^2
 over instances. Run ``python benchmarks/bench_budget.py``; it prints a markdown table.
@@ -13,7 +13,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, make_friedman1, ma
 from xgboost import XGBClassifier, XGBRegressor
 
 from skshapley import ShapleyExplainer
-from skshapley._run._plan import auto_budget
+from skshapley._run._budget import auto_rows
+from skshapley._run._size import Size
 
 
 def tasks():
@@ -49,30 +50,31 @@ def row(name, model, X, method, function, b, instances=6, seeds=2):
     walks = shap.PermutationExplainer(function, masker, seed=0)(chosen, max_evals=500, silent=True)
     kernel = np.array(shap.KernelExplainer(function, background).shap_values(chosen, silent=True))
     p, cells = X.shape[1], []
-    for budget in (125, auto_budget(p, b), 512 + p // 2):
+    size = Size(p, b, b)
+    for budget in (size.rows(max(125, 2 * p)), auto_rows(size), size.rows(512 + p // 2)):
         explainers = (
             ShapleyExplainer(
                 model,
                 response_method=method,
                 sampler="antithetic",
-                max_evals=max(budget, 2 * p),
+                max_rows=budget,
                 random_state=seed,
             )
             for seed in range(seeds)
         )
         errors = [error(e.fit(background).explain(chosen).values) for e in explainers]
-        cells.append(f"{np.mean(errors):.1e} ({max(budget, 2 * p)})")
+        cells.append(f"{np.mean(errors):.1e} ({budget})")
     return [
         name,
         b,
-        f"{error(walks.values):.1e} (500)",
-        f"{error(kernel):.1e} ({2048 + 2 * p})",
+        f"{error(walks.values):.1e} ({500 * b})",
+        f"{error(kernel):.1e} ({(2048 + 2 * p) * b})",
         *cells,
     ]
 
 
 def main():
-    """Print the table: errors, and evaluations in brackets."""
+    """Print the table: errors, and model rows in brackets."""
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     head = [

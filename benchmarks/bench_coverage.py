@@ -170,7 +170,7 @@ def n_units(sampler, game, max_evals):
     """Return the number of independent units of one run."""
     p, b = game.n_players, game.n_references
     rng = np.random.default_rng(0)
-    n = sampler.n_draws(max_evals - 2, p, b)
+    n = sampler.n_draws((max_evals - 2) * b, p, b)
     design = sampler.start(p, [rng], n, game.reference_weights).ask(np.zeros(1, dtype=int), n)
     draws = getattr(design, "permutations", None)
     draws = design.coalitions if draws is None else draws
@@ -179,7 +179,7 @@ def n_units(sampler, game, max_evals):
 
 def line(label, sampler, name, game, truth, max_evals, n_runs, solver="auto"):
     p, b = game.n_players, game.n_references
-    if not sampler.n_draws(max_evals - 2, p, b) or max_evals >= b * 2**p:
+    if not sampler.n_draws((max_evals - 2) * b, p, b) or max_evals >= b * 2**p:
         return
     units = n_units(sampler, game, max_evals)
     coverage, ratio, bias = measure(sampler, solver, game, truth, max_evals, n_runs)
@@ -301,7 +301,7 @@ def table_line(sampler, solver, games, n_runs):
         for game, truth in games.values():
             p, b = game.n_players, game.n_references
             budget, component = times * p, SAMPLERS[sampler]()
-            if budget < 2**p and component.n_draws(budget - 2, p, b):
+            if budget < 2**p and component.n_draws((budget - 2) * b, p, b):
                 found.append(measure(component, solver, game, truth, budget, n_runs)[:2])
         found = np.array(found).reshape(-1, 2)
         found = found[~np.isnan(found[:, 0])]

@@ -70,7 +70,8 @@ def rows_of(table, index):
 
 def ours(sampler):
     def explain(predict, chosen, background):
-        explainer = ShapleyExplainer(predict, sampler=sampler, max_evals=EVALS, random_state=0)
+        n_rows = (EVALS - 2) * len(background) + 1
+        explainer = ShapleyExplainer(predict, sampler=sampler, max_rows=n_rows, random_state=0)
         return explainer.fit(background).explain(chosen).values
 
     return explain
@@ -185,7 +186,10 @@ def memory_lines():
             cells = []
             for evals in (1000, 10_000, 50_000):
                 explainer = ShapleyExplainer(
-                    lambda X: X @ np.arange(P), sampler=sampler, max_evals=evals, random_state=0
+                    lambda X: X @ np.arange(P),
+                    sampler=sampler,
+                    max_rows=(evals - 2) * 10 + 1,
+                    random_state=0,
                 )
                 explainer.fit(X[:10])
                 with sklearn.config_context(working_memory=working_memory):

@@ -95,7 +95,7 @@ def explain(pipeline, X, transformed, sampler="antithetic", response_method="aut
         response_method=response_method,
         reward=InterventionalReward(transformed=transformed),
         sampler=sampler,
-        max_evals=EVALS,
+        max_rows=(EVALS - 2) * B + 1,
         random_state=0,
     )
     start = process_time()

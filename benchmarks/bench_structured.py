@@ -171,7 +171,7 @@ def images(name, model, train, X, shape, groups=None, seed=0):
             response_method="predict_log_proba",
             output="predicted",
             sampler=sampler,
-            max_evals=budget,
+            max_rows=budget - 1,
             groups=groups,
             random_state=seed,
         ).fit(train)

@@ -68,7 +68,8 @@ def dask(explainer):
 def main():
     X, y = make_friedman1(1000, P, random_state=0)
     forest = RandomForestRegressor(100, random_state=0).fit(X, y)
-    explainer = ShapleyExplainer(forest, sampler="antithetic", max_evals=EVALS, random_state=0)
+    n_rows = (EVALS - 2) * B + 1
+    explainer = ShapleyExplainer(forest, sampler="antithetic", max_rows=n_rows, random_state=0)
     explainer.fit(X[:B])
     X = X[B : B + R]
     lines = [

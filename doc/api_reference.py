@@ -9,8 +9,8 @@ API = [
         "",
         "skshapley",
         [
-            *("ShapleyExplainer", "TreeExplainer", "Explanation", "GlobalImportance"),
-            *("GlobalExplanation", "shapley_values", "DataShapley"),
+            *("ShapleyExplainer", "TreeExplainer", "Explanation", "Interactions"),
+            *("GlobalImportance", "GlobalExplanation", "shapley_values", "DataShapley"),
         ],
     ),
     (
@@ -18,6 +18,15 @@ API = [
         "Exact values of tree ensembles from their structure.",
         "skshapley.trees",
         ["ExactTrees", "TreeEnsemble", "read_trees", "UnreadableModelError"],
+    ),
+    (
+        "Closed forms",
+        "Responses that are read and not sampled; by name in ``CLOSED_FORMS``.",
+        "skshapley.closed_forms",
+        [
+            *("ClosedForm", "read_model", "Trees", "LinearTerms", "ProductKernels", "Exponential"),
+            "Sum",
+        ],
     ),
     (
         "Batches",
@@ -33,8 +42,15 @@ API = [
             *("WaterfallDisplay", "BarDisplay", "BeeswarmDisplay", "DependenceDisplay"),
             *("ForceDisplay", "DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
             *("ConvergenceDisplay", "HeatMapDisplay", "SentenceDisplay", "MaskingCurveDisplay"),
-            *("SmallMultiples", "PlotAccessor", "Display"),
+            *("InteractionsDisplay", "SmallMultiples", "PlotAccessor"),
+            "Display",
         ],
+    ),
+    (
+        "Backgrounds",
+        "Few rows that stand for a table.",
+        "skshapley.background",
+        ["herd"],
     ),
     (
         "Samplers",
@@ -47,7 +63,7 @@ API = [
             *("Kernel", "Leverage", "Importance", "Uniform", "SquareRoot", "OuterSizes", "Odd"),
             *("OddLeverage", "Classical", "Stratified", "Owen", "OwenHalved"),
             *("LocalShapley", "LocalPermutations", "ConnectedShapley", "ConnectedRegression"),
-            "Myerson",
+            *("Myerson", "Ordered"),
         ],
     ),
     (
@@ -65,31 +81,41 @@ API = [
         "What a coalition is worth; by name in ``REWARDS``.",
         "skshapley.rewards",
         [
-            *("Reward", "InterventionalReward", "BaselineReward", "TokenReward", "DataGame"),
-            *("Game", "FunctionGame", "Players", "Response"),
+            *("Reward", "InterventionalReward", "BaselineReward", "ConditionalReward"),
+            *("CopulaReward", "EmpiricalReward", "SurrogateReward", "TokenReward", "DataGame"),
+            *("CausalReward", "Game", "FunctionGame", "Players", "Response"),
         ],
     ),
     (
         "Responses",
         "For ``response_method``.",
         "skshapley.responses",
-        ["highest_probability", "rank", "same_class"],
+        ["highest_probability", "mean_depth", "rank", "same_class"],
     ),
     (
         "Designs",
         "What samplers hand to solvers.",
         "skshapley.designs",
         [
-            *("Design", "PermutationDesign", "CoalitionDesign", "LinearDesign", "MarginalDesign"),
-            "PairDesign",
+            *("Design", "WalkDesign", "PermutationDesign", "OrderedDesign", "CoalitionDesign"),
+            *("LinearDesign", "MarginalDesign", "PairDesign", "FullDesign"),
         ],
+    ),
+    (
+        "Indices",
+        "Which average of differences a value is; by name in ``INDICES`` and ``PAIR_INDICES``.",
+        "skshapley.indices",
+        ["Index", "beta"],
     ),
     ("Stopping", "", "skshapley.stopping", ["StoppingRule", "StandardError"]),
     (
         "Diagnostics",
         "",
         "skshapley.diagnostics",
-        ["MaskingCurve", "masking_curve", "removal_curve", "permutation_discrepancy"],
+        [
+            *("MaskingCurve", "masking_curve", "removal_curve", "permutation_discrepancy"),
+            "conditional_error",
+        ],
     ),
     (
         "Bounds",

@@ -41,7 +41,7 @@ def tumours():
 
 def explain(model, X_train, X_test):
     """Explain the probability that each test tumour is malignant."""
-    explainer = ShapleyExplainer(model, max_background=100, random_state=0)
+    explainer = ShapleyExplainer(model, random_state=0)
     return explainer.fit(X_train).explain(X_test)
 
 

@@ -5,6 +5,7 @@ from skshapley._estimators._functional import shapley_values
 from skshapley._estimators._global import GlobalImportance
 from skshapley._estimators._valuation import DataShapley
 from skshapley._records._global_explanation import GlobalExplanation
+from skshapley._records._interactions import Interactions
 from skshapley.explanation import Explanation
 from skshapley.plots import PlotAccessor
 from skshapley.trees import TreeExplainer
@@ -16,6 +17,7 @@ __all__ = [
     "Explanation",
     "GlobalExplanation",
     "GlobalImportance",
+    "Interactions",
     "ShapleyExplainer",
     "TreeExplainer",
     "shapley_values",

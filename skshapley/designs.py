@@ -111,8 +111,8 @@ class Design:
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationDesign:
-    """Walks from the empty to the full coalition, one player at a time.
+class WalkDesign:
+    """Base of walks from the empty to the full coalition, one player at a time.
 
     Attributes
     ----------
@@ -140,6 +140,8 @@ class PermutationDesign:
     dealt: bool = False
     distinct = False
     exact = False
+    # whether every player is as likely in every place
+    symmetric = True
 
     @property
     def coalitions(self) -> NDArray[np.bool_]:
@@ -216,7 +218,9 @@ class PermutationDesign:
 
         Parameters
         ----------
-        values, empty, v_empty, v_full
+        values : ndarray of shape (u, k)
+        empty : callable
+        v_empty, v_full : ndarray of shape (r, k)
             As in `Design.assemble`.
         """
         (r, n, p), k = self.permutations.shape, v_full.shape[1]
@@ -227,6 +231,18 @@ class PermutationDesign:
         if self.references is not None:
             walks[:, :, 0] = empty(np.arange(r), self.references)
         return walks.reshape(r, -1, k)
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationDesign(WalkDesign):
+    """Walks of which each is a uniform permutation of the players."""
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedDesign(WalkDesign):
+    """Walks that keep to a partial order of the players."""
+
+    symmetric = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,6 +279,11 @@ class LinearDesign(Design):
     """
 
     weights: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FullDesign(LinearDesign):
+    """All coalitions, numbered by their players as bits, so that any index can be had of them."""
 
 
 @dataclass(frozen=True, eq=False)

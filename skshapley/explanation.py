@@ -10,6 +10,7 @@ import pandas as pd
 
 from skshapley._records._gap import efficiency_gap, gap_shows
 from skshapley._records._importance import cohort_masks, importance
+from skshapley._records._interactions import Interactions
 from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
 from skshapley._records._settings import Settings
 
@@ -28,7 +29,8 @@ class Explanation:
     values : ndarray of shape (r, p) or (r, p, k)
         Attributions in the units of the model's response.
     standard_errors : ndarray of the same shape, or None
-        None where the method has none; NaN where an instance has too few units for one.
+        Of the attributions against the background as it was given, whichever part of it was looked
+        at. None where the method has none; NaN where an instance has too few units for one.
     base_values : ndarray of shape (r,) or (r, k)
         v(empty): the mean response over the background.
     predictions : ndarray of shape (r,) or (r, k)
@@ -40,8 +42,8 @@ class Explanation:
     output_names : ndarray of shape (k,), or None
         Names of the outputs, e.g. class labels; None for a single output.
     n_evaluations : ndarray of shape (r,)
-        Evaluations per instance, v(empty) and v(all) included. One evaluation is v on one coalition
-        over the whole background; a walk against one of b background rows counts 1/b each step.
+        Evaluations per instance, v(empty) and v(all) included. One evaluation is v on one
+        coalition, against one background row or more.
     n_model_rows : ndarray of shape (r,), int
         Rows given to the model per instance, without v(empty), which is shared by all. Like the
         evaluations, NaN where they are not on record.
@@ -51,6 +53,12 @@ class Explanation:
         How it was computed, by attribute: ``explanation.settings.sampler``.
     entries : ndarray of shape (p, 1), int
         The positions of the players that each attribution belongs to: one player each.
+    background_errors : ndarray of the shape of `values`, or None
+        What the background leaves to chance as a sample of where it came from: standard errors of
+        the attributions against it, for those against everything that it might have been drawn
+        from. To be added to `standard_errors` in squares. NaN or None where not known.
+    interactions : Interactions or None
+        Of all pairs of players, where they were asked for.
     plot : PlotAccessor
         The displays, as methods: ``explanation.plot.bar()``.
 
@@ -80,6 +88,8 @@ class Explanation:
     converged: np.ndarray
     settings: Settings = field(default_factory=Settings)
     entries: np.ndarray | None = None
+    background_errors: np.ndarray | None = None
+    interactions: Interactions | None = None
 
     # Pictures are a layer above this one: `skshapley/__init__.py` puts their accessor here.
     plot: ClassVar[property]
@@ -93,6 +103,8 @@ class Explanation:
                 view = np.asarray(value).view()  # the caller's own array stays writeable
                 view.flags.writeable = False
                 object.__setattr__(self, name, view)
+        if self.interactions is not None and self.interactions.rows is not self.index:
+            object.__setattr__(self, "interactions", replace(self.interactions, rows=self.index))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -127,7 +139,8 @@ class Explanation:
             rows = rows.astype(bool if rows.dtype == bool else np.intp)
         parts = {name: getattr(self, name) for name in _BY_ROW}
         chosen: dict = {name: None if part is None else part[rows] for name, part in parts.items()}
-        return replace(self, data=self.data.iloc[rows], **chosen)
+        pairs = None if self.interactions is None else self.interactions[rows]
+        return replace(self, data=self.data.iloc[rows], interactions=pairs, **chosen)
 
     def output(self, name) -> "Explanation":
         """Return the explanation of one output of several.
@@ -154,7 +167,8 @@ class Explanation:
             key: None if part is None else part[..., found[0]] for key, part in parts.items()
         }
         settings = replace(self.settings, output=name)
-        return replace(self, output_names=None, settings=settings, **chosen)
+        pairs = None if self.interactions is None else self.interactions.output(name)
+        return replace(self, output_names=None, settings=settings, interactions=pairs, **chosen)
 
     def to_frame(self, kind: str = "wide") -> pd.DataFrame:
         """Return the attributions as a DataFrame.
@@ -164,7 +178,7 @@ class Explanation:
         kind : {"wide", "long"}, default="wide"
             "wide": a row per instance, a column per player (per output and player where there are
             several outputs). "long": a row per instance, output and player, with columns
-            ``row, [output,] feature, data, value, standard_error``.
+            ``row, [output,] feature, data, value, standard_error, background_error``.
         """
         if kind == "wide":
             return self._wide(self.values)
@@ -173,8 +187,9 @@ class Explanation:
         r, p = self.values.shape[:2]
         outputs = [None] if self.output_names is None else list(self.output_names)
         k = len(outputs)
-        errors = np.full(self.values.shape, np.nan)
-        errors = errors if self.standard_errors is None else self.standard_errors
+        unknown = np.full(self.values.shape, np.nan)
+        errors = unknown if self.standard_errors is None else self.standard_errors
+        apart = unknown if self.background_errors is None else self.background_errors
         columns = {
             "row": np.repeat(self.index.to_numpy(), p * k),
             "output": np.tile(np.repeat(np.array(outputs, dtype=object), p), r),
@@ -182,6 +197,7 @@ class Explanation:
             "data": np.tile(self.data.to_numpy(dtype=object)[:, None], (1, k, 1)).ravel(),
             "value": _by_output(self.values),
             "standard_error": _by_output(errors),
+            "background_error": _by_output(apart),
         }
         if self.output_names is None:
             del columns["output"]
@@ -223,7 +239,9 @@ class Explanation:
             - ``estimation_error``: the part of it that the instances' own standard errors bring,
               exact where attributions are clear of zero, else an upper bound;
             - ``max_bias``: upper bound of the bias, reached where all attributions are zero, if
-              their errors are normal.
+              their errors are normal;
+            - ``background_error``: upper bound of what the background leaves to chance as a sample,
+              which is the same for all instances and so is not made smaller by more of them.
 
         Raises
         ------
@@ -339,15 +357,17 @@ class Explanation:
                         f"Explanation.merge needs the same {name}: got {ours[name]} and {theirs}."
                     )
         parts = {n: [getattr(e, n) for e in explanations] for n in _BY_ROW}
-        if any(part is None for part in parts["standard_errors"]):
-            parts["standard_errors"] = [
-                np.full(e.values.shape, np.nan) if e.standard_errors is None else e.standard_errors
-                for e in explanations
-            ]
-        merged: dict = {name: np.concatenate(part) for name, part in parts.items()}
-        if np.isnan(merged["standard_errors"]).all():
-            merged["standard_errors"] = None
-        return replace(first, data=pd.concat([e.data for e in explanations]), **merged)
+        merged: dict = {}
+        for name, part in parts.items():
+            pairs = zip(explanations, part, strict=True)
+            known = [np.full(e.values.shape, np.nan) if x is None else x for e, x in pairs]
+            merged[name] = np.concatenate(known)
+            if name in _ERRORS and np.isnan(merged[name]).all():
+                merged[name] = None
+        records = [e.interactions for e in explanations if e.interactions is not None]
+        both = Interactions.merge(records) if records else None
+        data = pd.concat([e.data for e in explanations])
+        return replace(first, data=data, interactions=both, **merged)
 
     def _subject(self) -> dict[str, Any]:
         """Return what explanations that are merged must agree on."""
@@ -356,6 +376,7 @@ class Explanation:
             "feature_names": self.feature_names.tolist(),
             "output_names": None if names is None else names.tolist(),
             "output": self.settings.output,
+            "index of interactions": None if self.interactions is None else self.interactions.index,
         }
 
     def _title(self) -> str:
@@ -366,7 +387,24 @@ class Explanation:
         gap = ""
         if gap_shows(self.values, self.base_values, self.predictions):
             gap = f"; efficiency gap up to {np.abs(self.efficiency_gap).max():.4g}"
-        return f"<{self._title()}; {self.settings.method}{gap}>"
+        warning = self._background_note()
+        hint = self.settings.exact_response
+        better = "" if hint is None else f"; response_method={hint!r} would be exact"
+        told = f"{self.settings.method}{better}{gap}{warning and f'; {warning}'}"
+        return f"<{self._title()}; {told}>"
+
+    def _background_note(self) -> str:
+        """Return what to say where the background leaves more to chance than the method does."""
+        if self.background_errors is None or not len(self):
+            return ""
+        method = np.zeros(1) if self.standard_errors is None else self.standard_errors
+        own, apart = (
+            float(np.nanmean(e)) if np.isfinite(e).any() else 0.0
+            for e in (method, self.background_errors)
+        )
+        if apart <= own:
+            return ""
+        return f"errors {own:.2g}, and {apart:.2g} of the background as a sample"
 
     def _repr_html_(self) -> str:
         """Return what was done and a table of the most important players, names escaped."""
@@ -379,6 +417,10 @@ class Explanation:
             "evaluations per instance": f"{self.n_evaluations.mean():.4g}" if len(self) else "0",
             "converged": f"{self.converged.sum()} of {len(self)}",
         }
+        if warning := self._background_note():
+            facts["errors"] = warning
+        if self.settings.exact_response is not None:
+            facts["exact response"] = f"response_method={self.settings.exact_response!r}"
         if gap_shows(self.values, self.base_values, self.predictions):
             facts["largest efficiency gap"] = f"{np.abs(self.efficiency_gap).max():.4g}"
         told = ", ".join(f"{key}: {escape(str(value))}" for key, value in facts.items())
@@ -389,7 +431,8 @@ class Explanation:
 MOST_SHOWN = 10
 BAR = '<div style="width:{:.1f}em;height:.8em;background:#3b78b4"></div>'
 
-_BY_OUTPUT = ("values", "standard_errors", "base_values", "predictions")
+_ERRORS = ("standard_errors", "background_errors")
+_BY_OUTPUT = ("values", *_ERRORS, "base_values", "predictions")
 _BY_ROW = (*_BY_OUTPUT, "n_evaluations", "n_model_rows", "converged")
 
 

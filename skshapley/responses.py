@@ -7,7 +7,8 @@ Each is a function of ``(estimator, X)``, to be passed as the ``response_method`
 - a reference population: ``fit`` on all its rows; the attributions are then the mean of those
   against each row;
 - the probability of the predicted class: ``response_method="predict_proba", output="predicted"``;
-- an anomaly score: an outlier detector's ``score_samples``, which "auto" takes.
+- an anomaly score: an outlier detector's ``score_samples``, which "auto" takes. That of an
+  isolation forest is sampled, the `mean_depth` that it comes from is read.
 
 Examples
 --------
@@ -30,7 +31,7 @@ array([ True])
 Which measurement makes the last iris unusual among the others?
 
 >>> forest = IsolationForest(random_state=0).fit(X)
->>> anomaly = ShapleyExplainer(forest, max_evals=64).fit(X[::10]).explain(X[-1:])
+>>> anomaly = ShapleyExplainer(forest, max_rows=1000).fit(X[::10]).explain(X[-1:])
 >>> anomaly.settings.response_method
 'score_samples'
 """
@@ -150,3 +151,39 @@ def rank(estimator, X, *, competitors) -> NDArray[np.float64]:
     ordered = np.sort(np.asarray(competitors, dtype=np.float64))
     above = len(ordered) - np.searchsorted(ordered, estimator.predict(X), side="right")
     return 1.0 + above
+
+
+def mean_depth(estimator, X) -> NDArray[np.float64]:
+    """Return the mean depth at which an isolation forest isolates each row; 1 is the usual one.
+
+    The score of a row is minus 2 to the power of minus this depth. The depth is a sum over trees,
+    which is explained exactly and without sampling; the score is not.
+
+    Parameters
+    ----------
+    estimator : fitted IsolationForest, or what wraps one
+    X : table of shape (n, d)
+
+    Returns
+    -------
+    depth : ndarray of shape (n,)
+        Relative to the depth of a search in a tree of as many samples as each tree was given.
+
+    References
+    ----------
+    Liu, Ting & Zhou (2008), Isolation forest, ICDM, equation 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.ensemble import IsolationForest
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.responses import mean_depth
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> forest = IsolationForest(random_state=0).fit(X)
+    >>> explainer = ShapleyExplainer(forest, response_method=mean_depth).fit(X)
+    >>> explanation = explainer.explain(np.array([[0.0, 6.0]]))
+    >>> explanation.settings.closed_form, bool(explanation.values[0, 1] < -0.2)
+    ('trees', True)
+    """
+    return -np.log2(-np.asarray(estimator.score_samples(X)))

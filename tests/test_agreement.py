@@ -31,7 +31,7 @@ def test_enumeration(p, b, enumerated):
 def test_all_coalitions_by_least_squares(sampler, enumerated):
     """With a budget for all of them nothing is left to chance."""
     background, X = RNG.normal(size=(3, 6)), RNG.normal(size=(3, 6))
-    explainer = ShapleyExplainer(product, sampler=sampler, max_evals=64, random_state=0)
+    explainer = ShapleyExplainer(product, sampler=sampler, max_rows=62 * 3 + 1, random_state=0)
     made = explainer.fit(background).explain(X)
     np.testing.assert_allclose(made.values, enumerated(product, X, background), rtol=0, atol=1e-9)
 
@@ -46,7 +46,7 @@ def test_enumeration_over_groups(groups, enumerated):
     expected = enumerated(product, X, background, players)
     np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-9)
     sampled = ShapleyExplainer(product, groups=groups, sampler="antithetic", random_state=0)
-    sampled = sampled.set_params(max_evals=200).fit(background).explain(X)
+    sampled = sampled.set_params(max_rows=198 * len(background) + 1).fit(background).explain(X)
     assert (np.abs(sampled.values - expected) <= 5 * sampled.standard_errors + 1e-9).all()
 
 
@@ -82,7 +82,11 @@ def test_trees_of_shap(sampler):
         model, shap.maskers.Independent(background, max_samples=50), model_output="raw"
     ).shap_values(instances, check_additivity=False)
     explainer = ShapleyExplainer(
-        model, response_method="log_odds", sampler=sampler, max_evals=400, random_state=0
+        model,
+        response_method="log_odds",
+        sampler=sampler,
+        max_rows=398 * len(background) + 1,
+        random_state=0,
     )
     made = explainer.fit(background).explain(instances)
     assert made.standard_errors.max() > 1e-4
@@ -96,7 +100,7 @@ def test_trees_of_shap_exactly():
     theirs = shap.TreeExplainer(
         model, shap.maskers.Independent(background, max_samples=20), model_output="raw"
     ).shap_values(instances, check_additivity=False)
-    explainer = ShapleyExplainer(model, response_method="log_odds", sampler="exact", max_evals=1024)
+    explainer = ShapleyExplainer(model, response_method="log_odds", sampler="exact")
     made = explainer.fit(background).explain(instances)
     np.testing.assert_allclose(made.values, theirs, rtol=0, atol=1e-5)
 
@@ -121,7 +125,7 @@ ARRAYS = (
 
 
 def explained(model, X, **parameters):
-    parameters = {"max_evals": 1024, "random_state": 0, **parameters}
+    parameters = {"max_rows": 1022 * 15 + 1, "random_state": 0, **parameters}
     return ShapleyExplainer(model, **parameters).fit(DIABETES[:15]).explain(X)
 
 
@@ -173,9 +177,9 @@ def test_frames_and_arrays_agree(sampler):
     X = frame[100:104]
     model = RandomForestClassifier(n_estimators=5, max_depth=5, random_state=0)
     model.fit(frame, np.digitize(y, [100, 200]))
-    explainer = ShapleyExplainer(model, sampler=sampler, max_evals=200, random_state=0)
+    explainer = ShapleyExplainer(model, sampler=sampler, max_rows=198 * 15 + 1, random_state=0)
     made = explainer.fit(frame[:15]).explain(X)
-    assert_same(made, explained(FOREST, X.to_numpy(), sampler=sampler, max_evals=200))
+    assert_same(made, explained(FOREST, X.to_numpy(), sampler=sampler, max_rows=198 * 15 + 1))
 
 
 def test_the_configuration_reaches_the_workers():

@@ -58,7 +58,7 @@ PARAMETERS = {
     "reward unknown": (
         dict(reward="shap"),
         ValueError,
-        "choose one of 'baseline', 'interventional'",
+        "choose one of 'baseline', 'conditional', 'copula'",
     ),
     "reward object": (dict(reward=0), TypeError, "instance of Reward; got 0"),
     "pair": (
@@ -67,24 +67,24 @@ PARAMETERS = {
         "pair sampler Kernel, .* with solver PermutationMean, .*'antith.* or a solver of .*'least",
     ),
     "budget": (
-        dict(sampler="exact", max_evals=15),
+        dict(sampler="exact", max_rows=14 * 10),
         ValueError,
-        "max_evals=15, .* Exact with 4 players: it needs at least 16 evaluations",
+        "max_rows=140, .* Exact with 4 players: it needs at least 141 model rows",
     ),
     "budget of walks": (
-        dict(sampler="antithetic", max_evals=7),
+        dict(sampler="antithetic", max_rows=6 * 10),
         ValueError,
-        "max_evals=7, .* Antithetic with 4 players: it needs at least 8 evaluations",
+        "max_rows=60, .* Antithetic with 4 players: it needs at least 61 model rows",
     ),
     "budget of coalitions": (
-        dict(sampler="leverage", max_evals=5),
+        dict(sampler="leverage", max_rows=31),
         ValueError,
-        "it needs at least 8 evaluations",
+        "it needs at least 61 model rows",
     ),
-    "budget text": (dict(max_evals="many"), ValueError, 'max_evals as "auto" or a positive int'),
-    "budget none": (dict(max_evals=0), ValueError, "positive int.* got 0"),
-    "budget fraction": (dict(max_evals=2.5), ValueError, "got 2.5"),
-    "budget bool": (dict(max_evals=True), ValueError, "got True"),
+    "budget text": (dict(max_rows="many"), ValueError, 'max_rows as "auto" or a positive int'),
+    "budget none": (dict(max_rows=0), ValueError, "positive int.* got 0"),
+    "budget fraction": (dict(max_rows=2.5), ValueError, "got 2.5"),
+    "budget bool": (dict(max_rows=True), ValueError, "got True"),
     "references": (
         dict(sampler=Antithetic(references="every")),
         ValueError,
@@ -139,11 +139,12 @@ def test_a_booster_of_xgboost_is_told_where_to_go():
 
 
 def test_the_least_budget_works():
-    for sampler, least in [("exact", 16), ("antithetic", 8), ("leverage", 8), ("monte-carlo", 5)]:
-        explainer = ShapleyExplainer(Counter(), sampler=sampler, max_evals=least, random_state=0)
-        assert (explainer.fit(BACKGROUND).explain(X).n_evaluations <= least).all()
-        with pytest.raises(ValueError, match=f"at least {least} evaluations"):
-            explainer.set_params(max_evals=least - 1).fit(BACKGROUND)
+    for sampler, evals in [("exact", 14), ("antithetic", 6), ("leverage", 6), ("monte-carlo", 3)]:
+        least = evals * len(BACKGROUND) + 1
+        explainer = ShapleyExplainer(Counter(), sampler=sampler, max_rows=least, random_state=0)
+        assert (explainer.fit(BACKGROUND).explain(X).n_model_rows <= least).all()
+        with pytest.raises(ValueError, match=f"at least {least} model rows"):
+            explainer.set_params(max_rows=least - 1).fit(BACKGROUND)
 
 
 def test_parameters_that_went_wrong_after_fit():
@@ -375,7 +376,7 @@ ACTS = {
     [(1, "on instances 0 to 5"), (2, "on hybrid rows of instances 0 to 5")],
 )
 def test_what_the_model_did_and_where(act, message, after, where):
-    explainer = ShapleyExplainer(Misbehaves(after, act), max_evals=16).fit(BACKGROUND)
+    explainer = ShapleyExplainer(Misbehaves(after, act), max_rows=141).fit(BACKGROUND)
     with pytest.raises(ModelOutputError, match=message) as caught:
         explainer.explain(X)
     assert where in str(caught.value)
@@ -392,7 +393,7 @@ def test_finished_instances_are_kept(cause, monkeypatch):
 
     def explainer(after):
         model = Misbehaves(after, raises(cause))
-        wrapped = ShapleyExplainer(lambda X: model(X.to_numpy()), max_evals=16, random_state=0)
+        wrapped = ShapleyExplainer(lambda X: model(X.to_numpy()), max_rows=141, random_state=0)
         return wrapped.fit(background)
 
     whole = explainer(99).explain(frame)
@@ -417,7 +418,7 @@ def test_interrupted_before_anything_was_finished():
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_a_failing_worker_keeps_what_was_finished(n_jobs, monkeypatch):
     monkeypatch.setattr("skshapley._run._engine.BLOCK_INSTANCES", 2)
-    explainer = ShapleyExplainer(_fails_on_large, max_evals=16, n_jobs=n_jobs).fit(BACKGROUND)
+    explainer = ShapleyExplainer(_fails_on_large, max_rows=141, n_jobs=n_jobs).fit(BACKGROUND)
     instances = np.vstack([X[:4], X[4:] + 100])
     with pytest.raises(PartialExplanationError, match="stopped by OSError after 4") as caught:
         explainer.explain(instances)

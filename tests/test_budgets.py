@@ -5,7 +5,7 @@ import pytest
 import sklearn
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._run import _plan
+from skshapley._run import _budget
 from skshapley.samplers import SAMPLERS, Herding, MonteCarlo, Sobol
 from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError
@@ -60,7 +60,7 @@ def test_any_number_is_spent_or_refused(component, size):
     game = Counted(P)
     how = {"n_players": P, "max_evals": size, "random_state": 0, **component}
     if size < P:
-        with pytest.raises(ValueError, match="max_evals") as caught:
+        with pytest.raises(ValueError, match=r"max_evals|the budget") as caught:
             shapley_values(game, **how)
         one_sentence(caught.value, str(size))
         assert not game.calls
@@ -98,16 +98,16 @@ def test_a_budget_without_end_of_many_players(sampler):
 @pytest.mark.parametrize("b", [1, 7])
 def test_too_little_for_the_default_names_the_least_and_nobody(p, b):
     X, background = np.ones((1, p)), np.random.default_rng(0).normal(size=(b, p))
-    explainer = ShapleyExplainer(lambda X: X.sum(axis=1), random_state=0)
-    with pytest.raises(ValueError, match=f"max_evals=1, .* needs at least {p + 1} ") as caught:
-        explainer.set_params(max_evals=1).fit(background)
+    explainer, least = ShapleyExplainer(lambda X: X.sum(axis=1), random_state=0), (p - 1) * b + 1
+    with pytest.raises(ValueError, match=f"max_rows=1, .* needs at least {least} ") as caught:
+        explainer.set_params(max_rows=1).fit(background)
     one_sentence(caught.value, "ShapleyExplainer", f"with {p} players")
     assert not any(sampler.__name__ in str(caught.value) for sampler in SAMPLERS.values())
-    explainer.set_params(max_evals=p + 1).fit(background).explain(X)
+    explainer.set_params(max_rows=least).fit(background).explain(X)
 
 
 def test_what_fits_into_the_working_memory_is_named_and_fits(monkeypatch):
-    monkeypatch.setattr(_plan, "SMALL_BYTES", 0)
+    monkeypatch.setattr(_budget, "SMALL_BYTES", 0)
     how = {"n_players": 30, "sampler": "kernel", "random_state": 0}
     with sklearn.config_context(working_memory=0.1):
         with pytest.raises(ValueError, match="holds one of 453 evaluations") as caught:

@@ -197,7 +197,7 @@ def test_commands_that_are_wrong(files, more, told, folder, tmp_path, capsys):
 
 def test_configuration(tmp_path):
     text = """
-    max_evals = 300
+    max_rows = 300
     stopping = { rtol = 0.05 }
     groups = { petal = ["length", "width"] }
     [sampler]
@@ -210,16 +210,16 @@ def test_configuration(tmp_path):
         config = read_config(tmp_path / name)
         assert repr(config.pop("sampler")) == repr(Antithetic(references="all"))
         assert repr(config.pop("stopping")) == repr(StandardError(rtol=0.05))
-        assert config == {"max_evals": 300, "groups": {"petal": ["length", "width"]}}
+        assert config == {"max_rows": 300, "groups": {"petal": ["length", "width"]}}
 
 
 CONFIGS = {
-    "unknown": ("max_eval = 3", r"parameters \['max_eval'\], which .* choose among \['groups', 'm"),
+    "unknown": ("max_eval = 3", r"parameters \['max_eval'\], which .* choose among \['groups', "),
     "estimator": ("estimator = 3", r"\['estimator'\]"),
-    "syntax": ("max_evals = ", "cannot be parsed"),
+    "syntax": ("max_rows = ", "cannot be parsed"),
     "sampler": ("sampler = {name = 'anti'}", "no sampler named 'anti': choose one of .*'antithe"),
     "stopping": ("stopping = {tol = 1}", "does not fit StandardError: .*'tol'"),
-    "value": ("max_evals = 0", "positive int"),
+    "value": ("max_rows = 0", "positive int"),
 }
 
 

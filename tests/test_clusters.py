@@ -55,7 +55,7 @@ def explainer(log=None, fatal=False, **kwargs):
                 with open(self.log, "a") as file:
                     file.write(f"{os.getpid()}\n")
 
-    kwargs = {"sampler": "antithetic", "max_evals": 200, "random_state": 0} | kwargs
+    kwargs = {"sampler": "antithetic", "max_rows": 198 * B + 1, "random_state": 0} | kwargs
     return ShapleyExplainer(Product(log, fatal), **kwargs).fit(X[:B])
 
 
@@ -101,7 +101,7 @@ def test_same_bits_as_serial(threads):
     columns = make_column_transformer((OneHotEncoder(), ["city"]), (SimpleImputer(), list("abc")))
     pipeline = make_pipeline(columns, RandomForestRegressor(5, max_depth=3, random_state=0))
     pipeline.fit(frame, X[:, 0] * X[:, 1])
-    made = ShapleyExplainer(pipeline, sampler="antithetic", max_evals=100, random_state=0)
+    made = ShapleyExplainer(pipeline, sampler="antithetic", max_rows=98 * B + 1, random_state=0)
     made.fit(frame[:B])
     serial = made.explain(frame[B : B + R])
     before = sum(tasks_done(threads))

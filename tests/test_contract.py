@@ -4,6 +4,7 @@ A new entry of a registry is tested without a line here. What does not hold by n
 EXEMPT tables with its reason, and every exemption is checked to be needed.
 """
 
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -19,6 +20,7 @@ from skshapley.samplers import (
     Kernel,
     Leverage,
     MonteCarlo,
+    Ordered,
     Orthogonal,
 )
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS
@@ -39,6 +41,17 @@ def small_sets_first(p):
     return np.arange(p, 0, -1) / (p * (p + 1) / 2)
 
 
+@dataclass(frozen=True)
+class FirstBeforeSecond:
+    """A graph of one edge, whatever the number of players."""
+
+    nodes: tuple = (0, 1)
+    edges: tuple = ((0, 1),)
+
+    def is_directed(self):
+        return True
+
+
 # Parameters that make another method; the registries' entries are taken as they come.
 VARIANTS = {
     "monte-carlo, all": MonteCarlo(references="all"),
@@ -49,6 +62,8 @@ VARIANTS = {
     "leverage, again": Leverage(replacement=True),
     "classical, small sets": Classical(small_sets_first),
     "leverage, singles": Leverage(paired=False, replacement=True),
+    "ordered": Ordered("antithetic", FirstBeforeSecond()),
+    "ordered, no order": Ordered("orthogonal"),
 }
 EVERY_SAMPLER = {name: sampler() for name, sampler in SAMPLERS.items()} | VARIANTS
 EVERY_SOLVER = {name: solver() for name, solver in SOLVERS.items()}
@@ -90,6 +105,7 @@ ON_AVERAGE = "exact on average only"
 BOUNDARY = "enumerates the smallest sizes first: the least budgets do not tell all players apart"
 WALK = "its path ends a mini-batch with every design"
 FITTED = "hyper-parameters are fitted to the values of all outputs"
+CENTRED = "from four units on, how much the positions explain is fitted to the values"
 SATURATED = "the least budgets cannot tell an additive game from any other"
 
 EXEMPT_SAMPLERS = {
@@ -105,8 +121,10 @@ EXEMPT_SAMPLERS = {
     "connected": {"symmetry": GRAPH, "efficiency": OTHER_SUM},
     "connected-regression": {"symmetry": GRAPH, "null player": GRAPH},
     "myerson": {"symmetry": GRAPH, "null player": GRAPH},
+    "ordered": {"symmetry": "one player comes before another"},
 }
 EXEMPT_SOLVERS = {
+    "permutation-mean": {"linearity": CENTRED},
     "least-squares": {"null player": ON_AVERAGE},
     "sample-reuse": dict.fromkeys(["additive", "null player", "references"], ON_AVERAGE),
     "regression-adjustment": {
@@ -125,7 +143,7 @@ EXEMPT_SOLVERS = {
 }
 EXEMPT_PAIRS = {
     ("kernel, again", "least-squares"): dict.fromkeys(["additive", "references"], UNLUCKY),
-    ("leverage, again", "least-squares"): dict.fromkeys(["additive", "references"], UNLUCKY),
+    ("leverage, again", "least-squares"): {"additive": UNLUCKY},
     ("outer-sizes", "least-squares"): dict.fromkeys(["additive", "references"], BOUNDARY),
 }
 
@@ -279,8 +297,11 @@ def test_axioms_hold_for_any_game(sampler, solver, game, times, seed):
     if exemption(sampler, solver, "efficiency") is None:
         gain = result.full_value - result.base_value
         assert abs(result.values.sum() - gain) <= tolerance
-    # a dummy gets its own where additive games are solved and null players get nothing
-    if all(exemption(sampler, solver, name) is None for name in ("additive", "null player")):
+    # a dummy gets its own where additive games are solved and null players get nothing, but for the
+    # gap of a single round, which nobody's spread can claim
+    shared = solver == "marginal-mean" and result.standard_errors is None
+    solved = all(exemption(sampler, solver, name) is None for name in ("additive", "null player"))
+    if solved and not shared:
         assert abs(result.values[p - 1] - game.dividends[p - 1,]) <= tolerance
     if result.converged:
         np.testing.assert_allclose(result.values, game.shapley_values, rtol=0, atol=tolerance)
@@ -313,7 +334,7 @@ UNBIASED_PAIRS = [
     for pair in PAIRS
     if pair[1] in UNBIASED
     and pair == own_pair(pair[0])
-    and pair[0] not in NOT_SHAPLEY | {"classical, small sets"}
+    and pair[0] not in NOT_SHAPLEY | {"classical, small sets", "ordered"}
 ] + [("leverage", "sample-reuse"), ("leverage", "regression-adjustment")]
 
 

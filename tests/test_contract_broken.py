@@ -391,6 +391,15 @@ class OneReference(InterventionalReward):
         return self
 
 
+class Cheaper(InterventionalReward):
+    """It says that an evaluation takes one model row."""
+
+    def fit(self, *args) -> Any:
+        super().fit(*args)
+        self.rows_per_value_ = 1
+        return self
+
+
 class Unlabelled(InterventionalReward):
     def fit(self, *args) -> Any:
         super().fit(*args)
@@ -481,7 +490,12 @@ class First(InterventionalReward):
 
 
 class Costly(InterventionalReward):
-    """An evaluation costs more than its games say."""
+    """An evaluation costs more than it and its games say."""
+
+    def fit(self, *args) -> Any:
+        super().fit(*args)
+        self.rows_per_value_ = 1
+        return self
 
     def game(self, X) -> Any:
         made = super().game(X)
@@ -542,6 +556,7 @@ BROKEN_REWARDS: list[tuple[str, str, Reward]] = [
     ("parameters", "after a fit, a clone is Grows(seen=[1])", Grows([])),
     ("attributes", "n_players=4 instead of 3", Rounded()),
     ("attributes", "n_references=5 instead of 1", OneReference()),
+    ("attributes", "rows_per_value=5 instead of 1", Cheaper()),
     ("attributes", "response_ has 1 outputs", Apart()),
     ("attributes", "masked_columns_ is None", Unlabelled()),
     ("inputs", "changed background", Sorted("background")),

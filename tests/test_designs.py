@@ -128,7 +128,7 @@ def test_a_list_without_known_values_is_passed_on():
 
 def dealer(references="stratified", weights=None, seed=1):
     weights = np.full(7, 1 / 7) if weights is None else weights
-    return _Dealer(np.random.default_rng(seed), weights, references)
+    return _Dealer(np.random.default_rng(seed), weights, references, None)
 
 
 @pytest.mark.parametrize("n", [1, 7, 10, 21, 50])

@@ -13,6 +13,7 @@ from skshapley._run import _cohort, _engine
 from skshapley._run._engine import Interrupted, run
 from skshapley._run._ledger import Ledger
 from skshapley._run._plan import make_plan
+from skshapley._run._size import Size
 from skshapley.designs import LinearDesign
 from skshapley.samplers import Antithetic, MonteCarlo
 from skshapley.solvers import SOLVERS, Estimate, Solver
@@ -81,7 +82,7 @@ def test_nothing_is_evaluated_twice(sampler):
     per_row = np.bincount([row for row, *_ in game.requests], minlength=3)
     width = 1 if game.requests[0][2] is not None else 3
     np.testing.assert_array_equal(outcome.n_model_rows, width * per_row + 1)
-    np.testing.assert_allclose(outcome.n_evaluations, 2 + width * per_row / 3)
+    np.testing.assert_array_equal(outcome.n_evaluations, 2 + per_row)
 
 
 def test_walks_over_few_players_cost_no_more_than_all_coalitions():
@@ -130,7 +131,7 @@ def test_the_record_names_the_methods_that_were_used():
     background, X = np.zeros((1, 510)), np.zeros((3, 510))
     X[:2, 498:] = 1.0
     X[2, 500:503] = 1.0
-    explainer = ShapleyExplainer(bumpy, max_evals=600, random_state=0).fit(background)
+    explainer = ShapleyExplainer(bumpy, max_rows=599, random_state=0).fit(background)
     settings = explainer.explain(X).settings
     assert settings.sampler == "Exact(), Odd()"
     assert settings.solver == "Linear(), GaussianProcess()"
@@ -173,6 +174,7 @@ def test_small_asks_give_what_one_ask_gives(references, monkeypatch):
 
 
 def test_a_full_ledger_costs_evaluations_and_changes_nothing_else(monkeypatch):
+    monkeypatch.setattr(MonteCarlo, "goes_on", False)  # what is forgotten counts as new
     for module in (_cohort, _engine):
         monkeypatch.setattr(module, "ASK_BYTES", 1)
     expected = explain_game(recorded(), sampler="monte-carlo", max_evals=60)
@@ -180,12 +182,13 @@ def test_a_full_ledger_costs_evaluations_and_changes_nothing_else(monkeypatch):
     game = recorded()
     outcome = explain_game(game, sampler="monte-carlo", max_evals=60)
     assert (outcome.n_model_rows > expected.n_model_rows).all()
-    assert (outcome.n_evaluations <= 60).all()
+    assert (outcome.n_model_rows <= 58 * 3 + 1).all()
     assert outcome.n_model_rows.sum() == 3 + len(game.requests)
     np.testing.assert_array_equal(outcome.values, expected.values)
 
 
-def test_a_call_holds_no_more_than_8192_model_rows():
+def test_a_call_holds_no_more_than_8192_model_rows(monkeypatch):
+    monkeypatch.setattr(MonteCarlo, "goes_on", False)  # further asks are small
     game = recorded(n_rows=40, p=10, b=7)
     explain_game(game, sampler=MonteCarlo(references="all"), max_evals=200)
     rows = [7 * len(call) for call in game.calls]
@@ -250,8 +253,7 @@ def plan(game, sampler="antithetic", max_evals=40, stopping=None):
         max_evals=max_evals,
         stopping=stopping,
         random_state=0,
-        n_players=game.n_players,
-        n_references=game.n_references,
+        size=Size.of(game),
         owner="test",
     )
 
@@ -399,7 +401,10 @@ def test_every_instance_stops_on_its_own():
 
 
 def test_an_instance_that_is_done_costs_no_more_and_keeps_its_result():
-    """The easy instance stops at the first look, the other goes on: neither changes the other."""
+    """The easy instance stops sooner, the other goes on: neither changes the other.
+
+    The first walks of an additive instance agree, which at a tolerance of .01 is no reason to stop.
+    """
     rng = np.random.default_rng(1)
     X = np.stack([np.r_[1.0, rng.normal(size=6)], np.r_[9.0, rng.normal(size=6)]])
     background = np.r_[1.0, np.zeros(6)][None]
@@ -407,12 +412,12 @@ def test_an_instance_that_is_done_costs_no_more_and_keeps_its_result():
     def function(rows):
         return np.where(rows[:, 0] == 1.0, rows.sum(axis=1), bumpy(rows))
 
-    run_both = {"sampler": "monte-carlo", "max_evals": 400, "stopping": StandardError(rtol=0.01)}
+    run_both = {"sampler": "monte-carlo", "max_evals": 100, "stopping": StandardError(rtol=0.1)}
     game = HybridGame(function, X, background)
     both = explain_game(game, **run_both)
     alone = explain_game(game.take(np.array([0])), **run_both)
     assert both.converged.tolist() == [True, False]
-    assert both.n_evaluations[0] < 40 < both.n_evaluations[1]
+    assert both.n_evaluations[0] < 80 < both.n_evaluations[1]
     np.testing.assert_array_equal(both.values[0], alone.values[0])
     assert both.n_evaluations[0] == alone.n_evaluations[0]
 

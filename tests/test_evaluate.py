@@ -153,7 +153,7 @@ def test_each_request_is_sent_once(kind, keep):
     game = Numbered(kind["p"], kind.get("b", 1))
     expected = truth(game, wanted)
     ledger = Ledger(kind["p"], kind.get("b", 1), np.arange(4), keep=keep)
-    values, sent = ledger.evaluate(Evaluator(game), wanted)
+    values, sent, _ = ledger.evaluate(Evaluator(game), wanted)
     np.testing.assert_array_equal(values, expected)
     assert sum(game.calls) == sent.sum() == distinct(wanted) < len(sent)
 
@@ -166,10 +166,10 @@ def test_what_was_sent_before_is_remembered(kind):
     parts = [everything.take(slice(0, 200)), everything.take(slice(100, 300))]
     for part in parts:
         expected = truth(game, part)
-        values, sent = ledger.evaluate(Evaluator(game), part)
+        values, sent, _ = ledger.evaluate(Evaluator(game), part)
         np.testing.assert_array_equal(values, expected)
     assert not sent[:100].any()
-    _, sent = ledger.evaluate(Evaluator(game), everything)
+    _, sent, _ = ledger.evaluate(Evaluator(game), everything)
     assert not sent.any()
 
 
@@ -178,7 +178,7 @@ def test_rows_are_counted_from_the_first_of_the_block(p):
     game = Numbered(p)
     wanted = requests(50, p, n_rows=4, first_row=40)
     expected = truth(game, wanted)
-    values, _ = Ledger(p, 1, np.arange(40, 44)).evaluate(Evaluator(game), wanted)
+    values, *_ = Ledger(p, 1, np.arange(40, 44)).evaluate(Evaluator(game), wanted)
     np.testing.assert_array_equal(values, expected)
 
 
@@ -190,7 +190,7 @@ def test_one_coalition_against_all_and_against_single_references_are_three_thing
     for references in (None, np.array([[0]]), np.array([[1]])):
         wanted = Requests(row, coalition, references)
         expected = truth(game, wanted)
-        values, sent = ledger.evaluate(Evaluator(game), wanted)
+        values, sent, _ = ledger.evaluate(Evaluator(game), wanted)
         np.testing.assert_array_equal(values, expected)
         assert sent.all()
 
@@ -204,14 +204,14 @@ def test_capacity_bounds_what_an_instance_may_keep(p, monkeypatch):
     game, ledger = Numbered(p), Ledger(p, 1, np.arange(2))
     expected = truth(game, wanted)
     for _ in range(2):
-        values, sent = ledger.evaluate(Evaluator(game), wanted)
+        values, sent, _ = ledger.evaluate(Evaluator(game), wanted)
         np.testing.assert_array_equal(values, expected)
     np.testing.assert_array_equal(sent, wanted.rows == 0)
 
 
 def test_what_is_said_to_be_distinct_is_not_looked_at():
     game, wanted = Numbered(3), repeated(p=3)
-    values, sent = Ledger(3, 1, np.arange(4), keep=False).evaluate(
+    values, sent, _ = Ledger(3, 1, np.arange(4), keep=False).evaluate(
         Evaluator(game), wanted, distinct=True
     )
     assert sent.all()
@@ -226,9 +226,9 @@ def test_bits_of_a_design_and_of_its_coalitions_are_the_same_key(p):
     design = PermutationDesign(walks)
     coalitions, rows, _ = design.requested(2)
     game, ledger = Numbered(p), Ledger(p, 1, np.arange(2))
-    _, sent = ledger.evaluate(Evaluator(game), Requests(rows, coalitions, None, design.bits()))
+    _, sent, _ = ledger.evaluate(Evaluator(game), Requests(rows, coalitions, None, design.bits()))
     assert sent.any()
-    _, sent = ledger.evaluate(Evaluator(game), Requests(rows, coalitions, None))
+    _, sent, _ = ledger.evaluate(Evaluator(game), Requests(rows, coalitions, None))
     assert not sent.any()
 
 
@@ -246,11 +246,11 @@ def test_coalitions_alike_in_the_players_that_differ_are_one_request(p, keep):
     expected = truth(game, wanted)
     rng = np.random.default_rng(5)
     idle = ~differing[wanted.rows - 40, wanted.references[:, 0]] & (rng.random((300, p)) < 0.5)
-    _, sent = ledger.evaluate(
+    _, sent, _ = ledger.evaluate(
         Evaluator(game), wanted._replace(coalitions=reduced | idle), distinct=True
     )
     assert sent.sum() == distinct(wanted) < 4 * 2 * 8 + 1
-    values, again = ledger.evaluate(Evaluator(game), wanted)
+    values, again, _ = ledger.evaluate(Evaluator(game), wanted)
     np.testing.assert_array_equal(again, np.zeros(300, dtype=bool) if keep else sent)
     if not keep:
         np.testing.assert_array_equal(values, expected)
@@ -263,6 +263,26 @@ def test_against_several_rows_all_players_count(b):
     ledger = Ledger(3, 2, np.arange(4), True, lambda rows, _: np.zeros((len(rows), 3), bool))
     wanted = requests(100, 3, b=b, q=q)
     expected = truth(game, wanted)
-    values, sent = ledger.evaluate(Evaluator(game), wanted)
+    values, sent, _ = ledger.evaluate(Evaluator(game), wanted)
     np.testing.assert_array_equal(values, expected)
     assert sent.sum() == distinct(wanted)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("p", [4, 90])
+def test_what_counts_is_every_coalition_that_is_new_whatever_agrees(p, keep):
+    """Requests that are alike in the players that differ are sent once, and each of them counts."""
+    differing = np.zeros((4, 2, p), dtype=bool)
+    differing[:, :, :3] = True
+    ledger = Ledger(p, 2, np.arange(4), keep, lambda rows, at: differing[rows, at])
+    wanted = repeated(p=p, b=2)
+    _, sent, new = ledger.evaluate(Evaluator(Numbered(p, n_references=2)), wanted)
+    assert new.sum() == distinct(wanted) > sent.sum()
+    _, sent, new = ledger.evaluate(Evaluator(Numbered(p, n_references=2)), wanted)
+    assert new.any() != keep
+    assert sent.any() != keep
+
+
+def test_without_players_that_agree_what_counts_is_what_is_sent():
+    _, sent, new = Ledger(4, 1, np.arange(4)).evaluate(Evaluator(Numbered(4)), repeated())
+    np.testing.assert_array_equal(sent, new)

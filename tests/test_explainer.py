@@ -42,6 +42,11 @@ def additive_values(X, background, weights=None):
     return (X - np.average(background, axis=0, weights=weights)) * COEF
 
 
+def rows_for(evals, background=BACKGROUND):
+    """Return the model rows of so many evaluations against the whole background."""
+    return (evals - 2) * len(background) + 1
+
+
 def explain(function=linear, X=X, background=BACKGROUND, sample_weight=None, **parameters):
     parameters = {"random_state": 0, **parameters}
     explainer = ShapleyExplainer(function, **parameters)
@@ -68,25 +73,25 @@ def test_a_record_of_everything():
 
 def test_the_model_is_called_once_for_the_background_and_once_for_the_instances():
     """v(empty) once a fit, v(all) once an instance; the rest is the walks."""
-    rows = []
+    asked = []
 
     def model(X):
-        rows.append(len(X))
+        asked.append(len(X))
         return linear(X)
 
-    explainer = ShapleyExplainer(model, sampler="antithetic", max_evals=40, random_state=0)
+    explainer = ShapleyExplainer(model, sampler="antithetic", max_rows=rows_for(40), random_state=0)
     explainer.fit(BACKGROUND)
-    assert rows == [12]
+    assert asked == [12]
     made = explainer.explain(X)
-    assert rows[1] == 4
-    assert sum(rows[1:]) == made.n_model_rows.sum()
-    assert (made.n_evaluations <= 40).all()
+    assert asked[1] == 4
+    assert sum(asked[1:]) == made.n_model_rows.sum()
+    assert (made.n_model_rows <= rows_for(40)).all()
 
 
 def test_values_add_up_for_every_output():
     iris, y = load_iris(return_X_y=True, as_frame=True)
     model = LogisticRegression(max_iter=1000).fit(iris, y)
-    made = explain(model, iris[:6], iris[::20], sampler="antithetic", max_evals=30)
+    made = explain(model, iris[:6], iris[::20], sampler="antithetic", max_rows=225)
     assert made.values.shape == made.standard_errors.shape == (6, 4, 3)
     assert made.output_names.tolist() == [0, 1, 2]
     total = made.base_values + made.values.sum(axis=1)
@@ -107,10 +112,14 @@ def test_outputs_share_their_model_calls():
     """All classes at once cost what one costs, and are the same as one by one."""
     iris, y = load_iris(return_X_y=True)
     model = LogisticRegression(max_iter=1000).fit(iris, y)
-    everything = explain(model, iris[:3], iris[::30], sampler="antithetic", max_evals=30)
+    background = iris[::30]
+    n_rows = rows_for(30, background)
+    run = partial(explain, model, iris[:3], background, sampler="antithetic", max_rows=n_rows)
+    everything = run()
     for label in range(3):
-        one = explain(model, iris[:3], iris[::30], sampler="antithetic", max_evals=30, output=label)
-        np.testing.assert_array_equal(one.values, everything.values[..., label])
+        one = run(output=label)
+        # sums over players may be added up in another order
+        np.testing.assert_allclose(one.values, everything.values[..., label], rtol=0, atol=1e-14)
         assert one.n_model_rows.tolist() == everything.n_model_rows.tolist()
 
 
@@ -131,7 +140,7 @@ def test_predicted_output():
 @pytest.mark.parametrize("sampler", ["exact", "antithetic", "kernel"])
 def test_weights_of_the_background(sampler):
     weights = RNG.random(12) * 3
-    made = explain(sample_weight=weights, sampler=sampler, max_evals=60)
+    made = explain(sample_weight=weights, sampler=sampler, max_rows=rows_for(60))
     expected = additive_values(X, BACKGROUND, weights)
     np.testing.assert_allclose(made.values, expected, atol=1e-12)
 
@@ -157,24 +166,23 @@ def test_only_the_proportions_of_weights_matter(weights):
     np.testing.assert_allclose(explain(sample_weight=weights).values, explain().values, atol=1e-12)
 
 
-def test_max_background_draws_rows_without_replacement():
+def test_max_background_keeps_rows_of_the_background():
     explainer = ShapleyExplainer(linear, max_background=5, random_state=0).fit(BACKGROUND)
     rows = [BACKGROUND.tolist().index(row) for row in explainer.background_.tolist()]
     assert sorted(set(rows)) == rows
     assert len(rows) == 5
     again = ShapleyExplainer(linear, max_background=5, random_state=0).fit(BACKGROUND)
     np.testing.assert_array_equal(again.background_, explainer.background_)
-    other = ShapleyExplainer(linear, max_background=5, random_state=1).fit(BACKGROUND)
-    assert (other.background_ != explainer.background_).any()
 
 
-def test_max_background_of_weighted_rows_draws_those_with_weight():
+def test_max_background_of_weighted_rows_keeps_those_with_weight():
+    """They stand for the weighted rows together, and count equally."""
     weights = np.array([0.0, 1.0, 2.0, 3.0] * 3)
     explainer = ShapleyExplainer(linear, max_background=8, random_state=0)
     explainer.fit(BACKGROUND, sample_weight=weights)
     rows = [BACKGROUND.tolist().index(row) for row in explainer.background_.tolist()]
-    np.testing.assert_allclose(explainer.background_weights_, weights[rows] / weights[rows].sum())
     assert (weights[rows] > 0).all()
+    np.testing.assert_array_equal(explainer.background_weights_, np.full(8, 1 / 8))
 
 
 @pytest.mark.parametrize("limit", [12, 100, np.int64(12)])
@@ -205,7 +213,7 @@ def test_the_record_is_a_copy_of_the_instances():
 def test_players_that_cannot_matter_get_exactly_zero_for_nothing():
     background = BACKGROUND.copy()
     background[:, 1:] = X[0, 1:]
-    made = explain(curved, X[:1], background, sampler="antithetic", max_evals=20)
+    made = explain(curved, X[:1], background, sampler="antithetic", max_rows=rows_for(20))
     assert made.values[0, 1:].tolist() == [0.0] * 4
     assert made.standard_errors[0].tolist() == [0.0] * 5
     assert made.n_model_rows.tolist() == [1]
@@ -240,17 +248,16 @@ def test_one_group_of_everything():
     ],
 )
 def test_names_and_instances(sampler, solver):
-    made = explain(sampler=sampler, solver=solver, max_evals=60)
+    made = explain(sampler=sampler, solver=solver, max_rows=rows_for(60))
     np.testing.assert_allclose(made.values, additive_values(X, BACKGROUND), atol=1e-12)
 
 
 def test_an_instance_serves_many_explainers():
     sampler = Antithetic(references="all")
     before = dict(vars(sampler))
-    first = explain(curved, sampler=sampler, max_evals=60)
-    np.testing.assert_array_equal(
-        explain(curved, sampler=sampler, max_evals=60).values, first.values
-    )
+    first = explain(curved, sampler=sampler, max_rows=rows_for(60))
+    second = explain(curved, sampler=sampler, max_rows=rows_for(60))
+    np.testing.assert_array_equal(second.values, first.values)
     assert vars(sampler) == before
 
 
@@ -264,9 +271,17 @@ def test_a_hybrid_row_that_comes_again_is_not_asked_again(sampler, groups, monke
     def function(rows):
         return np.sin(rows @ np.arange(1.0, 9.0)) + rows[:, 0]
 
-    run = partial(explain, function, X, background, sampler=sampler, groups=groups, max_evals=40)
+    run = partial(
+        explain,
+        function,
+        X,
+        background,
+        sampler=sampler,
+        groups=groups,
+        max_rows=rows_for(40, background),
+    )
     less = run()
-    monkeypatch.setattr(InterventionalGame, "differing", lambda self, rows: None)
+    monkeypatch.setattr(InterventionalGame, "differing", lambda self, rows, references: None)
     more = run()
     np.testing.assert_array_equal(less.values, more.values)
     np.testing.assert_array_equal(less.standard_errors, more.standard_errors)
@@ -274,18 +289,17 @@ def test_a_hybrid_row_that_comes_again_is_not_asked_again(sampler, groups, monke
 
 
 def test_auto_goes_by_the_budget():
-    assert explain(max_evals=32).settings.sampler == "Exact()"
-    assert explain(max_evals=31).settings.sampler.startswith("Odd(")
-    assert explain(max_evals=20).settings.sampler.startswith("Odd(")
-    assert explain(max_evals=19).settings.sampler.startswith("Antithetic(")
-    assert explain(max_evals=10).settings.sampler.startswith("Antithetic(")
-    assert explain(max_evals=9).settings.sampler.startswith("MonteCarlo(")
-    np.testing.assert_allclose(
-        explain(max_evals=6).values, additive_values(X, BACKGROUND), atol=1e-12
-    )
-    with pytest.raises(ValueError, match=r"max_evals=5, .* at least 6 evaluations"):
-        explain(max_evals=5)
-    stopped = explain(max_evals=31, stopping=StandardError(rtol=0.1))
+    assert explain(max_rows=rows_for(32)).settings.sampler == "Exact()"
+    assert explain(max_rows=rows_for(31)).settings.sampler.startswith("Odd(")
+    assert explain(max_rows=rows_for(20)).settings.sampler.startswith("Odd(")
+    assert explain(max_rows=rows_for(19)).settings.sampler.startswith("Antithetic(")
+    assert explain(max_rows=rows_for(10)).settings.sampler.startswith("Antithetic(")
+    assert explain(max_rows=rows_for(9)).settings.sampler.startswith("MonteCarlo(")
+    least = explain(max_rows=rows_for(6))
+    np.testing.assert_allclose(least.values, additive_values(X, BACKGROUND), atol=1e-12)
+    with pytest.raises(ValueError, match=r"max_rows=37, .* at least 49 model rows"):
+        explain(max_rows=rows_for(5))
+    stopped = explain(max_rows=rows_for(31), stopping=StandardError(rtol=0.1))
     assert stopped.settings.sampler.startswith("Antithetic(")
 
 
@@ -298,6 +312,16 @@ def test_baseline(reward):
     contrast = explain(curved, background=row[None], sampler="exact")
     np.testing.assert_allclose(made.values, contrast.values, atol=1e-12)
     assert made.n_model_rows.tolist() == [31] * 4
+
+
+def test_a_budget_is_for_the_references_that_the_reward_has():
+    """A baseline is one row, however many the background has: a walk and back is 2 (p - 1)."""
+    background = RNG.normal(size=(60, 5))
+    options = dict(reward="baseline", sampler="antithetic", random_state=0)
+    least = ShapleyExplainer(curved, max_rows=9, **options).fit(background).explain(X)
+    assert least.n_model_rows.tolist() == [9] * 4
+    with pytest.raises(ValueError, match=r"max_rows=8, .* at least 9 model rows"):
+        ShapleyExplainer(curved, max_rows=8, **options).fit(background)
 
 
 def test_reward_as_an_object():
@@ -314,7 +338,7 @@ def test_stopping_is_by_instance():
         rows,
         background,
         sampler="antithetic",
-        max_evals=20_000,
+        max_rows=rows_for(20_000),
         stopping=StandardError(rtol=0.02),
     )
     assert made.converged.all()
@@ -327,7 +351,7 @@ def test_what_is_not_accurate_enough_is_told():
     made = explain(
         lambda X: np.exp(X[:, 0] * X[:, 1] * X[:, 2]),
         sampler="antithetic",
-        max_evals=40,
+        max_rows=rows_for(40),
         stopping=StandardError(atol=1e-9),
     )
     assert not made.converged.any()
@@ -335,7 +359,7 @@ def test_what_is_not_accurate_enough_is_told():
 
 # --- randomness ----------------------------------------------------------------------------------
 
-SAMPLED = {"sampler": "antithetic", "max_evals": 20}
+SAMPLED = {"sampler": "antithetic", "max_rows": rows_for(20)}
 
 
 @pytest.mark.parametrize("make", [lambda: 3, np.random.default_rng, np.random.RandomState])
@@ -361,18 +385,11 @@ def test_a_run_without_a_seed_can_be_made_again_from_its_record():
 
 
 @pytest.mark.parametrize("state", [np.random.default_rng(0), np.random.RandomState(0)])
-def test_states_that_move_on(state):
-    explainer = ShapleyExplainer(curved, random_state=state, **SAMPLED).fit(BACKGROUND)
-    assert (explainer.explain(X).values != explainer.explain(X).values).any()
-
-
-def test_an_int_gives_the_same_every_time_and_its_own_draws_to_each_row():
-    explainer = ShapleyExplainer(curved, random_state=0, **SAMPLED).fit(BACKGROUND)
-    made = explainer.explain(np.repeat(X[:1], 3, axis=0))
-    np.testing.assert_array_equal(
-        made.values, explainer.explain(np.repeat(X[:1], 3, axis=0)).values
-    )
-    assert (made.values[0] != made.values[1]).any()
+def test_states_move_on_with_each_fit(state):
+    explainer = ShapleyExplainer(curved, random_state=state, **SAMPLED)
+    first = explainer.fit(BACKGROUND).explain(X).values
+    np.testing.assert_array_equal(explainer.explain(X).values, first)
+    assert (explainer.fit(BACKGROUND).explain(X).values != first).any()
 
 
 # --- a transformer -------------------------------------------------------------------------------
@@ -428,7 +445,7 @@ FOREST = RandomForestRegressor(n_estimators=3, max_depth=4, random_state=0).fit(
 
 def test_in_a_pipeline():
     model = FrozenEstimator(FOREST)
-    explainer = ShapleyExplainer(model, max_background=20, max_evals=60, random_state=0)
+    explainer = ShapleyExplainer(model, max_background=20, max_rows=1161, random_state=0)
     pipeline = make_pipeline(explainer, Ridge()).fit(DIABETES[:60], TARGET[:60])
     assert pipeline.predict(DIABETES[:3]).shape == (3,)
     assert pipeline[:-1].get_feature_names_out().tolist() == DIABETES.columns.tolist()
@@ -437,14 +454,14 @@ def test_in_a_pipeline():
 def test_weights_through_a_pipeline():
     weights = np.zeros(60)
     weights[:10] = 1
-    pipeline = make_pipeline(ShapleyExplainer(FrozenEstimator(FOREST), max_evals=60), Ridge())
+    pipeline = make_pipeline(ShapleyExplainer(FrozenEstimator(FOREST), max_rows=581), Ridge())
     pipeline.fit(DIABETES[:60], TARGET[:60], shapleyexplainer__sample_weight=weights)
     pd.testing.assert_frame_equal(pipeline[0].background_, DIABETES[:10])
 
 
 def test_in_a_cached_pipeline(tmp_path):
     explainer = ShapleyExplainer(
-        FrozenEstimator(FOREST), max_background=10, max_evals=60, random_state=0
+        FrozenEstimator(FOREST), max_background=10, max_rows=581, random_state=0
     )
     plain = make_pipeline(clone(explainer), Ridge()).fit(DIABETES[:40], TARGET[:40])
     for _ in range(2):
@@ -458,9 +475,9 @@ def test_in_a_cached_pipeline(tmp_path):
 def test_in_a_grid_search():
     explainer = ShapleyExplainer(FrozenEstimator(FOREST), max_background=5, random_state=0)
     pipeline = make_pipeline(explainer, StandardScaler(), Ridge())
-    grid = {"shapleyexplainer__max_evals": [30, 60], "shapleyexplainer__sampler": ["antithetic"]}
+    grid = {"shapleyexplainer__max_rows": [141, 291], "shapleyexplainer__sampler": ["antithetic"]}
     search = GridSearchCV(pipeline, grid, cv=2).fit(DIABETES[:40], TARGET[:40])
-    assert search.best_params_["shapleyexplainer__max_evals"] in (30, 60)
+    assert search.best_params_["shapleyexplainer__max_rows"] in (141, 291)
 
 
 def test_a_model_that_is_not_frozen_cannot_be_cloned_away():
@@ -474,7 +491,7 @@ def test_clone_keeps_the_parameters_and_forgets_the_fit():
         FrozenEstimator(FOREST),
         sampler=Antithetic(references="all"),
         groups={"blood": ["s1", "s2"]},
-        max_evals=60,
+        max_rows=581,
         stopping=StandardError(rtol=0.1),
     ).fit(DIABETES[:10])
     copy = clone(explainer)
@@ -488,20 +505,20 @@ def test_clone_keeps_the_parameters_and_forgets_the_fit():
 
 
 def test_parameters_are_only_stored():
-    explainer = ShapleyExplainer(linear, sampler="nothing", max_evals=-1, n_jobs="many")
+    explainer = ShapleyExplainer(linear, sampler="nothing", max_rows=-1, n_jobs="many")
     assert explainer.get_params()["sampler"] == "nothing"
     before = explainer.get_params()
-    explainer.set_params(sampler="auto", max_evals="auto", n_jobs=None).fit(BACKGROUND)
+    explainer.set_params(sampler="auto", max_rows="auto", n_jobs=None).fit(BACKGROUND)
     assert explainer.get_params() == {
         **before,
         "sampler": "auto",
-        "max_evals": "auto",
+        "max_rows": "auto",
         "n_jobs": None,
     }
 
 
 def test_pickling_a_fitted_explainer():
-    explainer = ShapleyExplainer(FOREST, max_evals=60, random_state=0).fit(DIABETES[:10])
+    explainer = ShapleyExplainer(FOREST, max_rows=581, random_state=0).fit(DIABETES[:10])
     copy = pickle.loads(pickle.dumps(explainer))
     made, again = explainer.explain(DIABETES[:2]), copy.explain(DIABETES[:2])
     np.testing.assert_array_equal(made.values, again.values)
@@ -509,8 +526,8 @@ def test_pickling_a_fitted_explainer():
 
 
 def test_repr_and_html():
-    explainer = ShapleyExplainer(FOREST, max_evals=60)
-    assert "max_evals=60" in repr(explainer)
+    explainer = ShapleyExplainer(FOREST, max_rows=60)
+    assert "max_rows=60" in repr(explainer)
     assert "ShapleyExplainer" in explainer._repr_html_()
 
 

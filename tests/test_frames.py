@@ -57,7 +57,7 @@ def fitted_pipeline(X):
 def test_a_pipeline_is_explained_by_its_raw_columns(enumerated):
     X = people()
     model = fitted_pipeline(X)
-    explainer = ShapleyExplainer(model, sampler="exact", max_evals=128).fit(X[:8])
+    explainer = ShapleyExplainer(model, sampler="exact").fit(X[:8])
     made = explainer.explain(X[8:12])
     assert made.feature_names.tolist() == X.columns.tolist()
     assert made.index.tolist() == X.index[8:12].tolist()
@@ -69,7 +69,7 @@ def test_a_pipeline_is_explained_by_its_raw_columns(enumerated):
 def test_a_pipeline_by_sampling_adds_up(enumerated):
     X = people()
     model = fitted_pipeline(X)
-    explainer = ShapleyExplainer(model, max_evals=60, random_state=0).fit(X[:30])
+    explainer = ShapleyExplainer(model, max_rows=58 * 30 + 1, random_state=0).fit(X[:30])
     made = explainer.explain(X[30:40])
     total = made.base_values + made.values.sum(axis=1)
     np.testing.assert_allclose(total, model.predict(X[30:40]), atol=1e-12)
@@ -166,9 +166,7 @@ def test_polars(enumerated):
         number = frame["income"].fill_nan(0).fill_null(0) * frame["owner"].cast(polars.Float64)
         return number.to_numpy() + (frame["job"] == "nurse").to_numpy()
 
-    made = (
-        ShapleyExplainer(model, sampler="exact", max_evals=64).fit(frame[:8]).explain(frame[8:11])
-    )
+    made = ShapleyExplainer(model, sampler="exact").fit(frame[:8]).explain(frame[8:11])
     assert all(schema == frame.schema for schema in schemas)
 
     def same(table):

@@ -310,7 +310,7 @@ def batches(drawn):
         return np.where(X[:, 0] > 0, X[:, 1] * X[:, 2], X[:, 3])
 
     background = np.array([[1.0, 2.0, 3.0, 4.0], [-1.0, 0.0, 2.0, 1.0]])
-    explainer = ShapleyExplainer(model, sampler="antithetic", max_evals=10, random_state=1)
+    explainer = ShapleyExplainer(model, sampler="antithetic", max_rows=17, random_state=1)
     explainer.fit(background)
     good = np.flatnonzero(~np.isnan(rows).any(axis=1))
     source = np.split(rows, sorted(pieces)) if pieces else rows

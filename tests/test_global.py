@@ -239,7 +239,8 @@ def test_agrees_with_the_sage_package(task, estimator, request):
     theirs = getattr(sage, estimator)(imputer, loss, random_state=0)
     how = {"n_permutations": 1024} if "Perm" in estimator else {"n_samples": 4096}
     theirs = theirs(X, y, bar=False, detect_convergence=False, **how)
-    ours = GlobalImportance(model, sampler="antithetic", max_evals=42, random_state=0)
+    n_rows = 40 * len(background) + 1
+    ours = GlobalImportance(model, sampler="antithetic", max_rows=n_rows, random_state=0)
     ours = ours.fit(background).explain(X, y)
     # both are of exactly these rows: their errors count no choice of rows but their own draws
     z = (ours.values - theirs.values) / np.hypot(ours.estimation_errors, theirs.std)
@@ -255,11 +256,13 @@ def replicates(numbers):
     model, background, X, y = numbers
     importance = GlobalImportance(model, sampler="exact").fit(background)
     truth = importance.explain(X, y).values
-    drawn = np.random.default_rng(0).integers(len(X), size=6000)
-    importance.set_params(sampler="antithetic", max_evals=10, random_state=0)
-    rows = importance.explain(X[drawn], y[drawn]).rows
-    weights = np.full(20, 1 / 20)
-    return truth, [GlobalExplanation(rows[i : i + 20], weights) for i in range(0, 6000, 20)]
+    drawn = np.random.default_rng(0).integers(len(X), size=(300, 20))
+    how = {"sampler": "antithetic", "max_rows": 8 * len(background) + 1}
+    # equal rows have equal explanations of one fit
+    fits = (importance.set_params(random_state=seed, **how).fit(background) for seed in range(300))
+    return truth, [
+        fitted.explain(X[rows], y[rows]) for fitted, rows in zip(fits, drawn, strict=True)
+    ]
 
 
 def test_unbiased_with_a_single_pair_of_walks(replicates):
@@ -280,8 +283,10 @@ def test_standard_errors_count_rows_and_estimates(replicates):
 
 def test_estimation_errors_are_of_these_rows(numbers):
     model, background, X, y = numbers
-    importance = GlobalImportance(model, sampler="monte-carlo", max_evals=42).fit(background)
-    runs = [importance.set_params(random_state=s).explain(X, y) for s in range(60)]
+    n_rows = 40 * len(background) + 1
+    importance = GlobalImportance(model, sampler="monte-carlo", max_rows=n_rows)
+    fits = (importance.set_params(random_state=s).fit(background) for s in range(60))
+    runs = [fitted.explain(X, y) for fitted in fits]
     spread = np.var([run.values for run in runs], axis=0, ddof=1)
     claimed = np.mean([run.estimation_errors**2 for run in runs], axis=0)
     # chi-square of 59 degrees over 59 leaves [0.4, 1.9] by less than 1e-5 a player; the errors of
@@ -343,7 +348,8 @@ def test_bars_of_sage_values(numbers):
 
 def test_same_for_any_number_of_workers(two_classes):
     model, background, X, y = two_classes
-    importance = GlobalImportance(model, sampler="antithetic", max_evals=20, random_state=0)
+    n_rows = 18 * len(background) + 1
+    importance = GlobalImportance(model, sampler="antithetic", max_rows=n_rows, random_state=0)
     one = importance.fit(background).explain(X, y)
     many = importance.set_params(n_jobs=2).explain(X, y)
     np.testing.assert_array_equal(one.rows.values, many.rows.values)
@@ -353,12 +359,12 @@ def test_few_rows_get_more_evaluations_and_many_a_pair_of_walks():
     X = np.random.default_rng(0).normal(size=(2000, 20))
     importance = GlobalImportance(lambda X: X[:, :3].prod(axis=1), loss="squared_error")
     importance.fit(X[:2])
-    for n, evals in ((2000, 40), (100, 164)):
+    for n, evals in ((2000, 40), (100, 164)):  # against two rows
         explanation = importance.explain(X[:n], np.zeros(n))
-        assert explanation.rows.settings.max_evals == evals
+        assert explanation.rows.settings.max_rows == 2 * (evals - 2) + 1
         assert explanation.rows.settings.sampler == "Antithetic()"  # which has no bias
     stratified = importance.set_params(sampler="stratified").explain(X[:400], np.zeros(400))
-    assert stratified.rows.settings.max_evals == 762  # its least design
+    assert stratified.rows.settings.max_rows == 2 * 760 + 1  # its least design
 
 
 def test_certain_and_wrong_costs_much_but_not_infinitely():
@@ -425,7 +431,7 @@ def counting(two_classes):
         (dict(loss=3), TypeError, r"takes loss as .* got 3"),
         (dict(response_method="predict"), ValueError, "log_loss.*got predict of Counting"),
         (dict(sampler="?"), ValueError, "no sampler named"),
-        (dict(max_evals=3, sampler="antithetic"), ValueError, "at least 10 evaluations"),
+        (dict(max_rows=3, sampler="antithetic"), ValueError, "at least [0-9]+ model rows"),
         (dict(max_background=0), ValueError, "max_background as None or a positive int"),
         (dict(groups={"a": ["x9"]}), ValueError, "unknown column 'x9'"),
     ],
@@ -505,3 +511,55 @@ def test_what_models_and_losses_must_not_return(numbers):
         explain("squared_error", model=lambda X: X[:, 0] * np.where(len(X) > 24, np.nan, 1.0))
     with pytest.raises(ModelOutputError, match="needs probabilities; the model returned"):
         explain("log_loss", model=lambda X: X[:, 0] * 9, y=LABELS)
+
+
+@pytest.mark.parametrize("name", ["conditional", "copula", "empirical", "surrogate"])
+def test_conditional_rewards_by_their_own_games(name):
+    """SAGE of a conditional reward: Shapley values of the mean loss of what its game says."""
+    rng = np.random.default_rng(0)
+    X = rng.multivariate_normal(np.zeros(3), 0.7 + 0.3 * np.eye(3), size=60)
+    y = X[:, 0] * X[:, 1] + rng.normal(size=60)
+
+    def model(rows):
+        return rows[:, 0] * rows[:, 1]
+
+    importance = GlobalImportance(model, loss="squared_error", reward=name, sampler="exact")
+    found = importance.fit(X[:40]).explain(X[40:], y[40:])
+    game = importance.reward_.game(X[40:])
+    worth = {}
+    for coalition in (frozenset(c) for s in range(4) for c in combinations(range(3), s)):
+        present = np.isin(np.arange(3), list(coalition))
+        means = game(np.tile(present, (20, 1, 1)), np.arange(20))[:, 0, 0]
+        worth[coalition] = -((y[40:] - means) ** 2).mean()
+    expected = [
+        sum(
+            factorial(len(c)) * factorial(2 - len(c)) / 6 * (worth[c | {j}] - worth[c])
+            for c in worth
+            if j not in c
+        )
+        for j in range(3)
+    ]
+    np.testing.assert_allclose(found.values, expected, rtol=0, atol=1e-9)
+    assert type(importance.reward_).__name__ in found.rows.settings.reward
+
+
+def test_a_twin_that_the_model_does_not_read_matters_only_conditionally():
+    rng = np.random.default_rng(1)
+    first = rng.normal(size=200)
+    X, y = np.column_stack([first, first]), first
+
+    def model(rows):
+        return rows[:, 0]
+
+    def values(reward):
+        importance = GlobalImportance(model, loss="squared_error", reward=reward, random_state=0)
+        return importance.fit(X[:100]).explain(X[100:], y[100:]).values
+
+    assert values("interventional")[1] == 0
+    first, second = values("conditional")
+    assert first == pytest.approx(second, rel=0.1)
+
+
+def test_a_wrong_reward_is_refused():
+    with pytest.raises(ValueError, match="GlobalImportance has no reward named 'no such'"):
+        GlobalImportance(lambda X: X[:, 0], loss="squared_error", reward="no such").fit(np.eye(3))

@@ -29,12 +29,12 @@ PACKAGE = ROOT / "skshapley"
 # A name stands for a module or a whole subpackage.
 LAYERS = (
     {"_tools", "exceptions"},
-    {"_tables", "designs", "_odd", "_ensembles"},
+    {"_tables", "_references", "designs", "indices", "_odd", "_even", "_ensembles"},
     {"explanation", "_records"},
     {"rewards", "samplers", "solvers", "stopping"},
     {"_run"},
-    {"_estimators", "trees"},
-    {"plots", "testing", "diagnostics", "datasets", "bounds", "responses", "batches"},
+    {"_estimators", "trees", "closed_forms"},
+    {"background", "plots", "testing", "diagnostics", "datasets", "bounds", "responses", "batches"},
     {"__init__", "_cli", "__main__"},
 )
 # The roles of one layer that know nothing of each other, so that any of them can be replaced.
@@ -42,7 +42,7 @@ STRANGERS = {"rewards", "samplers", "solvers", "stopping"}
 
 # Never loaded by `import skshapley`, whoever imports them.
 HEAVY = {
-    *("matplotlib", "xgboost", "lightgbm", "shap", "shapiq", "dask", "distributed"),
+    *("matplotlib", "xgboost", "lightgbm", "catboost", "shap", "shapiq", "dask", "distributed"),
     *("polars", "networkx", "skops", "IPython", "pandas.plotting._matplotlib"),
 }
 # Never loaded beyond what `DEPENDENCIES` load by themselves (scikit-learn 1.9 brings scipy.stats).
@@ -304,8 +304,8 @@ def test_light_import_rule_sees_heavy_modules():
 
 
 def registered() -> Iterator[tuple[str, object]]:
-    """Every class that a registry (SAMPLERS, SOLVERS, REWARDS) knows by name."""
-    for role in ("samplers", "solvers", "rewards"):
+    """Every class that a registry (SAMPLERS, SOLVERS, REWARDS, CLOSED_FORMS) knows by name."""
+    for role in ("samplers", "solvers", "rewards", "closed_forms"):
         module = importlib.import_module(f"skshapley.{role}")
         for name, member in getattr(module, role.upper(), {}).items():
             yield f"{role}.{role.upper()}[{name!r}]", member

@@ -20,7 +20,7 @@ from skshapley._run._parcel import Parcel
 
 P, B, R = 12, 40, 30
 X = np.random.default_rng(0).normal(size=(B + R, P))
-RUN = {"sampler": "antithetic", "max_evals": 60, "random_state": 0}
+RUN = {"sampler": "antithetic", "max_rows": 58 * B + 1, "random_state": 0}
 
 
 class Content:

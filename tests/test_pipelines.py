@@ -74,7 +74,7 @@ def columns(sparse_threshold=0.0, numbers=None):
 
 
 def explained(model, transformed, table=X, rows=ROWS, reward=InterventionalReward, **kwargs):
-    kwargs = {"sampler": "antithetic", "max_evals": 30, "random_state": 0} | kwargs
+    kwargs = {"sampler": "antithetic", "max_rows": 28 * B + 1, "random_state": 0} | kwargs
     reward = reward(transformed=transformed)
     explainer = ShapleyExplainer(model, reward=reward, **kwargs)
     return explainer.fit(table[:B]).explain(rows)
@@ -173,7 +173,7 @@ def test_encoders_of_categories_with_names():
     ).set_output(transform="pandas")
     model = HistGradientBoostingRegressor(max_iter=10, max_depth=3)
     pipeline = make_pipeline(steps, model).fit(X, Y)
-    assert_same(pipeline, sampler="leverage", max_evals=20)
+    assert_same(pipeline, sampler="leverage", max_rows=18 * B + 1)
     named = make_pipeline(StandardScaler().set_output(transform="pandas"), model)
     assert_same(named.fit(X[numbers], Y), table=X[numbers], rows=ROWS[numbers])
 
@@ -237,7 +237,8 @@ def test_other_rewards_and_workers(reward):
 
 def test_a_fitted_explainer_can_be_pickled():
     pipeline = make_pipeline(columns(1.0), XGBRegressor(n_estimators=5)).fit(X, Y)
-    explainer = ShapleyExplainer(pipeline, sampler="antithetic", max_evals=20, random_state=0)
+    n_rows = 18 * B + 1
+    explainer = ShapleyExplainer(pipeline, sampler="antithetic", max_rows=n_rows, random_state=0)
     explainer.fit(BACKGROUND)
     again = pickle.loads(pickle.dumps(explainer))
     np.testing.assert_array_equal(again.explain(ROWS).values, explainer.explain(ROWS).values)
@@ -258,7 +259,8 @@ def rows_transformed(monkeypatch, transformed):
     monkeypatch.setattr(StandardScaler, "transform", transform)
     pipeline = make_pipeline(StandardScaler(), LinearRegression()).fit(NUMBERS, Y)
     reward = InterventionalReward(transformed=transformed)
-    explainer = ShapleyExplainer(pipeline, reward=reward, sampler="antithetic", max_evals=30)
+    n_rows = 28 * B + 1
+    explainer = ShapleyExplainer(pipeline, reward=reward, sampler="antithetic", max_rows=n_rows)
     seen.clear()
     explainer.fit(NUMBERS[:B])
     in_fit, n = list(seen), len(seen)
@@ -352,7 +354,7 @@ def test_trees_behind_columns_are_exact(name, container):
         steps.set_output(transform="pandas")
     target = LABELS if hasattr(model, "predict_proba") else Y
     pipeline = make_pipeline(steps, model).fit(X, target)
-    how = {"response_method": method, "max_evals": 2**6}
+    how = {"response_method": method, "max_rows": 62 * B + 1}
     exact = explained(pipeline, True, sampler="auto", **how)
     plain = explained(pipeline, False, sampler="exact", **how)
     assert exact.settings.why_sampled is None

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from skshapley import ShapleyExplainer
-from skshapley._tools._random import RowStream, entropy_from, generator, row_generators
+from skshapley._tools._random import entropy_from, generator, row_generators
 
 
 def test_an_int_is_its_own_entropy():
@@ -47,20 +46,3 @@ def test_streams_of_purposes_and_rows_are_all_different():
     firsts = [rng.integers(2**63) for rng in streams]
     assert len(set(firsts)) == len(firsts)
     assert generator(3, 1).random() == generator(3, 1).random()
-
-
-def test_rows_of_a_larger_table_draw_as_they_would_in_it():
-    def model(X):
-        return np.where(X[:, :4].sum(axis=1) > X[:, 4:].prod(axis=1), X[:, 0], X[:, 8])
-
-    rng = np.random.default_rng(5)
-    X, background = rng.normal(size=(9, 9)), rng.normal(size=(7, 9))
-
-    def values(rows, state):
-        explainer = ShapleyExplainer(model, max_evals=60, random_state=state, sampler="antithetic")
-        return explainer.fit(background).explain(rows).values
-
-    whole = values(X, 3)
-    np.testing.assert_array_equal(values(X, RowStream.of(3, "Owner")), whole)
-    np.testing.assert_array_equal(values(X[4:], RowStream(3, 4)), whole[4:])
-    assert (values(X[4:], 3) != whole[4:]).any()

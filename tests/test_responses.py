@@ -26,8 +26,8 @@ def by_definition(function, x, background):
 
 
 def explained(x, background, model=FOREST, **options):
-    explainer = ShapleyExplainer(model, max_evals=64, **options).fit(background)
-    return explainer.explain(x[None]).values[0]
+    explainer = ShapleyExplainer(model, max_rows=62 * len(background) + 1, **options)
+    return explainer.fit(background).explain(x[None]).values[0]
 
 
 REFERENCES = {"one reference": X[[3]], "a population": X[[3, 60, 110, 9]]}

@@ -8,7 +8,7 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
-from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import KNeighborsRegressor
 
 from skshapley import ShapleyExplainer
 
@@ -38,7 +38,7 @@ def explained(model, data, groups=None, **kwargs):
 )
 def test_trees_agree_with_sampling_and_have_no_error(model, data, kwargs):
     exact = explained(model, data, **kwargs)
-    sampled = explained(model, data, sampler="antithetic", max_evals=400, **kwargs)
+    sampled = explained(model, data, sampler="antithetic", max_rows=398 * 40 + 1, **kwargs)
     assert exact.settings.why_sampled is None
     assert exact.converged.all()
     assert (exact.standard_errors == 0).all()
@@ -46,21 +46,23 @@ def test_trees_agree_with_sampling_and_have_no_error(model, data, kwargs):
     np.testing.assert_array_equal(exact.feature_names, sampled.feature_names)
     np.testing.assert_allclose(exact.base_values, sampled.base_values, rtol=1e-9)
     np.testing.assert_allclose(exact.predictions, sampled.predictions, rtol=1e-9)
-    error = np.sqrt(np.mean((exact.values - sampled.values) ** 2))
-    typical = np.sqrt(np.mean(sampled.standard_errors**2))
-    # the root mean square of at least 50 errors against that of their standard errors: around 1
+    # players whose walks agree have errors for what none has met, which are wide on purpose
+    told = np.abs(exact.values) > 0.05 * np.abs(exact.values).max()
+    error = np.sqrt(np.mean((exact.values - sampled.values)[told] ** 2))
+    typical = np.sqrt(np.mean(sampled.standard_errors[told] ** 2))
+    # the root mean square of dozens of errors against that of their standard errors: around 1
     assert 0.5 < error / typical < 2
 
 
 @pytest.mark.parametrize(
     ("model", "data", "kwargs", "reason"),
     [
-        (LinearRegression(), DIABETES, {}, "not a tree ensemble"),
+        (KNeighborsRegressor(), DIABETES, {}, "KNeighborsRegressor.predict has no closed form"),
         (HistGradientBoostingClassifier(max_iter=3), CANCER, {}, "not the sum of its trees"),
         (GradientBoostingRegressor(n_estimators=3), DIABETES, {"sampler": "leverage"}, "asked for"),
     ],
 )
 def test_everything_else_is_sampled_and_the_record_says_why(model, data, kwargs, reason):
-    explanation = explained(model, data, max_evals=150, **kwargs)
+    explanation = explained(model, data, max_rows=148 * 40 + 1, **kwargs)
     assert reason in explanation.settings.why_sampled
-    assert explanation.standard_errors.max() > 0 or isinstance(model, LinearRegression)
+    assert explanation.standard_errors.max() > 0

@@ -24,7 +24,7 @@ class RowSum(RegressorMixin, BaseEstimator):
 
 @parametrize_with_checks(
     [
-        ShapleyExplainer(RowSum(), max_evals=64, random_state=0),
+        ShapleyExplainer(RowSum(), max_rows=2000, random_state=0),
         ShapleyExplainer(FrozenEstimator(RowSum()), sampler="kernel"),
         ShapleyExplainer(RowSum(), reward="baseline", random_state=0),
         GlobalImportance(RowSum(), random_state=0),

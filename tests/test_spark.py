@@ -40,7 +40,7 @@ def test_the_guides_recipe_gives_each_partition_the_bits_that_it_has_here(spark)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(100, 10)), columns=[f"column {i}" for i in range(10)])
     model = GradientBoostingClassifier(n_estimators=20).fit(X, X.iloc[:, 0] * X.iloc[:, 1] > 0)
-    walks = ShapleyExplainer(model, sampler="antithetic", max_evals=100, random_state=0)
+    walks = ShapleyExplainer(model, sampler="antithetic", max_rows=98 * 20 + 1, random_state=0)
     explainer = walks.fit(X[:20])
     table = X[40:].assign(key=np.arange(1000, 1060))
     scope = {"spark": spark, "explainer": explainer, "rows": spark.createDataFrame(table)}

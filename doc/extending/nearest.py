@@ -32,6 +32,7 @@ class NearestReward(Reward):
     def fit(self, response, background, weights, players):
         """Take the background."""
         self.response_, self.players_, self.n_references_ = response, players, 1
+        self.rows_per_value_ = min(self.n_neighbors, len(weights))
         self.background_ = np.asarray(background, dtype=np.float64)
         spread = self.background_.std(axis=0)
         self.scale_ = np.where(spread > 0, spread, 1.0)
@@ -50,7 +51,7 @@ class NearestGame(Game):
         self.reward, self.X = reward, X
         self.n_rows, self.n_players = len(X), reward.players_.n_players
         self.n_outputs = reward.response_.n_outputs
-        self.rows_per_value = min(reward.n_neighbors, len(reward.background_))
+        self.rows_per_value = reward.rows_per_value_
         self.bytes_per_row = 8 * X.shape[1]
         raw = reward.response_(X)
         self.winners = reward.response_.winners(X, raw)

@@ -71,7 +71,7 @@ print(X_test.loc[person].T.to_string())
 # these values are exact.
 
 references = X_test[risk < 0.5].sample(100, random_state=0)
-explainer = ShapleyExplainer(model, max_evals=1024, output=True).fit(references)
+explainer = ShapleyExplainer(model, max_rows=100 * 1024, output=True).fit(references)
 explanation = explainer.explain(X_test.loc[person])
 print(f"predicted {explanation.predictions[0]:.2f}, references {explanation.base_values[0]:.2f}")
 WaterfallDisplay.from_explanation(explanation)
@@ -94,13 +94,14 @@ print(comparison.to_string(float_format="{:.3f}".format))
 # %%
 # By projected stochastic gradient
 # --------------------------------
-# The paper's own solver, with 300 of the 1024 coalitions. It has no standard errors, and least
-# squares makes more of the same coalitions; both are one word away.
+# The paper's own solver, with some 300 of the 1024 coalitions, each against a hundred references.
+# It has no standard errors, and least squares makes more of the same coalitions; both are one word
+# away.
 
 sketches = {"exact": explanation.values[0]}
 for solver, sampler in (("sgd", "auto"), ("least-squares", "leverage")):
     sketch = ShapleyExplainer(
-        model, output=True, solver=solver, sampler=sampler, max_evals=300, random_state=0
+        model, output=True, solver=solver, sampler=sampler, max_rows=100 * 300, random_state=0
     ).fit(references)
     sketches[solver] = sketch.explain(X_test.loc[person]).values[0]
 print(pd.DataFrame(sketches, index=X.columns).round(3).to_string())

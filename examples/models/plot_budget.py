@@ -28,10 +28,10 @@ model = make_pipeline(StandardScaler(), network).fit(X_train, y_train)
 
 explainer = ShapleyExplainer(model, max_background=50, random_state=0).fit(X_train)
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-for ax, budget in zip(axes, (130, 1300), strict=True):
-    explanation = explainer.set_params(max_evals=budget).explain(X_test.iloc[:1])
+for ax, budget in zip(axes, (6_500, 65_000), strict=True):
+    explanation = explainer.set_params(max_rows=budget).explain(X_test.iloc[:1])
     BarDisplay.from_explanation(explanation, row=0, ax=ax)
-    ax.set_title(f"{budget} evaluations")
+    ax.set_title(f"{budget:,} model rows")
 
 # %%
 # Two methods as their budgets grow:
@@ -40,7 +40,8 @@ methods = {
     name: ShapleyExplainer(model, sampler=name, max_background=50, random_state=0).fit(X_train)
     for name in ("antithetic", "monte-carlo")
 }
-ConvergenceDisplay.from_estimator(methods, X_test.iloc[:1], budgets=[100, 200, 400, 800])
+budgets = [5_000, 10_000, 20_000, 40_000]
+ConvergenceDisplay.from_estimator(methods, X_test.iloc[:1], budgets=budgets)
 
 # %%
 # Stop when the standard errors are at most 2 % of the range of the attributions. Simple instances
@@ -50,6 +51,6 @@ stopping = StandardError(rtol=0.02)
 patient = ShapleyExplainer(model, stopping=stopping, max_background=50, random_state=0).fit(X_train)
 explanation = patient.explain(X_test.iloc[:20])
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
-ax.scatter(explanation.predictions, explanation.n_evaluations)
-ax.set(xlabel="probability of a malignant tumour", ylabel="evaluations spent")
+ax.scatter(explanation.predictions, explanation.n_model_rows)
+ax.set(xlabel="probability of a malignant tumour", ylabel="model rows spent")
 print(f"{explanation.converged.sum()} of {len(explanation)} instances are as sure as asked.")

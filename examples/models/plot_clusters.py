@@ -19,7 +19,7 @@ from skshapley.plots import BarDisplay, MatrixDisplay
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 model = XGBRegressor(n_estimators=60, max_depth=3, learning_rate=0.1).fit(X, y)
 explainer = ShapleyExplainer(
-    model, sampler="antithetic", max_evals=100, max_background=30, random_state=0
+    model, sampler="antithetic", max_rows=3_000, max_background=30, random_state=0
 )
 
 # %%

@@ -26,7 +26,7 @@ groups["area"]
 # %%
 # The same budget for both:
 
-options = dict(sampler="antithetic", max_evals=150, max_background=40, random_state=0)
+options = dict(sampler="antithetic", max_rows=6_000, max_background=40, random_state=0)
 single = ShapleyExplainer(model, **options).fit(X_train).explain(X_test.iloc[:40])
 grouped = ShapleyExplainer(model, groups=groups, **options).fit(X_train).explain(X_test.iloc[:40])
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")

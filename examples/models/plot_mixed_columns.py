@@ -45,7 +45,7 @@ print(f"Inside there are {n_columns} columns; R² is {model.score(X_test, y_test
 # %%
 # Ten players, one for each column of the DataFrame.
 
-explainer = ShapleyExplainer(model, max_background=30, max_evals=120, random_state=0).fit(X_train)
+explainer = ShapleyExplainer(model, max_background=30, max_rows=3_600, random_state=0).fit(X_train)
 explanation = explainer.explain(X_test.iloc[:60])
 BarDisplay.from_explanation(explanation, cohorts="bp")
 

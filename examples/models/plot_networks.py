@@ -40,7 +40,7 @@ explanations = {
         response_method="log_odds",
         sampler="antithetic",
         max_background=100,
-        max_evals=200,
+        max_rows=20_000,
         random_state=0,
     )
     .fit(X_train)

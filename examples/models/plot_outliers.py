@@ -22,7 +22,7 @@ order = np.argsort(forest.score_samples(X))
 # An outlier detector has no probabilities; ``response_method="auto"`` takes its scores. Two
 # outliers, for different reasons:
 
-explainer = ShapleyExplainer(forest, max_background=30, max_evals=150, random_state=0).fit(X)
+explainer = ShapleyExplainer(forest, max_background=30, max_rows=4_500, random_state=0).fit(X)
 explanation = explainer.explain(X.iloc[order[:2]])
 figure, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
 for row, ax in enumerate(axes):

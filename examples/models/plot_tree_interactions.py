@@ -15,33 +15,26 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from xgboost import XGBRegressor
 
-from skshapley import TreeExplainer
+from skshapley import ShapleyExplainer, TreeExplainer
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 model = XGBRegressor(n_estimators=100, max_depth=3, learning_rate=0.08).fit(X_train, y_train)
-explainer = TreeExplainer(model).fit(X_train)
+explainer = TreeExplainer(model, interactions=True).fit(X_train)
 explanation = explainer.explain(X)
-interactions = explainer.interactions(X)
+interactions = explanation.interactions.matrix()
 print(interactions.shape, np.allclose(interactions.sum(axis=2), explanation.values))
 
 # %%
-# Their mean sizes: on the diagonal what the features do alone; beside it half the interaction of
-# each pair, the other half being on the other side.
+# Their mean sizes: below the diagonal the interaction of each pair, with the error that other rows
+# would bring; on the diagonal what the features do alone.
 
-order = np.abs(explanation.values).mean(axis=0).argsort()[::-1][:7]
-size = pd.DataFrame(
-    np.abs(interactions).mean(axis=0), explanation.feature_names, explanation.feature_names
-).iloc[order, order]
-figure, ax = plt.subplots(figsize=(6.2, 4.6), layout="constrained")
-image = ax.imshow(size, cmap="Blues", norm="log")
-ax.set(xticks=range(7), yticks=range(7), xticklabels=size.columns, yticklabels=size.index)
-for (i, j), number in np.ndenumerate(size.to_numpy()):
-    light = number > np.sqrt(size.to_numpy().max() * size.to_numpy().min())
-    ax.text(j, i, f"{number:.2g}", ha="center", va="center", color="white" if light else "black")
-figure.colorbar(image, label="mean size, in points of progress")
+explanation.plot.interactions(max_features=7)
 
 # %%
 # One pair
@@ -63,6 +56,19 @@ for ax, (title, values) in zip(axes, parts.items(), strict=True):
     ax.set(title=title, xlabel="bmi")
 axes[0].set_ylabel("points of progress")
 figure.colorbar(points, ax=axes, label="blood pressure (bp)")
+
+# %%
+# A model that is no ensemble
+# ---------------------------
+# A perceptron has no tables. Its interactions come from the evaluations that its
+# attributions take anyway, with standard errors; the three strongest of one patient:
+
+perceptron = MLPRegressor((16,), alpha=1.0, solver="lbfgs", max_iter=1000, random_state=0)
+machine = make_pipeline(StandardScaler(), perceptron).fit(X_train, y_train)
+sampled = ShapleyExplainer(machine, interactions=True, max_rows=198 * 60 + 1, random_state=0)
+sampled = sampled.fit(X_train[:60]).explain(X_test[:1])
+sampled.plot.interactions(max_features=7)
+sampled.interactions.strongest(3)
 
 # %%
 # Another index

@@ -61,7 +61,7 @@ def errors(explain, truth, budgets, references="all", trials=4):
 def explained(model, X):
     """Return a function from sampler, evaluations and seed to attributions of three rows."""
     return lambda sampler, budget, seed: (
-        ShapleyExplainer(model, sampler=sampler, max_evals=budget, random_state=seed)
+        ShapleyExplainer(model, sampler=sampler, max_rows=30 * (budget - 2) + 1, random_state=seed)
         .fit(X[:30])
         .explain(X[40:43])
         .values

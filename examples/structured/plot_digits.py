@@ -46,7 +46,7 @@ for name, sampler in samplers.items():
         response_method="predict_log_proba",
         output="predicted",
         sampler=sampler,
-        max_evals=cost,
+        max_rows=cost - 1,  # v(empty), against the mean, is known
         random_state=0,
     ).fit(X_train)
     explanations[name] = explainer.explain(instances)
@@ -89,7 +89,7 @@ explainer = ShapleyExplainer(
     output="predicted",
     groups=tiles,
     sampler=sampler,
-    max_evals=sampler.n_evaluations(16),
+    max_rows=sampler.n_evaluations(16) - 1,
 ).fit(X_train)
 by_tile = explainer.explain(instances[3:4])
 HeatMapDisplay.from_explanation(by_tile, shape=(4, 4), image=instances[3].reshape(8, 8))

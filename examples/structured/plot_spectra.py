@@ -51,7 +51,7 @@ ax.legend(frameon=False)
 
 sample = X.iloc[[200 + sugar[200:].argmax()]]
 explainer = ShapleyExplainer(
-    model, sampler="antithetic", max_evals=397, max_background=50, random_state=0
+    model, sampler="antithetic", max_rows=20_000, max_background=50, random_state=0
 ).fit(X[:200])
 explanation = explainer.explain(sample)
 print(f"sugar {explanation.predictions[0]:.2f}, on average {explanation.base_values[0]:.2f}")
@@ -72,7 +72,7 @@ bands = {
     for start in range(0, 100, 10)
 }
 by_band = ShapleyExplainer(
-    model, groups=bands, max_evals=1024, max_background=50, random_state=0
+    model, groups=bands, max_rows=50 * 1024, max_background=50, random_state=0
 ).fit(X[:200])
 HeatMapDisplay.from_estimator(by_band, sample, shape=10, image=curve).ax_.set(**ticks)
 
@@ -84,7 +84,7 @@ HeatMapDisplay.from_estimator(by_band, sample, shape=10, image=curve).ax_.set(**
 # that distant wavelengths act on each other, and an error is left. That the *data* lie on a chain
 # is no reason to take these samplers.
 
-truth = explainer.set_params(max_evals=3000).explain(sample).values
+truth = explainer.set_params(max_rows=150_000).explain(sample).values
 samplers = {
     "antithetic permutations": "antithetic",
     "L-Shapley, k = 1": LocalShapley("chain", order=1),
@@ -93,6 +93,7 @@ samplers = {
 }
 for name, sampler in samplers.items():
     cost = getattr(sampler, "n_evaluations", lambda p: 4 * p - 3)(100)
-    found = explainer.set_params(sampler=sampler, max_evals=cost).explain(sample).values
+    n_rows = 50 * (cost - 2) + 1
+    found = explainer.set_params(sampler=sampler, max_rows=n_rows).explain(sample).values
     error = np.linalg.norm(found - truth) / np.linalg.norm(truth)
     print(f"{name:24s} {cost:5d} evaluations, relative error {error:.2f}")

@@ -59,7 +59,7 @@ results:
 configuration:
   Parameters of skshapley.ShapleyExplainer as TOML or JSON, for instance
 
-    max_evals = 500
+    max_rows = 50_000
     response_method = "predict_proba"
     stopping = {{ rtol = 0.05 }}             # of skshapley.stopping.StandardError
     groups = {{ address = ["street", "city"] }}

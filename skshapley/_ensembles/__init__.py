@@ -1,8 +1,8 @@
 """Tree ensembles and their exact values: what `skshapley.trees` and the solvers share."""
 
-from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, concatenate
 from skshapley._ensembles._leaf_games import INDICES
-from skshapley._ensembles._read import RESPONSES, read_trees
+from skshapley._ensembles._read import RESPONSES, has_reader, not_the_sum, read_trees
 from skshapley._ensembles._values import TreeValues
 
 __all__ = [
@@ -11,5 +11,8 @@ __all__ = [
     "TreeEnsemble",
     "TreeValues",
     "UnreadableModelError",
+    "concatenate",
+    "has_reader",
+    "not_the_sum",
     "read_trees",
 ]

@@ -7,6 +7,7 @@ missing values to. A split on categories has a row of its own with the codes 0 (
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 
 # LightGBM's kZeroThreshold, a float32 there
 ZERO = float(np.float32(1e-35))
+# Comparisons that are made at once; with more of them, each feature is searched for itself
+FEW_COMPARISONS = 1 << 15
 
 
 class NumericRow(NamedTuple):
@@ -48,6 +51,28 @@ class CategoryTable(NamedTuple):
     feature: int
     first: int
     table: np.ndarray
+
+
+class _Flat(NamedTuple):
+    """The thresholds of all features, one after another.
+
+    Attributes
+    ----------
+    feature, starts : ndarray of shape (n_asked,), int64
+        The features that have thresholds, and where those of each begin.
+    thresholds, owner : ndarray of shape (n_thresholds,)
+        And the position in `feature` that each belongs to.
+    position, code_of_missing, zero_missing : ndarray of shape (n_numeric_rows,)
+        Of each code row the position in `feature`, and what `NumericRow` says of missing values.
+    """
+
+    feature: np.ndarray
+    starts: np.ndarray
+    thresholds: np.ndarray
+    owner: np.ndarray
+    position: np.ndarray
+    code_of_missing: np.ndarray
+    zero_missing: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +117,21 @@ class Codes:
         codes : ndarray of shape (n_rows, r), unsigned
         """
         codes = np.empty((self.n_rows, len(X)), dtype=self.rank.dtype)
+        if self._flat.thresholds.size * len(X) <= FEW_COMPARISONS:
+            self._fill_few(codes, X)
+        else:
+            self._fill_many(codes, X)
+        for feature, first, table in self.category_tables:
+            x, n = X[:, feature], table.shape[1] - 2
+            missing = np.isnan(x)
+            inside = (x >= 0) & (x < n)
+            category = np.where(inside, x, n).astype(np.int64)
+            category[missing] = n + 1
+            codes[first : first + len(table)] = table[:, category]
+        return codes
+
+    def _fill_many(self, codes, X) -> None:
+        """Write the codes of numeric features, one feature after the other."""
         side: Any = "right" if self.strict else "left"
         last, last_codes = None, None
         for row, (feature, missing_left, zero_missing) in enumerate(self.numeric_rows):
@@ -105,14 +145,40 @@ class Codes:
             if zero_missing:
                 zero = np.abs(x) <= ZERO if zero is None else zero
                 codes[row, zero] = 0 if missing_left else len(thresholds)
-        for feature, first, table in self.category_tables:
-            x, n = X[:, feature], table.shape[1] - 2
-            missing = np.isnan(x)
-            inside = (x >= 0) & (x < n)
-            category = np.where(inside, x, n).astype(np.int64)
-            category[missing] = n + 1
-            codes[first : first + len(table)] = table[:, category]
-        return codes
+
+    def _fill_few(self, codes, X) -> None:
+        """Write the codes of numeric features, by comparing with all thresholds at once."""
+        flat = self._flat
+        if not len(flat.starts):
+            return
+        x = self._rounded(X[:, flat.feature])
+        of_threshold = x.take(flat.owner, axis=1)
+        above = of_threshold >= flat.thresholds if self.strict else of_threshold > flat.thresholds
+        rank = np.add.reduceat(above, flat.starts, axis=1, dtype=np.int64)
+        missing = np.isnan(x).take(flat.position, axis=1)
+        if flat.zero_missing.any():
+            zero = np.abs(x).take(flat.position, axis=1) <= ZERO
+            missing |= zero & flat.zero_missing
+        codes[: len(flat.position)] = np.where(
+            missing, flat.code_of_missing, rank.take(flat.position, axis=1)
+        ).T
+
+    @cached_property
+    def _flat(self) -> "_Flat":
+        features = sorted(self.thresholds)
+        parts = [self.thresholds[feature] for feature in features]
+        sizes = np.array([len(part) for part in parts], dtype=np.int64)
+        position = np.searchsorted(features, [row.feature for row in self.numeric_rows])
+        left = np.array([row.missing_left for row in self.numeric_rows], dtype=bool)
+        return _Flat(
+            feature=np.array(features, dtype=np.int64),
+            thresholds=np.concatenate([*parts, np.empty(0)]),
+            owner=np.repeat(np.arange(len(features)), sizes),
+            starts=np.cumsum(sizes) - sizes,
+            position=position,
+            code_of_missing=np.where(left, 0, sizes[position]) if len(left) else sizes,
+            zero_missing=np.array([row.zero_missing for row in self.numeric_rows], dtype=bool),
+        )
 
     def _rounded(self, x) -> NDArray[np.float64]:
         """Return a column as the library rounds it before it compares."""

@@ -1,14 +1,15 @@
 """The trees of any library as one record: flat arrays over nodes, and how nodes compare."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 
 class UnreadableModelError(ValueError):
-    """A model or a response that has no exact values, since it is not a sum over readable trees.
+    """A model or a response that cannot be read, and has no exact values for that.
 
     Parameters
     ----------
@@ -16,12 +17,15 @@ class UnreadableModelError(ValueError):
         What is in the way, as a clause with a subject.
     hint : str
         What to do about it.
+    instead : str or None, default=None
+        A response of the same model that can be read.
     """
 
-    def __init__(self, reason, hint) -> None:
-        super().__init__(reason, hint)
+    def __init__(self, reason, hint, instead=None) -> None:
+        super().__init__(reason, hint, instead)
         self.reason = reason
         self.hint = hint
+        self.instead = instead
 
     def __str__(self) -> str:
         return f"{self.reason}, so it has no exact values here: {self.hint}."
@@ -212,31 +216,53 @@ class TreeEnsemble:
         -------
         trees : TreeEnsemble
         """
-        touched = np.logical_or.reduceat(self.value[:, output] != 0, self.roots)
+        matrix = np.zeros((self.n_outputs, 1))
+        matrix[output] = sign
+        return self.combined(matrix)
+
+    def combined(self, matrix, constant=0.0) -> "TreeEnsemble":
+        """Return linear combinations of the outputs, without the trees that do not add to any.
+
+        Parameters
+        ----------
+        matrix : array-like of shape (n_outputs, n)
+        constant : array-like of shape (n,), default=0.0
+
+        Returns
+        -------
+        trees : TreeEnsemble
+            With the outputs ``outputs @ matrix + constant``.
+        """
+        matrix = np.asarray(matrix, dtype=np.float64)
+        value, base = self.value @ matrix, self.base @ matrix + constant
+        touched = np.logical_or.reduceat((value != 0).any(axis=1), self.roots)
         keep = np.flatnonzero(touched) if touched.any() else np.arange(1)
         response = self.raw_response
-        one = replace(
-            self,
-            value=sign * self.value[:, [output]],
-            base=sign * self.base[[output]],
-            raw_response=None if response is None else _OneOutput(response, output, sign),
-        )
+        made = None if response is None else _Combined(response, matrix, constant)
+        some = replace(self, value=value, base=base, raw_response=made)
         if len(keep) == self.n_trees:
-            return one
-        pieces = [one.take_trees(tree, tree + 1) for tree in keep]
-        return replace(concatenate(pieces), base=one.base, raw_response=one.raw_response)
+            return some
+        pieces = [some.take_trees(tree, tree + 1) for tree in keep]
+        return replace(concatenate(pieces), base=base, raw_response=made)
+
+    def state(self) -> list:
+        """Return the arrays and numbers that the trees consist of, to tell them from others."""
+        parts = [getattr(self, field.name) for field in fields(self)]
+        kept = [part for part in parts if isinstance(part, (np.ndarray, int, bool))]
+        splits = [(s.node, sorted(s.listed), s.listed_left) for s in self.category_splits]
+        return [*kept, splits]
 
 
 @dataclass(frozen=True)
-class _OneOutput:
-    """One column of a raw response. A class, as a closure could not be pickled."""
+class _Combined:
+    """Combinations of the columns of a raw response: a class, as no closure can be pickled."""
 
     response: Callable
-    output: int
-    sign: int
+    matrix: np.ndarray
+    constant: Any
 
     def __call__(self, X) -> np.ndarray:
-        return self.sign * self.response(X)[:, [self.output]]
+        return self.response(X) @ self.matrix + self.constant
 
 
 def concatenate(ensembles) -> TreeEnsemble:

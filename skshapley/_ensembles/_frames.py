@@ -30,6 +30,8 @@ def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
     ValueError
         For a category that the model has not seen, where `unknown` is None.
     """
+    if all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes):
+        return frame.to_numpy(dtype=np.float64)
     matrix = np.empty(frame.shape)
     for position in range(frame.shape[1]):
         column = frame.iloc[:, position]

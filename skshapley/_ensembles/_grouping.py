@@ -52,8 +52,12 @@ def find_groups(trees, paths, row, rank, max_bits, chunk_size) -> Groups:
         trees=trees,
         paths=paths,
         roots=division.roots,
+        inner=questions.nodes,
+        owner=division.group[questions.nodes],
         position=questions.position,
-        patterns=_plan_patterns(trees, paths, division, questions, row, rank),
+        row=row,
+        rank=rank,
+        reader=_plan_patterns(trees, paths, division, questions, row, rank),
         chunks=tuple(_cut(trees, paths, division, chunk_size)),
     )
 

@@ -10,13 +10,18 @@ Groups of the same shape are laid out in *chunks* that are looked up in one call
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skshapley._ensembles._answers import Answers, plan_answers
 from skshapley._ensembles._ensemble import TreeEnsemble
 from skshapley._ensembles._paths import Paths
 from skshapley._ensembles._patterns import PatternReader
+
+# Bits of patterns that are gathered at once; more of them are read faster node by node
+FEW_BITS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +89,14 @@ class Groups:
         Of these trees.
     roots : ndarray of shape (n_groups,), int64
         The root of each group.
+    inner, owner : ndarray of int
+        The inner nodes of the groups, and the group of each.
     position : ndarray of shape (n_nodes,), int64
         The bit of an inner node's answer in the pattern of its group; 0 at all other nodes.
-    patterns : PatternReader
-        The function from codes ``(n_rows, r)`` to patterns ``(n_groups, r)``.
+    row, rank : ndarray of shape (n_nodes,)
+        How the nodes read the codes of an instance, see `Codes`.
+    reader : PatternReader
+        The function from codes to patterns, node by node.
     chunks : tuple of Chunk
         All groups, in their order.
     """
@@ -95,14 +104,41 @@ class Groups:
     trees: TreeEnsemble
     paths: Paths
     roots: np.ndarray
+    inner: np.ndarray
+    owner: np.ndarray
     position: np.ndarray
-    patterns: PatternReader
+    row: np.ndarray
+    rank: np.ndarray
+    reader: PatternReader
     chunks: tuple[Chunk, ...]
 
     @property
     def n_groups(self) -> int:
         """Return the number of groups."""
         return len(self.roots)
+
+    def patterns(self, codes) -> np.ndarray:
+        """Return the pattern of every instance in every group.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_rows, r), unsigned
+
+        Returns
+        -------
+        patterns : ndarray of shape (n_groups, r), unsigned
+        """
+        if self._n_bits * codes.shape[1] <= FEW_BITS:
+            return self._answers(codes)
+        return self.reader(codes)
+
+    @cached_property
+    def _n_bits(self) -> int:
+        return int(self.paths.n_above[self.roots].sum()) + len(self.inner)
+
+    @cached_property
+    def _answers(self) -> Answers:
+        return plan_answers(self)
 
     def fail_masks(self, chunk) -> NDArray[np.int64]:
         """Return the fail mask at every leaf of a chunk, for every pattern in the leaf's group.

@@ -23,6 +23,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from skshapley.indices import Index
+
 INDICES = ("shapley", "banzhaf")
 
 # Numbers that are transformed at once, so that they stay in the cache
@@ -36,7 +38,7 @@ def presence_law(index, degree) -> tuple[NDArray[np.float64], NDArray[np.float64
 
     Parameters
     ----------
-    index : {"shapley", "banzhaf"}
+    index : Index, or "shapley" or "banzhaf"
     degree : int
 
     Returns
@@ -44,6 +46,9 @@ def presence_law(index, degree) -> tuple[NDArray[np.float64], NDArray[np.float64
     nodes, weights : ndarray of shape (q,), float64
         In (0, 1); the weights sum to 1.
     """
+    if isinstance(index, Index):
+        u, weights = index.nodes(max(degree, 0) // 2 + 1)
+        return (1 + u) / 2, weights
     if index == "banzhaf":
         return np.array([0.5]), np.array([1.0])
     nodes, weights = np.polynomial.legendre.leggauss(max(degree, 0) // 2 + 1)

@@ -5,6 +5,8 @@ Only then do the two contribute to a leaf: each player of p has to be present an
 absent, and this game has the closed form below.
 """
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -15,6 +17,7 @@ from skshapley._ensembles._leaf_games import presence_law
 TESTS = 1 << 20
 
 
+@cache
 def meeting_weights(n_path, index) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what a meeting is worth to each player, by the sizes of the two masks.
 

@@ -5,9 +5,14 @@ Along a path every distinct player gets a bit, in the order of first appearance.
 players on its path is a game that depends on k bits of the instance and k bits of a reference.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+
+# Leaves of the trees that are handled together
+LEAVES = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +43,13 @@ class Paths:
     n_below: np.ndarray
     leaves: np.ndarray
     leaf_players: np.ndarray
+
+
+def runs_of_trees(trees) -> Iterator[tuple[int, int]]:
+    """Yield runs of trees with some thousand leaves, as first and last; the last is excluded."""
+    n_leaves = np.add.reduceat(trees.is_leaf, trees.roots, dtype=np.int64)
+    number = np.cumsum(n_leaves) // LEAVES
+    yield from pairwise([0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), trees.n_trees])
 
 
 def trace_paths(trees, player) -> Paths:

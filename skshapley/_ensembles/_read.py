@@ -7,9 +7,15 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError
+from skshapley._ensembles._read_catboost import read_catboost
 from skshapley._ensembles._read_hist_gradient_boosting import read_hist_gradient_boosting
 from skshapley._ensembles._read_lightgbm import read_lightgbm
-from skshapley._ensembles._read_sklearn import read_forest, read_gradient_boosting
+from skshapley._ensembles._read_sklearn import (
+    read_ada_boost,
+    read_forest,
+    read_gradient_boosting,
+    read_isolation_forest,
+)
 from skshapley._ensembles._read_xgboost import read_xgboost
 
 _FORESTS = tuple(
@@ -22,14 +28,17 @@ READERS = {
     **{("sklearn", name): read_forest for name in _FORESTS},
     ("sklearn", "GradientBoostingRegressor"): read_gradient_boosting,
     ("sklearn", "GradientBoostingClassifier"): read_gradient_boosting,
+    ("sklearn", "AdaBoostClassifier"): read_ada_boost,
+    ("sklearn", "IsolationForest"): read_isolation_forest,
     ("sklearn", "HistGradientBoostingRegressor"): read_hist_gradient_boosting,
     ("sklearn", "HistGradientBoostingClassifier"): read_hist_gradient_boosting,
     ("xgboost", "Booster"): read_xgboost,
     ("xgboost", "XGBModel"): read_xgboost,
+    ("catboost", "CatBoost"): read_catboost,
     ("lightgbm", "Booster"): read_lightgbm,
     ("lightgbm", "LGBMModel"): read_lightgbm,
 }
-RESPONSES = ("raw", "predict", "predict_proba", "decision_function", "log_odds")
+RESPONSES = ("raw", "predict", "predict_proba", "decision_function", "log_odds", "mean_depth")
 
 
 def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
@@ -38,13 +47,15 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
     Parameters
     ----------
     model : object
-        A fitted model: XGBoost's and LightGBM's boosters and estimators, scikit-learn's
-        HistGradientBoosting, GradientBoosting, random forests, extra trees and single trees.
+        A fitted model: XGBoost's and LightGBM's boosters and estimators, CatBoost's estimators
+        with numeric and one-hot splits, scikit-learn's HistGradientBoosting, GradientBoosting,
+        random forests, extra trees, single trees, AdaBoostClassifier of trees and
+        IsolationForest.
     response_method : str, default="raw"
-        "raw", "predict", "predict_proba", "decision_function" or "log_odds". "raw" is the sum
-        over the trees: the margin of a boosted model (log-odds for a classifier), the mean or the
-        class probabilities of a forest. The other responses can be read where they are equal to
-        that sum.
+        "raw", "predict", "predict_proba", "decision_function", "log_odds" or "mean_depth". "raw" is
+        the sum over the trees: the margin of a boosted model (log-odds for a classifier), the mean
+        or the class probabilities of a forest, the mean depth of an isolation forest. The other
+        responses can be read where they are equal to that sum.
     output : int or None, default=None
         Position of the one output to read. None: all of them.
 
@@ -82,11 +93,7 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
         check_is_fitted(model)
     trees, name = read(model), type(model).__name__
     if response_method != "raw" and response_method not in trees.methods:
-        others = f", or choose one of {trees.methods}" if trees.methods else ""
-        raise UnreadableModelError(
-            f"{name}.{response_method} is not the sum of its trees",
-            f"leave response_method at its default{others}, or explain it by sampling",
-        )
+        raise not_the_sum(model, response_method, trees.methods)
     if output is None:
         return trees
     if not 0 <= output < trees.n_outputs:
@@ -97,11 +104,43 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
     return trees.take_output(output)
 
 
-def _find_reader(model) -> Callable[[Any], TreeEnsemble]:
+def not_the_sum(model, method, readable=()) -> UnreadableModelError:
+    """Return the error for a response that is not the sum of a model's trees.
+
+    Parameters
+    ----------
+    model : object
+    method : str
+        The response.
+    readable : tuple of str, default=()
+        The responses of the model that are that sum.
+    """
+    others = f", or choose one of {readable}" if readable else ""
+    preferred = ("log_odds", "decision_function", "predict", "predict_proba")
+    return UnreadableModelError(
+        f"{type(model).__name__}.{method} is not the sum of its trees",
+        f"leave response_method at its default{others}, or explain it by sampling",
+        instead=next((name for name in preferred if name in readable), None),
+    )
+
+
+def has_reader(model) -> bool:
+    """Return whether a model is one of those that `read_trees` knows."""
+    return _known_reader(model) is not None
+
+
+def _known_reader(model) -> Callable[[Any], TreeEnsemble] | None:
     for kind in type(model).__mro__:
         reader = READERS.get((kind.__module__.split(".")[0], kind.__name__))
         if reader is not None:
             return reader
+    return None
+
+
+def _find_reader(model) -> Callable[[Any], TreeEnsemble]:
+    reader = _known_reader(model)
+    if reader is not None:
+        return reader
     known = sorted({name for _, name in READERS})
     raise UnreadableModelError(
         f"{type(model).__name__} is not a tree ensemble that can be read",

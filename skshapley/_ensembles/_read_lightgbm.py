@@ -66,7 +66,10 @@ def read_lightgbm(model) -> TreeEnsemble:
 def _methods(model, dump) -> tuple[str, ...]:
     if hasattr(model, "predict_proba"):  # its `predict` returns labels
         logistic = dump.get("objective") == "binary sigmoid:1" and not dump["average_output"]
-        return ("log_odds",) if logistic else ()
+        methods = ("log_odds",) if logistic else ()
+        # of a random forest it is the sum over the trees that predict_proba averages
+        scores = hasattr(model, "decision_function") and not dump["average_output"]
+        return (*methods, "decision_function") if scores else methods
     return ("predict",) if dump.get("objective") in _IDENTITY else ()
 
 

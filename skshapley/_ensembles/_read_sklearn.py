@@ -99,6 +99,104 @@ def read_gradient_boosting(model) -> TreeEnsemble:
     )
 
 
+def read_ada_boost(model) -> TreeEnsemble:
+    """Return the decision value of AdaBoost over trees as a `TreeEnsemble`.
+
+    Each tree votes with its weight for the class that it predicts, and with an equal share of the
+    weight against the others.
+
+    Parameters
+    ----------
+    model : AdaBoostClassifier
+
+    Returns
+    -------
+    trees : TreeEnsemble
+        With one output of two classes, else one for each class.
+
+    Raises
+    ------
+    UnreadableModelError
+        If the estimators that it boosts are not trees.
+    """
+    kind, k = type(model.estimators_[0]).__name__, model.n_classes_
+    if not hasattr(model.estimators_[0], "tree_"):
+        raise UnreadableModelError(
+            f"{type(model).__name__} boosts {kind}, which is not a tree",
+            "boost trees, or explain it by sampling",
+        )
+    shares = model.estimator_weights_ / model.estimator_weights_.sum()
+    trees = []
+    for estimator, share in zip(model.estimators_, shares, strict=False):
+        chosen = estimator.tree_.value[:, 0, :].argmax(axis=1)
+        labels = np.searchsorted(model.classes_, estimator.classes_)[chosen]
+        votes = np.where(labels[:, None] == np.arange(k), share, -share / (k - 1))
+        value = votes[:, 1:] - votes[:, :1] if k == 2 else votes
+        trees.append(_read_tree(estimator.tree_, value))
+    n_outputs = 1 if k == 2 else k
+    return assemble(
+        trees,
+        n_outputs=n_outputs,
+        base=np.zeros(n_outputs),
+        n_features=model.n_features_in_,
+        strict=False,
+        single_precision=True,
+        methods=("decision_function", "log_odds") if k == 2 else ("decision_function",),
+        raw_response=_Response(model, "decision_function"),
+    )
+
+
+def read_isolation_forest(model) -> TreeEnsemble:
+    """Return the mean depth of an isolation forest as a `TreeEnsemble`.
+
+    The depth of a leaf counts what a tree of its samples would still need to isolate one of them;
+    the mean is relative to that of a tree of all samples that each tree was given.
+
+    Parameters
+    ----------
+    model : IsolationForest
+
+    Returns
+    -------
+    trees : TreeEnsemble
+    """
+    whole = len(model.estimators_) * _usual_depth(np.array([model.max_samples_]))[0]
+    trees = []
+    for estimator, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        tree = estimator.tree_
+        depth = tree.compute_node_depths() - 1 + _usual_depth(tree.n_node_samples)
+        read = _read_tree(tree, depth / whole)
+        trees.append(read | {"feature": np.where(tree.feature < 0, -1, columns[tree.feature])})
+    return assemble(
+        trees,
+        n_outputs=1,
+        base=np.zeros(1),
+        n_features=model.n_features_in_,
+        strict=False,
+        single_precision=True,
+        methods=("mean_depth",),
+        raw_response=_MeanDepth(model),
+    )
+
+
+def _usual_depth(n) -> np.ndarray:
+    """Return the mean depth of an unsuccessful search in a tree of n samples (Liu et al. 2008)."""
+    n = np.asarray(n, dtype=np.float64)
+    many = np.maximum(n, 3.0)
+    depth = 2 * (np.log(many - 1) + np.euler_gamma) - 2 * (many - 1) / many
+    return np.select([n <= 1, n == 2], [0.0, 1.0], depth)
+
+
+@dataclass(frozen=True)
+class _MeanDepth:
+    """The mean depth that an isolation forest's scores come from, ``(r, 1)``."""
+
+    model: Any
+
+    def __call__(self, X) -> np.ndarray:
+        return -np.log2(-self.model.score_samples(X))[:, None]
+
+
 def _initial_prediction(model, response) -> np.ndarray:
     """Return the constant that boosting starts from: the response at any row, less the trees."""
     origin = np.zeros((1, model.n_features_in_), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""XGBoost models, read from ``Booster.save_raw("json")``.
+"""XGBoost models, read from ``Booster.save_raw("ubj")``.
 
 XGBoost casts its input to float32 and goes left where ``x < threshold``; the categories named by
 a split go right. The base score is stored on the scale of the predictions.
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
 from skshapley._ensembles._frames import frame_to_matrix, is_frame
+from skshapley._ensembles._ubjson import read_ubjson
 
 # How an objective maps the stored base score to the margin.
 _LOGIT = {"binary:logistic", "reg:logistic"}
@@ -45,7 +46,7 @@ def read_xgboost(model) -> TreeEnsemble:
         For a booster without trees, or leaves with several values.
     """
     booster = model if not hasattr(model, "get_booster") else model.get_booster()
-    learner = json.loads(booster.save_raw("json"))["learner"]
+    learner = read_ubjson(booster.save_raw("ubj"))["learner"]
     name = learner["gradient_booster"]["name"]
     if name not in ("gbtree", "dart"):
         raise UnreadableModelError(
@@ -90,7 +91,7 @@ def _n_trees_used(model, booster, forest) -> int:
     """Return how many trees predict: after early stopping, those up to the best iteration."""
     bounds = forest["iteration_indptr"]
     best = booster.attr("best_iteration") if booster is not model else None
-    return bounds[-1] if best is None else bounds[int(best) + 1]
+    return int(bounds[-1] if best is None else bounds[int(best) + 1])
 
 
 def _read_tree(tree, output, weight) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def _read_tree(tree, output, weight) -> dict[str, Any]:
     for node, start, size in zip(
         tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
     ):
-        categories[node] = (tree["categories"][start : start + size], False)
+        categories[int(node)] = (tree["categories"][start : start + size], False)
     return {
         "left": left,
         "right": tree["right_children"],
@@ -175,7 +176,7 @@ class _Encoder:
 def _known_categories(forest) -> dict[int, list]:
     known = {}
     for position, stored in enumerate(forest.get("cats", {}).get("enc", [])):
-        values = stored["values"]
+        values = np.asarray(stored["values"]).tolist()
         if "offsets" in stored:
             text, bounds = bytes(value % 256 for value in values), stored["offsets"]
             values = [text[a:b].decode() for a, b in pairwise(bounds)]

@@ -12,10 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._ensembles._ensemble import TreeEnsemble
-from skshapley._ensembles._meetings import leaf_values_by_meetings
+from skshapley._ensembles._leaf_pairs import interactions_by_meetings, interactions_by_ratios
+from skshapley._ensembles._meetings import TESTS, leaf_values_by_meetings
 from skshapley._ensembles._path_dependent import leaf_values_directly, passing_ratios, training_law
 from skshapley._ensembles._paths import Paths
 from skshapley._ensembles._tables import background_law, histogram
+
+# Instances whose interactions are found together without a table
+PAIR_ROWS = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +69,16 @@ class _Rows:
         background = self.patterns[chunk.groups]
         return leaf_values_by_meetings(masks, background, self.weights, chunk.n_bits, index)
 
+    def pairs_at_once(self, n_pairs) -> tuple[int, int]:
+        """Return how many instances and leaves `interactions` takes at a time."""
+        return max(1, min(PAIR_ROWS, TESTS // len(self.weights))), 1
+
+    def interactions(self, chunk, leaves, masks, index) -> NDArray[np.float64] | None:
+        """Return the interactions in a leaf, ``(n_pairs, 1, r)``; None where nothing meets."""
+        background = self.patterns[chunk.groups][leaves][0]
+        found = interactions_by_meetings(masks[0], background, self.weights, chunk.n_bits, index)
+        return None if found is None else found[:, None]
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
@@ -98,3 +112,12 @@ class _Covers:
         """Return the values of path players, without a table, ``(n_leaves, r, n_path)``."""
         ratios = passing_ratios(self.trees, self.paths, chunk)
         return leaf_values_directly(masks, ratios, index)
+
+    def pairs_at_once(self, n_pairs) -> tuple[int, int]:
+        """Return how many instances and leaves `interactions` takes at a time."""
+        return PAIR_ROWS, max(1, TESTS // (n_pairs * PAIR_ROWS))
+
+    def interactions(self, chunk, leaves, masks, index) -> NDArray[np.float64]:
+        """Return the interactions in some leaves, ``(n_pairs, n_leaves, r)``."""
+        ratios = passing_ratios(self.trees, self.paths, chunk)[leaves]
+        return interactions_by_ratios(masks, ratios, index)

@@ -52,7 +52,7 @@ def background_law(chunk, masks, counts) -> np.ndarray:
     return np.bincount(slot.ravel(), weights=weights.ravel(), minlength=int(size.sum()))
 
 
-def chunk_table(chunk, masks, law, values, index="shapley") -> NDArray[np.float64]:
+def chunk_table(chunk, masks, law, values, index="shapley", out=None) -> NDArray[np.float64]:
     """Return the sum of the games of a chunk's leaves, as one table.
 
     Parameters
@@ -64,6 +64,8 @@ def chunk_table(chunk, masks, law, values, index="shapley") -> NDArray[np.float6
     values : ndarray of shape (n_leaves, n_outputs)
         What each leaf adds to the outputs of the chunk.
     index : {"shapley", "banzhaf"}, default="shapley"
+    out : ndarray, or None, default=None
+        Where the table is written, of its shape.
 
     Returns
     -------
@@ -72,7 +74,8 @@ def chunk_table(chunk, masks, law, values, index="shapley") -> NDArray[np.float6
     games, start = _solve_leaves(chunk.n_path, law, index)
     if chunk.is_single_leaves:
         games = games.reshape(chunk.n_groups, chunk.n_columns, -1).transpose(1, 0, 2)
-        table = games * values.T[:, None, :, None]
+        room = None if out is None else out.reshape(values.shape[1], *games.shape)
+        table = np.multiply(games, values.T[:, None, :, None], out=room)
         return table.reshape(values.shape[1], chunk.n_columns, -1)
     leaf, bit = np.nonzero(chunk.leaf_players >= 0)
     group = chunk.leaf_group[leaf]
@@ -84,7 +87,8 @@ def chunk_table(chunk, masks, law, values, index="shapley") -> NDArray[np.float6
     where = (start[leaf] + (bit << chunk.n_path[leaf]))[:, None] + masks[leaf]
     terms = np.take(games, where)
     first = np.searchsorted(slot, np.arange(chunk.players.size + 1))
-    table = np.empty((values.shape[1], chunk.n_columns, chunk.n_groups << chunk.n_bits))
+    shape = values.shape[1], chunk.n_columns, chunk.n_groups << chunk.n_bits
+    table = np.empty(shape) if out is None else out
     for plane, value in zip(table, values.T, strict=True):
         total = sparse.csr_array(
             (value[leaf], np.arange(len(leaf)), first), shape=(chunk.players.size, len(leaf))
@@ -126,3 +130,26 @@ def look_up(table, patterns, n_bits) -> NDArray[np.float64]:
     slot = patterns.astype(np.intp) + (np.arange(len(patterns)) << n_bits)[:, None]
     entries = np.take(table, slot, axis=2, mode="clip")
     return entries.reshape(len(table), -1, patterns.shape[1])
+
+
+def owner_of(chunk, n_players) -> sparse.csr_array:
+    """Return the matrix ``(n_players, n_columns * n_groups)`` that sums columns into players."""
+    n, player = chunk.players.size, chunk.players.ravel()
+    order = np.argsort(player, kind="stable")
+    first = np.searchsorted(player[order], np.arange(n_players + 1))
+    return sparse.csr_array((np.ones(n), order, first), shape=(n_players, n))
+
+
+def add_columns(values, outputs, owner, found) -> None:
+    """Add the sums over the columns of some groups to the players.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_outputs, n_players, r)
+        Added to in place.
+    outputs : ndarray of int
+    owner : sparse array of shape (n_players, n_columns * n_groups)
+    found : ndarray of shape (len(outputs), n_columns * n_groups, r)
+    """
+    for output, columns in zip(outputs, found, strict=True):
+        values[output] += owner @ columns

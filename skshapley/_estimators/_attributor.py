@@ -9,12 +9,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._background import Background
+from skshapley._records._interactions import Interactions
 from skshapley._records._outcome import Outcome
 from skshapley._records._settings import Settings, label
 from skshapley._run._engine import Plan
 from skshapley._tables._inputs import as_pandas
-from skshapley._tools._random import RowStream
 from skshapley.explanation import Explanation
+from skshapley.indices import pair_index
 from skshapley.rewards import Players
 
 
@@ -58,9 +59,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         """Return how an outcome came about; None for a plan where nothing was sampled."""
         rows, facts = self.background_, self._facts()
         if plan is not None:
-            state = self.random_state
-            state = state.entropy if isinstance(state, RowStream) else state
-            facts["random_state"] = label(state)
+            facts["random_state"] = label(self.random_state)
         n_background = None if rows is None else len(rows)
         return Settings.of(outcome, plan, model=self._model, n_background=n_background, **facts)
 
@@ -71,20 +70,39 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         def shaped(array: np.ndarray) -> np.ndarray:
             return array[..., 0] if names is None else array
 
-        errors = shaped(outcome.standard_errors)
+        values, errors = shaped(outcome.values), shaped(outcome.standard_errors)
+        apart, p = shaped(outcome.background_errors), outcome.n_players
+        pairs = pair_index(getattr(self, "interactions", False), type(self).__name__)
+        outputs = None if names is None else np.array(names, dtype=object)
+        data = self.players_.table(as_pandas(X))
+        interactions = None
+        if pairs is not None:
+            interactions = Interactions.of_pairs(
+                values[:, p:],
+                None if np.isnan(errors[:, p:]).all() else errors[:, p:],
+                attributions=values[:, :p],
+                base_values=shaped(outcome.v_empty),
+                feature_names=self.players_.names,
+                index=pairs.name,
+                rows=data.index,
+                output_names=outputs,
+            )
+            values, errors, apart = values[:, :p], errors[:, :p], apart[:, :p]
         return Explanation(
-            values=shaped(outcome.values),
+            values=values,
             standard_errors=None if np.isnan(errors).all() else errors,
             base_values=shaped(outcome.v_empty),
             predictions=shaped(outcome.v_full),
-            data=self.players_.table(as_pandas(X)),
+            data=data,
             feature_names=self.players_.names,
-            output_names=None if names is None else np.array(names, dtype=object),
+            output_names=outputs,
             n_evaluations=outcome.n_evaluations,
             n_model_rows=outcome.n_model_rows,
             converged=outcome.converged,
             settings=self._settings(outcome, plan),
-            entries=outcome.entries,
+            entries=outcome.entries if pairs is None else None,
+            background_errors=None if np.isnan(apart).all() else apart,
+            interactions=interactions,
         )
 
     def __sklearn_tags__(self) -> Tags:

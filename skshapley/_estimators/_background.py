@@ -1,11 +1,12 @@
 """The rows that stand in for absent players, with all that is known and checked of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skshapley._references import herded
 from skshapley._tables._inputs import (
     check_columns,
     check_container,
@@ -17,7 +18,6 @@ from skshapley._tables._inputs import (
     take_rows,
     validated,
 )
-from skshapley._tools._random import generator
 from skshapley.rewards import Players
 
 
@@ -45,8 +45,6 @@ class Background:
         X: Any,
         sample_weight: Any,
         groups: Any,
-        max_rows: int | None = None,
-        entropy: int | None = None,
     ) -> Self:
         """Return the background of an estimator, checked.
 
@@ -57,10 +55,6 @@ class Background:
         X : array or frame of shape (b, d)
         sample_weight : array of shape (b,) or None
         groups : dict or None
-        max_rows : int or None
-            Rows of a larger table are drawn, without replacement.
-        entropy : int or None
-            What they are drawn from.
 
         Raises
         ------
@@ -72,10 +66,19 @@ class Background:
         weights = checked_weights(sample_weight, len(X), name)
         players = Players.from_groups(groups, column_names(X), name)
         rows = np.flatnonzero(weights)
-        if max_rows is not None and entropy is not None and len(rows) > max_rows:
-            rng = generator(entropy, 1)
-            rows = np.sort(rng.choice(rows, size=max_rows, replace=False))
         return cls(take_rows(X, rows), weights[rows] / weights[rows].sum(), players)
+
+    def herded(self, n: int, predictions: np.ndarray, rng: np.random.Generator) -> Self:
+        """Return a background of n of these rows, which together resemble all of them.
+
+        Parameters
+        ----------
+        n : int
+        predictions : ndarray of shape (b, k)
+        rng : numpy.random.Generator
+        """
+        rows = np.sort(herded(self.rows, n, predictions, self.weights, rng))
+        return replace(self, rows=take_rows(self.rows, rows), weights=np.full(n, 1 / n))
 
     def table(self, owner: BaseEstimator, X: Any) -> Any:
         """Return instances checked against the background, in its container.

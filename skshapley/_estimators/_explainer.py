@@ -1,30 +1,43 @@
 """ShapleyExplainer: fit / explain / transform, the public face of the engine."""
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
 from skshapley._estimators._sampling import (
     COUNTS,
-    drawn_background,
+    given_background,
+    herded_background,
+    n_background,
     plan_of,
     run_plan,
 )
 from skshapley._records._outcome import Outcome
 from skshapley._records._settings import label
+from skshapley._run._engine import Plan
+from skshapley._run._learn import learn
 from skshapley._run._plan import is_auto
+from skshapley._run._size import Size
 from skshapley._tables._inputs import take_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve
 from skshapley._tools._progress import CallbackSupportMixin, callbacks, with_callbacks
+from skshapley._tools._random import generator
+from skshapley.closed_forms import ClosedForm
+from skshapley.closed_forms._read import explained, fitted_form
 from skshapley.explanation import Explanation
+from skshapley.indices import Index, pair_index, player_index
 from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
-from skshapley.trees import ExactTrees, UnreadableModelError
+from skshapley.trees import UnreadableModelError
+
+SINGLE_ROWS = 64  # background rows that tell how single ones differ
 
 
 class ShapleyExplainer(CallbackSupportMixin, Attributor):
@@ -39,6 +52,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
     reward : str or Reward, default="interventional"
         What a coalition is worth. "interventional": the mean response when absent features take the
         values of background rows. "baseline": when they take the background's means and modes.
+        "conditional", "copula", "empirical", "surrogate": when they follow the present ones.
     response_method : str or callable, default="auto"
         "predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples",
         "log_odds" (an XGBoost classifier's margin, else the logit of the probability), or a
@@ -49,25 +63,36 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         an output: that one. "predicted": of each instance the class predicted for it.
     sampler : str or Sampler, default="auto"
         Which coalitions to look at: a name of `skshapley.samplers.SAMPLERS` or an instance.
-        "auto": none at all for a tree ensemble whose response is the sum of its trees, be it at the
-        end of a pipeline of column-wise steps, which is explained exactly from its tables; all of
-        them where the budget covers them; pairs of complements for the solver "gp" where it covers
-        four evaluations a player; else, and under a stopping rule, antithetic permutations, each
-        pair against a background row of its own; single permutations below two a player.
+        "auto": none at all where the response can be read and is explained exactly: sums of trees,
+        linear terms and products of kernels, be they at the end of a pipeline of column-wise steps
+        (see `skshapley.closed_forms`); all of them where the budget covers them; pairs of
+        complements for the solver "gp" where it covers four evaluations a player; else, and under a
+        stopping rule, antithetic permutations, each pair against a background row of its own;
+        single permutations below two a player.
     solver : str or Solver, default="auto"
         What to make of them: a name of `skshapley.solvers.SOLVERS` or an instance.
     groups : dict, default=None
         ``{"name": [columns, ...]}``: each group is one player, the other columns are their own.
-    max_evals : int or "auto", default="auto"
-        Most evaluations per instance. One evaluation is the value of one coalition over the whole
-        background, hence as many model rows as the background has.
+    max_rows : int or "auto", default="auto"
+        Most rows that the model is given per instance. It buys the same error against a background
+        of a thousand rows or a million. "auto": some 33,000 against 100 rows or more, for up to 64
+        players.
     stopping : StoppingRule, default=None
         Stop each instance when its standard errors are small enough, e.g.
         ``StandardError(rtol=0.05)``. A sampler that draws its whole design at once (its
         ``one_shot`` is True) spends its budget first; ``converged`` then says whether it was
         enough.
+    index : str or Index, default="shapley"
+        Which values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16, 1)`.
+        Values of others than Shapley's need not add up: ``efficiency_gap`` says what is missing.
+    interactions : bool or str, default=False
+        Whether the interactions of all pairs of players are wanted too, from the same evaluations:
+        True for the Shapley interaction index, or a name of `skshapley.indices.PAIR_INDICES`. They
+        cost no model row. Walks cannot give them: see `sampler`.
     max_background : int, default=None
-        Draw so many rows of a larger background, without replacement.
+        Keep so many rows of a larger background, which together resemble all of it
+        (`skshapley.background.herd`). Seldom of use: the price of an instance does not know how
+        large the background is.
     n_jobs : int, default=None
         Workers, through joblib. The result is the same for any number and any backend.
     random_state : None, int, Generator or RandomState, default=None
@@ -79,9 +104,9 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
     ----------
     reward_ : Reward
         The reward, fitted to the background.
-    exact_ : ExactTrees or None
-        The tables of a tree ensemble, where they serve; where not, an explanation's
-        ``settings.why_sampled`` says why.
+    exact_ : ClosedForm or None
+        The response as a formula, where it can be read (see `skshapley.closed_forms`); where not,
+        an explanation's ``settings.why_sampled`` says why.
     players_ : Players
         Names of the players and the columns of each.
     background_ : array or frame of shape (b, d)
@@ -125,8 +150,10 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         sampler: str | Sampler = "auto",
         solver: str | Solver = "auto",
         groups: dict | None = None,
-        max_evals: int | str = "auto",
+        max_rows: int | str = "auto",
         stopping: StoppingRule | None = None,
+        index: str | Index = "shapley",
+        interactions: bool | str = False,
         max_background: int | None = None,
         n_jobs: int | None = None,
         random_state=None,
@@ -139,8 +166,10 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         self.sampler = sampler
         self.solver = solver
         self.groups = groups
-        self.max_evals = max_evals
+        self.max_rows = max_rows
         self.stopping = stopping
+        self.index = index
+        self.interactions = interactions
         self.max_background = max_background
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -172,28 +201,81 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         reward = resolve(self.reward, registry=REWARDS, base=Reward, owner=name, parameter="reward")
         reward.check()
         response = Response(self.estimator, self.response_method, self.output, owner=name)
-        self._take(drawn_background(self, X, sample_weight))
-        plan_of(self, len(self.background_weights_))  # which refuses what is wrong
+        self._take(given_background(self, X, sample_weight))
+        _ = self._indices  # which refuses what is none
+        # other rewards tell what an evaluation costs when they are fitted: a model row at the least
+        b = n_background(self) if type(reward) is InterventionalReward else 1
+        # which refuses what is wrong; a closed form gives interactions that sampling may not
+        plan_of(self, Size(self.players_.n_players, b, b), pairs=not self._auto)
+        self._take(herded_background(self, response))
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
-        self.exact_, self._why_sampled = self._short_cut()
+        self.exact_, self._unread = self._short_cut(self._plan(pairs=False).max_rows)
+        self._learn()
         return self
 
-    def _short_cut(self) -> tuple[ExactTrees | None, str | None]:
-        """Return the tables of a tree ensemble and None, or None and why it is sampled."""
-        if not (is_auto(self.sampler) and is_auto(self.solver)):
-            return None, "sampler or solver asked for"
-        if not isinstance(self.reward_, InterventionalReward):
-            return None, f"{type(self.reward_).__name__} has no exact values"
-        model = self.reward_.masked_
+    @property
+    def _auto(self) -> bool:
+        return is_auto(self.sampler) and is_auto(self.solver)
+
+    @property
+    def _indices(self) -> tuple[Index, Index | None]:
+        """The index of the players' values, and that of the interactions or None."""
+        name = type(self).__name__
+        return player_index(self.index, name), pair_index(self.interactions, name)
+
+    def _learn(self) -> None:
+        """Learn what all instances share, from the background alone."""
+        self._lesson = None
+        if self.exact_ is None:
+            if self._samples_references:
+                self.reward_.deal(generator(self._entropy, 4))
+            self._lesson = self._learned()
+
+    def _redrawn(self, entropy: int) -> Self:
+        """Return this explainer as its fit would have made it from other entropy."""
+        other = copy(self)
+        if entropy != self._entropy:
+            other._entropy, other.reward_ = entropy, copy(self.reward_)
+            other._learn()
+        return other
+
+    def _learned(self) -> Any:
+        """Return what a few background rows teach about all instances, or None."""
+        plan = self._plan()
+        _, solver = plan.components(self.players_.n_players)
+        n = min(solver.pilots, len(self.background_weights_))
+        if not n:
+            return None
+        rng = generator(self._entropy, 6)
+        likely = self.background_weights_
+        rows = rng.choice(len(likely), n, replace=False, p=likely)
+        game = self.reward_.game(take_rows(self.background_, np.sort(rows)))
+        return learn(game, plan, self.n_jobs)
+
+    def _plan(self, pairs: bool = True) -> Plan:
+        reward = self.reward_
+        size = Size(self.players_.n_players, reward.n_references_, reward.rows_per_value_)
+        return plan_of(self, size, pairs=pairs)
+
+    @property
+    def _samples_references(self) -> bool:
+        plan, b, p = self._plan(), self.reward_.n_references_, self.players_.n_players
+        values = Size(p, b, self.reward_.rows_per_value_).values(plan.max_rows)
+        return p > 1 and plan.components(p)[0].samples_references(values, p, b)
+
+    def _short_cut(self, rows: int) -> tuple[ClosedForm | None, UnreadableModelError | None]:
+        """Return the closed form of the response and None, or None and why it is sampled.
+
+        What sampling may spend on an instance, in model rows, is the most that exact values may.
+        """
+        if not self._auto:
+            return None, UnreadableModelError("sampler or solver asked for", 'leave them "auto"')
         try:
-            trees = ExactTrees.from_response(
-                model.response, model.column_player, self.n_jobs, self.players_.n_players
-            )
-            return trees.fit(model.background, model.weights), None
+            return fitted_form(self.reward_, rows, self.n_jobs, *self._indices), None
         except UnreadableModelError as reason:
-            return None, reason.reason
+            return None, reason
 
     @with_callbacks
     def explain(self, X) -> Explanation:
@@ -222,28 +304,82 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         check_parameters(self, COUNTS)
         X = self._background.table(self, X)
         if self.exact_ is not None:
-            outcome = self.exact_.explain(self.reward_.preparation_.transform(X))
+            rows = self.reward_.preparation_.transform(X)
+            response, (_, pairs) = self.reward_.masked_.response, self._indices
+            outcome = explained(self.exact_, response, rows, pairs)
             return self._recorded(outcome, X)
-        plan = plan_of(self, self.reward_.n_references_)
+        plan = self._plan()
         game = self.reward_.game(X)
 
         def partial(outcome: Outcome) -> Explanation:
             return self._recorded(outcome, take_rows(X, slice(0, len(outcome.values))), plan)
 
         with callbacks(self, len(X)) as tasks:
-            outcome = run_plan(self, game, plan, partial, tasks)
+            outcome = run_plan(self, game, plan, partial, tasks, self._lesson)
         return self._recorded(outcome, X, plan)
+
+    def background_errors(self, X) -> np.ndarray:
+        """Return what the background leaves to chance, as a sample of where it came from.
+
+        The spread of the attributions against single background rows, over the root of their
+        number. A sampled explanation has it already, as ``background_errors``. A response that is
+        read is explained against 64 single rows, which takes longer than the explanation itself.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+            As for `explain`.
+
+        Returns
+        -------
+        errors : ndarray of shape (r, p) or (r, p, k)
+            Standard errors, in the units of the response; NaN where not known.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for `explain`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.linear_model import LinearRegression
+        >>> from skshapley import ShapleyExplainer
+        >>> X = np.arange(100.0)[:, None] * [1.0, 2.0]
+        >>> explainer = ShapleyExplainer(LinearRegression().fit(X, X[:, 0])).fit(X)
+        >>> explainer.background_errors(X[:1]).shape
+        (1, 2)
+        """
+        check_is_fitted(self, "reward_")
+        if self.exact_ is None:
+            explanation = self.explain(X)
+            known = explanation.background_errors
+            return np.full(explanation.values.shape, np.nan) if known is None else known
+        X = self._background.table(self, X)
+        weights = self.background_weights_
+        n = min(len(weights), SINGLE_ROWS)
+        rows = generator(self._entropy, 7).choice(len(weights), n, replace=False, p=weights)
+        given = self.reward_.preparation_.transform(X)
+        single = self.exact_.references(
+            self.reward_.masked_.response.in_its_container(given), np.sort(rows)
+        )
+        spread = single.std(axis=1, ddof=1) if n > 1 else np.full(single[:, 0].shape, np.nan)
+        errors = spread * np.sqrt(weights @ weights)
+        return errors[..., 0] if self._output_names is None else errors
 
     @property
     def _output_names(self) -> list | None:
         return self.reward_.response_.output_names
 
     def _facts(self) -> dict[str, Any]:
+        index = self._indices[0] if self.exact_ is None else self.exact_.index
         return {
             "response_method": label(self.reward_.response_.method),
             "output": self.output,
             "reward": label(self.reward_),
             "masked": self.reward_.masked_columns_,
-            "closed_form": None if self.exact_ is None else "trees",
-            "why_sampled": self._why_sampled,
+            "index": None if index.adds_up else index.name,
+            "closed_form": None if self.exact_ is None else self.exact_.label,
+            "why_sampled": None if self._unread is None else self._unread.reason,
+            "exact_response": None if self._unread is None else self._unread.instead,
         }

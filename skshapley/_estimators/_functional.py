@@ -8,7 +8,9 @@ import numpy as np
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import make_plan
+from skshapley._run._size import Size
 from skshapley._tools._constraints import Count
+from skshapley.indices import Index, pair_index
 from skshapley.rewards import FunctionGame
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -25,6 +27,8 @@ def shapley_values(
     stopping: StoppingRule | None = None,
     random_state=None,
     n_jobs: int | None = None,
+    index: str | Index = "shapley",
+    interactions: bool | str = False,
 ) -> ShapleyResult:
     """Shapley values of a cooperative game.
 
@@ -48,12 +52,19 @@ def shapley_values(
     random_state : None, int, Generator or RandomState, default=None
     n_jobs : int or None, default=None
         Workers for the evaluations, through joblib. The result is the same for any number.
+    index : str or Index, default="shapley"
+        Which values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16, 1)`.
+        Values of others than Shapley's need not add up: ``efficiency_gap`` says what is missing.
+    interactions : bool or str, default=False
+        Whether the interactions of all pairs are wanted too, from the same evaluations: True for
+        the Shapley interaction index, or a name of `skshapley.indices.PAIR_INDICES`.
 
     Returns
     -------
     result : ShapleyResult
         Fields ``values`` ``(p,)`` or ``(p, k)``, ``standard_errors`` (same shape, or None),
-        ``base_value`` v(empty), ``full_value`` v(all), ``n_evaluations`` and ``converged``.
+        ``base_value`` v(empty), ``full_value`` v(all), ``n_evaluations``, ``converged`` and
+        ``interactions``.
 
     Raises
     ------
@@ -95,9 +106,13 @@ def shapley_values(
         max_evals=max_evals,
         stopping=stopping,
         random_state=random_state,
-        n_players=int(n_players),
-        n_references=1,
+        size=Size(int(n_players)),
         owner="shapley_values",
+        interactions=interactions,
+        index=index,
     )
     game = FunctionGame(reward, int(n_players))
-    return ShapleyResult.from_outcome(run(game, plan, n_jobs=n_jobs), game.one_output)
+    outcome = run(game, plan, n_jobs=n_jobs)
+    pairs = pair_index(interactions, "shapley_values")
+    name = None if pairs is None else pairs.name
+    return ShapleyResult.from_outcome(outcome, game.one_output, name)

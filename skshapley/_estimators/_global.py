@@ -4,27 +4,35 @@ from collections.abc import Callable
 from math import ceil
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skshapley._estimators._attributor import TableEstimator
 from skshapley._estimators._sampling import (
     COUNTS,
-    drawn_background,
+    given_background,
+    herded_background,
+    n_background,
     plan_of,
     run_plan,
 )
 from skshapley._records._global_explanation import GlobalExplanation
 from skshapley._records._outcome import Outcome
 from skshapley._records._settings import label
+from skshapley._run._engine import Plan
 from skshapley._run._plan import is_auto
+from skshapley._run._size import Size
 from skshapley._tables._inputs import checked_weights, take_rows
 from skshapley._tools._constraints import check_parameters
-from skshapley.rewards import InterventionalReward
+from skshapley._tools._params import resolve
+from skshapley._tools._random import generator
+from skshapley.rewards import REWARDS, Game, InterventionalReward, Reward
 from skshapley.rewards._loss import LossGame, WholeResponse, resolve_loss
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 
 LEAST_EVALS = 2**14
+REFERENCES_A_ROW = 100  # of a larger background, for each row that is explained
 
 
 class GlobalImportance(TableEstimator):
@@ -42,6 +50,10 @@ class GlobalImportance(TableEstimator):
     loss : {"auto", "log_loss", "squared_error"} or callable, default="auto"
         "auto": the log loss of a classifier, the squared error of a regressor. A callable takes
         ``(y, response)``, arrays of n rows, and returns ``(n,)`` losses.
+    reward : str or Reward, default="interventional"
+        What the model says when only some features are known, as in `ShapleyExplainer`. With a
+        conditional reward, values tell what the features say of the target, be it by going along
+        with others.
     response_method : str or callable, default="auto"
         As in `ShapleyExplainer`; "log_loss" needs probabilities.
     sampler, solver : str or object, default="auto"
@@ -50,11 +62,15 @@ class GlobalImportance(TableEstimator):
         bias, which regressions and processes have at small budgets and permutations never.
     groups : dict, default=None
         ``{"name": [columns, ...]}``: each group is one player, the other columns are their own.
-    max_evals : int or "auto", default="auto"
-        Most evaluations per row, each of them b model rows. "auto": one pair of walks, 2 p
-        evaluations, or the same share of 16384 for every row if that is more.
+    max_rows : int or "auto", default="auto"
+        Most rows that the model is given per row explained. One evaluation takes 100 of them, or as
+        many as the background has; of a larger background every row explained has a sample of its
+        own. "auto": one pair of walks, 2 p evaluations, or the same share of 16384 for every row if
+        that is more.
     max_background : int, default=None
-        Draw so many rows of a larger background, without replacement.
+        Keep so many rows of a larger background, which together resemble all of it
+        (`skshapley.background.herd`). Seldom of use: the price of an instance does not know how
+        large the background is.
     n_jobs : int, default=None
         Workers, through joblib. The result is the same for any number and any backend.
     random_state : None, int, Generator or RandomState, default=None
@@ -64,8 +80,8 @@ class GlobalImportance(TableEstimator):
     Attributes
     ----------
     loss_ : Loss
-    reward_ : InterventionalReward
-        The mean response, fitted to the background.
+    reward_ : Reward
+        The response, fitted to the background.
     players_ : Players
     background_ : array or frame of shape (b, d)
     background_weights_ : ndarray of shape (b,)
@@ -109,11 +125,12 @@ class GlobalImportance(TableEstimator):
         estimator,
         *,
         loss="auto",
+        reward: str | Reward = "interventional",
         response_method: str | Callable[..., Any] = "auto",
         sampler: str | Sampler = "auto",
         solver: str | Solver = "auto",
         groups: dict | None = None,
-        max_evals: int | str = "auto",
+        max_rows: int | str = "auto",
         max_background: int | None = None,
         n_jobs: int | None = None,
         random_state=None,
@@ -121,11 +138,12 @@ class GlobalImportance(TableEstimator):
     ) -> None:
         self.estimator = estimator
         self.loss = loss
+        self.reward = reward
         self.response_method = response_method
         self.sampler = sampler
         self.solver = solver
         self.groups = groups
-        self.max_evals = max_evals
+        self.max_rows = max_rows
         self.max_background = max_background
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -154,13 +172,23 @@ class GlobalImportance(TableEstimator):
         """
         owner = type(self).__name__
         check_parameters(self, COUNTS)
+        reward = resolve(
+            self.reward, registry=REWARDS, base=Reward, owner=owner, parameter="reward"
+        )
+        reward.check()
         response = WholeResponse(self.estimator, self.response_method, owner=owner)
         self.loss_ = resolve_loss(self.loss, response, owner)
-        self._take(drawn_background(self, X, sample_weight))
-        plan_of(self, 1, unbiased=True)  # which refuses what is wrong
-        self.reward_ = InterventionalReward().fit(
+        self._take(given_background(self, X, sample_weight))
+        # other rewards tell what an evaluation costs when they are fitted: a model row at the least
+        plain = type(reward) is InterventionalReward
+        least = self._sized(min(n_background(self), REFERENCES_A_ROW) if plain else 1)
+        plan = plan_of(self, least, unbiased=True)  # which refuses what is wrong
+        self._take(herded_background(self, response))
+        self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
+        if self._samples:
+            self.reward_.deal(generator(plan.entropy, 4))
         return self
 
     def explain(self, X, y, sample_weight=None) -> GlobalExplanation:
@@ -197,8 +225,9 @@ class GlobalImportance(TableEstimator):
         check_consistent_length(X, y)
         targets = self.loss_.targets(y, len(X))
         weights = checked_weights(sample_weight, len(X), owner, unit="row")
-        plan = plan_of(self, 1, self._max_evals(len(X)), unbiased=True)
-        game = LossGame(self.reward_.game(X), self.loss_, targets)
+        plan = plan_of(self, self._size, self._max_rows(len(X)), unbiased=True)
+        game = self.reward_.game(X)
+        game = LossGame(game, self.loss_, targets, self._references(game, plan))
 
         def record(outcome: Outcome) -> GlobalExplanation:
             n = len(outcome.values)
@@ -211,19 +240,42 @@ class GlobalImportance(TableEstimator):
     def _output_names(self) -> None:
         return None
 
-    def _max_evals(self, n_rows: int) -> int | str:
-        """Return the evaluations per row: few, since rows vary more than the estimates at one."""
-        if not is_auto(self.max_evals):
-            return self.max_evals
-        p = self.players_.n_players
+    @property
+    def _samples(self) -> bool:
+        """Whether each row that is explained has a sample of the background."""
+        return self.reward_.n_references_ > REFERENCES_A_ROW
+
+    @property
+    def _size(self) -> Size:
+        """The size of the game: a loss is that of a mean, for which all references are one."""
+        rows = self.reward_.rows_per_value_
+        return self._sized(REFERENCES_A_ROW if self._samples else rows)
+
+    def _sized(self, rows_per_value: int) -> Size:
+        return Size(self.players_.n_players, rows_per_value=rows_per_value)
+
+    def _max_rows(self, n_rows: int) -> int | str:
+        """Return the model rows per row: few, since rows vary more than the estimates at one."""
+        if not is_auto(self.max_rows):
+            return self.max_rows
+        p, size = self.players_.n_players, self._size
         evals = max(2 * p, ceil(LEAST_EVALS / n_rows))
-        if is_auto(self.sampler) and is_auto(self.solver):
-            return evals
-        sampler, _ = plan_of(self, 1).components(p)
-        return max(evals, sampler.price(p, 1).least_evals + 2)
+        if not (is_auto(self.sampler) and is_auto(self.solver)):
+            sampler, _ = plan_of(self, size).components(p)
+            evals = max(evals, sampler.price(p, 1).least_evals + 2)
+        return size.rows(evals)
+
+    def _references(self, game: Game, plan: Plan) -> np.ndarray | None:
+        """Return the background rows of each row to be explained, or None for all of them."""
+        if not self._samples or game.deck is None:
+            return None
+        keys = game.keys(np.arange(game.n_rows))
+        rngs = (generator(plan.entropy, 5, int(key)) for key in keys)
+        return np.stack([game.deck.dealt(rng)[:REFERENCES_A_ROW] for rng in rngs])
 
     def _facts(self) -> dict[str, Any]:
         return {
             "response_method": label(self.reward_.response_.method),
             "loss": self.loss_.name,
+            "reward": label(self.reward_),
         }

@@ -7,10 +7,12 @@ from skshapley._estimators._background import Background
 from skshapley._records._outcome import Outcome
 from skshapley._run._engine import Interrupted, Plan, run
 from skshapley._run._plan import make_plan
+from skshapley._run._size import Size
 from skshapley._tools._constraints import Count, Fitting, Maybe
 from skshapley._tools._progress import progress
-from skshapley._tools._random import entropy_from, fresh_entropy
+from skshapley._tools._random import entropy_from, generator
 from skshapley.exceptions import PartialExplanationError
+from skshapley.rewards import Response
 
 COUNTS = {
     "max_background": Maybe(Count()),
@@ -19,24 +21,36 @@ COUNTS = {
 }
 
 
-def random_state_of(estimator: Any) -> Any:
-    """Return its random state, or, if that is None, the entropy that it drew in ``fit``."""
-    return estimator.random_state if estimator.random_state is not None else estimator._entropy
+def given_background(estimator: Any, X: Any, sample_weight: Any) -> Background:
+    """Return the background of an estimator, as it was given.
 
-
-def drawn_background(estimator: Any, X: Any, sample_weight: Any) -> Background:
-    """Return the background of an estimator, of at most `max_background` rows.
-
-    An estimator without a random state gets entropy of its own, for all that is drawn later, too.
+    With it comes the entropy, of which everything is drawn until the next ``fit``.
     """
-    estimator._entropy = fresh_entropy() if estimator.random_state is None else None
-    limit, owner = estimator.max_background, type(estimator).__name__
-    entropy = None if limit is None else entropy_from(random_state_of(estimator), owner)
-    return Background.of(estimator, X, sample_weight, estimator.groups, limit, entropy)
+    estimator._entropy = entropy_from(estimator.random_state, type(estimator).__name__)
+    return Background.of(estimator, X, sample_weight, estimator.groups)
+
+
+def n_background(estimator: Any) -> int:
+    """Return how many background rows an estimator will have kept in the end."""
+    b, most = len(estimator.background_weights_), estimator.max_background
+    return b if most is None else min(b, most)
+
+
+def herded_background(estimator: Any, response: Response) -> Background:
+    """Return the background of an estimator, of at most `max_background` rows."""
+    background, n = estimator._background, n_background(estimator)
+    if n == len(background.weights):
+        return background
+    predictions = response.over(background.rows, "background rows")
+    return background.herded(n, predictions, generator(estimator._entropy, 1))
 
 
 def plan_of(
-    estimator: Any, n_references: int, max_evals: Any = None, unbiased: bool = False
+    estimator: Any,
+    size: Size,
+    max_rows: Any = None,
+    unbiased: bool = False,
+    pairs: bool = True,
 ) -> Plan:
     """Return the plan of an estimator, all its parameters checked.
 
@@ -44,22 +58,26 @@ def plan_of(
     ----------
     estimator : estimator
         With players, and the parameters of `make_plan`.
-    n_references : int
-    max_evals : int, "auto" or None
+    size : Size
+        Of its game.
+    max_rows : int, "auto" or None
         In place of the estimator's own.
     unbiased : bool, default=False
         As in `make_plan`.
+    pairs : bool, default=True
+        Whether what the estimator is asked for by `index` and `interactions` comes from this plan.
     """
     return make_plan(
         sampler=estimator.sampler,
         solver=estimator.solver,
-        max_evals=estimator.max_evals if max_evals is None else max_evals,
+        max_rows=estimator.max_rows if max_rows is None else max_rows,
         stopping=estimator.stopping,
-        random_state=random_state_of(estimator),
-        n_players=estimator.players_.n_players,
-        n_references=n_references,
+        random_state=estimator._entropy,
+        size=size,
         owner=type(estimator).__name__,
         unbiased=unbiased,
+        interactions=pairs and getattr(estimator, "interactions", False),
+        index=getattr(estimator, "index", "shapley") if pairs else "shapley",
     )
 
 
@@ -69,6 +87,7 @@ def run_plan(
     plan: Plan,
     record: Callable[[Outcome], Any],
     tasks: Callable[[int], object] | None = None,
+    lesson: Any = None,
 ) -> Outcome:
     """Spend a plan on the game's instances, with progress.
 
@@ -82,6 +101,8 @@ def run_plan(
         Makes what the user gets of the outcome of the first instances, if the run breaks off.
     tasks : callable or None
         Told the number of finished instances.
+    lesson : object or None
+        What was learned in ``fit``.
 
     Raises
     ------
@@ -90,7 +111,7 @@ def run_plan(
     """
     try:
         with progress(game.n_rows, estimator.verbose) as bar:
-            return run(game, plan, n_jobs=estimator.n_jobs, progress=(bar, tasks))
+            return run(game, plan, lesson=lesson, n_jobs=estimator.n_jobs, progress=(bar, tasks))
     except Interrupted as error:
         raise PartialExplanationError(
             f"Explaining stopped by {type(error.__cause__).__name__} after"

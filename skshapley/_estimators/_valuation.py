@@ -13,8 +13,10 @@ from skshapley._estimators._sampling import COUNTS
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import is_auto, make_plan
+from skshapley._run._size import Size
 from skshapley._tools._constraints import Constraint, Maybe, Number, check_parameters
 from skshapley._tools._progress import progress
+from skshapley.indices import Index
 from skshapley.rewards import DataGame
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -39,6 +41,9 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     max_evals : int or "auto", default="auto"
         Most coalitions to fit the model to, none and all of the points included.
     stopping : StoppingRule, default=None
+    index : str or Index, default="shapley"
+        Which values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16, 1)`,
+        which weighs small sets of points more. Values of others than Shapley's need not add up.
     truncation : float, default=None
         Along a walk, once the score is this close to that of all points, the rest of the walk adds
         nothing and is not fitted (Ghorbani & Zou 2019). Saves fits, for a bias of that order.
@@ -50,7 +55,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     values_ : ndarray of shape (n_players,)
-        In the units of the score; they add up to ``full_value_ - base_value_``.
+        In the units of the score; Shapley values add up to ``full_value_ - base_value_``.
     standard_errors_ : ndarray of shape (n_players,), or None
     players_ : ndarray of shape (n_players,)
         Labels of the groups, or positions of the points.
@@ -63,7 +68,8 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     ----------
     Ghorbani & Zou (2019), Data Shapley: equitable valuation of data for machine learning, ICML,
     Algorithm 1. Jia et al. (2019), Efficient task-specific data valuation for nearest neighbor
-    algorithms, VLDB 12, Theorem 1.
+    algorithms, VLDB 12, Theorem 1. Kwon & Zou (2022), Beta Shapley, AISTATS. Wang & Jia (2023),
+    Data Banzhaf, AISTATS.
 
     Examples
     --------
@@ -92,6 +98,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         groups=None,
         max_evals: int | str = "auto",
         stopping: StoppingRule | None = None,
+        index: str | Index = "shapley",
         truncation: float | None = None,
         n_jobs: int | None = None,
         random_state=None,
@@ -104,6 +111,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         self.groups = groups
         self.max_evals = max_evals
         self.stopping = stopping
+        self.index = index
         self.truncation = truncation
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -139,9 +147,9 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
             max_evals=self.max_evals,
             stopping=self.stopping,
             random_state=self.random_state,
-            n_players=len(self.players_),
-            n_references=1,
+            size=Size(len(self.players_)),
             owner=type(self).__name__,
+            index=self.index,
         )
         game = DataGame(
             self.estimator,
@@ -180,6 +188,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
             type(self.estimator) is KNeighborsClassifier
             and self.estimator.weights == "uniform"
             and self.scoring is None
+            and self.index == "shapley"
             and self.groups is None
             and is_auto(self.sampler)
             and is_auto(self.solver)

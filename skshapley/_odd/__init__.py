@@ -17,6 +17,7 @@ from skshapley._odd._evidence import Evidence
 from skshapley._odd._fit import fit_hyper
 from skshapley._odd._functional import functional, functional_variance
 from skshapley._odd._hyper import Hyper
+from skshapley._odd._index_process import IndexProcess, index_functional, index_variance
 from skshapley._odd._kernel import gram
 from skshapley._odd._lesson import Lesson
 from skshapley._odd._pairs import Pairs
@@ -26,6 +27,7 @@ __all__ = [
     "Blocks",
     "Evidence",
     "Hyper",
+    "IndexProcess",
     "Lesson",
     "OddDesign",
     "Pairs",
@@ -37,4 +39,6 @@ __all__ = [
     "functional",
     "functional_variance",
     "gram",
+    "index_functional",
+    "index_variance",
 ]

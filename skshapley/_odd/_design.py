@@ -9,6 +9,8 @@ from skshapley._odd._blocks import Blocks
 from skshapley._odd._pairs import Pairs
 from skshapley.designs import Design
 
+ROUNDING = 1e-14  # of the largest value: a difference no larger is that of sums over the background
+
 
 @dataclass(frozen=True, eq=False)
 class OddDesign(Design):
@@ -40,6 +42,7 @@ class OddDesign(Design):
         """Return the pairs of one instance from the values ``(m, k)`` of its coalitions."""
         signs = np.where(self.coalitions[instance, ::2], 1.0, -1.0)
         odd = (values[::2] - values[1::2]) / 2
+        odd[np.abs(odd) <= ROUNDING * np.abs(values).max(axis=0)] = 0.0
         if self.block is None or self.blocks is None:
             return Pairs(signs, odd)
         return Pairs(signs, odd, self.block[instance], self.blocks[instance])

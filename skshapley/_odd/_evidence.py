@@ -17,14 +17,15 @@ class Evidence:
     Parameters
     ----------
     pairs : Pairs
-        Values of outputs that are not all zero.
+        Outputs that are zero at all of them do not count.
     """
 
     def __init__(self, pairs: Pairs) -> None:
         self.pairs = pairs
         self._signs = np.ascontiguousarray(pairs.signs)
         self._signs_t = np.ascontiguousarray(pairs.signs.T)
-        self._values = pairs.values / np.abs(pairs.values).max(axis=0)
+        largest = np.abs(pairs.values).max(axis=0)
+        self._values = pairs.values[:, largest > 0] / largest[largest > 0]
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return value and gradient at the vector `theta`, ``(p + 3,)`` or ``(p + 5,)``."""

@@ -31,7 +31,7 @@ def fit_hyper(pairs: Pairs, start: np.ndarray | None = None) -> np.ndarray:
         if stage and len(pairs) <= stages[stage - 1][0]:
             break
         found = minimize(
-            Evidence(_thinned(pairs, most)),
+            Evidence(thinned(pairs, most)),
             theta,
             jac=True,
             method="L-BFGS-B",
@@ -42,7 +42,7 @@ def fit_hyper(pairs: Pairs, start: np.ndarray | None = None) -> np.ndarray:
     return theta
 
 
-def _thinned(pairs: Pairs, most: int) -> Pairs:
+def thinned(pairs: Pairs, most: int) -> Pairs:
     """Return at most about `most` points, spread evenly over the design, or whole blocks of it."""
     n = len(pairs)
     if n <= most:

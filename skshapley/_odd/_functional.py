@@ -20,10 +20,14 @@ def _legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.polynomial.legendre.leggauss(n)
 
 
-def _nodes(hyper: Hyper) -> tuple[np.ndarray, np.ndarray]:
+def n_nodes(rho: np.ndarray) -> int:
+    """Return how many nodes integrate the products over players exactly, or to rounding."""
     # exact from p/2 nodes on; the integrand grows like exp(u sum(rho)), and so few do long before
-    p, growth = len(hyper.reach), hyper.rho.sum()
-    return _legendre(int(min(p // 2 + 1, 12 + 2 * growth)))
+    return int(min(len(rho) // 2 + 1, 12 + 2 * rho.sum()))
+
+
+def _nodes(hyper: Hyper) -> tuple[np.ndarray, np.ndarray]:
+    return _legendre(n_nodes(hyper.rho))
 
 
 def higher_functional(signs: np.ndarray, hyper: Hyper) -> np.ndarray:

@@ -1,7 +1,8 @@
-"""What the first instances of a run, its pilots, teach about those that follow."""
+"""What a few instances, the pilots, teach about all others."""
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from skshapley._odd._hyper import Hyper
 from skshapley._odd._pairs import Pairs
 from skshapley._odd._posterior import Process
 
-MOST_KEPT = 4  # factorised processes, each for a set of players that matter
+MOST_KEPT = 16  # factorised processes, for each design and each set of players that matter
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +24,14 @@ class Lesson:
     """
 
     taught: tuple[tuple[np.ndarray, np.ndarray], ...]
-    # computed once for points that come again, never a part of what is known
+    # made once and used again, never a part of what is known: a sampler's designs, by what they
+    # were asked for, and factorised processes
+    designs: dict[Any, Any] = field(default_factory=dict, repr=False)
     _processes: OrderedDict[bytes, Process] = field(default_factory=OrderedDict, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is known: the rest is large, and soon made again."""
+        return {"taught": self.taught, "designs": {}, "_processes": OrderedDict()}
 
     def knows(self, players: np.ndarray) -> bool:
         """Return whether just these players matter to one of the pilots."""

@@ -37,6 +37,11 @@ class Pairs:
         """Number of players."""
         return self.signs.shape[1]
 
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are, 1 for all rows together."""
+        return 1 if self.block is None else len(np.unique(self.block))
+
     def take(self, index: np.ndarray) -> "Pairs":
         """Return some of the points."""
         block = None if self.block is None else self.block[index]

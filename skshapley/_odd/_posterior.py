@@ -37,11 +37,15 @@ class Process:
         return functional(self.points, self.hyper)
 
     @cached_property
+    def prior_variance(self) -> np.ndarray:
+        """The prior variances of the Shapley values at scale 1, ``(p,)``."""
+        return functional_variance(self.hyper, self.points.blocks)
+
+    @cached_property
     def shapley_variance(self) -> np.ndarray:
         """The posterior variances of the Shapley values at scale 1, ``(p,)``."""
         seen = solve_triangular(self.factor, self.covariances.T, lower=True, check_finite=False)
-        prior = functional_variance(self.hyper, self.points.blocks)
-        return np.maximum(prior - np.einsum("np,np->p", seen, seen), 0.0)
+        return np.maximum(self.prior_variance - np.einsum("np,np->p", seen, seen), 0.0)
 
     @cached_property
     def influence(self) -> np.ndarray:

@@ -22,6 +22,7 @@ def importance(explanation: "Explanation") -> pd.DataFrame:
     n, shape = len(size), size.shape[1:]
     noise = explanation.standard_errors
     noise = np.full(size.shape, np.nan) if noise is None else noise
+    apart = explanation.background_errors
     # in powers of two that the largest is about 1 of, since squares of large numbers are no floats
     largest = np.fmax.reduce(np.concatenate([size, noise]), axis=0, initial=0.0)
     unit = np.ldexp(1.0, np.frexp(largest)[1])
@@ -35,6 +36,7 @@ def importance(explanation: "Explanation") -> pd.DataFrame:
         "sampling_error": np.sqrt(np.maximum(total**2 - estimation**2, 0.0)),
         "estimation_error": estimation,
         "max_bias": MEAN_SIZE * noise.mean(axis=0) if n else unknown,
+        "background_error": unknown if apart is None or not n else apart.mean(axis=0) / unit,
     }
     if explanation.output_names is None:
         index = pd.Index(explanation.feature_names, name="feature")

@@ -17,11 +17,12 @@ class Outcome:
     ----------
     values, standard_errors : ndarray of shape (r, e, k)
         Standard errors are NaN where there are none.
+    background_errors : ndarray of shape (r, e, k)
+        What the background leaves to chance, as a sample; NaN where that is not known.
     v_empty, v_full : ndarray of shape (r, k)
         Values of the empty and of the full coalition.
-    n_evaluations : ndarray of shape (r,)
-        Evaluations, v(empty) and v(all) included; fractions where walks have references of their
-        own.
+    n_evaluations : ndarray of shape (r,), int
+        Evaluations, v(empty) and v(all) included, each against one background row or more.
     n_model_rows : ndarray of shape (r,), int
         Rows given to the model for this instance, v(empty) excluded, which is shared.
     converged : ndarray of shape (r,), bool
@@ -34,6 +35,7 @@ class Outcome:
 
     values: np.ndarray
     standard_errors: np.ndarray
+    background_errors: np.ndarray
     v_empty: np.ndarray
     v_full: np.ndarray
     n_evaluations: np.ndarray
@@ -49,9 +51,10 @@ class Outcome:
         return cls(
             np.zeros(shape),
             np.full(shape, np.nan),
+            np.full(shape, np.nan),
             np.zeros((r, k)),
             np.zeros((r, k)),
-            np.zeros(r),
+            np.zeros(r, dtype=np.int64),
             np.zeros(r, dtype=np.int64),
             np.zeros(r, dtype=bool),
             entries,
@@ -70,6 +73,28 @@ class Outcome:
             v_full=v_full,
             converged=np.ones(r, dtype=bool),
         )
+
+    def with_pairs(self, pairs: np.ndarray) -> Self:
+        """Return it with entries for pairs of players too, read as exactly.
+
+        Parameters
+        ----------
+        pairs : ndarray of shape (r, p (p - 1)/2, k)
+            In the order of ``np.triu_indices(p, 1)``.
+        """
+        p = self.values.shape[1]
+        both = np.array(np.triu_indices(p, 1)).T
+        return replace(
+            self,
+            values=np.concatenate([self.values, pairs], axis=1),
+            standard_errors=np.concatenate([self.standard_errors, np.zeros_like(pairs)], axis=1),
+            entries=np.concatenate([np.repeat(self.entries, 2, axis=1), both]),
+        )
+
+    @property
+    def n_players(self) -> int:
+        """The number of entries of a single player, which come first; 0 without any."""
+        return int((self.entries == self.entries[:, :1]).all(axis=1).sum())
 
     @property
     def solver(self) -> Any:

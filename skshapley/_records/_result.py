@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
+import pandas as pd
 
+from skshapley._records._interactions import Interactions
 from skshapley._records._outcome import Outcome
 
 
@@ -27,6 +29,8 @@ class ShapleyResult:
     solver : Solver or None
         The solver after its run, with what it was asked to keep, e.g. ``ProjectedSGD.trace_``; None
         where a single player needed none.
+    interactions : Interactions or None
+        Those of all pairs, if they were asked for, as the only row of a record.
 
     Examples
     --------
@@ -43,6 +47,7 @@ class ShapleyResult:
     n_evaluations: int
     converged: bool
     solver: object = field(default=None, repr=False)
+    interactions: Interactions | None = None
 
     @property
     def efficiency_gap(self) -> float | np.ndarray:
@@ -50,20 +55,35 @@ class ShapleyResult:
         return (self.full_value - self.base_value) - self.values.sum(axis=0)
 
     @classmethod
-    def from_outcome(cls, outcome: Outcome, one_output: bool) -> Self:
-        """Return the result of the only instance of an outcome."""
+    def from_outcome(cls, outcome: Outcome, one_output: bool, pairs: str | None = None) -> Self:
+        """Return the result of the only instance of an outcome; `pairs` is their index, if any."""
 
         def shaped(array: np.ndarray) -> np.ndarray:
             return array[0, ..., 0] if one_output else array[0]
 
-        errors = shaped(outcome.standard_errors)
+        values, errors = shaped(outcome.values), shaped(outcome.standard_errors)
         ends = shaped(outcome.v_empty), shaped(outcome.v_full)
+        interactions = None
+        if pairs is not None:
+            p = outcome.n_players
+            interactions = Interactions.of_pairs(
+                values[None, p:],
+                None if np.isnan(errors[p:]).all() else errors[None, p:],
+                attributions=values[None, :p],
+                base_values=ends[0][None],
+                feature_names=np.arange(p),
+                index=pairs,
+                rows=pd.RangeIndex(1),
+                output_names=None if one_output else np.arange(values.shape[1]),
+            )
+            values, errors = values[:p], errors[:p]
         return cls(
-            shaped(outcome.values),
+            values,
             None if np.isnan(errors).all() else errors,
             base_value=float(ends[0]) if one_output else ends[0],
             full_value=float(ends[1]) if one_output else ends[1],
             n_evaluations=round(outcome.n_evaluations[0]),
             converged=bool(outcome.converged[0]),
             solver=outcome.solver,
+            interactions=interactions,
         )

@@ -35,14 +35,17 @@ class Settings:
     index : str or None
         The index of the values where they are not Shapley's, such as "banzhaf".
     closed_form : str or None
-        What the values were read from, exactly and without sampling: "trees".
+        What the values were read from, exactly and without sampling, such as "trees" or "linear
+        terms".
     why_sampled : str or None
         Why nothing was read.
+    exact_response : str or None
+        Where the values were sampled: a `response_method` of the same model that would be read.
     sampler, solver : str or None
         The methods that were in fact used; several where instances differ in the players that
         matter to them.
-    max_evals : int or None
-        Evaluations that each instance was allowed.
+    max_rows : int or None
+        Model rows that each instance was allowed.
     n_background : int or None
         Number of background rows, b.
     random_state : str or None
@@ -71,9 +74,10 @@ class Settings:
     index: str | None = None
     closed_form: str | None = None
     why_sampled: str | None = None
+    exact_response: str | None = None
     sampler: str | None = None
     solver: str | None = None
-    max_evals: int | None = None
+    max_rows: int | None = None
     n_background: int | None = None
     random_state: str | None = None
     entropy: int | None = None
@@ -100,7 +104,7 @@ class Settings:
         return cls(
             sampler=samplers,
             solver=solvers,
-            max_evals=plan.max_evals,
+            max_rows=plan.max_rows,
             entropy=plan.entropy,
             **facts,
         )

@@ -17,40 +17,44 @@ class Column:
 
     Attributes
     ----------
-    numbers : ndarray of shape (n,), float64, or None
-        NaN where missing; None for categories.
-    codes : ndarray of shape (n,), int, or None
-        Categories by frequency, the most frequent being 0; None for numbers.
+    content : ndarray of shape (n,)
+        Numbers, float64, NaN where missing; or codes of categories, int, the most frequent being 0.
     """
 
-    numbers: np.ndarray | None
-    codes: np.ndarray | None
+    content: np.ndarray
 
     @property
-    def indicators(self) -> np.ndarray:
-        """One column for each of the most frequent categories, ``(n, <= MOST_CATEGORIES)``."""
-        codes = np.minimum(self.codes, MOST_CATEGORIES)
-        return (codes[:, None] == np.arange(min(codes.max() + 1, MOST_CATEGORIES))).astype(float)
+    def is_category(self) -> bool:
+        """Whether the content are codes."""
+        return self.content.dtype.kind == "i"
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Numbers as they are; a column for each of the most frequent categories: ``(n, c)``."""
+        if not self.is_category:
+            return self.content[:, None]
+        count = min(self.content.max() + 1, MOST_CATEGORIES)
+        return (self.content[:, None] == np.arange(count)).astype(np.float64)
 
 
 def columns_of(table: Any) -> list[Column]:
     """Return the columns of an array or a frame ``(n, d)``."""
     if isinstance(table, np.ndarray) and table.dtype.kind in "biuf":
-        return [Column(column.astype(np.float64), None) for column in table.T]
+        return [Column(column.astype(np.float64)) for column in table.T]
     frame = as_pandas(table)
     return [_column(frame.iloc[:, j]) for j in range(frame.shape[1])]
 
 
 def _column(series: pd.Series) -> Column:
     if pd.api.types.is_numeric_dtype(series.dtype):
-        return Column(series.to_numpy(dtype=np.float64, na_value=np.nan), None)
+        return Column(series.to_numpy(dtype=np.float64, na_value=np.nan))
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
-        return Column(series.astype("int64").to_numpy(dtype=np.float64), None)
+        return Column(series.astype("int64").to_numpy(dtype=np.float64))
     codes, _ = pd.factorize(series.astype(object), use_na_sentinel=False)
     order = np.argsort(-np.bincount(codes), kind="stable")
     rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.arange(len(order))
-    return Column(None, rank[codes])
+    return Column(rank[codes])
 
 
 def standardised(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -74,5 +78,4 @@ def standardised(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def numbers_of(columns: list[Column]) -> np.ndarray:
     """Return all columns side by side as numbers, categories by their indicators, ``(n, c)``."""
-    parts = [c.indicators if c.numbers is None else c.numbers[:, None] for c in columns]
-    return np.concatenate(parts, axis=1)
+    return np.concatenate([column.numbers for column in columns], axis=1)

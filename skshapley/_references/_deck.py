@@ -4,23 +4,22 @@ Rows are dealt by chunks, each of which resembles the whole table: in its column
 model's predictions, by the mean of smooth functions of both. A table is cut at random into groups;
 a group is halved, its halves are halved again, down to single rows. Of each two neighbours one goes
 to either half, so that the difference of the halves' means stays small (kernel halving; Dwivedi &
-Mackey 2024, Kernel thinning, JMLR 25; the smooth functions are random Fourier features, Rahimi &
-Recht 2007). Which half comes first is a coin's choice: each row is as likely in any place, so that
-chunks are exchangeable and their spread is an honest measure of what is left to chance.
+Mackey 2024, Kernel thinning, JMLR 25). Which half comes first is a coin's choice: each row is as
+likely in any place, so that chunks are exchangeable, and their spread is an honest measure of what
+is left to chance.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from skshapley._references._columns import columns_of, numbers_of, standardised
+from skshapley._references._features import Features
 from skshapley._references._traits import Traits
 
 CHUNK = 8  # rows
 GROUP_ROWS = 512  # that are halved together
-N_FEATURES = 256
-BANDWIDTH_PAIRS = 1000
 MOST_CARDS = 2**15  # rows in a deck: more than an instance can use, and little to hold
 
 
@@ -75,11 +74,22 @@ class Deck:
         columns = columns_of(table)
         numbers = standardised(np.concatenate([numbers_of(columns), predictions], axis=1), weights)
         cards = _by_weight(weights, rng)
-        features = smooth_features(numbers, rng)[cards]
+        features = Features.of(numbers[cards], rng)(numbers[cards])
         key = standardised(predictions, weights).sum(axis=1)[cards]
         traits = Traits.of(columns, predictions, weights, column_player)
         order = balanced_order(features, key, rng)
         return cls(cards[order], CHUNK, 1 / float(weights @ weights), traits)
+
+    def cut(self, rows: np.ndarray) -> "Deck":
+        """Return the deck of a table that keeps only these of its rows, all cards among them.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n,), int
+            In order.
+        """
+        traits = None if self.traits is None else self.traits.take(rows)
+        return replace(self, cards=np.searchsorted(rows, self.cards), traits=traits)
 
     def dealt(self, rng: np.random.Generator) -> np.ndarray:
         """Return the cards with their chunks in random order, ``(n,)``."""
@@ -96,20 +106,6 @@ def _by_weight(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     n = min(MOST_CARDS, 8 * b)
     at = np.cumsum(weights)
     return np.searchsorted(at / at[-1], (np.arange(n) + rng.random()) / n).clip(0, b - 1)
-
-
-def smooth_features(numbers: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return random Fourier features of rows ``(n, c)``, ``(n, N_FEATURES)`` float32.
-
-    The bandwidth is the median distance of two rows.
-    """
-    n, c = numbers.shape
-    first, second = rng.integers(0, n, size=(2, BANDWIDTH_PAIRS))
-    distance = np.sqrt(((numbers[first] - numbers[second]) ** 2).sum(axis=1))
-    bandwidth = np.median(distance[distance > 0]) if (distance > 0).any() else 1.0
-    frequencies = rng.standard_normal((c, N_FEATURES)) / bandwidth
-    phase = rng.uniform(0, 2 * np.pi, N_FEATURES)
-    return np.cos(numbers @ frequencies + phase).astype(np.float32)
 
 
 def balanced_order(features: np.ndarray, key: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -147,10 +143,8 @@ def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) 
         # whichever makes the halves' sums more alike
         straight = np.einsum("gm,gm->g", excess, difference) <= 0
         excess += np.where(straight[:, None], difference, -difference)
-        first[:, t], second[:, t] = np.where(straight, pair, pair[::-1])
-    swapped = rng.random(count) < 0.5
-    first, second = (
-        np.where(swapped[:, None], second, first),
-        np.where(swapped[:, None], first, second),
-    )
+        first[:, t] = np.where(straight, *pair)
+        second[:, t] = np.where(straight, *pair[::-1])
+    swapped = rng.random((count, 1)) < 0.5
+    first, second = np.where(swapped, second, first), np.where(swapped, first, second)
     return np.stack([first, second], axis=1).reshape(2 * count, -1)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from skshapley._references._deck import Deck
+from skshapley._references._traits import Traits
 
 PENALTY = 5.0  # rows' worth of "no effect" on each coefficient
 LEAST_REGRESSED = 24  # rows, below which a plain mean serves
@@ -54,15 +55,16 @@ class Survey:
         m = len(values)
         means = values.mean(axis=0)
         errors = (values - means) * (m / max(m - 1, 1))
-        if self.deck.traits is None or m < LEAST_REGRESSED:
+        traits = self.deck.traits
+        if traits is None or m < LEAST_REGRESSED:
             return means, errors
-        fitted, unseen = self._regressed(values)
+        fitted, unseen = self._regressed(values, traits)
         better = (unseen**2).sum(axis=0) < (errors**2).sum(axis=0)
         return np.where(better, fitted, means), np.where(better, unseen, errors)
 
-    def _regressed(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _regressed(self, values: np.ndarray, traits: Traits) -> tuple[np.ndarray, np.ndarray]:
         """Return the intercepts and the leave-one-out errors of ridge regressions."""
-        traits, rows = self.deck.traits, self.rows
+        rows = self.rows
         common = np.column_stack([np.ones(len(rows)), traits.common[rows]])
         penalty = np.full(common.shape[1], PENALTY)
         penalty[0] = 0.0

@@ -5,7 +5,7 @@ player's own columns and the prediction, which are known of all rows. So it is r
 over the rows that were looked at, and the table's means are put in (`_survey`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,6 +68,10 @@ class Traits:
         own = tuple(np.flatnonzero(column_player == j)[:MOST_OWN_COLUMNS] for j in players)
         return cls(common, codes, shares, own)
 
+    def take(self, rows: np.ndarray) -> "Traits":
+        """Return the traits of some rows, still centred on the table."""
+        return replace(self, common=self.common[rows], codes=self.codes[rows])
+
     def own(self, rows: np.ndarray, players: np.ndarray) -> np.ndarray:
         """Return the centred indicators of the players' own columns, ``(players, rows, n)``."""
         most = max(len(self.of_player[j]) for j in players)
@@ -81,9 +85,9 @@ class Traits:
 
 def _bins(column: Column) -> np.ndarray:
     """Return the bin of each row by quantiles, or its category, ``(b,)`` uint8."""
-    if column.numbers is None:
-        return np.where(column.codes < MOST_CATEGORIES, column.codes, NO_BIN).astype(np.uint8)
-    numbers = column.numbers
+    numbers = column.content
+    if column.is_category:
+        return np.where(numbers < MOST_CATEGORIES, numbers, NO_BIN).astype(np.uint8)
     known = np.isfinite(numbers)
     if not known.any():
         return np.full(len(numbers), NO_BIN, dtype=np.uint8)

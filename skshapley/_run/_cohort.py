@@ -1,13 +1,22 @@
 """Instances of a block that share the arrays of one sampler and one solver."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from skshapley._records._outcome import Outcome
+from skshapley._references import Deck
 from skshapley._run._evaluate import Requests
+from skshapley._run._rest import Rest
+from skshapley._run._sample import Sample
+from skshapley._run._size import Size
 from skshapley._tools._random import generator, row_generators
+from skshapley.solvers import Estimate
 
+# That instances share: few, so that what is made of one serves many, and several,
+# so that errors of many instances do not line up
+N_DESIGNS = 8
 ASK_BYTES = 2**22  # of the coalitions of an instance in one ask
 GROWTH = 1.5  # of the draws, from one look of the stopping rule to the next
 # Values between 2**-200 and 2**200 are handed over as they are: standard errors take fourth powers
@@ -32,103 +41,178 @@ class Cohort:
         self.count = players.shape[1]
         b = game.n_references
         self.sampler, self.solver = plan.components(self.count)
-        self.left = self.sampler.n_draws(plan.max_evals - 2, self.count, b)
-        self.price = self.sampler.price(self.count, b)
+        size = replace(Size.of(game), n_players=self.count)
+        values = size.values(plan.max_rows)
+        looked_at = self.sampler.n_references(values, self.count, b)
+        self.left = self.sampler.n_draws(values, self.count, looked_at)
+        self.price = self.sampler.price(self.count, looked_at)
+        keys = game.keys(block.rows[members])
+        rngs = row_generators(plan.entropy, keys)
+        numbers = (keys % N_DESIGNS).astype(np.intp)
+        self.deck = game.deck
+        if b > 1 and self.deck is None:
+            self.deck = Deck.plain(game.reference_weights, generator(plan.entropy, 3))
+        weights, self.sample = game.reference_weights, None
+        if looked_at < b:
+            self.sample = Sample(self.deck, [rng.spawn(1)[0] for rng in rngs], looked_at)
+            looked_at = self.sample.rows[0].size
+            weights = np.full(looked_at, 1 / looked_at)
         self.sampler.start(
             self.count,
-            row_generators(plan.entropy, plan.first_row + block.rows[members]),
+            rngs,
             self.left,
-            game.reference_weights,
+            weights,
             players=players,
             lesson=block.lesson,
-            shared_rng=generator(plan.entropy, 2, self.count),
+            numbers=numbers,
+            shared_rngs=[generator(plan.entropy, 2, self.count, int(n)) for n in numbers],
+            deck=self.deck,
+            part=1.0 if self.sample is None else looked_at / self.deck.n_rows,
         )
         self.units = np.ones(1)  # until the first values are in
-        self.started = False
-        # a stopping rule is asked when so many draws are in; the first time every background row is
-        self.goal = max(self.price.least, 2 * self.price.unit)
+        # whether each coalition is evaluated against every group of the sample
+        self.started, self.grouped = False, False
+        # a stopping rule is asked when so many draws are in
+        self.goal = max(self.sampler.draws_to_stop, 2 * self.price.unit)
         self.asked = 0
-        self.open = np.arange(len(members))
+        self.open = self.asking = np.arange(len(members))
         self.converged = np.zeros(len(members), dtype=bool)
-        self.may_ask_again = self._next_draws() < self.left
+        self.rest: Rest | None = None
+        if self.sampler.goes_on and self.solver.goes_on and not self.sampler.one_shot:
+            self.rest = Rest(self.price, size, self.left, plan.max_rows, len(members))
+        self.may_ask_again = self.rest is not None or self._next_draws() < self.left
+
+    @property
+    def n_groups(self) -> int:
+        """In how many groups of background rows each coalition is evaluated."""
+        return self.sample.n_groups if self.sample is not None and self.grouped else 1
 
     def _next_draws(self) -> int:
         """Return how many draws to ask for: all that stopping and memory allow."""
         if self.sampler.one_shot:
             return self.left
-        price = self.price
-        most = max(ASK_BYTES // (self.count * price.coalitions) // price.unit, 1) * price.unit
-        most = min(most, self.sampler.draws_now(self.asked))
+        most = min(self._most_draws(), self.sampler.draws_now(self.asked))
         if self.block.plan.stopping is not None:
             most = min(most, self.goal - self.asked)
         return min(most, self.left)
 
+    def _most_draws(self) -> int:
+        """Return how many draws memory allows in one ask, in whole units."""
+        price = self.price
+        return max(ASK_BYTES // (self.count * price.coalitions) // price.unit, 1) * price.unit
+
     def ask(self) -> tuple[Requests, bool]:
         """Return the requests of the next design, and whether they are all different."""
-        n = self._next_draws()
-        self.asked, self.left = self.asked + n, self.left - n
-        self.design = self.sampler.ask(self.open, n)
-        flat, instance, references = self.design.requested(len(self.open))
+        if self.left:
+            n = self._next_draws()
+            self.asked, self.left = self.asked + n, self.left - n
+        else:
+            n = self._go_on()
+        self.design = self.sampler.ask(self.asking, n)
+        flat, instance, references = self.design.requested(len(self.asking))
         bits = self.design.bits()
-        members = self.members[self.open]
+        members = self.members[self.asking]
         if self.count < self.block.game.n_players:
             wide = np.zeros((len(flat), self.block.game.n_players), dtype=bool)
-            np.put_along_axis(wide, self.players[self.open][instance], flat, axis=1)
+            np.put_along_axis(wide, self.players[self.asking][instance], flat, axis=1)
             flat, bits = wide, None
         rows = self.block.rows[members][instance]
-        return Requests(rows, flat, references, bits), self.design.distinct
+        requests = Requests(rows, flat, references, bits)
+        if self.sample is not None:
+            self.grouped = references is None
+            requests = self.sample.against(requests, self.asking[instance])
+        return requests, self.design.distinct
 
     def tell(self, values: np.ndarray) -> None:
         """Hand the values to sampler and solver, the known ones of both ends filled in."""
-        members, block = self.members[self.open], self.block
+        members, block, (v_empty, v_full) = self.members[self.asking], self.block, self._ends()
+        if self.sample is not None and self.grouped:
+            values = self.sample.beside(values)
 
         def empty(instances: np.ndarray, references: np.ndarray) -> np.ndarray:
+            if self.sample is not None:
+                references = self.sample.named(self.asking[instances], references)
             return block.empty[members[instances][:, None], references]
 
-        everything = self.design.assemble(
-            values, empty, block.v_empty[members], block.v_full[members]
-        )
+        everything = self.design.assemble(values, empty, v_empty[self.asking], v_full[self.asking])
         if not self.started:
-            self._start_solver(_units(everything, self.solver.scales))
+            self._start_solver(_units(_with(everything, v_empty, v_full), self.solver.scales))
         if not self.plain:
-            everything = everything / self.units[self.open]
-        self.sampler.tell(self.open, self.design, everything)
-        self.solver.update(self.open, self.design, everything)
+            everything = everything / self.units[self.asking]
+        self.sampler.tell(self.asking, self.design, everything)
+        self.solver.update(self.asking, self.design, everything)
         self._close()
 
     def _start_solver(self, units: np.ndarray) -> None:
         """Start the solver, in units that the first values are about 1 of."""
-        block, members = self.block, self.members
         self.units, self.plain, self.started = units, (units == 1).all(), True
-        ends = (v[members] / units[:, 0] for v in (block.v_empty, block.v_full))
-        self.solver.start(self.count, *ends, players=self.players, lesson=block.lesson)
+        ends = (v / units[:, 0] for v in self._ends())
+        self.solver.start(
+            self.count, *ends, players=self.players, lesson=self.block.lesson, deck=self.deck
+        )
 
-    def _result(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return values and standard errors in the units of the game."""
-        values, errors = self.solver.result()
-        return values * self.units, None if errors is None else errors * self.units
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return v(empty) and v(all) as the solver sees them, for each group of a sample."""
+        block, members = self.block, self.members
+        v_empty, v_full = block.v_empty[members], block.v_full[members]
+        if self.sample is None or not self.grouped:
+            return v_empty, v_full
+        rows = self.sample.rows
+        at = block.empty[members[:, None, None], rows].mean(axis=2)  # (r, groups, k)
+        return at.reshape(len(members), -1), np.tile(v_full, (1, rows.shape[1]))
+
+    def _result(self) -> Estimate:
+        """Return values and errors in the units of the game, against the whole background."""
+        values, *errors = self.solver.result()
+        errors = [None if part is None else part * self.units for part in errors]
+        estimate = Estimate(values * self.units, *errors)
+        if self.sample is None or not self.grouped:
+            return estimate
+        gain = self.block.v_full[self.members] - self.block.v_empty[self.members]
+        v_empty, v_full = self._ends()
+        own = slice(None) if self.solver.pairs is None else slice(self.count)
+        return self.sample.together(estimate, v_full - v_empty, gain, own)
 
     def _close(self) -> None:
-        """Leave the instances that are accurate enough, or all when the budget is spent."""
+        """Leave the instances that are accurate enough, or whose budget is spent."""
         stopping = self.block.plan.stopping
         if stopping is not None and (self.asked >= self.goal or not self.left):
-            values, errors = self._result()
+            values, errors, _ = self._result()
             if errors is not None:
-                done = stopping.done(values[self.open], errors[self.open])
+                # of the players: what else is wanted must not change what they are worth
+                at = slice(None) if self.solver.pairs is None else slice(self.count)
+                done = stopping.done(values[self.open, at], errors[self.open, at])
                 self.converged[self.open[done]] = True
                 self.open = self.open[~done]
             more = int(self.asked * (GROWTH - 1)) // self.price.unit
             self.goal = self.asked + max(more, 1) * self.price.unit
         if not self.left:
-            self.open = self.open[:0]
+            self.open = self.open[self._further_draws() > 0]
+        self.asking = self.open
+
+    def _further_draws(self) -> np.ndarray:
+        """Return how many draws beyond those planned each open instance is to make next."""
+        if self.rest is None:
+            return np.zeros(len(self.open), dtype=np.int64)
+        charged = self.block.charged[self.members[self.open]]
+        return self.rest.draws(self.open, charged, self._most_draws())
+
+    def _go_on(self) -> int:
+        """Choose the open instances that have most draws to make, and return how many."""
+        draws = self._further_draws()
+        most = int(draws.max())
+        self.asking = self.open[draws == most]
+        if self.rest is not None:
+            self.rest.add(self.asking, most)
+        return most
 
     def write(self, outcome: Outcome) -> None:
         """Write values and standard errors at the entries that matter; the others get exactly 0."""
-        values, errors = self._result()
+        values, errors, apart = self._result()
         outcome.used(self.sampler, self.solver)
         rows = self.block.rows[self.members]
         exact = np.zeros(len(rows), dtype=bool)
-        if errors is not None and self.design.exact:
+        if errors is not None and self.design.exact and self.sample is None:
             exact = (errors == 0).all(axis=(1, 2))
         outcome.converged[rows] = self.converged | exact
         own = self.players[:, self.solver.entries(self.count)]
@@ -137,6 +221,9 @@ class Cohort:
         outcome.standard_errors[rows] = np.nan if errors is None else 0.0
         if errors is not None:
             outcome.standard_errors[rows[:, None], at] = errors
+        if apart is not None:
+            outcome.background_errors[rows] = 0.0
+            outcome.background_errors[rows[:, None], at] = apart
 
 
 def places(entries: np.ndarray, wanted: np.ndarray, n_players: int) -> np.ndarray:
@@ -153,6 +240,11 @@ def places(entries: np.ndarray, wanted: np.ndarray, n_players: int) -> np.ndarra
     keys = entries @ radix
     order = np.argsort(keys)
     return order[np.searchsorted(keys[order], wanted @ radix)]
+
+
+def _with(values: np.ndarray, *ends: np.ndarray) -> np.ndarray:
+    """Return values ``(r, m, k)``, and those of both ends ``(r, k)`` behind them."""
+    return np.concatenate([values, *(end[:, None] for end in ends)], axis=1)
 
 
 def _units(values: np.ndarray, scales: bool) -> np.ndarray:

@@ -5,7 +5,7 @@ the same number of players that matter form a cohort; the requests of all cohort
 together.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from skshapley._records._outcome import Outcome
 from skshapley._run._cohort import ASK_BYTES, Cohort, places
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._run._ledger import Ledger
+from skshapley._run._size import Size
 from skshapley._tools._memory import working_bytes
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -33,20 +34,17 @@ class Plan:
     ----------
     components : callable
         ``components(n_players) -> (sampler, solver)``, fresh objects.
-    max_evals : int
-        Evaluations an instance may cost, v(empty) and v(all) included.
+    max_rows : int
+        Model rows an instance may cost, its own included.
     stopping : StoppingRule or None
     entropy : int
-        The run's entropy; instance i draws from its child number ``first_row + i``.
-    first_row : int
-        Where the game's first instance stands in the table that it is a part of.
+        What everything is drawn from: for an instance with its key (`Game.keys`).
     """
 
     components: Callable[[int], tuple[Sampler, Solver]]
-    max_evals: int
+    max_rows: int
     stopping: StoppingRule | None
     entropy: int
-    first_row: int = 0
 
 
 class Interrupted(Exception):  # noqa: N818 - never leaves the package
@@ -61,6 +59,7 @@ def run(
     game: Any,
     plan: Plan,
     *,
+    lesson: Any = None,
     n_jobs: int | None = None,
     progress: Sequence[Callable[[int], object] | None] = (),
 ) -> Outcome:
@@ -70,6 +69,8 @@ def run(
     ----------
     game : Game
     plan : Plan
+    lesson : object or None
+        What was learned before (`learn`).
     n_jobs : int or None
     progress : sequence of callable or None
         Each is called with the number of finished instances.
@@ -85,49 +86,38 @@ def run(
     """
     _, solver = plan.components(game.n_players)
     outcome = Outcome.blank(game.n_rows, game.n_outputs, solver.entries(game.n_players))
-    lesson = None
+    size = _block_size(game, plan)
     with Evaluator(game, n_jobs) as evaluator:
-        for rows in _blocks(game, plan, solver.pilots):
-            follows = 0 < solver.pilots <= rows[0]
+        for start in range(0, game.n_rows, size):
+            rows = np.arange(start, min(start + size, game.n_rows))
             try:
-                block = Block(game, plan, rows, lesson if follows else None)
-                cohorts = block.fill(outcome, evaluator)
+                Block(game, plan, rows, lesson).fill(outcome, evaluator)
             except (Exception, KeyboardInterrupt) as error:
                 if rows[0] == 0:
                     raise
                 raise Interrupted(outcome.head(rows[0])) from error
-            if not follows or lesson is None:
-                for cohort in cohorts:
-                    lesson = cohort.solver.lesson(lesson)
             for report in progress:
                 if report is not None:
                     report(int(rows[-1]) + 1)
     return outcome
 
 
-def _blocks(game, plan, pilots) -> Iterator[np.ndarray]:
-    """Yield the rows of one block after the other; pilots share none with those that follow."""
-    size = _block_size(game, plan)
-    head = min(pilots, game.n_rows)
-    for begin, end in ((0, head), (head, game.n_rows)):
-        for start in range(begin, end, size):
-            yield np.arange(start, min(start + size, end))
-
-
 def _block_size(game, plan) -> int:
-    sampler, _ = plan.components(game.n_players)
+    sampler, solver = plan.components(game.n_players)
     p, k, b = game.n_players, game.n_outputs, game.n_references
-    coalitions = 1
+    coalitions, draws, values = 1, 1, Size.of(game).values(plan.max_rows)
     if p > 1:
-        draws = sampler.n_draws(plan.max_evals - 2, p, b)
+        b = sampler.n_references(values, p, b)
+        draws = sampler.n_draws(values, p, b)
         price = sampler.price(p, b)
         coalitions = max(1, draws) * price.coalitions
         if not sampler.one_shot:
             coalitions = min(coalitions, max(ASK_BYTES // p, price.unit * price.coalitions))
-    bytes_an_instance = design_bytes(coalitions, p, k) + 8 * b * k + 16 * b * p * k
-    model_rows = plan.max_evals * game.rows_per_value
+    # what solvers keep of each background row that was looked at
+    kept = 96 * min(b, draws) * p * k + 32 * len(solver.entries(p)) * k
+    bytes_an_instance = design_bytes(coalitions, p, k) + 8 * b * k + kept
     by_memory = working_bytes(BLOCK_SHARE) // bytes_an_instance
-    return max(1, int(min(by_memory, BLOCK_MODEL_ROWS // model_rows, BLOCK_INSTANCES)))
+    return max(1, int(min(by_memory, BLOCK_MODEL_ROWS // plan.max_rows, BLOCK_INSTANCES)))
 
 
 def design_bytes(coalitions: int, n_players: int, n_outputs: int = 1) -> int:
@@ -145,14 +135,15 @@ class Block:
     rows : ndarray of int
         The instances, contiguous.
     lesson : object or None
-        What instances before these have taught.
+        What other instances have taught.
     """
 
     def __init__(self, game: Any, plan: Plan, rows: np.ndarray, lesson: Any) -> None:
         self.game, self.plan, self.rows, self.lesson = game, plan, rows, lesson
         self.empty, self.v_empty = game.empty(rows), game.v_empty(rows)
         self.v_full = game.full(rows)
-        self.spent = np.zeros(len(rows), dtype=np.int64)
+        # model rows that count against the budget, and that were evaluated; coalitions that were
+        self.charged, self.spent, self.asked = np.zeros((3, len(rows)), dtype=np.int64)
 
     def fill(self, outcome: Outcome, evaluator: Evaluator) -> list[Cohort]:
         """Run all cohorts to their end and write the outcome; return the cohorts."""
@@ -174,7 +165,7 @@ class Block:
         for cohort in cohorts:
             cohort.write(outcome)
         outcome.n_model_rows[rows] = self.spent + 1
-        outcome.n_evaluations[rows] = 2 + self.spent / self.game.rows_per_value
+        outcome.n_evaluations[rows] = 2 + self.asked
         return cohorts
 
     def _settle(self, outcome: Outcome, members: np.ndarray, players: np.ndarray) -> None:
@@ -182,9 +173,26 @@ class Block:
         rows = self.rows[members]
         outcome.standard_errors[rows] = 0.0
         outcome.converged[rows] = True
-        if players.shape[1] == outcome.entries.shape[1] == 1:
-            at = places(outcome.entries, players, self.game.n_players)
+        first = outcome.entries[:1]
+        if players.shape[1] == 1 and (first == first[:, :1]).all():  # players are among them
+            alone = np.repeat(players, first.shape[1], axis=1)[:, None]
+            at = places(outcome.entries, alone, self.game.n_players)[:, 0]
             outcome.values[rows, at] = (self.v_full - self.v_empty)[members]
+            outcome.background_errors[rows] = 0.0
+            outcome.background_errors[rows, at] = self._spread_of_empty(members)
+
+    def _spread_of_empty(self, members: np.ndarray) -> np.ndarray:
+        """Return the standard error of v(empty), the background being a sample, ``(r, k)``."""
+        weights, empty = self.game.reference_weights, self.empty[members]
+        mean = (weights[:, None] * empty).sum(axis=1, keepdims=True)
+        n = 1 / (weights @ weights)  # rows of equal weight that would vary as much
+        if n <= 1:
+            return np.full(mean[:, 0].shape, np.nan)
+        apart = empty - mean
+        unit = np.abs(apart).max(axis=1, keepdims=True)  # squares of large numbers are no floats
+        apart = apart / np.where(unit > 0, unit, 1.0)
+        squares = (weights[:, None] * apart**2).sum(axis=1)
+        return unit[:, 0] * np.sqrt(squares / (n - 1))
 
     def _run(self, cohorts: list[Cohort], evaluator: Evaluator) -> None:
         game = self.game
@@ -202,11 +210,15 @@ class Block:
         """Evaluate the requests of some cohorts together, and tell them."""
         requests = _joined([part for _, part, _ in batches])
         distinct = len(batches) == 1 and batches[0][2]
-        values, sent = ledger.evaluate(evaluator, requests, distinct)
-        place = requests.rows[sent] - self.rows[0]
-        self.spent += width * np.bincount(place, minlength=len(self.rows))
+        values, sent, new = ledger.evaluate(evaluator, requests, distinct)
         ends = np.cumsum([len(part.rows) for _, part, _ in batches])[:-1]
-        for (cohort, _, _), part in zip(batches, np.split(values, ends), strict=True):
+        place, r = requests.rows - self.rows[0], len(self.rows)
+        self.charged += width * np.bincount(place[new], minlength=r)
+        parts = (np.split(whole, ends) for whole in (values, place, sent))
+        for (cohort, _, _), part, own, fresh in zip(batches, *parts, strict=True):
+            counts = np.bincount(own[fresh], minlength=r)
+            self.spent += width * counts
+            self.asked += counts // cohort.n_groups
             cohort.tell(part)
 
 

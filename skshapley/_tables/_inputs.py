@@ -167,8 +167,7 @@ def _checked_array(X: np.ndarray, background: np.ndarray, owner: str) -> np.ndar
 
 def _checked_frame(X: pd.DataFrame, background: pd.DataFrame, owner: str) -> pd.DataFrame:
     wrong, recoded = [], {}
-    for name in X.columns:
-        given, expected = X[name].dtype, background[name].dtype
+    for name, given, expected in zip(X.columns, X.dtypes, background.dtypes, strict=True):
         if given == expected or (_is_number(given) and _is_number(expected)):
             continue
         if isinstance(given, pd.CategoricalDtype) and isinstance(expected, pd.CategoricalDtype):

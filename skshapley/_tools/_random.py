@@ -1,25 +1,11 @@
-"""The only place that touches seeds: one entropy per run, one Generator per instance."""
+"""The only place that touches seeds: one entropy per fit, one Generator per instance."""
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-
-
-class RowStream(NamedTuple):
-    """The random state of some rows of a larger table: row i draws as row first_row + i of it."""
-
-    entropy: int
-    first_row: int = 0
-
-    @classmethod
-    def of(cls, random_state, owner: str) -> "RowStream":
-        """Return a stream as it is, anything else as the stream of a whole table."""
-        if isinstance(random_state, cls):
-            return random_state
-        return cls(entropy_from(random_state, owner))
 
 
 def entropy_from(random_state: Any, owner: str) -> int:
@@ -57,17 +43,21 @@ def fresh_entropy() -> int:
     return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
 
 
-def row_generators(entropy: int, rows: Iterable[int]) -> list[np.random.Generator]:
-    """Return one Generator per row index: the same for a row whoever else is explained.
+def row_generators(entropy: int, keys: Iterable[int]) -> list[np.random.Generator]:
+    """Return one Generator per instance: the same for a key whoever else is explained.
 
-    Child ``i`` equals ``numpy.random.SeedSequence(entropy).spawn(i + 1)[i]``, without spawning the
-    children before it.
+    Parameters
+    ----------
+    entropy : int
+    keys : iterable of int
+        What stands for the instance: a hash of its content, or its number.
     """
     return [
-        np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(int(i),))) for i in rows
+        np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(int(key),)))
+        for key in keys
     ]
 
 
 def generator(entropy: int, *key: int) -> np.random.Generator:
-    """Return the Generator of one purpose, apart from those of the rows (keys of two or more)."""
+    """Return the Generator of one purpose, apart from those of the instances."""
     return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(0, *key)))

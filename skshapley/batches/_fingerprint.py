@@ -1,6 +1,5 @@
 """What tells whether a run goes on with the same model and settings."""
 
-from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -24,13 +23,13 @@ STATE = "model's state"
 
 
 def answers_digest(explainer: Any) -> str:
-    """Return the hash of what the explainer's model says, and of its trees where they were read.
+    """Return the hash of what the explainer's model says, and of the form as which it was read.
 
     The model is asked about the background and about hybrids of its rows, to the last bit.
     """
     exact = getattr(explainer, "exact_", None)
-    trees = None if exact is None else _trees_digest(exact.trees)
-    return digest_of(trees, _hybrids_digest(explainer) if hasattr(explainer, "reward_") else None)
+    form = None if exact is None else digest_of(*getattr(exact, "trees", exact).state())
+    return digest_of(form, _hybrids_digest(explainer) if hasattr(explainer, "reward_") else None)
 
 
 def _hybrids_digest(explainer: Any) -> str:
@@ -45,17 +44,10 @@ def _hybrids_digest(explainer: Any) -> str:
     return digest_of(game.empty(rows), game.full(rows), game(present, rows, references))
 
 
-def _trees_digest(trees: Any) -> str:
-    parts = [getattr(trees, field.name) for field in fields(trees)]
-    kept = [part for part in parts if isinstance(part, (np.ndarray, int, bool))]
-    splits = [(s.node, sorted(s.listed), s.listed_left) for s in trees.category_splits]
-    return digest_of(*kept, splits)
-
-
 def predictions(explainer: Any, X: Any) -> np.ndarray | None:
     """Return what the model says at some rows, as their explanation has it, to the last bit.
 
-    None where the model is not asked: of trees that are explained exactly, all is known.
+    None where the model is not asked: of a closed form, all is known.
     """
     if not hasattr(explainer, "reward_") or explainer.exact_ is not None:
         return None

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from skshapley._tools._random import RowStream
 from skshapley.batches import _layout
 from skshapley.batches._dataset import ExplanationDataset, run_of
 from skshapley.batches._files import (
@@ -102,8 +101,9 @@ class Folder:
         with locked(self.path):
             yield
 
-    def begin(self, explainer: Any, source: Source, settings: dict, random_state: Any) -> int:
+    def begin(self, explainer: Any, source: Source, settings: dict) -> int:
         """Write the manifest, or compare with the one that is there; return the run's entropy."""
+        random_state = getattr(explainer, "random_state", None)
         fixed = {
             "settings": {**settings, "random_state": _seed(random_state)},
             "source": source.facts(),
@@ -117,8 +117,8 @@ class Folder:
         except DamagedFileError as error:
             raise DamagedFileError(manifest, "restore it, or choose another folder") from error
         if old is None:
-            entropy = RowStream.of(random_state, OWNER).entropy
-            old = {"format": FORMAT, "entropy": str(entropy), "n_rows": None, **new}
+            entropy = str(getattr(explainer, "_entropy", 0))
+            old = {"format": FORMAT, "entropy": entropy, "n_rows": None, **new}
             write_json(manifest, old)
         self._manifest, self._run = old, run_of(old)
         found = differences({name: old.get(name) for name in new}, new)

@@ -1,7 +1,8 @@
 """An Explanation as a Parquet file and back: one line per instance and output.
 
 Columns: ``row``, ``key:<name>`` for each key, ``output`` where there are several, ``prediction``,
-``base_value``, then ``value:<player>``, ``error:<player>`` and ``data:<player>`` for each player,
+``base_value``, then ``value:<player>``, ``error:<player>``, ``background:<player>`` (the error of
+the background as a sample) and ``data:<player>`` for each player,
 ``n_evaluations``, ``n_model_rows``, ``converged``. Outputs go down the lines, so that the width
 does not grow with them. The file is sealed in its footer.
 """
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 META = b"skshapley"
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -242,9 +243,14 @@ def _columns(
         yield "output", pa.array([_label(name) for name in names.tolist()] * r)
     yield "prediction", pa.array(explanation.predictions.ravel())
     yield "base_value", pa.array(explanation.base_values.ravel())
-    errors = explanation.standard_errors
-    errors = np.full(explanation.values.shape, np.nan) if errors is None else errors
-    for kind, numbers in (("value", explanation.values), ("error", errors)):
+    unknown = np.full(explanation.values.shape, np.nan)
+    parts = {
+        "value": explanation.values,
+        "error": explanation.standard_errors,
+        "background": explanation.background_errors,
+    }
+    for kind, given in parts.items():
+        numbers = unknown if given is None else given
         lines = np.moveaxis(numbers.reshape(r, p, k), 1, 0).reshape(p, r * k)
         for name, line in zip(explanation.feature_names, lines, strict=True):
             yield f"{kind}:{name}", pa.array(line)
@@ -316,7 +322,8 @@ def _explanation(table: "pa.Table", footer: Footer, k: int) -> Explanation:
     players = footer.feature_names
     heads = table.take(np.arange(r) * k)
     data = heads.select([f"data:{name}" for name in players]).to_pandas()
-    errors = by_output([f"error:{name}" for name in players])
+    kinds = "error", "background"
+    errors, apart = (by_output([f"{kind}:{name}" for name in players]) for kind in kinds)
 
     def end(name: str) -> np.ndarray:
         return numbers(name) if single else numbers(name).reshape(r, k)
@@ -324,6 +331,7 @@ def _explanation(table: "pa.Table", footer: Footer, k: int) -> Explanation:
     return Explanation(
         values=by_output([f"value:{name}" for name in players]),
         standard_errors=None if np.isnan(errors).all() else errors,
+        background_errors=None if np.isnan(apart).all() else apart,
         base_values=end("base_value"),
         predictions=end("prediction"),
         data=data.set_axis(players, axis=1).set_axis(_index(heads, footer.keys), axis=0),

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from skshapley._estimators._attributor import Attributor
 from skshapley._tables._inputs import column_names, is_frame
 from skshapley._tools._progress import progress
-from skshapley._tools._random import RowStream
 from skshapley._tools._texts import unaddressed
 from skshapley.batches._dataset import ExplanationDataset
 from skshapley.batches._fingerprint import predictions
@@ -132,11 +131,10 @@ def explain_batches(
 
     Notes
     -----
-    Row i of the source draws its random numbers from child i of the run's entropy, whatever the
-    batch: the size of batches matters no more than to the last bits of models whose prediction of a
-    row depends on the rows beside it (BLAS), and to solvers that learn from the first rows of a
-    call. ``random_state=None`` draws the entropy once, and a run that goes on uses what its
-    manifest says.
+    An explanation depends on the fitted explainer and on the row alone: the size of batches matters
+    no more than to the last bits of models whose prediction of a row depends on the rows beside it
+    (BLAS). A run that goes on draws from the entropy that its manifest says, be the explainer
+    fitted anew.
 
     Examples
     --------
@@ -149,16 +147,15 @@ def explain_batches(
     [[1. 0.]]
     [[0. 2.]]
     """
-    _check(explainer, batch_rows, on_error, retry)
+    _check(explainer, out, batch_rows, on_error, retry)
     source, wanted = opened(explainer, source, columns, keys)
-    state = getattr(explainer, "random_state", None)
     if out is None:
-        run = _Run(explainer, RowStream.of(state, "explain_batches").entropy, on_error)
+        run = _Run(explainer, None, on_error)
         return _stream(run, source, wanted, int(batch_rows), verbose)
     folder = Folder(Path(out))
     with folder.held():
         settings = {"batch_rows": int(batch_rows), "columns": wanted.columns, "keys": wanted.keys}
-        entropy = folder.begin(explainer, source, settings, state)
+        entropy = folder.begin(explainer, source, settings)
         run = _Run(explainer, entropy, on_error)
         parts = batches(source, wanted, int(batch_rows))
         n_skipped = _write(run, folder, source.n_rows, parts, source.typed, retry, verbose)
@@ -180,7 +177,7 @@ def opened(
     return source, wanted
 
 
-def _check(explainer: Any, batch_rows: Any, on_error: Any, retry: Any) -> None:
+def _check(explainer: Any, out: Any, batch_rows: Any, on_error: Any, retry: Any) -> None:
     if not isinstance(explainer, Attributor):
         raise TypeError(
             f"{OWNER} takes a fitted ShapleyExplainer or TreeExplainer; got"
@@ -194,6 +191,12 @@ def _check(explainer: Any, batch_rows: Any, on_error: Any, retry: Any) -> None:
         raise ValueError(f"{OWNER} takes on_error as one of {ON_ERROR}; got {on_error!r}.")
     if not isinstance(retry, (bool, np.bool_)):
         raise ValueError(f"{OWNER} takes retry as True or False; got {retry!r}.")
+    if out is not None and getattr(explainer, "interactions", False) is not False:
+        raise ValueError(
+            f"{OWNER} writes no interactions; got an explainer with"
+            f" interactions={explainer.interactions!r} and out={str(out)!r}: pass out=None, and"
+            f" keep those of each batch."
+        )
 
 
 def _wanted(explainer: Any, columns: list | None, keys: Any) -> Wanted:
@@ -216,20 +219,20 @@ class _Run:
     Parameters
     ----------
     explainer : Attributor
-    entropy : int
+    entropy : int or None
+        What to draw from in place of the explainer's own.
     on_error : str
     """
 
-    def __init__(self, explainer: Any, entropy: int, on_error: str) -> None:
-        self.explainer, self.entropy, self.on_error = copy(explainer), entropy, on_error
-        self._draws = hasattr(explainer, "random_state")
+    def __init__(self, explainer: Any, entropy: int | None, on_error: str) -> None:
+        self.explainer, self.on_error = copy(explainer), on_error
+        if entropy is not None and hasattr(explainer, "_redrawn"):
+            self.explainer = explainer._redrawn(entropy)
         if hasattr(explainer, "verbose"):
             self.explainer.verbose = 0
 
     def explain(self, batch: Batch) -> Explanation:
         """Return the explanation of a batch, with the keys as its index."""
-        if self._draws:
-            self.explainer.random_state = RowStream(self.entropy, batch.first_row)
         made = self.explainer.explain(batch.X)
         return replace(made, data=made.data.set_axis(batch.index, axis=0))
 

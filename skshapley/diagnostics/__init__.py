@@ -1,7 +1,14 @@
-"""Diagnostics: how good a set of permutations, of attributions or of data values is."""
+"""Diagnostics: how good a set of permutations, of attributions, of data values or a reward is."""
 
+from skshapley.diagnostics._conditional_error import conditional_error
 from skshapley.diagnostics._discrepancy import permutation_discrepancy
 from skshapley.diagnostics._masking import MaskingCurve, masking_curve
 from skshapley.diagnostics._removal import removal_curve
 
-__all__ = ["MaskingCurve", "masking_curve", "permutation_discrepancy", "removal_curve"]
+__all__ = [
+    "MaskingCurve",
+    "conditional_error",
+    "masking_curve",
+    "permutation_discrepancy",
+    "removal_curve",
+]

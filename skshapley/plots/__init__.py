@@ -10,6 +10,7 @@ from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._display import Display, SmallMultiples
 from skshapley.plots._force import ForceDisplay
 from skshapley.plots._heat_map import HeatMapDisplay
+from skshapley.plots._interactions import InteractionsDisplay
 from skshapley.plots._masking_curve import MaskingCurveDisplay
 from skshapley.plots._matrix import MatrixDisplay
 from skshapley.plots._sentence import SentenceDisplay
@@ -25,6 +26,7 @@ __all__ = [
     "Display",
     "ForceDisplay",
     "HeatMapDisplay",
+    "InteractionsDisplay",
     "MaskingCurveDisplay",
     "MatrixDisplay",
     "PlotAccessor",

@@ -7,6 +7,7 @@ from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._display import SmallMultiples
 from skshapley.plots._force import ForceDisplay
 from skshapley.plots._heat_map import HeatMapDisplay
+from skshapley.plots._interactions import InteractionsDisplay
 from skshapley.plots._matrix import MatrixDisplay
 from skshapley.plots._sentence import SentenceDisplay
 from skshapley.plots._waterfall import WaterfallDisplay
@@ -66,6 +67,10 @@ class PlotAccessor:
     def heat_map(self, **kwargs) -> HeatMapDisplay | SmallMultiples:
         """Return the drawn `HeatMapDisplay`."""
         return HeatMapDisplay.from_explanation(self._explanation, **kwargs)
+
+    def interactions(self, **kwargs) -> InteractionsDisplay | SmallMultiples:
+        """Return the drawn `InteractionsDisplay`."""
+        return InteractionsDisplay.from_explanation(self._explanation, **kwargs)
 
     def sentence(self, **kwargs) -> SentenceDisplay | SmallMultiples:
         """Return the drawn `SentenceDisplay`."""

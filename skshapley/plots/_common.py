@@ -1,6 +1,7 @@
 """What the displays read from an Explanation, before anything is drawn."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -59,11 +60,10 @@ def fold(explanation, max_features, size=None) -> Explanation:
     kept = _players(explanation, order[:max_features])
     name = f"{n_others} other features"
     rest = explanation.values[:, order[max_features:]].sum(axis=1)
-    errors = kept.standard_errors
     return replace(
         kept,
         values=np.column_stack([kept.values, rest]),
-        standard_errors=None if errors is None else np.column_stack([errors, np.nan * rest]),
+        **_each_error(kept, lambda errors: np.column_stack([errors, np.nan * rest])),
         data=pd.concat([kept.data, pd.DataFrame({name: None}, index=kept.index)], axis=1),
         feature_names=np.append(kept.feature_names, name),
     )
@@ -81,33 +81,38 @@ def closed(explanation) -> Explanation:
     size = np.abs(explanation.values).sum(axis=1) + np.abs(base) + np.abs(predictions)
     if (np.abs(gap) <= ROUNDING * size).all():
         return explanation
-    errors = explanation.standard_errors
     return replace(
         explanation,
         values=np.column_stack([explanation.values, gap]),
-        standard_errors=None if errors is None else np.column_stack([errors, np.nan * gap]),
+        **_each_error(explanation, lambda errors: np.column_stack([errors, np.nan * gap])),
         data=explanation.data.assign(**{UNEXPLAINED: None}),
         feature_names=np.append(explanation.feature_names, UNEXPLAINED),
+        interactions=None,
     )
 
 
 def _players(explanation, order) -> Explanation:
     """Return the players of an explanation of one output at the positions in `order`."""
-    errors = explanation.standard_errors
     return replace(
         explanation,
         values=explanation.values[:, order],
-        standard_errors=None if errors is None else errors[:, order],
+        **_each_error(explanation, lambda errors: errors[:, order]),
         data=explanation.data.iloc[:, order],
         feature_names=explanation.feature_names[order],
+        interactions=None,
     )
 
 
-def errors_of(explanation) -> np.ndarray:
-    """Return the standard errors in the shape of the values; NaN if the explanation has none."""
-    if explanation.standard_errors is None:
-        return np.full(explanation.values.shape, np.nan)
-    return explanation.standard_errors
+def _each_error(explanation, change) -> dict[str, Any]:
+    """Return both kinds of errors, changed where they are known."""
+    kinds = {name: getattr(explanation, name) for name in ("standard_errors", "background_errors")}
+    return {name: None if part is None else change(part) for name, part in kinds.items()}
+
+
+def errors_of(explanation, kind="standard_errors") -> np.ndarray:
+    """Return errors in the shape of the values; NaN if the explanation has none."""
+    errors = getattr(explanation, kind)
+    return np.full(explanation.values.shape, np.nan) if errors is None else errors
 
 
 def response_name(explanation) -> str:
@@ -126,7 +131,7 @@ def parts_of_row(explanation, row, max_features) -> tuple[pd.DataFrame, float, f
     """Return a table of one instance's attributions, its base value, prediction and response.
 
     The table has a line for each feature, the largest attribution first, in the columns
-    ``feature``, ``data``, ``value`` and ``standard_error``.
+    ``feature``, ``data``, ``value``, ``standard_error`` and ``background_error``.
     """
     explanation = one_row(explanation, row)
     shown = closed(fold(explanation, max_features))
@@ -136,6 +141,7 @@ def parts_of_row(explanation, row, max_features) -> tuple[pd.DataFrame, float, f
             "data": pd.Series(shown.data.iloc[0].tolist(), dtype=object),
             "value": shown.values[0],
             "standard_error": errors_of(shown)[0],
+            "background_error": errors_of(shown, "background_errors")[0],
         }
     )
     base, prediction = float(explanation.base_values[0]), float(explanation.predictions[0])

@@ -17,7 +17,7 @@ from skshapley.plots._text import shorten
 
 
 class ConvergenceDisplay(ByFeature):
-    """How the attributions of one instance settle as more evaluations are spent.
+    """How the attributions of one instance settle as more model rows are spent.
 
     Each feature has a panel and each method a line, with its 95 % band.
 
@@ -26,7 +26,7 @@ class ConvergenceDisplay(ByFeature):
     Parameters
     ----------
     table : DataFrame
-        Columns ``method``, ``feature``, ``n_evaluations``, ``value``, ``standard_error``.
+        Columns ``method``, ``feature``, ``n_model_rows``, ``value``, ``standard_error``.
     response : str, default="response"
         Name of the explained response, for the axis.
 
@@ -45,7 +45,7 @@ class ConvergenceDisplay(ByFeature):
     >>> from skshapley.plots import ConvergenceDisplay
     >>> X = np.random.default_rng(0).normal(size=(20, 8))
     >>> explainer = ShapleyExplainer(lambda X: X.prod(axis=1), sampler="antithetic", random_state=0)
-    >>> display = ConvergenceDisplay.from_estimator(explainer.fit(X), X[:1], budgets=[100, 200])
+    >>> display = ConvergenceDisplay.from_estimator(explainer.fit(X), X[:1], budgets=[2000, 4000])
     >>> display.frame()["feature"].nunique()
     4
     """
@@ -63,11 +63,11 @@ class ConvergenceDisplay(ByFeature):
         Parameters
         ----------
         explainer : fitted ShapleyExplainer, or dict of them by name
-            They are not changed: copies with each budget as their `max_evals` explain the rows.
+            They are not changed: copies with each budget as their `max_rows` explain the rows.
         X : array or frame of shape (r, d)
             The rows to explain.
         budgets : sequence of int
-            Numbers of evaluations per instance.
+            Numbers of model rows per instance.
         **kwargs
             As in `from_explanations`.
 
@@ -78,7 +78,7 @@ class ConvergenceDisplay(ByFeature):
         check_values(cls.__name__, kwargs, cls._constraints)  # before the model is called
         explainers = explainer if isinstance(explainer, Mapping) else {"": explainer}
         explanations = {
-            name: [copy.copy(one).set_params(max_evals=n).explain(X) for n in sorted(budgets)]
+            name: [copy.copy(one).set_params(max_rows=n).explain(X) for n in sorted(budgets)]
             for name, one in explainers.items()
         }
         return cls.from_explanations(explanations, **kwargs)
@@ -145,7 +145,7 @@ class ConvergenceDisplay(ByFeature):
         Returns
         -------
         frame : DataFrame
-            Columns ``method``, ``feature``, ``n_evaluations``, ``value``, ``standard_error``.
+            Columns ``method``, ``feature``, ``n_model_rows``, ``value``, ``standard_error``.
         """
         return self.table.copy()
 
@@ -167,12 +167,12 @@ class ConvergenceDisplay(ByFeature):
             part = self.table[self.table["feature"] == feature]
             for place, (method, line) in enumerate(part.groupby("method", sort=False)):
                 half = HALF_WIDTH * line["standard_error"]
-                x, y, colour = line["n_evaluations"], line["value"], COLOURS[place]
+                x, y, colour = line["n_model_rows"], line["value"], COLOURS[place]
                 ax.fill_between(x, y - half, y + half, color=colour, alpha=0.22, linewidth=0)
                 ax.plot(x, y, "o-", color=colour, markersize=3.5, linewidth=1.3, label=method)
             ax.set_title(shorten(feature), fontsize="medium", parse_math=False)
             ax.spines[["top", "right"]].set_visible(False)
-            ax.set_xlabel("evaluations")
+            ax.set_xlabel("model rows")
         banded = self.table["standard_error"].notna().any()
         what = f"attribution ({self.response})" + (" and 95 % band" if banded else "")
         axes[0].set_ylabel(side_label(what), parse_math=False)
@@ -202,9 +202,9 @@ def _lines(method, series, features) -> pd.DataFrame:
     for explanation in series:
         columns = {"value": explanation.values[0], "standard_error": errors_of(explanation)[0]}
         frame = pd.DataFrame(columns, index=explanation.feature_names).loc[list(features)]
-        spent = explanation.n_evaluations[0]
+        spent = explanation.n_model_rows[0]
         frames.append(
-            frame.rename_axis("feature").reset_index().assign(method=method, n_evaluations=spent)
+            frame.rename_axis("feature").reset_index().assign(method=method, n_model_rows=spent)
         )
-    order = ["method", "feature", "n_evaluations", "value", "standard_error"]
+    order = ["method", "feature", "n_model_rows", "value", "standard_error"]
     return pd.concat(frames, ignore_index=True)[order]

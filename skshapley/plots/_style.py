@@ -168,8 +168,15 @@ def zero_line(ax, at=0.0) -> None:
     ax.axvline(at, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
 
 
-def error_bars(ax, x, y, half_widths) -> None:
-    """Draw horizontal intervals around points whose error is known and positive."""
+def error_bars(ax, x, y, half_widths, wider=None) -> None:
+    """Draw horizontal intervals around points whose error is known and positive.
+
+    `wider` are the half-widths of pale ones behind them.
+    """
+    if wider is not None and (known := np.isfinite(wider) & (wider > 0)).any():
+        low, high = np.asarray(x) - wider, np.asarray(x) + wider
+        line = {"color": ink(ax), "alpha": 0.3, "linewidth": 3.0, "zorder": 3}
+        ax.hlines(np.asarray(y)[known], low[known], high[known], **line)
     shown = np.isfinite(half_widths) & (half_widths > 0)
     if shown.any():
         ax.errorbar(
@@ -220,4 +227,7 @@ def beside(ax, x, y, text, towards, size) -> None:
 
 def interval_note(frame) -> str:
     """Return the end of an axis label that explains error bars; empty without error bars."""
-    return ", with 95 % interval" if (frame["standard_error"] > 0).any() else ""
+    if not (frame["standard_error"] > 0).any():
+        return ""
+    wider = "background_error" in frame and (frame["background_error"] > 0).any()
+    return f", with 95 % interval{' (pale: and of the background)' if wider else ''}"

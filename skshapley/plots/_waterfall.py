@@ -121,7 +121,8 @@ class WaterfallDisplay(Display):
         Returns
         -------
         frame : DataFrame
-            Columns ``feature``, ``data``, ``value``, ``standard_error``, ``start``, ``end``.
+            Columns ``feature``, ``data``, ``value``, ``standard_error``, ``background_error``,
+            ``start``, ``end``.
         """
         upwards = self.table["value"].to_numpy()[::-1]
         ends = (self.base_value + np.cumsum(upwards))[::-1]
@@ -154,15 +155,17 @@ class WaterfallDisplay(Display):
         rows = np.arange(1, n + 1)
         value, start, end = (frame[name].to_numpy() for name in ("value", "start", "end"))
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
+        apart = frame.get("background_error", np.full(n, np.nan))
+        wider = np.hypot(half, HALF_WIDTH * np.asarray(apart, dtype=np.float64))
         ax.barh(rows, value, left=start, height=0.7, color=colour_of_steps(frame), zorder=2)
-        error_bars(ax, end, rows, half)
+        error_bars(ax, end, rows, half, wider)
 
         # Each bar hangs on the end of the one below; the outermost on base value and prediction.
         ax.vlines(np.append(end, self.base_value), np.arange(n + 1), np.arange(1, n + 2),
                   color=ink(ax), linewidth=0.6, alpha=0.6, zorder=1)  # fmt: skip
         ax.plot([self.prediction, self.base_value], [0, n + 1], "D", color=ink(ax), markersize=5)
 
-        reach = np.nan_to_num(half)
+        reach = np.fmax(np.nan_to_num(half), np.nan_to_num(wider))
         low = min(np.minimum(start, end - reach).min(), self.base_value)
         high = max(np.maximum(start, end + reach).max(), self.base_value)
         name_rows(ax, self._row_names)

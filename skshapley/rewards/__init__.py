@@ -1,28 +1,41 @@
 """Rewards: the worth v(S) of a coalition S of players."""
 
 from skshapley.rewards._baseline import BaselineReward
+from skshapley.rewards._causal import CausalReward
+from skshapley.rewards._conditional import ConditionalReward, CopulaReward
 from skshapley.rewards._data import DataGame
+from skshapley.rewards._empirical import EmpiricalReward
 from skshapley.rewards._function import FunctionGame
 from skshapley.rewards._game import Game
 from skshapley.rewards._players import Players
 from skshapley.rewards._response import Response
 from skshapley.rewards._reward import InterventionalReward, Reward
+from skshapley.rewards._surrogate import SurrogateReward
 from skshapley.rewards._tokens import TokenReward
 
 REWARDS: dict[str, type[Reward]] = {
     "interventional": InterventionalReward,
     "baseline": BaselineReward,
+    "conditional": ConditionalReward,
+    "copula": CopulaReward,
+    "empirical": EmpiricalReward,
+    "surrogate": SurrogateReward,
 }
 
 __all__ = [
     "REWARDS",
     "BaselineReward",
+    "CausalReward",
+    "ConditionalReward",
+    "CopulaReward",
     "DataGame",
+    "EmpiricalReward",
     "FunctionGame",
     "Game",
     "InterventionalReward",
     "Players",
     "Response",
     "Reward",
+    "SurrogateReward",
     "TokenReward",
 ]

@@ -94,6 +94,19 @@ class Game(ABC):
             Positions of the instances.
         """
 
+    def keys(self, rows) -> np.ndarray:
+        """Return what stands for each instance where random numbers are drawn, ``(r,)`` int.
+
+        Instances of the same key are explained alike. By default their positions; a reward takes a
+        hash of their content, so that the same row has the same explanation anywhere.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (r,), int
+            Positions of the instances.
+        """
+        return rows
+
     def active(self, rows) -> np.ndarray:
         """Return which players can matter, ``(r, p)`` bool; the others get 0 without a cost.
 

@@ -58,8 +58,7 @@ class Loss(ABC):
     def without_model(self) -> "Loss":
         """Return the loss without the model, to be sent to workers; it can still be called."""
         light = copy(self)
-        light.response = copy(self.response)
-        light.response.estimator = None
+        light.response = self.response.without_model()
         return light
 
     @abstractmethod
@@ -226,8 +225,10 @@ def resolve_loss(loss, response: WholeResponse, owner: str) -> Loss:
 class LossGame(Game):
     """v(S) of an instance: minus the loss of its mean response over the background.
 
-    The loss is that of a mean, so every coalition needs the whole background. For samplers, the
-    game therefore has a single reference, which costs as many model rows as the background has.
+    The loss is that of a mean, so every coalition needs the whole background, or a sample of it
+    that is the instance's own. For samplers, the game therefore has a single reference, which costs
+    as many model rows as are averaged. The loss of a mean over q sampled rows is too large by a
+    term in 1/q; it is removed by the losses of both halves: 2 l(mean) - (l(first) + l(second))/2.
 
     Parameters
     ----------
@@ -236,14 +237,20 @@ class LossGame(Game):
     loss : Loss
     targets : ndarray of shape (r, ...)
         From `Loss.targets`.
+    references : ndarray of shape (r, q), int, or None
+        The background rows of each instance, an even number; None for all of them.
     """
 
     n_outputs = 1
 
-    def __init__(self, game: Game, loss: Loss, targets: np.ndarray) -> None:
+    def __init__(
+        self, game: Game, loss: Loss, targets: np.ndarray, references: np.ndarray | None = None
+    ) -> None:
         self._game, self._loss, self._targets = game, loss.without_model(), targets
+        self._references = references
         self.n_players, self.n_rows = game.n_players, game.n_rows
-        self.rows_per_value, self.bytes_per_row = game.rows_per_value, game.bytes_per_row
+        self.rows_per_value = game.rows_per_value if references is None else references.shape[1]
+        self.bytes_per_row = game.bytes_per_row
 
     @property
     def shared(self) -> Any:
@@ -257,7 +264,14 @@ class LossGame(Game):
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return minus the losses, ``(r, m, 1)``."""
-        return self._worth(self._game(coalitions, rows), rows)
+        if self._references is None:
+            return self._worth(self._game(coalitions, rows), rows)
+        (r, m, _), halves = coalitions.shape, self._references[rows].reshape(len(rows), 2, -1)
+        against = np.tile(halves, (1, m, 1))  # of each coalition one half, then the other
+        values = self._game(np.repeat(coalitions, 2, axis=1), rows, against)
+        both = values.reshape(r, m, 2, -1).mean(axis=2)
+        parts = self._worth(values, rows).reshape(r, m, 2, 1).mean(axis=2)
+        return 2 * self._worth(both, rows) - parts
 
     def _worth(self, values, rows) -> NDArray[np.float64]:
         """Return minus the losses of responses ``(r, m, K)``."""
@@ -273,10 +287,15 @@ class LossGame(Game):
         """Return v(all), ``(r, 1)``."""
         return self._worth(self._game.full(rows)[:, None], rows)[:, 0]
 
+    def keys(self, rows) -> np.ndarray:
+        """Return what stands for the instances, whatever their targets."""
+        return self._game.keys(rows)
+
     def active(self, rows) -> NDArray[np.bool_]:
         """Return the players of which some column differs from some background row."""
         return self._game.active(rows)
 
     def take(self, rows) -> "LossGame":
         """Return the game of some instances."""
-        return LossGame(self._game.take(rows), self._loss, self._targets[rows])
+        references = None if self._references is None else self._references[rows]
+        return LossGame(self._game.take(rows), self._loss, self._targets[rows], references)

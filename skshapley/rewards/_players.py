@@ -99,7 +99,8 @@ class Players:
             The instances, with one column per feature.
         """
         if self.n_players == frame.shape[1]:  # no group: nothing to gather
-            return frame.set_axis(self.names, axis=1)
+            named = list(frame.columns) == self.names.tolist()
+            return frame.copy() if named else frame.set_axis(self.names, axis=1)
         columns = {}
         for player, name in enumerate(self.names):
             members = np.flatnonzero(self.column_player == player)

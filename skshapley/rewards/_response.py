@@ -2,7 +2,7 @@
 
 from contextlib import nullcontext
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from skshapley.rewards._methods import (
     log_odds,
 )
 from skshapley.rewards._numbers import as_floats, flaw
+from skshapley.rewards._rows import row_chunks
 
 
 class Response:
@@ -57,6 +58,20 @@ class Response:
         names = getattr(estimator, "feature_names_in_", None)
         self._column_names = None if names is None else list(names)
         self._width = getattr(estimator, "n_features_in_", None)
+
+    def over(self, table, what: str) -> np.ndarray:
+        """Return the raw response on the rows of a table ``(n, K)``, in calls of bounded size.
+
+        The outputs are learned from the first one.
+
+        Parameters
+        ----------
+        table : array or frame of shape (n, d)
+        what : str
+            What the rows are, for errors.
+        """
+        (first, where), *rest = row_chunks(table, what)
+        return np.concatenate([self.probe(first, where), *(self(*chunk) for chunk in rest)])
 
     def probe(self, X, where="") -> np.ndarray:
         """Return the raw response of the first call, and learn the outputs from it.
@@ -113,6 +128,12 @@ class Response:
         rest = copy(self)
         rest.estimator, rest._column_names, rest._width = estimator, None, None
         return rest
+
+    def without_model(self) -> Self:
+        """Return the response without its model, which can still choose outputs."""
+        light = copy(self)
+        light.estimator = None
+        return light
 
     def _learn(self, raw, values) -> None:
         """Take the outputs from the first response."""

@@ -1,21 +1,23 @@
-"""The base class of rewards, and the interventional one: a mean over the background."""
+"""The base classes of rewards, and the interventional one: a mean over the background."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skshapley._references import MOST_CARDS, Deck
 from skshapley._tables._inputs import n_rows, take_rows
+from skshapley._tables._keys import row_keys
 from skshapley._tools._constraints import Flag, Parametrised
 from skshapley._tools._memory import working_bytes
 from skshapley.rewards._game import Game
-from skshapley.rewards._masked import MaskedModel, prepare
+from skshapley.rewards._masked import MaskedModel, Preparation, prepare
 from skshapley.rewards._players import Players, marked_players
 from skshapley.rewards._response import Response
-from skshapley.rewards._rows import CHUNK_ROWS, RowPool, row_pool
+from skshapley.rewards._rows import CHUNK_ROWS, RowPool, row_chunks, row_pool
 
 HYBRID_SHARE = 1 / 8  # of the working memory, for the hybrid rows of one call
 
@@ -30,6 +32,8 @@ class Reward(Parametrised, ABC):
     ----------
     n_references_ : int
         Number b of background rows that the game will have.
+    rows_per_value_ : int
+        Model rows of one evaluation, against all of them.
     response_ : Response
         The response of the model to evaluate.
     masked_columns_ : str
@@ -37,6 +41,7 @@ class Reward(Parametrised, ABC):
     """
 
     n_references_: int
+    rows_per_value_: int
     response_: Response
     masked_columns_: str = "raw columns"
 
@@ -53,6 +58,14 @@ class Reward(Parametrised, ABC):
         players : Players
         """
 
+    def deal(self, rng: np.random.Generator) -> None:
+        """Put the background in an order in which few rows stand for all, if it can be.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+        """
+
     @abstractmethod
     def game(self, X) -> Game:
         """Return the game of given instances.
@@ -64,7 +77,79 @@ class Reward(Parametrised, ABC):
         """
 
 
-class InterventionalReward(Reward):
+class BackgroundReward(Reward):
+    """Base class of rewards that are a mean response over rows made of background rows.
+
+    Subclasses say how an instance and a background row make one (`_prepared`).
+
+    Attributes
+    ----------
+    masked_columns_ : str
+        Which steps are done once, or why none are.
+    preparation_ : Preparation
+        Those steps.
+    masked_ : MaskedModel
+        The rest of the model, with the background as those steps transform it.
+    """
+
+    def fit(self, response, background, weights, players) -> Self:
+        """Take the background and evaluate the model on it once: v(empty) against each row."""
+        self.response_, self.background_ = response, background
+        self.weights_, self.players_ = weights, players
+        self.n_references_ = self.rows_per_value_ = len(weights)
+        self.empty_ = response.over(background, "background rows")
+        self.v_empty_ = (weights[:, None] * self.empty_).sum(axis=0)
+        self.deck_: Deck | None = None
+        one = row_pool(background, take_rows(background, slice(0, 1)), players.column_player)
+        self.varies_ = one.differs().any(axis=0)
+        self.preparation_, self.masked_ = self._prepared()
+        self.masked_columns_ = self.preparation_.label
+        return self
+
+    def deal(self, rng) -> None:
+        """Order the background so that few rows stand for all; of a very large one keep some."""
+        weights, n = self.weights_, len(self.weights_)
+        column_player = self.players_.column_player
+        deck = Deck.balanced(self.background_, self.empty_, weights, column_player, rng)
+        self.deck_ = deck
+        if n > MOST_CARDS:
+            rows, counts = np.unique(deck.cards, return_counts=True)
+            self.deck_, self.empty_ = deck.cut(rows), self.empty_[rows]
+            self.background_ = take_rows(self.background_, rows)
+            self.weights_ = counts / counts.sum()
+            background = take_rows(self.masked_.background, rows)
+            self.masked_ = replace(self.masked_, background=background, weights=self.weights_)
+            self.n_references_ = self.rows_per_value_ = len(rows)
+
+    @abstractmethod
+    def _prepared(self) -> tuple[Preparation, MaskedModel]:
+        """Return the steps to do once, and the model with a pool that makes the rows."""
+
+    def game(self, X) -> Game:
+        """Return the game of the instances X; the model is called on them once."""
+        return self._plain_game(X)
+
+    def _plain_game(self, X) -> "InterventionalGame":
+        """Return the game in which a value is the plain mean over references."""
+        active, keys = self._active(X), row_keys(X)
+        X, masked = self.preparation_.masked(X, self.background_, self.masked_)
+        full, winners = [], []
+        for chunk, where in row_chunks(X, "instances"):
+            full.append(masked.response(chunk, where))
+            winners.append(masked.response.winners(chunk, full[-1]))
+        instances = Instances(
+            X, active, np.concatenate(full), np.concatenate(winners), np.arange(n_rows(X)), keys
+        )
+        return InterventionalGame(masked, self.empty_, self.v_empty_, instances, self.deck_)
+
+    def _active(self, X) -> NDArray[np.bool_]:
+        """Return the players that can matter to each instance, ``(r, p)``."""
+        first = take_rows(self.background_, slice(0, 1))
+        raw = row_pool(X, first, self.players_.column_player)
+        return self.players_.of_columns(raw.differs() | self.varies_)
+
+
+class InterventionalReward(BackgroundReward):
     """The model's mean response if absent players take the values of background rows.
 
     v(S) = sum_b w_b f(x_S, background_b outside S). With one background row, this is the
@@ -108,48 +193,11 @@ class InterventionalReward(Reward):
     def __init__(self, transformed=True) -> None:
         self.transformed = transformed
 
-    def fit(self, response, background, weights, players) -> Self:
-        """Take the background and evaluate the model on it once: v(empty) against each row."""
-        self.response_, self.background_ = response, background
-        self.weights_, self.players_ = weights, players
-        self.n_references_ = len(weights)
-        (first, where), *rest = _chunks(background, "background rows")
-        parts = [response.probe(first, where), *(response(*chunk) for chunk in rest)]
-        self.empty_ = np.concatenate(parts)
-        self.preparation_, self.masked_ = prepare(
-            response, background, weights, players, self.transformed
+    def _prepared(self) -> tuple[Preparation, MaskedModel]:
+        """Return the steps of a pipeline that work column by column, and the rest of it."""
+        return prepare(
+            self.response_, self.background_, self.weights_, self.players_, self.transformed
         )
-        self.masked_columns_ = self.preparation_.label
-        return self
-
-    def game(self, X) -> "InterventionalGame":
-        """Return the game of the instances X; the model is called on them once."""
-        players = self.players_
-        raw = row_pool(X, self.background_, players.column_player)
-        X, masked = self.preparation_.masked(X, self.background_, self.masked_)
-        full, winners = [], []
-        for chunk, where in _chunks(X, "instances"):
-            full.append(masked.response(chunk, where))
-            winners.append(masked.response.winners(chunk, full[-1]))
-        instances = Instances(
-            X,
-            players.of_columns(raw.differs()),
-            np.concatenate(full),
-            np.concatenate(winners),
-            np.arange(n_rows(X)),
-        )
-        return InterventionalGame(masked, self.empty_, instances)
-
-
-def _chunks(table, what) -> Iterator[tuple[Any, str]]:
-    """Yield a table's rows in pieces of bounded size, each with where it is, for errors.
-
-    The pieces are copies, since some models write into their input.
-    """
-    n = n_rows(table)
-    for start in range(0, n, CHUNK_ROWS):
-        stop = min(start + CHUNK_ROWS, n)
-        yield take_rows(table, np.arange(start, stop)), f" on {what} {start} to {stop - 1}"
 
 
 class Instances(NamedTuple):
@@ -167,6 +215,8 @@ class Instances(NamedTuple):
         The column of each instance's own predicted class.
     labels : ndarray of shape (r,), int
         Their positions in the table, for errors.
+    keys : ndarray of shape (r,), uint64
+        Hashes of their raw columns.
     """
 
     X: Any
@@ -174,6 +224,7 @@ class Instances(NamedTuple):
     full: np.ndarray
     winners: np.ndarray
     labels: np.ndarray
+    keys: np.ndarray
 
     def take(self, rows) -> "Instances":
         """Return some of the instances."""
@@ -183,12 +234,20 @@ class Instances(NamedTuple):
 class InterventionalGame(Game):
     """The interventional reward at given instances."""
 
-    def __init__(self, masked: MaskedModel, empty, instances: Instances) -> None:
+    def __init__(
+        self, masked: MaskedModel, empty, v_empty, instances: Instances, deck: Deck | None = None
+    ) -> None:
         self.shared, self._empty, self._instances = masked, empty, instances
+        self._v_empty, self.deck = v_empty, deck
         self.n_rows, self.n_players = instances.active.shape
         self.n_outputs = masked.response.n_outputs
         self.n_references = self.rows_per_value = len(masked.weights)
         self.reference_weights, self.bytes_per_row = masked.weights, masked.bytes_per_row
+
+    @property
+    def instances(self) -> Instances:
+        """What is known of the instances."""
+        return self._instances
 
     @cached_property
     def _pool(self) -> RowPool:
@@ -204,17 +263,24 @@ class InterventionalGame(Game):
         else:
             named = references.reshape(r * m, -1)
             weights = np.full(named.shape[1], 1 / named.shape[1])
-        outputs = self._outputs(flat, repeated, named)
+        outputs = self.against(flat, repeated, named)
         if named.shape[1] == 1:
             return outputs.reshape(r, m, -1)
         # contiguous along the mean, so that its rounding is the same in every batch
         weighted = np.ascontiguousarray(np.swapaxes(outputs, 1, 2)) * weights
         return weighted.sum(axis=-1).reshape(r, m, -1)
 
-    def _outputs(self, coalitions, rows, references) -> NDArray[np.float64]:
-        """Return the response of each hybrid row, ``(n, q, k)``, in calls of bounded size."""
+    def against(self, coalitions, rows, references) -> NDArray[np.float64]:
+        """Return the response of each hybrid row, ``(n, q, k)``, in calls of bounded size.
+
+        Parameters
+        ----------
+        coalitions : ndarray of shape (n, p), bool
+        rows : ndarray of shape (n,), int
+        references : ndarray of shape (n, q), int
+        """
         n, q = references.shape
-        response, (_, _, _, winners, labels) = self.shared.response, self._instances
+        response, (_, _, _, winners, labels, _) = self.shared.response, self._instances
         most = working_bytes(HYBRID_SHARE) // self.bytes_per_row
         step = max(1, int(min(CHUNK_ROWS, most)) // n)
         parts = []
@@ -231,10 +297,19 @@ class InterventionalGame(Game):
         table = np.broadcast_to(self._empty, (len(rows), *self._empty.shape))
         return self.shared.response.choose(table, self._instances.winners[rows][:, None])
 
+    def v_empty(self, rows) -> NDArray[np.float64]:
+        """Return the mean response over the whole background, ``(r, k)``."""
+        means = np.broadcast_to(self._v_empty, (len(rows), *self._v_empty.shape))
+        return self.shared.response.choose(means, self._instances.winners[rows])
+
     def full(self, rows) -> NDArray[np.float64]:
         """Return the response at the instances, ``(r, k)``."""
-        _, _, full, winners, _ = self._instances
+        full, winners = self._instances.full, self._instances.winners
         return self.shared.response.choose(full[rows], winners[rows])
+
+    def keys(self, rows) -> NDArray[np.uint64]:
+        """Return hashes of the instances' raw columns."""
+        return self._instances.keys[rows]
 
     def active(self, rows) -> NDArray[np.bool_]:
         """Return the players of which some column differs from some background row."""
@@ -249,4 +324,5 @@ class InterventionalGame(Game):
 
     def take(self, rows) -> "InterventionalGame":
         """Return the game of some instances."""
-        return InterventionalGame(self.shared, self._empty, self._instances.take(rows))
+        instances = self._instances.take(rows)
+        return InterventionalGame(self.shared, self._empty, self._v_empty, instances)

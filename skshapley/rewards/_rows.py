@@ -6,7 +6,7 @@ reach the model unchanged.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._tables._inputs import is_frame, narwhal
+from skshapley._tables._inputs import is_frame, n_rows, narwhal, take_rows
 
 CHUNK_ROWS = 8192
 BLEND_BYTES = 2**17
@@ -30,6 +30,17 @@ def row_pool(X, background, column_player) -> "ColumnPool":
     if len(kinds) == 1 and isinstance(next(iter(kinds)), np.dtype):
         return UniformFramePool(X, background, column_player)
     return FramePool(X, background, column_player)
+
+
+def row_chunks(table, what) -> Iterator[tuple[Any, str]]:
+    """Yield a table's rows in pieces of bounded size, each with where it is, for errors.
+
+    The pieces are copies, since some models write into their input.
+    """
+    n = n_rows(table)
+    for start in range(0, n, CHUNK_ROWS):
+        stop = min(start + CHUNK_ROWS, n)
+        yield take_rows(table, np.arange(start, stop)), f" on {what} {start} to {stop - 1}"
 
 
 class RowPool(ABC):

@@ -15,6 +15,7 @@ from skshapley.samplers._local_permutations import LocalPermutations
 from skshapley.samplers._myerson import Myerson
 from skshapley.samplers._odd import Odd
 from skshapley.samplers._odd_leverage import OddLeverage
+from skshapley.samplers._ordered import Ordered
 from skshapley.samplers._outer_sizes import OuterSizes
 from skshapley.samplers._owen import Owen, OwenHalved
 from skshapley.samplers._permutations import Antithetic, MonteCarlo, Orthogonal, PermutationSampler
@@ -69,6 +70,7 @@ __all__ = [
     "Myerson",
     "Odd",
     "OddLeverage",
+    "Ordered",
     "Orthogonal",
     "OuterSizes",
     "Owen",

@@ -75,7 +75,7 @@ class CoalitionSampler(Sampler):
                 f" replacement coalitions are drawn in pairs; set paired=True or replacement=True."
             )
 
-    def _start(self, players, lesson, shared_rng) -> None:
+    def _start(self, players, lesson) -> None:
         # members have a stream of their own, whatever the sizes of the asks
         self._members = [rng.spawn(1)[0] for rng in self.rngs_]
         self._law = np.concatenate([[0.0], self.size_law(self.n_players_), [0.0]])

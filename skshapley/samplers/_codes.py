@@ -77,8 +77,8 @@ class PermutationCode(PermutationSampler):
         labels = uniform_permutations(rng, n_units, p)
         return labels[:, self._set(unit, p)].reshape(-1, p)
 
-    def _start(self, players, lesson, shared_rng) -> None:
-        super()._start(players, lesson, shared_rng)
+    def _start(self, players, lesson) -> None:
+        super()._start(players, lesson)
         self._weights_by_size: dict[int, np.ndarray] = {}
 
     def _weigh(self, permutations: np.ndarray, unit: int) -> np.ndarray:

@@ -5,8 +5,8 @@ from math import comb
 import numpy as np
 
 from skshapley._tools._counting import all_coalitions
-from skshapley.designs import LinearDesign
-from skshapley.samplers._base import Sampler
+from skshapley.designs import FullDesign
+from skshapley.samplers._base import LEAST_REFERENCES, Sampler
 from skshapley.samplers._price import Price
 
 MOST_PLAYERS = 20
@@ -29,7 +29,7 @@ class Exact(Sampler):
     array([2., 2., 2.])
     """
 
-    produces = LinearDesign
+    produces = FullDesign
     one_shot = True
 
     def price(self, n_players: int, n_references: int) -> Price:
@@ -43,10 +43,16 @@ class Exact(Sampler):
         n = 2**n_players - 2
         return Price(draw=n_references, coalitions=1, references=n_references, least=n, most=n)
 
-    def _ask(self, rows: np.ndarray, n: int) -> LinearDesign:
+    def n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
+        """Return how many background rows to look at: all of few, or as many as are affordable."""
+        if n_references <= LEAST_REFERENCES:
+            return n_references
+        return max(1, min(n_references, n_rows // max(2**n_players - 2, 1)))
+
+    def _ask(self, rows: np.ndarray, n: int) -> FullDesign:
         # one design, for every instance
         coalitions = all_coalitions(self.n_players_)
-        return LinearDesign(
+        return FullDesign(
             coalitions[None], weights=shapley_weights(coalitions), distinct=True, exact=True
         )
 

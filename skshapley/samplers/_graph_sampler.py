@@ -94,14 +94,20 @@ class GraphSampler(Sampler):
         n = self._affordable(n_players, MOST_COALITIONS).n_evals
         return Price(draw=n_references, coalitions=1, references=n_references, least=n, most=n)
 
-    def n_draws(self, n_evals: int, n_players: int, n_references: int) -> int:
+    def n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
+        """Return how many background rows to look at: all that the coalitions leave rows for."""
+        n_evals = self._affordable(n_players, min(n_rows, MOST_COALITIONS)).n_evals
+        return max(1, min(n_references, n_rows // max(n_evals, 1)))
+
+    def n_draws(self, n_rows: int, n_players: int, n_references: int) -> int:
         """Return the number of coalitions, without counting many more than the budget.
 
         Raises
         ------
         ValueError
-            If it is more than `n_evals`; the error names the largest order that fits.
+            If they cost more than `n_rows`; the error names the largest order that fits.
         """
+        n_evals = n_rows // n_references
         return self._affordable(n_players, min(n_evals, MOST_COALITIONS)).n_evals
 
     def _ask(self, rows: np.ndarray, n: int) -> LinearDesign:
@@ -141,21 +147,21 @@ class GraphSampler(Sampler):
             found = self._cost(graph, order, most)
             return f"more than {most + 2}" if found is None else str(found)
 
-        advice = 'raise max_evals, put players into groups, or take "connected" of a low order'
+        advice = 'raise the budget, put players into groups, or take "connected" of a low order'
         if order is not None:
             costs: list[int] = []
             while (fitting := self._cost(graph, len(costs) + 1, n_evals)) is not None:
                 costs.append(fitting)
             advice = (
-                f"not even order=1 fits, which needs {cost(1)}: raise max_evals or put players into"
-                f" groups"
+                f"not even order=1 fits, which needs {cost(1)}: raise the budget or put players"
+                f" into groups"
             )
             if costs:
                 advice = f"the largest order that fits is {len(costs)}, which needs {costs[-1]}"
         with_order = "" if order is None else f" with order={order}"
         return (
             f"{type(self).__name__}{with_order} on {graph.n_nodes} players needs {cost(order)}"
-            f" evaluations per instance, more than the {n_evals + 2} that max_evals allows:"
+            f" evaluations per instance, more than the {n_evals + 2} that the budget allows:"
             f" {advice}."
         )
 

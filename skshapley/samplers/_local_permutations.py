@@ -67,7 +67,7 @@ class LocalPermutations(Sampler):
             unit=2,
         )
 
-    def _start(self, players, lesson, shared_rng) -> None:
+    def _start(self, players, lesson) -> None:
         p = self.n_players_
         self._near = np.zeros((p, p), dtype=bool)
         for player, members in enumerate(self._graph(p).neighbourhoods(self.order)):

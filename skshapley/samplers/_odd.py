@@ -6,7 +6,7 @@ pair after the other, so as to lower the variance of the Shapley values under th
 solver "gp". Instances that take their hyper-parameters from others, seen before, share one design.
 """
 
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
@@ -14,29 +14,23 @@ import numpy as np
 from skshapley._odd import Blocks, Hyper, OddDesign, Pairs, Process, choose_pairs, fit_hyper
 from skshapley._tools._constraints import Flag, OneOf
 from skshapley.samplers._base import Sampler
+from skshapley.samplers._odd_blocks import LEAST_ROWS, dealt_pairs, dealt_rows, n_blocks
 from skshapley.samplers._odd_sets import (
-    WALKS_BELOW,
-    dealt_rows,
     filled,
     first_pairs,
     hadamard_pairs,
     leverage_pairs,
     n_all_pairs,
-    pairs_each,
-    scattered_pairs,
     sizes_missing,
 )
 from skshapley.samplers._price import Price
 
 REFERENCES = ("blocks", "all")
 MOST_PAIRS = 2000  # that a process is made of; further ones are drawn at random
-MOST_BLOCK_PAIRS = 1500  # that all blocks share
-FEW_BLOCKS, MOST_IN_FEW = 10, 2500  # up to so many blocks more pairs pay
-ENOUGH = 1 / 3  # of all pairs: to see these against all rows tells more than others on blocks
 MOST_CHOSEN = 1100  # up to which pairs are chosen one after the other
 FIRST_SHARE, LEAST_FIRST = 0.5, 1.5  # of the pairs, and pairs per player, before any is chosen
 ROUNDS = 2
-LEAST_ROWS, LEAST_SHARE = 8, 4  # with 8 rows, a quarter of a pair per player on each will do
+LEAST_SHARE = 4  # where blocks share the pairs, a quarter of a pair per player on each row will do
 # Half of those chosen have sizes by leverage score from 300 pairs on, less in proportion of fewer.
 # A process takes the middle sizes for the most telling, however much a game may vary elsewhere, and
 # without pairs there nothing would show it.
@@ -52,8 +46,9 @@ class Odd(Sampler):
     references : {"blocks", "all"}, default="blocks"
         Against which background rows each pair is evaluated. "all": the whole background. "blocks":
         the background is dealt at random into blocks of equal size, each with pairs of its own, so
-        that the same model rows buy many more pairs; with too few rows to gain by it, as "all".
-        A block holds rows of about the same weight, and has pairs in proportion to it.
+        that the same model rows buy many more pairs; where the rows are too few or too
+        unequal to gain by it, as "all". A block holds rows of about the same weight, and has pairs
+        in proportion to it.
     adaptive : bool, default=True
         Whether later pairs are chosen in the light of the values of the earlier ones (without
         blocks).
@@ -81,6 +76,7 @@ class Odd(Sampler):
     """
 
     produces = OddDesign
+    goes_on = False  # blocks, and how many pairs are chosen, are planned for all draws
     _constraints = {"references": OneOf(REFERENCES), "adaptive": Flag()}
 
     def __init__(self, references: str = "blocks", adaptive: bool = True) -> None:
@@ -105,6 +101,16 @@ class Odd(Sampler):
             unit=2,
         )
 
+    def n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
+        """Return how many background rows to look at: as many as few pairs a block leave rows for.
+
+        Blocks of a large background have few pairs each, and all of them together many.
+        """
+        least = self.price(n_players, n_references).least
+        if self.references == "all" or n_references * least <= n_rows:
+            return super().n_references(n_rows, n_players, n_references)
+        return max(1, min(n_references, n_rows // least))
+
     def draws_now(self, asked: int) -> int:
         """Return how many of the draws that are left to ask for before choosing the next ones."""
         p, total = self.n_players_, self.n_draws_
@@ -118,16 +124,21 @@ class Odd(Sampler):
         share = -(-(total - first) // (2 * ROUNDS)) * 2
         return min(share, left)
 
-    def _start(self, players, lesson, shared_rng) -> None:
+    def _start(self, players, lesson) -> None:
         self._states: list[Any] = [None] * len(self.rngs_)
         self._leaders, self._given = np.arange(len(self.rngs_)), {}
+        self._lesson: Any = lesson
+        self._asked: dict[int, tuple] = {}
         if lesson is None:
             return
-        # instances that follow others share one design, chosen by what those have taught
-        sets, first, place = np.unique(players, axis=0, return_index=True, return_inverse=True)
+        # instances of one number share a design, chosen by what others have taught
+        alike = np.column_stack([self._numbers, players])
+        sets, first, place = np.unique(alike, axis=0, return_index=True, return_inverse=True)
         self._leaders, self.rngs_ = first[place.reshape(-1)], list(self.rngs_)
-        for leader, members in zip(first, sets, strict=True):
-            self.rngs_[leader] = deepcopy(shared_rng)
+        for leader, own in zip(first, sets, strict=True):
+            members = own[1:]
+            self._asked[leader] = own.tobytes(), self.n_draws_, self.references, self.adaptive
+            self.rngs_[leader] = self._shared_rngs[leader]
             self._given[leader] = lesson.mean(members, False) if lesson.knows(members) else None
 
     def _chooses(self, n_pairs: int) -> bool:
@@ -139,7 +150,7 @@ class Odd(Sampler):
         # n/2 pairs, and the full coalition with the first
         whose = self._leaders[rows]
         leaders, place = np.unique(whose, return_inverse=True)
-        asks = [self._ask_one(leader, n // 2) for leader in leaders]
+        asks = [self._ask_once(leader, n // 2) for leader in leaders]
         pairs, *others = zip(*asks, strict=True)
         signs = np.stack(pairs)[place]
         block, drawn, start = (None if x[0] is None else np.stack(x)[place] for x in others)
@@ -155,6 +166,18 @@ class Odd(Sampler):
             drawn=drawn,
             start=start,
         )
+
+    def _ask_once(self, row: int, n: int) -> tuple[np.ndarray | None, ...]:
+        """Return what `_ask_one` does; a design that is shared is made once for all runs."""
+        if row not in self._asked:
+            return self._ask_one(row, n)
+        key = self._asked[row] = (*self._asked[row], n)
+        if key not in self._lesson.designs:
+            made = self._ask_one(row, n)
+            self._lesson.designs[key] = made, copy(self._states[row]), deepcopy(self.rngs_[row])
+        made, state, rng = self._lesson.designs[key]
+        self._states[row], self.rngs_[row] = copy(state), deepcopy(rng)
+        return made
 
     def _ask_one(self, row: int, n: int) -> tuple[np.ndarray | None, ...]:
         """Return pairs ``(m, p)``, their blocks, expected numbers, and start of one instance."""
@@ -234,20 +257,20 @@ class Odd(Sampler):
         count = self._n_blocks(self.n_draws_ // 2)
         if count == 1:
             return _State()
-        dealt = dealt_rows(rng, self.reference_weights_, count)
-        return _State(dealt, Blocks.of(dealt, self.reference_weights_), self.n_players_)
+        if self.part_ < 1:  # balanced as they were dealt
+            each = len(self.reference_weights_) // count
+            dealt = np.arange(each * count).reshape(count, each)
+        else:
+            dealt = dealt_rows(rng, self.reference_weights_, count)
+        blocks = Blocks.of(dealt, self.reference_weights_)
+        blocks = Blocks(blocks.share * self.part_, blocks.whole * self.part_)
+        return _State(dealt, blocks, self.n_players_)
 
     def _n_blocks(self, n: int) -> int:
         """Return into how many blocks to cut the background, n pairs on each row being paid for."""
-        b = len(self.reference_weights_)
-        few = min(FEW_BLOCKS, MOST_IN_FEW // (n + 1))
-        most = min(b, max(few, MOST_BLOCK_PAIRS // (n + 1)))
-        whole = n >= ENOUGH * n_all_pairs(self.n_players_)
-        if self.references != "blocks" or most <= 1 or whole:
+        if self.references == "all":
             return 1
-        # few rows may be left over, and none where the number of blocks divides b
-        counts = np.arange(most, max(1, most // 2), -1)
-        return int(counts[np.argmin(b % counts)])
+        return n_blocks(self.reference_weights_, self.n_players_, n)
 
     def _references(self, rows: np.ndarray, block: np.ndarray | None) -> np.ndarray | None:
         """Return the background rows of each coalition, ``(r, m, q)``."""
@@ -280,17 +303,8 @@ class _State:
     def deal(self, rng: np.random.Generator, n: int, first: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return n pairs a block, at first with the full coalition, and their blocks."""
         count, p = len(self.rows), self.pairs.shape[1]
-        each, sizes = np.arange(count), pairs_each(rng, self.blocks.share, count * n)
-        if sizes.min() < WALKS_BELOW * p or sizes.max() > n_all_pairs(p):
-            # too few pairs a block for a design of its own: deal out pieces of whole ones
-            whole = min(2 * p, n_all_pairs(p))
-            sets = [scattered_pairs(rng, p, whole) for _ in range(-(-count * n // whole))]
-            pool = np.concatenate([pairs[rng.permutation(len(pairs))] for pairs in sets])
-            pairs = pool[: count * n]
-        else:
-            pairs = np.concatenate([first_pairs(rng, p, size) for size in sizes])
-        block = np.repeat(each, sizes)
+        pairs, block = dealt_pairs(rng, self.blocks.share, p, count * n)
         if first:
             pairs = np.concatenate([np.ones((count, p), dtype=bool), pairs])
-            block = np.concatenate([each, block])
+            block = np.concatenate([np.arange(count), block])
         return pairs, block

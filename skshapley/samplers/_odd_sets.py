@@ -112,24 +112,6 @@ def _by_leverage(p: int, n: int, least_size: int = 1) -> np.ndarray:
     return expected
 
 
-def dealt_rows(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndarray:
-    """Deal background rows at random into n blocks of equal size, ``(n, q)`` int.
-
-    Rows of a block have about the same weight. Some are left out where n does not divide them.
-    """
-    b = len(weights)
-    dealt = rng.permutation(b)[: n * (b // n)]
-    return dealt[np.argsort(weights[dealt], kind="stable")].reshape(n, -1)
-
-
-def pairs_each(rng: np.random.Generator, share: np.ndarray, n: int) -> np.ndarray:
-    """Return how many of n pairs each block gets, ``(len(share),)``: by its weight, at least one.
-
-    One of each block and the rest by weight, rounded up or down at random.
-    """
-    return 1 + rounded(rng, (n - len(share)) * share / share.sum())
-
-
 def _different(coalitions: np.ndarray) -> np.ndarray:
     """Return the first of each pair met, without the empty and the full coalition."""
     p = coalitions.shape[1]

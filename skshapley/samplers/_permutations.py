@@ -10,6 +10,7 @@ from abc import abstractmethod
 
 import numpy as np
 
+from skshapley._references import Deck
 from skshapley._tools._constraints import OneOf
 from skshapley.designs import PermutationDesign
 from skshapley.samplers._base import Sampler
@@ -19,6 +20,10 @@ from skshapley.samplers._quadrature import bayesian_weights, uniform_permutation
 
 REFERENCES = ("all", "stratified", "random")
 WEIGHTS = ("equal", "bayesian")
+LEAST_SAMPLED = 16  # background rows, if there are as many
+FEW_REFERENCES = 32  # up to which all are used as soon as there is a unit for each
+MANY_REFERENCES = 256  # from which on a stopping rule need not wait for all of them
+ONCE_AGAIN = 16  # of so many background rows of a sample one is used twice
 MOST_WEIGHED = 2**11  # permutations that are weighed together, by a system of as many equations
 
 
@@ -32,10 +37,11 @@ class PermutationSampler(Sampler):
     ----------
     references : {"stratified", "all", "random"}, default="stratified"
         Against which background rows each walk is evaluated. "all": the whole background, b model
-        rows an evaluation. "stratified": one row of its own for each unit, dealt so that all rows
-        are used equally often; the same model rows buy b times as many walks. "random": one row of
-        its own for each unit, drawn with the weights of the background. With a background of one
-        row they agree.
+        rows an evaluation. "stratified": one row of its own for each unit; the same model rows buy
+        b times as many walks. All rows are used equally often where there are two units for each;
+        of a larger background a balanced sample, some rows twice. "random": one row of its own for
+        each unit, drawn with the weights of the background. With a background of one row they
+        agree.
     weights : {"equal", "bayesian"}, default="equal"
         "bayesian": the weights of least discrepancy (Bayesian quadrature, the Mallows kernel with
         lam 4). All permutations of an instance, or all those on the same background row, are then
@@ -99,32 +105,68 @@ class PermutationSampler(Sampler):
         return self.weights != "equal"
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of walks: at least one unit, or one on each background row of its own.
+        """Return the price of walks: at least one unit, or one on each of some background rows.
 
         A walk costs p - 1 evaluations, or as many model rows against a single reference.
         """
         rows = n_references if self._single(n_references) else 1
         unit = self._least_unit(n_players)
+        least = rows if self.one_shot else min(rows, LEAST_SAMPLED)
         return Price(
             draw=max(1, n_players - 1) * n_references // rows,
             coalitions=n_players + 1,
             references=n_references,
-            least=unit * rows * self._sets_per_row,
+            least=unit * least * self._sets_per_row,
             step=unit,
             unit=self._whole_unit(n_players, n_references),
         )
+
+    def n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
+        """Return how many background rows to deal from: all, where each unit has one of its own."""
+        if self._single(n_references):
+            return n_references
+        return super().n_references(n_rows, n_players, n_references)
+
+    def samples_references(self, n_rows: int, n_players: int, n_references: int) -> bool:
+        """Return whether units are dealt a sample, and not every row of the background in turn."""
+        if not self._single(n_references):
+            return super().samples_references(n_rows, n_players, n_references)
+        draws = self.n_draws(n_rows, n_players, n_references)
+        return self._deals_few(draws, n_players, n_references)
+
+    @property
+    def draws_to_stop(self) -> int:
+        """Draws before which a stopping rule need not look: some units, or one on every row."""
+        b = len(self.reference_weights_)
+        least = self.price(self.n_players_, b).least
+        if self._samples or not self._single(b):
+            return least
+        return max(least, self._least_unit(self.n_players_) * b)
+
+    @property
+    def _samples(self) -> bool:
+        b = len(self.reference_weights_)
+        return self._deals_few(self.n_draws_, self.n_players_, b)
+
+    def _deals_few(self, n_draws: int, n_players: int, b: int) -> bool:
+        if self.references != "stratified" or b == 1 or self.one_shot:
+            return False
+        units = n_draws // self._whole_unit(n_players, b)
+        few = units < 2 * b and b > FEW_REFERENCES
+        return units < b or few or b > MANY_REFERENCES
 
     @property
     def _sets_per_row(self) -> int:
         """The fewest units on each background row, or on all of them."""
         return 1
 
-    def _start(self, players, lesson, shared_rng) -> None:
+    def _start(self, players, lesson) -> None:
         # references are dealt from a stream of their own
         children = [rng.spawn(2) for rng in self.rngs_]
         self.rngs_ = [pair[0] for pair in children]
+        deck = self.deck_ if self._samples else None
         self._dealers = [
-            _Dealer(pair[1], self.reference_weights_, self.references) for pair in children
+            _Dealer(pair[1], self.reference_weights_, self.references, deck) for pair in children
         ]
 
     def draw(
@@ -164,31 +206,50 @@ class PermutationSampler(Sampler):
         if not self._single(n_references):
             return PermutationDesign(permutations, unit, weights=weights)
         references = np.stack([self._dealers[row].deal(n_units) for row in rows])
+        random = self.references == "random"
         return PermutationDesign(
             permutations,
             unit,
             references=np.repeat(references, unit, axis=1),
-            stratum_weights=self.reference_weights_ if self.references == "stratified" else None,
+            stratum_weights=None if self._samples or random else self.reference_weights_,
             weights=weights,
+            dealt=self._samples,
         )
 
 
 class _Dealer:
-    """Deals background rows to the units of one instance, round after round of all of them."""
+    """Deals background rows to the units of one instance, round after round of all of them.
 
-    def __init__(self, rng: np.random.Generator, weights: np.ndarray, references: str) -> None:
+    From a deck, one in each 16 cards comes again right after: what tells the spread of units on one
+    row from the spread of rows.
+    """
+
+    def __init__(
+        self, rng: np.random.Generator, weights: np.ndarray, references: str, deck: Deck | None
+    ) -> None:
         self._rng, self._weights, self._random = rng, weights, references == "random"
-        self._rest = np.empty(0, dtype=np.intp)
+        self._deck, self._rest = deck, np.empty(0, dtype=np.intp)
 
     def deal(self, n: int) -> np.ndarray:
         b = len(self._weights)
         if self._random:
             return self._rng.choice(b, size=n, p=self._weights)
-        rounds = max(0, -(-(n - len(self._rest)) // b))
-        decks = self._rng.permuted(np.tile(np.arange(b), (rounds, 1)), axis=1).ravel()
-        cards = np.concatenate([self._rest, decks])
-        self._rest = cards[n:]
-        return cards[:n]
+        if self._deck is not None:
+            while len(self._rest) < n:
+                self._rest = np.concatenate([self._rest, self._sampled(self._deck)])
+        else:
+            rounds = max(0, -(-(n - len(self._rest)) // b))
+            decks = self._rng.permuted(np.tile(np.arange(b), (rounds, 1)), axis=1).ravel()
+            self._rest = np.concatenate([self._rest, decks])
+        dealt, self._rest = self._rest[:n], self._rest[n:]
+        return dealt
+
+    def _sampled(self, deck: Deck) -> np.ndarray:
+        cards = deck.dealt(self._rng)
+        whole = len(cards) // ONCE_AGAIN * ONCE_AGAIN
+        sets = cards[:whole].reshape(-1, ONCE_AGAIN)
+        again = sets[np.arange(len(sets)), self._rng.integers(ONCE_AGAIN, size=len(sets))]
+        return np.concatenate([np.column_stack([sets, again]).ravel(), cards[whole:]])
 
 
 def with_reverses(permutations: np.ndarray) -> np.ndarray:

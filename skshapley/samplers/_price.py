@@ -40,12 +40,17 @@ class Price:
     given: int = 0
 
     @property
+    def least_rows(self) -> int:
+        """The least number of model rows that give a design."""
+        return self.least * self.draw - self.given
+
+    @property
     def least_evals(self) -> int:
         """The least number of evaluations that give a design."""
-        return -((self.given - self.least * self.draw) // self.references)
+        return -(-self.least_rows // self.references)
 
-    def n_draws(self, n_evals: int) -> int:
-        """Return how many draws `n_evals` evaluations buy; 0 if not even the least design."""
-        n = max(0, n_evals * self.references + self.given) // self.draw
+    def n_draws(self, n_rows: int) -> int:
+        """Return how many draws `n_rows` model rows buy; 0 if not even the least design."""
+        n = max(0, n_rows + self.given) // self.draw
         n = (n if self.most is None else min(n, self.most)) // self.step * self.step
         return n if n >= self.least else 0

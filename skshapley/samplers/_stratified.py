@@ -88,7 +88,7 @@ class Stratified(Sampler):
         first = max(drawn // 2, LEAST_IN_STRATUM * p * (p - 2))
         return 2 * p + min(first, drawn)
 
-    def _start(self, players, lesson, shared_rng) -> None:
+    def _start(self, players, lesson) -> None:
         self._cells = [_Cells(self.n_players_) for _ in self.rngs_]
 
     def _ask(self, rows: np.ndarray, n: int) -> PairDesign:

@@ -3,8 +3,10 @@
 from skshapley._odd import OddDesign, RandomOddDesign
 from skshapley.designs import (
     CoalitionDesign,
+    FullDesign,
     LinearDesign,
     MarginalDesign,
+    OrderedDesign,
     PairDesign,
     PermutationDesign,
 )
@@ -36,7 +38,9 @@ SOLVERS: dict[str, type[Solver]] = {
 
 DEFAULT_SOLVERS: dict[type, str] = {
     PermutationDesign: "permutation-mean",
+    OrderedDesign: "permutation-mean",
     CoalitionDesign: "least-squares",
+    FullDesign: "linear",
     LinearDesign: "linear",
     OddDesign: "gp",
     RandomOddDesign: "gp-leave-one-out",

@@ -5,7 +5,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from skshapley._references import Deck
 from skshapley._tools._constraints import Parametrised
+from skshapley.indices import INDICES, Index
 
 
 class Estimate(NamedTuple):
@@ -17,10 +19,14 @@ class Estimate(NamedTuple):
         One value an entry: attributions of the e = p players, in the units of the reward.
     standard_errors : ndarray of shape (r, e, k) or None
         NaN where an instance has too few units for one; None where the method has none.
+    background_errors : ndarray of shape (r, e, k) or None
+        What the background leaves to chance as a sample of where it came from; None where the
+        method cannot tell.
     """
 
     values: np.ndarray
     standard_errors: np.ndarray | None
+    background_errors: np.ndarray | None = None
 
 
 class Solver(Parametrised, ABC):
@@ -41,16 +47,46 @@ class Solver(Parametrised, ABC):
     scales : bool
         Whether c times the values make c times the result. Then values that are very large or very
         small come in units of a power of two.
+    goes_on : bool
+        Whether it can do with draws beyond the planned ones, which coalitions that came twice have
+        paid for.
     pilots : int
-        So many instances at the head of a run are worked on before all others, which get what they
-        have taught (`lesson`).
+        So many background rows are explained in ``fit``, and teach what is used for all instances
+        (`lesson`).
     """
 
     accepts: tuple[type, ...]
     default_sampler: str
     has_standard_errors: bool = True
     scales: bool = True
+    goes_on: bool = True
     pilots: int = 0
+    # of the interactions that are wanted beside the players' values; set by the plan of a run
+    pairs: Index | None = None
+    # of the players' values, likewise
+    index: Index = INDICES["shapley"]
+
+    def gives(self, produced: type, index: Index) -> bool:
+        """Return whether the values of players can be those of an index.
+
+        Parameters
+        ----------
+        produced : type
+            The class of the sampler's designs.
+        index : Index
+        """
+        return index == INDICES["shapley"]
+
+    def gives_pairs(self, produced: type, index: Index) -> bool:
+        """Return whether interactions of pairs of players come out where they are wanted.
+
+        Parameters
+        ----------
+        produced : type
+            The class of the sampler's designs.
+        index : Index
+        """
+        return False
 
     def check_players(self, n_players: int) -> None:
         """Refuse a number of players that is too much, before anything is evaluated.
@@ -68,13 +104,18 @@ class Solver(Parametrised, ABC):
     def entries(self, n_players: int) -> np.ndarray:
         """Return the sets of players that values belong to, ``(e, size)`` int, each in order.
 
-        By default there is an entry for each player.
+        By default there is an entry for each player, and where interactions are wanted one for
+        each pair behind them; a player by itself is then there twice.
 
         Parameters
         ----------
         n_players : int
         """
-        return np.arange(n_players)[:, None]
+        players = np.arange(n_players)[:, None]
+        if self.pairs is None:
+            return players
+        both = np.array(np.triu_indices(n_players, 1)).T
+        return np.concatenate([np.repeat(players, 2, axis=1), both])
 
     def start(
         self,
@@ -84,6 +125,7 @@ class Solver(Parametrised, ABC):
         *,
         players: np.ndarray | None = None,
         lesson: Any = None,
+        deck: Deck | None = None,
     ) -> Self:
         """Prepare a run.
 
@@ -95,12 +137,15 @@ class Solver(Parametrised, ABC):
         players : ndarray of shape (r, n_players), int, or None
             Which of the game's players these are, for each instance; None for all of them.
         lesson : object or None
-            What instances before these have taught (`lesson`).
+            What other instances have taught (`lesson`).
+        deck : Deck or None
+            What is known of the background rows that a design's references are a sample of.
 
         Returns
         -------
         self
         """
+        self.deck_ = deck
         self.n_players_, self.v_empty_, self.v_full_ = n_players, v_empty, v_full
         if players is None:
             players = np.broadcast_to(np.arange(n_players), (len(v_empty), n_players))
@@ -108,7 +153,7 @@ class Solver(Parametrised, ABC):
         return self
 
     def lesson(self, earlier: Any = None) -> Any:
-        """Return what these instances teach later ones, with what earlier ones did; frozen.
+        """Return what these instances teach others, with what earlier ones did; frozen.
 
         Parameters
         ----------

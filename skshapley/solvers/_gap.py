@@ -2,8 +2,6 @@
 
 import numpy as np
 
-ROUNDING = 1e-9  # of the largest mean: a gap below it is no error
-
 
 def without_gap(
     means: np.ndarray, variances: np.ndarray, gain: np.ndarray
@@ -13,8 +11,7 @@ def without_gap(
     Each of them takes a share of the gap in proportion to its variance: of all ways to share it out
     the one that leaves the least variance, where the means are independent (the projection of least
     squares). A share w leaves 1 - w of the variance. Without any variance the squares of the means
-    say who gets how much, and if all of them are 0 everybody gets the same; the units then agree on
-    what is wrong, so that nothing is known of the error: NaN.
+    say who gets how much, and if all of them are 0 everybody gets the same.
 
     Parameters
     ----------
@@ -34,6 +31,4 @@ def without_gap(
     shares = np.where(silent, means**2, variances)
     shares = np.where(shares.sum(axis=1, keepdims=True) > 0, shares, 1.0)
     shares /= shares.sum(axis=1, keepdims=True)
-    size = np.maximum(np.abs(means).max(axis=1, keepdims=True), np.abs(gain[:, None]))
-    wrong = silent & (np.abs(gap) > ROUNDING * size)
-    return means + shares * gap, np.where(silent, np.where(wrong, np.nan, 1.0), 1 - shares)
+    return means + shares * gap, np.where(silent, 1.0, 1 - shares)

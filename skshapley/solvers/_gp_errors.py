@@ -11,9 +11,18 @@ from dataclasses import replace
 import numpy as np
 
 from skshapley._odd import Hyper, Posterior, Process, fit_hyper
+from skshapley._odd._functional import functional_variance
 
 LARGEST = 25.0  # squared standardised errors beyond it count as that
 NOTHING = 1e-6  # of the variance: pairs that promise to take away no more of it tell nothing
+# Values that repeat come from a game with steps, whose next step may be unseen. By the share of
+# those that do: times what the pair that counts most changes, and of the largest value over n.
+JUMPS, SILENT = 3.0, 0.05
+FEW = 0.5  # of the largest value over n squared: few pairs may agree by chance
+# Where steps are predicted to so little of the range of the Shapley values over sqrt n, 3/n of the
+# pairs may hide one that is not: 1.96 errors are 3/n of the range.
+PREDICTED, MISSED = 1e-2, 1.5
+MOST_DISTINCT, DIGITS = 0.5, 9  # of the values of steps, and digits to which they are compared
 TINY = np.finfo(float).tiny
 
 
@@ -39,6 +48,58 @@ def standard_errors(posterior: Posterior, theta: np.ndarray | None) -> np.ndarra
     return np.sqrt(process.shapley_variance[:, None] * scale)
 
 
+def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> np.ndarray:
+    """Return standard errors that allow for what a pair that was not seen may change.
+
+    Where a game jumps, few pairs show it, and others may not have been among them: some times as
+    much as the pair that changes the Shapley values most, predicted from all the others. Where none
+    of n pairs shows it, a jump in one of them: a share of the largest value over n. Games without
+    steps have hardly any of both.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    errors : ndarray of shape (p, k)
+        Of the Shapley values, for what was seen.
+    least : float, default=0.0
+        Times what the pair that counts most changes, whatever the game.
+    """
+    process, values = posterior.process, posterior.values
+    missed, _ = posterior.left_out()
+    inner = process.points.roughness > 0
+    n, largest, repeated = inner.sum(), np.abs(values).max(axis=0), _repeated(values)
+    influence = np.sqrt((process.influence[:, inner] ** 2).mean(axis=0))
+    seen = (influence[:, None] * np.abs(missed[inner])).max(axis=0)
+    silent = np.hypot(SILENT * repeated, FEW / n) * largest / n
+    shapley = posterior.shapley()
+    span = np.maximum(shapley.max(axis=0), 0) - np.minimum(shapley.min(axis=0), 0)
+    agree = np.sqrt((errors**2).mean(axis=0)) <= PREDICTED * span / np.sqrt(n)
+    steps = repeated > 1 - MOST_DISTINCT
+    silent = np.where(agree & steps, np.maximum(silent, MISSED * span / n), silent)
+    return np.sqrt(errors**2 + (np.maximum(JUMPS * repeated, least) * seen) ** 2 + silent**2)
+
+
+def _repeated(values: np.ndarray) -> np.ndarray:
+    """Return the share of values that are there already, of each output, ``(k,)``."""
+    scale = np.maximum(np.abs(values).max(axis=0), TINY)
+    ordered = np.sort(np.round(values / scale, DIGITS), axis=0)
+    return (np.diff(ordered, axis=0) == 0).sum(axis=0) / len(values)
+
+
+def background_errors(posterior: Posterior) -> np.ndarray | float:
+    """Return standard deviations of the background's own part of the Shapley values, ``(p, k)``.
+
+    That is what the choice of background rows leaves to chance. Only blocks of rows tell: NaN
+    without.
+    """
+    process = posterior.process
+    if process.points.blocks is None:
+        return np.nan
+    hyper = process.hyper
+    own = functional_variance(hyper, process.points.blocks) - functional_variance(hyper)
+    return np.sqrt(np.maximum(own, 0.0)[:, None] * posterior.scale)
+
+
 def _surprise(posterior: Posterior, theta: np.ndarray | None) -> np.ndarray:
     """Return the mean squared error of held-out pairs, relative to what was promised, ``(k,)``.
 
@@ -46,7 +107,7 @@ def _surprise(posterior: Posterior, theta: np.ndarray | None) -> np.ndarray:
     """
     process, values = posterior.process, posterior.values
     held, points = process.held, process.points
-    if theta is None:
+    if theta is None or not values[~held].any():
         rest, full = process.held_out, posterior
     else:
         others = replace(points, values=values).take(~held)
@@ -54,7 +115,8 @@ def _surprise(posterior: Posterior, theta: np.ndarray | None) -> np.ndarray:
         rest, full = Process(others, hyper), Posterior(Process(points, hyper), values)
     kept = Posterior(rest, values[~held])
     mean, variance = kept.predict(points.signs[held])
-    scale = np.maximum(kept.scale, TINY)
+    # values may vary nowhere but at the pairs held out
+    scale = np.maximum(kept.scale, np.maximum(full.scale / LARGEST**2, TINY))
     squared = (values[held] - mean) ** 2 / (variance[:, None] * scale)
     moved = ((full.shapley() - kept.shapley()) ** 2).sum(axis=0)
     before, after = rest.shapley_variance.sum(), full.process.shapley_variance.sum()

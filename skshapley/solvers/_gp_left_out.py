@@ -9,9 +9,12 @@ import numpy as np
 
 from skshapley._odd import Lesson, Pairs, Posterior, RandomOddDesign
 from skshapley._tools._counting import log_binomial
-from skshapley.solvers._gp import WALKS_BELOW, GaussianProcess, _Case
+from skshapley.indices import Index
+from skshapley.solvers._gp import SHAPLEY, WALKS_BELOW, GaussianProcess, _Case
+from skshapley.solvers._gp_errors import overlooked
 from skshapley.solvers._student import effective_degrees, widening
 
+LEAST_SPARE = 6  # pairs beyond the players; fewer may be predicted well by chance
 PANEL = 128  # pairs deleted at once
 
 
@@ -37,13 +40,13 @@ class LeaveOneOutProcess(GaussianProcess):
 
     Standard errors are a jackknife over the pairs of each size, with hyper-parameters as they are.
     Those of few pairs are widened as Student's t is against the normal; they are NaN below 1.3
-    pairs per player.
+    pairs per player, and with less than six pairs more than players.
 
     Parameters
     ----------
-    pilots : int, default=8
-        How many instances at the head of a run have hyper-parameters of their own; those that
-        follow take the mean of theirs, with pairs of their own. 0 fits them all.
+    pilots : int, default=2
+        How many background rows are explained in ``fit`` for their hyper-parameters; instances take
+        their mean, with pairs of their own. 0: every instance has its own.
 
     References
     ----------
@@ -71,6 +74,10 @@ class LeaveOneOutProcess(GaussianProcess):
     accepts = (RandomOddDesign,)
     default_sampler = "odd-leverage"
 
+    def gives(self, produced: type, index: Index) -> bool:
+        """Return whether the design tells the values: Shapley's, which alone are corrected."""
+        return index == SHAPLEY
+
     def _case(self, players: np.ndarray, lesson: Lesson | None) -> "_CorrectedCase":
         return _CorrectedCase(players, lesson)
 
@@ -79,12 +86,14 @@ class _CorrectedCase(_Case):
     """The pairs of one instance, those of each size a simple random sample."""
 
     def _process(self, pairs: Pairs, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        posterior = self._posterior(pairs)
+        posterior = self.posterior(pairs)
         corrected = _Corrected(posterior)
         n, p = len(pairs) - 1, pairs.n_players
-        if n < WALKS_BELOW * p:
+        if n < max(WALKS_BELOW * p, p + LEAST_SPARE) or np.linalg.matrix_rank(pairs.signs) < p:
+            # too few, or players that no pair tells apart: deleted pairs would not show it
             return corrected.values, np.full_like(corrected.values, np.nan)
-        return corrected.values, corrected.standard_errors()
+        errors = overlooked(posterior, corrected.standard_errors(), least=1.0)
+        return corrected.values, errors
 
 
 class _Corrected:

@@ -6,11 +6,16 @@ from scipy.special import gammaln
 from skshapley._odd import Pairs, Posterior
 
 NOTHING = 1e-9  # of the largest value: a residual no larger is rounding
-SPARE = 2  # pairs beyond the unknowns, which bear witness that the odd part is linear
+SPARE = 2  # pairs of a block beyond the unknowns, below which least squares is not tried
+MISSED = 1.5  # of the range over the number of spare pairs: 3/n over 1.96, the "rule of three"
+ENOUGH_ZEROS = 100  # spare pairs: so many that are all zero are those of a constant game
 
 
-def straight(pairs: Pairs, enumerated: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least-squares solution and whether it leaves a residual.
+def straight(pairs: Pairs, enumerated: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the least-squares solution, its standard errors and whether it leaves a residual.
+
+    Errors are 0 where all pairs were seen. Where m spare ones bear out that the odd part is linear,
+    3/m of all pairs may not: 1.96 errors are 3/m of the range of the values.
 
     Parameters
     ----------
@@ -21,34 +26,53 @@ def straight(pairs: Pairs, enumerated: bool) -> tuple[np.ndarray, np.ndarray]:
 
     Returns
     -------
-    values : ndarray of shape (p, k)
-        With blocks, the mean of their solutions, by weight.
+    values, errors : ndarray of shape (p, k)
+        With blocks, the mean of their solutions, by weight. Errors are NaN of outputs that are zero
+        at too few pairs to tell.
     residual : ndarray of shape (k,), bool
         True where least squares does not explain the values, or too few pairs could tell.
     """
-    p, k = pairs.n_players, pairs.values.shape[1]
+    p, largest = pairs.n_players, np.abs(pairs.values).max(axis=0)
     if pairs.block is None:
         parts = [np.arange(len(pairs))]
     else:
         order = np.argsort(pairs.block, kind="stable")
         parts = np.split(order, np.cumsum(np.bincount(pairs.block))[:-1])
+    solutions, residual = _solutions(pairs, parts, enumerated)
+    if enumerated:
+        return solutions[0], np.zeros_like(solutions[0]), residual
+    share = np.ones(1) if pairs.blocks is None else pairs.blocks.share
+    complete = pairs.blocks is None or pairs.blocks.complete
+    if len(solutions) < len(parts) or not complete:
+        share, solutions, residual = np.ones(1), [np.zeros((p, len(largest)))], largest > 0
+        spare = len(pairs) - len(parts) - p
+    else:
+        spare = min(map(len, parts)) - (p + 1)  # what one block misses all may: rows can be alike
+    values = np.tensordot(share, solutions, axes=1)
+    span = np.maximum(values.max(axis=0), 0) - np.minimum(values.min(axis=0), 0)
+    silence = 0.0 if spare >= ENOUGH_ZEROS else np.nan
+    errors = np.where(largest > 0, MISSED / max(spare, 1) * span, silence)
+    return values, np.broadcast_to(errors, values.shape).copy(), residual
+
+
+def _solutions(
+    pairs: Pairs, parts: list[np.ndarray], enumerated: bool
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the solution of each block, or fewer where one is not linear, and residuals."""
+    p, solutions = pairs.n_players, list[np.ndarray]()
+    residual = np.zeros(pairs.values.shape[1], dtype=bool)
     if not enumerated and min(map(len, parts)) < p + 1 + SPARE:
-        total = np.abs(pairs.values).max(axis=0)
-        return np.zeros((p, k)), total > 0
-    solutions, residual = [], np.zeros(k, dtype=bool)
+        return solutions, residual
     for part in parts:
         signs, values = pairs.signs[part], pairs.values[part]
         weights = _kernel_weights(signs) if enumerated else np.ones(len(part))
-        solution = _constrained(signs, values, weights)
+        solution, rank = _constrained(signs, values, weights)
         left = np.abs(values - signs @ solution / 2).max(axis=0)
         residual |= left > NOTHING * np.abs(values).max(axis=0)
-        if residual.all() and not enumerated:
+        if not enumerated and (residual.all() or rank < p - 1):
             break
         solutions.append(solution)
-    if len(solutions) < len(parts) or not (pairs.blocks is None or pairs.blocks.complete):
-        return np.zeros((p, k)), np.ones(k, dtype=bool)
-    share = np.ones(1) if pairs.blocks is None else pairs.blocks.share
-    return np.tensordot(share, solutions, axes=1), residual
+    return solutions, residual
 
 
 def remainder(
@@ -76,7 +100,7 @@ def remainder(
     size = (drawn.signs.sum(axis=1) + p) / 2
     weights = 1 / (size * (p - size) * expected)
     weights = weights / weights.max()
-    change = _constrained(
+    change, _ = _constrained(
         np.vstack([full, drawn.signs]), np.vstack([end, left]), np.concatenate([[0.0], weights])
     )
     centred = (drawn.signs - drawn.signs.mean(axis=1, keepdims=True)) / 2
@@ -120,13 +144,18 @@ def _kernel_weights(signs: np.ndarray) -> np.ndarray:
     return np.where(inner, np.exp(log_weight - log_weight.max()), 0.0)
 
 
-def _constrained(signs: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return phi of values = signs @ phi/2 by weighted least squares, exact at the first point."""
+def _constrained(
+    signs: np.ndarray, values: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """Return phi of values = signs @ phi/2, and the rank of the pairs.
+
+    By weighted least squares, exact at the first point.
+    """
     p = signs.shape[1]
     share = 2 * values[0] / p
     total = signs.sum(axis=1, keepdims=True)
     root = np.sqrt(weights)[:, None]
     design = (signs - total / p) / 2
     target = values - total / 2 * share
-    solution = np.linalg.lstsq(design * root, target * root, rcond=1e-10)[0]
-    return solution - solution.mean(axis=0) + share
+    solution, _, rank, _ = np.linalg.lstsq(design * root, target * root, rcond=1e-10)
+    return solution - solution.mean(axis=0) + share, rank

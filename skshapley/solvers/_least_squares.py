@@ -11,6 +11,7 @@ import numpy as np
 from skshapley._tools._counting import log_binomial
 from skshapley.designs import CoalitionDesign
 from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._silence import span, unseen
 
 
 class LeastSquares(Solver):
@@ -84,7 +85,11 @@ class LeastSquares(Solver):
         if len(centred) // self._unit <= p or not full_rank:
             return beta + share, np.full_like(beta, np.nan)
         residual = target - centred @ beta
-        return beta + share, self._errors(centred, weight, open_part, residual, inverse)
+        errors = self._errors(centred, weight, open_part, residual, inverse)
+        if np.all(open_part < 1e-9):  # all coalitions, drawn size by size
+            return beta + share, errors
+        spare = len(centred) // self._unit - p
+        return beta + share, unseen(errors, span(beta + share), 1 / spare)
 
     def _errors(
         self,

@@ -3,12 +3,14 @@
 import numpy as np
 
 from skshapley.designs import MarginalDesign
-from skshapley.solvers._base import Estimate
+from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._gap import without_gap
-from skshapley.solvers._permutation_mean import PermutationMean
+from skshapley.solvers._moments import Moments
+from skshapley.solvers._permutation_mean import errors_over_units
+from skshapley.solvers._silence import Scale, missed
 
 
-class MarginalMean(PermutationMean):
+class MarginalMean(Solver):
     """Mean marginal contribution of each player over rounds, with standard errors over units.
 
     Unlike along a walk, the contributions of a round do not add up to v(all) - v(empty). The gap is
@@ -39,26 +41,32 @@ class MarginalMean(PermutationMean):
     array([1., 2., 4.])
     """
 
-    accepts = (MarginalDesign,)  # type: ignore[assignment]
+    accepts = (MarginalDesign,)
     default_sampler = "classical"
 
-    def _unit_means(self, design: MarginalDesign, values: np.ndarray) -> np.ndarray:
-        contributions = design.contributions(values)
-        r, n, p, k = contributions.shape
-        return contributions.reshape(r, n // design.unit, design.unit, p, k).mean(axis=2)
+    def _start(self, players, lesson) -> None:
+        r, k = self.v_full_.shape
+        self._moments = Moments((r, 1), (self.n_players_, k))
+        self._scale = Scale(r, k)
 
     def update(self, rows: np.ndarray, design: MarginalDesign, values: np.ndarray) -> None:
-        """Add the units of a design."""
+        """Add the rounds of a design."""
         self._adds_up = design.adds_up
-        super().update(rows, design, values)
+        contributions = design.contributions(values)
+        r, n, p, k = contributions.shape
+        units = contributions.reshape(r, n // design.unit, design.unit, p, k).mean(axis=2)
+        self._scale.add(rows, contributions)
+        strata = np.zeros(units.shape[:2], dtype=np.intp)
+        self._moments.add(rows, strata, units[:, :, None], design.unit)
 
     def result(self) -> Estimate:
         """Return the means with the gap shared out, and standard errors over units."""
-        means, errors = super().result()
+        m, gain = self._moments, self.v_full_ - self.v_empty_
+        means, squares = m.mean[:, 0, 0], m.products[:, :, 0, 0]
         if not self._adds_up:
-            return Estimate(means, errors)
-        moments = self._seen()
-        units = moments.units[:, :1, None]
-        variances = np.where(units > 1, moments.squares[:, 0], means**2)
-        values, left = without_gap(means, variances, self.v_full_ - self.v_empty_)
+            return Estimate(means, errors_over_units(m, np.ones(1), squares, 1, self._scale.range))
+        scale = np.maximum(self._scale.range, missed(means, gain))
+        errors = errors_over_units(m, np.ones(1), squares, 1, scale)
+        variances = np.where(m.units[:, :1, None] > 1, squares[:, 0], means**2)
+        values, left = without_gap(means, variances, gain)
         return Estimate(values, errors * np.sqrt(left))

@@ -1,63 +1,68 @@
-"""Means and squares of units, merged batch by batch (Chan, Golub & LeVeque 1983)."""
+"""Means and products of units, merged batch by batch (Chan, Golub & LeVeque 1983)."""
+
+from copy import deepcopy
+from typing import Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
 
 class Moments:
-    """Counts, means and summed squares of units, by instance and stratum: ``(r, b, p, k)``.
+    """Counts, means and products of units, by instance and stratum: ``(r, b, p, k)``.
 
-    The variance of a unit is taken to fall with its size (the permutations in it), which weighs
-    units of unequal size.
+    A unit has one or several variables, each ``(p, k)``. The variance of a unit is taken to fall
+    with its size (the permutations in it), which weighs units of unequal size.
+
+    Parameters
+    ----------
+    groups : tuple of int
+        ``(r, b)``.
+    shape : tuple of int
+        ``(p, k)``.
+    variables : int, default=1
+
+    Attributes
+    ----------
+    units, size : ndarray of shape (r, b)
+        Units, and permutations in them.
+    mean : ndarray of shape (r, b, variables, p, k)
+    products : ndarray of shape (r, b, variables, variables, p, k)
+        Sums over units of size times the product of two deviations.
     """
 
-    def __init__(self, groups: tuple[int, int], shape: tuple[int, int], with_total: bool) -> None:
+    def __init__(self, groups, shape, variables=1) -> None:
         self.units = np.zeros(groups, dtype=np.intp)
         self.size = np.zeros(groups)
-        self.mean = np.zeros(groups + shape)
-        self.squares = np.zeros(groups + shape)
-        self.with_total = with_total
-        self.products = np.zeros(groups + shape if with_total else 0)
+        self.mean = np.zeros((*groups, variables, *shape))
+        self.products = np.zeros((*groups, variables, variables, *shape))
 
-    def add(self, rows: np.ndarray, strata: np.ndarray, units: np.ndarray, unit_size: int) -> None:
-        """Merge units ``(r, u, p, k)`` of the strata ``(r, u)`` into the instances `rows`."""
+    def copy(self) -> Self:
+        """Return moments that can be added to apart from these."""
+        return deepcopy(self)
+
+    def add(self, rows, strata, units, unit_size) -> None:
+        """Merge units ``(r, u, v, p, k)`` of v variables, in strata ``(r, u)``, into `rows`."""
         r, b = len(rows), self.units.shape[1]
         group = (np.arange(r)[:, None] * b + strata).ravel()
         flat = units.reshape(-1, *units.shape[2:])
         count = np.bincount(group, minlength=r * b)
-        counts = np.maximum(count, 1)[:, None, None]
-        mean = _sum_by(group, flat, r * b) / counts
+        mean = _sum_by(group, flat, r * b) / np.maximum(count, 1)[:, None, None, None]
         deviation = flat - mean[group]
-        squares = unit_size * _sum_by(group, deviation**2, r * b)
-        shape = (r, b, *units.shape[2:])
-        old, new = self.size[rows][..., None, None], (unit_size * count).reshape(r, b, 1, 1)
+        inside = unit_size * _sum_by(group, deviation[:, :, None] * deviation[:, None], r * b)
+        wide = (r, b, 1, 1, 1)
+        old, new = self.size[rows].reshape(wide), (unit_size * count).reshape(wide)
         total = np.maximum(old + new, 1e-300)
-        shift = np.where(new > 0, mean.reshape(shape) - self.mean[rows], 0.0)
+        mean = mean.reshape(r, b, *mean.shape[1:])
+        shift = np.where(new > 0, mean - self.mean[rows], 0.0)
         self.mean[rows] += shift * new / total
-        self.squares[rows] += squares.reshape(shape) + shift**2 * old * new / total
-        if self.with_total:
-            sums = deviation.sum(axis=1, keepdims=True)
-            products = unit_size * _sum_by(group, deviation * sums, r * b)
-            self.products[rows] += products.reshape(shape) + (
-                shift * shift.sum(axis=2, keepdims=True) * old * new / total
-            )
+        between = shift[:, :, :, None] * shift[:, :, None] * (old * new / total)[..., None]
+        self.products[rows] += inside.reshape(between.shape) + between
         self.units[rows] += count.reshape(r, b)
         self.size[rows] += unit_size * count.reshape(r, b)
 
-    def regress_on_total(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the slopes ``(r, p, k)`` on the units' sums and the squares that remain.
 
-        The slopes have sum 1, and are 0 for a player whose contribution never varies.
-        """
-        total = self.products.sum(axis=2, keepdims=True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope = np.where(total > 0, self.products / total, 0.0)
-        rest = np.maximum(self.squares - slope * self.products, 0.0)
-        return slope[:, 0], rest
-
-
-def _sum_by(group: np.ndarray, flat: np.ndarray, n: int) -> np.ndarray:
-    """Return the sums of ``(u, p, k)`` by group, ``(n, p, k)``, each in the order of the units."""
+def _sum_by(group, flat, n) -> np.ndarray:
+    """Return the sums of ``(u, ...)`` by group, ``(n, ...)``, each in the order of the units."""
     members = csr_array(
         (np.ones(len(group)), (group, np.arange(len(group)))), shape=(n, len(group))
     )

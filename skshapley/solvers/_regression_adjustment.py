@@ -20,6 +20,7 @@ from skshapley.designs import CoalitionDesign, PermutationDesign
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._permutation_mean import PermutationMean
 from skshapley.solvers._sample_reuse import errors_within, strata, unit_sums
+from skshapley.solvers._silence import span, unseen
 from skshapley.solvers._student import widening
 from skshapley.solvers._surrogates import SURROGATE, check_enumerable, fit_surrogate
 
@@ -66,6 +67,9 @@ class RegressionAdjustment(Solver):
 
     accepts = (CoalitionDesign, PermutationDesign)
     default_sampler = "leverage"
+    # the further draws are those of few players, all of whose coalitions the surrogates then know:
+    # what they miss on other folds says nothing more of their errors
+    goes_on = False
     _constraints = {
         "surrogate": SURROGATE,
         "folds": Count(
@@ -132,11 +136,15 @@ class RegressionAdjustment(Solver):
             total += inside.mean() * (adjusted + np.einsum("u,upk->pk", weights, parts))
         parts = unit_sums(coalitions, expected, missed, unit)
         if not self._replacement:
-            return total + share, errors_within(coalitions, expected, parts, unit)
-        scale = n_units / (n_units - 1) if n_units > 1 else np.nan
-        variance = ((parts - parts.mean(axis=0)) ** 2).sum(axis=0) * scale
-        degrees = np.array([max(n_units - 1, 1)])
-        return total + share, np.sqrt(variance) * widening(degrees)
+            errors = errors_within(coalitions, expected, parts, unit)
+            if len(coalitions) >= 2**p - 2:
+                return total + share, errors
+        else:
+            scale = n_units / (n_units - 1) if n_units > 1 else np.nan
+            variance = ((parts - parts.mean(axis=0)) ** 2).sum(axis=0) * scale
+            errors = np.sqrt(variance) * widening(np.array([max(n_units - 1, 1)]))
+        values = total + share
+        return values, unseen(errors, span(values), 1 / max(n_units - p, 1))
 
     def _folds(self, coalitions: np.ndarray, expected: np.ndarray) -> np.ndarray:
         """Return the fold of each unit, dealt size by size."""

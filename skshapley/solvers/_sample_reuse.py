@@ -12,6 +12,7 @@ from skshapley._tools._constraints import OneOf
 from skshapley._tools._counting import log_binomial
 from skshapley.designs import CoalitionDesign
 from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._silence import span, unseen
 from skshapley.solvers._student import effective_degrees, widening
 
 CENTRES = ("line", "empty")
@@ -98,7 +99,8 @@ class SampleReuse(Solver):
         else:
             errors = self._within
         values = mean + (self.v_full_ - self.v_empty_)[:, None] / self.n_players_
-        return Estimate(values, errors)
+        everything = not self._independent and (self._draws >= 2.0**self.n_players_ - 2).all()
+        return Estimate(values, errors if everything else unseen(errors, span(values), 1 / units))
 
 
 def unit_sums(

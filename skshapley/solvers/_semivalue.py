@@ -10,6 +10,7 @@ from scipy.special import betaln
 
 from skshapley._tools._constraints import Number, OneOf
 from skshapley._tools._counting import log_binomial
+from skshapley.designs import PermutationDesign
 from skshapley.solvers._permutation_mean import PermutationMean
 
 
@@ -48,6 +49,7 @@ class Semivalue(PermutationMean):
     np.float64(3.0)
     """
 
+    accepts = (PermutationDesign,)
     _constraints = {
         "law": OneOf(("beta", "banzhaf")),
         "alpha": Number(above=0),

@@ -77,8 +77,8 @@ class ProjectedSGD(Solver):
     Notes
     -----
     Pairs with replacement, ``Leverage(replacement=True)``, leave a half to three quarters of the
-    importance law's error. Without replacement the small sizes are enumerated: they come once, with
-    great weights, and one pass over them does not average them.
+    importance law's error by as many draws. Without replacement the small sizes are enumerated:
+    they come once, with great weights, and one pass over them does not average them.
 
     References
     ----------
@@ -180,7 +180,9 @@ class ProjectedSGD(Solver):
 
     def _trace(self, rows: np.ndarray, seen: np.ndarray, phi: np.ndarray, mean: "_Mean") -> None:
         if self.trace_every and mean.count[0] % self.trace_every == 0:
-            self._path.append((seen[0], phi, mean.value()))
+            iterates, means = self._phi.copy(), self._mean.value()
+            iterates[rows], means[rows] = phi, mean.value()
+            self._path.append((seen[0], iterates, means))
 
     @property
     def trace_(self) -> Trace:

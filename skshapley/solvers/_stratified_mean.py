@@ -12,6 +12,7 @@ from skshapley.designs import PairDesign
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._gap import without_gap
 from skshapley.solvers._moments import Moments
+from skshapley.solvers._silence import Scale, missed, unseen
 from skshapley.solvers._student import effective_degrees, widening
 
 
@@ -19,10 +20,11 @@ class StratifiedMean(Solver):
     """Weighted sum over strata of a player's mean marginal contribution in each.
 
     Standard errors come from the spread within strata, over units; they are NaN as long as any
-    stratum with an error has a single unit. Those of few units are widened as Student's t is
-    against the normal. What the means lack of v(all) - v(empty) is shared out in proportion to
-    their variances (in a stratum with a single unit, to the square of its mean); errors are those
-    before it, which are no smaller.
+    stratum with an error has a single unit, or none has one. Those of few units are widened as
+    Student's t is against the normal. Where all contributions agree, they allow for what none of
+    them has met: 1.5/n of the range of contributions for n draws. What the means lack of
+    v(all) - v(empty) is shared out in proportion to their variances (in a stratum with a single
+    unit, to the square of its mean); errors are those before it, which are no smaller.
 
     References
     ----------
@@ -54,14 +56,17 @@ class StratifiedMean(Solver):
     def update(self, rows: np.ndarray, design: PairDesign, values: np.ndarray) -> None:
         """Add the contributions of a design."""
         r, _, k = values.shape
-        units = design.contributions(values).reshape(r, -1, design.unit, k).mean(axis=2)
+        contributions = design.contributions(values)
+        units = contributions.reshape(r, -1, design.unit, k).mean(axis=2)
         n_strata = len(design.stratum_weights)
         if self._moments is None:
             self._weights, self._certain = design.stratum_weights, design.certain
             groups = (len(self.v_empty_), self.n_players_ * n_strata)
-            self._moments = Moments(groups, (1, k), False)
+            self._moments = Moments(groups, (1, k))
+            self._scale = Scale(len(self.v_empty_), k)
         cells = (design.players * n_strata + design.strata)[:, :: design.unit]
-        self._moments.add(rows, cells, units[:, :, None], design.unit)
+        self._scale.add(rows, contributions)
+        self._moments.add(rows, cells, units[:, :, None, None], design.unit)
 
     def result(self) -> Estimate:
         """Return the weighted sums of means, and standard errors over units."""
@@ -75,16 +80,30 @@ class StratifiedMean(Solver):
         size = self._moments.size.reshape(*by_stratum[:3], 1)
         degrees = self._moments.units.reshape(*by_stratum[:3], 1) - 1
         degrees = np.where(self._certain[:, None], 0, degrees)
-        spread = self._moments.squares.reshape(by_stratum) / np.maximum(degrees, 1)
+        spread = _drawn_together(self._moments.products.reshape(by_stratum), degrees)
         share = np.where(degrees > 0, weights**2 * spread / np.maximum(size, 1), 0.0)
         known = ((degrees > 0) | self._certain[:, None]).all(axis=2)
-        errors = np.where(known, self._errors(share, degrees), np.nan)
-        variances = np.where((degrees > 0) | self._certain[:, None], share, (weights * means) ** 2)
+        if self.n_players_ > 2:  # between the two ends something is left to chance
+            known &= (degrees > 0).any(axis=2)
         gain = self.v_full_ - self.v_empty_
-        values, left = without_gap(values, variances.sum(axis=2), gain)
-        return Estimate(values, np.where(np.isnan(left), np.nan, errors))
+        open_share = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0).sum(axis=2)
+        scale = np.maximum(self._scale.range, missed(values, gain))
+        errors = unseen(self._errors(share, degrees), scale, open_share)
+        variances = np.where((degrees > 0) | self._certain[:, None], share, (weights * means) ** 2)
+        values, _ = without_gap(values, variances.sum(axis=2), gain)
+        return Estimate(values, np.where(known, errors, np.nan))
 
     def _errors(self, share: np.ndarray, degrees: np.ndarray) -> np.ndarray:
         # strata lie on the second axis for `effective_degrees`
         share, degrees = np.moveaxis(share, 2, 1), np.moveaxis(degrees, 2, 1)
         return np.sqrt(share.sum(axis=1)) * widening(effective_degrees(share, degrees))
+
+
+def _drawn_together(squares: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+    """Return the spread within each stratum, ``(r, p, s, k)``: few units have one more to help.
+
+    It has the mean spread of all the player's strata, for units of a stratum that agree may have
+    missed what those of others met.
+    """
+    mean = squares.sum(axis=2, keepdims=True) / np.maximum(degrees.sum(axis=2, keepdims=True), 1)
+    return (squares + mean) / (degrees + 1)

@@ -80,8 +80,8 @@ class FittedSurrogate:
         if not is_read(model):
             return self._by_enumeration(model)
         nobody, everybody = np.zeros((1, p)), np.ones((1, p))
-        trees = TreeValues(read_trees(model, "predict"), np.arange(p)).fit(nobody)
-        return trees.values(everybody)[0]
+        trees = TreeValues(read_trees(model, "predict"), np.arange(p))
+        return trees.values_by_reference(everybody, nobody)[0, 0]
 
     def _by_enumeration(self, model: Any) -> np.ndarray:
         cube = all_coalitions(self._n_players)

@@ -9,6 +9,7 @@ import numpy as np
 from skshapley._records._outcome import Outcome
 from skshapley._run._engine import run
 from skshapley._run._plan import make_plan
+from skshapley._run._size import Size
 from skshapley.rewards import Game
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -178,8 +179,7 @@ def explain_game(
         max_evals=max_evals,
         stopping=stopping,
         random_state=random_state,
-        n_players=game.n_players,
-        n_references=game.n_references,
+        size=Size.of(game),
         owner="explain_game",
     )
     return run(game, plan, n_jobs=n_jobs)

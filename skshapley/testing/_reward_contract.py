@@ -42,12 +42,13 @@ def check_reward_parameters(reward: Reward, rtol: float = RTOL) -> None:
 
 
 def check_reward_attributes(reward: Reward, rtol: float = RTOL) -> None:
-    """What a fitted reward says of its games is so: references, players, outputs, instances."""
+    """What a fitted reward says of its games is so: references, costs, players, outputs, rows."""
     for output, groups in ((None, None), (1, GROUPS), ("predicted", GROUPS)):
         fitted, players = _fitted(clone(reward), output=output, groups=groups)
         game, response = fitted.game(_instances()), fitted.response_
         counts = {
             "n_references": fitted.n_references_,
+            "rows_per_value": fitted.rows_per_value_,
             "n_players": players.n_players,
             "n_outputs": OUTPUTS if output is None else 1,
             "n_rows": len(_instances()),

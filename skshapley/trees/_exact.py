@@ -1,5 +1,6 @@
 """Exact values in place of sampling: a table of instances in, an outcome of the engine out."""
 
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -7,9 +8,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley._ensembles import RESPONSES, TreeValues, UnreadableModelError, read_trees
+from skshapley._ensembles import TreeValues, UnreadableModelError
 from skshapley._records._outcome import Outcome
 from skshapley._tables._inputs import as_pandas, is_frame
+from skshapley.indices import Index
 
 # Rows of the background on which the reading of a model is compared with the model itself
 CHECKED_ROWS = 32
@@ -36,47 +38,6 @@ class ExactTrees:
     ) -> None:
         self.trees, self.column_names = trees, column_names
         self.solver = TreeValues(trees, column_player, index, n_jobs, n_players)
-
-    @classmethod
-    def from_response(cls, response, column_player, n_jobs=None, n_players=None) -> Self:
-        """Return the exact values of a model's response, if its trees can be read.
-
-        Parameters
-        ----------
-        response : Response
-            One that has seen the model's outputs.
-        column_player : ndarray of shape (d,), int
-        n_jobs, n_players : int or None, default=None
-
-        Returns
-        -------
-        exact : ExactTrees
-            With the outputs that the response explains, in its order.
-
-        Raises
-        ------
-        UnreadableModelError
-            If the response is not a sum over trees that can be read.
-        """
-        estimator, method = response.estimator, response.method
-        if response.predicted:
-            raise UnreadableModelError(
-                "Each instance's own predicted class is not one sum over the trees",
-                "choose a class as output, or explain it by sampling",
-            )
-        if method not in RESPONSES:
-            raise UnreadableModelError(
-                f"The response {method!r} is not the sum of any trees",
-                f"choose response_method as one of {RESPONSES[1:]}, or explain it by sampling",
-            )
-        trees = read_trees(estimator, method)
-        if trees.n_outputs == 1 and response.n_columns == 2:
-            # The score of the second of two classes; that of the first is its negative.
-            trees = trees.take_output(0, sign=-1 if response.column == 0 else 1)
-        elif response.column is not None and trees.n_outputs > 1:
-            trees = trees.take_output(response.column)
-        names = getattr(estimator, "feature_names_in_", None)
-        return cls(trees, column_player, n_jobs=n_jobs, column_names=names, n_players=n_players)
 
     def fit(self, background, weights=None) -> Self:
         """Let background rows stand in for absent players.
@@ -112,12 +73,14 @@ class ExactTrees:
         self.solver.fit_path_dependent()
         return self
 
-    def explain(self, X) -> Outcome:
+    def explain(self, X, pairs: Index | None = None) -> Outcome:
         """Explain a table of instances.
 
         Parameters
         ----------
         X : array or frame of shape (r, d)
+        pairs : Index or None, default=None
+            Of the interactions that the outcome shall have entries for, too.
 
         Returns
         -------
@@ -129,21 +92,50 @@ class ExactTrees:
         v_empty = np.tile(self.solver.base_values, (len(values), 1))
         shapley = self.solver.index == "shapley"
         v_full = v_empty + values.sum(axis=1) if shapley else self.solver.predict(matrix)
-        return Outcome.exact(values, v_empty, v_full)
+        outcome = Outcome.exact(values, v_empty, v_full)
+        if pairs is None:
+            return outcome
+        first, second = np.triu_indices(values.shape[1], 1)
+        return outcome.with_pairs(2 * self.solver.interactions(matrix, pairs)[:, first, second])
 
-    def interactions(self, X) -> NDArray[np.float64]:
+    def predict(self, X) -> NDArray[np.float64]:
+        """Return the sum of the trees at a table of rows, ``(r, k)``.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+        """
+        return self.solver.predict(self._matrix(X))
+
+    def references(self, X, references) -> NDArray[np.float64]:
+        """Return the values against single reference rows.
+
+        Parameters
+        ----------
+        X, references : array or frame of shape (r, d), (q, d)
+
+        Returns
+        -------
+        values : ndarray of shape (r, q, n_players, n_outputs)
+        """
+        single = copy(self.solver).fit(self._matrix(references))
+        return single.values_by_reference(self._matrix(X))
+
+    def interactions(self, X, index: Index | None = None) -> NDArray[np.float64]:
         """Return the interactions of all pairs of players, for a table of instances.
 
         Parameters
         ----------
         X : array or frame of shape (r, d)
+        index : Index or None, default=None
+            Of the interactions; None for that of the values.
 
         Returns
         -------
         interactions : ndarray of shape (r, n_players, n_players, n_outputs)
             See `TreeValues.interactions`.
         """
-        return self.solver.interactions(self._matrix(X))
+        return self.solver.interactions(self._matrix(X), index)
 
     def _matrix(self, X) -> NDArray[np.float64]:
         return self.trees.to_matrix(self._in_its_container(X))

@@ -3,13 +3,13 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._ensembles import INDICES, RESPONSES, TreeEnsemble, read_trees
 from skshapley._estimators._attributor import Attributor
 from skshapley._estimators._background import Background
 from skshapley.explanation import Explanation
+from skshapley.indices import pair_index
 from skshapley.rewards import Players
 from skshapley.trees._exact import ExactTrees
 
@@ -45,6 +45,9 @@ class TreeExplainer(Attributor):
         this needs no background.
     index : {"shapley", "banzhaf"}, default="shapley"
         Which values to compute. Banzhaf values do not sum to the prediction.
+    interactions : bool or str, default=False
+        Whether the interactions of all pairs of players are wanted too, exactly: True for the
+        Shapley interaction index, or a name of `skshapley.indices.PAIR_INDICES`.
     n_jobs : int, default=None
         Number of threads, through joblib. The result is the same for any number.
 
@@ -67,8 +70,10 @@ class TreeExplainer(Attributor):
     A leaf with k distinct players on its path is a game of k bits of the instance and k bits of a
     reference. The background's bit patterns are counted once and folded into a table over the
     instance's patterns. To explain a row is then to look it up, which is why the cost does not
-    depend on the size of the background. Leaves with too many players on their path for a table
-    compare the patterns of instances and background directly. The interventional values are those
+    depend on the size of the background. Trees that are too deep for such tables are walked by
+    each instance together with each reference; or, for many of both, the bits of all of them are
+    compared at every leaf. The sizes of trees, instances and background alone decide which, and the
+    ways agree to rounding. The interventional values are those
     of Lundberg et al. (2020) [1]_, Algorithm 3; the path-dependent ones those of their Algorithm 1.
 
     References
@@ -105,6 +110,7 @@ class TreeExplainer(Attributor):
         groups=None,
         feature_perturbation="interventional",
         index="shapley",
+        interactions=False,
         n_jobs=None,
     ) -> None:
         self.estimator = estimator
@@ -113,6 +119,7 @@ class TreeExplainer(Attributor):
         self.groups = groups
         self.feature_perturbation = feature_perturbation
         self.index = index
+        self.interactions = interactions
         self.n_jobs = n_jobs
 
     def fit(self, X=None, y=None, sample_weight=None) -> Self:
@@ -188,7 +195,8 @@ class TreeExplainer(Attributor):
         """
         check_is_fitted(self, "exact_")
         X = self._background.table(self, X)
-        return self._recorded(self.exact_.explain(X), X)
+        pairs = pair_index(self.interactions, type(self).__name__)
+        return self._recorded(self.exact_.explain(X, pairs), X)
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -198,51 +206,6 @@ class TreeExplainer(Attributor):
             "index": None if self.index == "shapley" else self.index,
             "closed_form": "trees",
         }
-
-    def interactions(self, X) -> NDArray[np.float64]:
-        """Split the attributions of X into main effects and interactions of pairs.
-
-        An entry off the diagonal is half the interaction index of the pair (Grabisch & Roubens
-        1999), as both players have a share in it. The diagonal holds the main effects: what is left
-        of each player's attribution. So the rows sum to the attributions, as in shap.
-
-        Parameters
-        ----------
-        X : array or frame of shape (r, d)
-            In the background's container, with its columns in its order.
-
-        Returns
-        -------
-        interactions : ndarray of shape (r, p, p), or (r, p, p, k) for k outputs
-            Symmetric in the players, and exact up to rounding.
-
-        Raises
-        ------
-        ValueError
-            With ``feature_perturbation="path_dependent"``.
-        ValueError, TypeError
-            If columns, dtypes or the container differ from the background's.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sklearn.tree import DecisionTreeRegressor
-        >>> from skshapley.trees import TreeExplainer
-        >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-        >>> model = DecisionTreeRegressor().fit(X, X[:, 0] * X[:, 1])
-        >>> TreeExplainer(model).fit(X[:1]).interactions(X[3:])
-        array([[[0. , 0.5],
-                [0.5, 0. ]]])
-        """
-        check_is_fitted(self, "exact_")
-        if self.background_ is None or self.feature_perturbation == "path_dependent":
-            raise ValueError(
-                f"{type(self).__name__}.interactions got"
-                f" feature_perturbation={self.feature_perturbation!r}: choose"
-                f' "interventional", and fit on background rows.'
-            )
-        interactions = self.exact_.interactions(self._background.table(self, X))
-        return interactions[..., 0] if self.output_names_ is None else interactions
 
     @property
     def _output_names(self) -> list | None:
@@ -257,6 +220,7 @@ class TreeExplainer(Attributor):
             value = getattr(self, parameter)
             if value not in choices:
                 raise ValueError(f"{name} got {parameter}={value!r}: choose one of {choices}.")
+        pair_index(self.interactions, name)
 
     def _read_output(self, name) -> tuple[TreeEnsemble, list | None]:
         """Return the trees of the outputs to explain, and their labels where there are several."""

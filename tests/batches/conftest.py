@@ -18,7 +18,7 @@ def model(X):
 
 
 def fitted(background, **parameters):
-    parameters = dict(sampler="antithetic", max_evals=20, random_state=7) | parameters
+    parameters = dict(sampler="antithetic", max_rows=109, random_state=7) | parameters
     return ShapleyExplainer(parameters.pop("model", model), **parameters).fit(background)
 
 

@@ -27,7 +27,7 @@ def slow(X):
 
 def run(folder, n_rows):
     rng = np.random.default_rng(0)
-    explainer = ShapleyExplainer(slow, sampler="antithetic", max_evals=16, random_state=5)
+    explainer = ShapleyExplainer(slow, sampler="antithetic", max_rows=14 * 5 + 1, random_state=5)
     explainer.fit(rng.normal(size=(5, 4)))
     explain_batches(explainer, rng.normal(size=(n_rows, 4)), folder, batch_rows=BATCH_ROWS)
 

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from skshapley.batches import ExplanationDataset, _files, explain_batches
+from skshapley.batches._files import DamagedFileError
+from skshapley.batches._parts import META, Footer
 
 from .conftest import contents, fitted, picky, spoilt
 
@@ -97,6 +101,34 @@ def test_what_a_part_says_of_itself_is_checked_without_the_rest(old, folder):
     for reading in (len, ExplanationDataset.skipped):
         with pytest.raises(OSError, match=r"part-00000000\.parquet' is damaged"):
             reading(ExplanationDataset(folder))
+
+
+def test_a_footer_is_that_of_its_own_lines(table, explainer, tmp_path):
+    """A line too few or too many, another number in it, something else's, none, half a file."""
+    explain_batches(explainer, table, tmp_path / "phi", batch_rows=10, keys="key")
+    part = tmp_path / "phi" / "part-00000000.parquet"
+    whole, read = pq.read_table(part), Footer.of(part)
+    assert (read.first_row, read.n_rows, read.n_explained, read.lines_each) == (0, 10, 10, 1)
+    told = json.loads(whole.schema.metadata[META])
+    lacking = {key: value for key, value in told.items() if key != "settings"}
+    more = told | {"output_names": ["a", "b"]}
+    footers = {"lacking": lacking, "more": more, "foreign": {}, "longer than ours": [told]}
+    wrong = {
+        "shorter": whole[:-1],
+        "longer": pa.concat_tables([whole, whole[:1]]),
+        "nameless": whole.replace_schema_metadata({}),
+        "no text": whole.replace_schema_metadata({META: b"{"}),
+    }
+    for name, footer in footers.items():
+        wrong[name] = whole.replace_schema_metadata({META: json.dumps(footer).encode()})
+    for name, content in wrong.items():
+        pq.write_table(content, tmp_path / name)
+    (tmp_path / "half").write_bytes(part.read_bytes()[:-100])
+    for name in (*wrong, "half"):
+        with pytest.raises(DamagedFileError, match=name):
+            Footer.of(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        Footer.of(tmp_path / "none")
 
 
 def test_damaged_parts_are_named_and_made_anew(table, explainer, tmp_path):

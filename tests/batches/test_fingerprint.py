@@ -20,6 +20,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley._tools._texts import unaddressed
 from skshapley.batches import explain_batches
+from skshapley.batches._fingerprint import answers_digest
 from skshapley.batches._state import state_digest
 from skshapley.batches._texts import plain, told
 from skshapley.exceptions import BatchError
@@ -121,6 +122,16 @@ def test_a_model_that_has_no_answer_any_more(rows, background, tmp_path):
     assert contents(tmp_path) == whole
 
 
+def test_answers_to_hybrid_rows_alone_tell_models_apart(background):
+    """Two functions that agree on every row of the background, whole, and have no state."""
+    alike = background.assign(b=background["a"])
+
+    def digest(add):
+        return answers_digest(fitted(alike, model=lambda X: model(X) + add * (X["a"] != X["b"])))
+
+    assert digest(0.0) == digest(0.0) != digest(1e-9)
+
+
 # --- the state of a model ------------------------------------------------------------------------
 
 
@@ -208,7 +219,7 @@ def weighted(kind, background, weights):
     if kind == "trees":
         made = RandomForestRegressor(3, random_state=0).fit(background, background["a"])
         return TreeExplainer(made).fit(background, sample_weight=weights)
-    explainer = ShapleyExplainer(model, sampler="antithetic", max_evals=20, random_state=7)
+    explainer = ShapleyExplainer(model, sampler="antithetic", max_rows=18 * 6 + 1, random_state=7)
     return explainer.fit(background, sample_weight=weights)
 
 

@@ -107,11 +107,11 @@ CHANGES = {
     "keys": (dict(keys="key"), r"settings.keys was \[\] and is \['key'\]"),
     "seed": (dict(random_state=8), "settings.random_state was 7 and is 8"),
     "no seed": (dict(random_state=None), "random_state was 7 and is drawn"),
-    "budget": (dict(max_evals=30), "explainer.max_evals was 20 and is 30"),
+    "budget": (dict(max_rows=169), "explainer.max_rows was 109 and is 169"),
     "sampler": (dict(sampler="monte-carlo"), "sampler was 'antithetic' and is 'monte-carlo'"),
     "model": (dict(model=lambda X: model(X) + 1e-12), "explainer.model's answers was"),
     "background": (dict(background=0.5), "explainer.background was"),
-    "several": (dict(batch_rows=6, max_evals=30), "batch_rows was .*; explainer.max_evals was"),
+    "several": (dict(batch_rows=6, max_rows=169), "batch_rows was .*; explainer.max_rows was"),
 }
 
 

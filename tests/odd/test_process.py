@@ -20,7 +20,9 @@ from skshapley._odd import (
     gram,
 )
 from skshapley._odd._kernel import cross, kernel, noise
-from skshapley._odd._pairs import size_covariance
+from skshapley._odd._pairs import size_covariance, size_roughness
+from skshapley._odd._regression import Regression
+from skshapley.testing import RandomGame
 
 
 def some_hyper(p, rng, blocked=False):
@@ -263,3 +265,26 @@ def test_fit_climbs_to_where_the_gradient_vanishes():
     inside = (theta > bounds[:, 0] + 1e-6) & (theta < bounds[:, 1] - 1e-6)
     assert value < Evidence(pairs)(Hyper.start(p, False))[0]
     np.testing.assert_allclose(gradient[inside], 0, atol=0.05)
+
+
+@pytest.mark.parametrize("p", [3, 4, 5, 6])
+def test_roughness_is_that_of_the_law_of_sizes(p):
+    """s (p - s) over its mean where sizes are spread evenly over [0, p], which is p^2/6."""
+    signs = cube(p)
+    sizes = np.array([(point > 0).sum() for point in signs])
+    grid = np.linspace(0, p, 100_001)
+    mean = (grid * (p - grid)).mean()
+    np.testing.assert_allclose(size_roughness(signs), sizes * (p - sizes) / mean, rtol=1e-4)
+    np.testing.assert_allclose(Pairs(signs, np.zeros((2**p, 1))).roughness, size_roughness(signs))
+
+
+@pytest.mark.parametrize("p", [3, 4, 5, 6, 7])
+def test_regression_on_all_pairs_gives_the_shapley_values(p):
+    """Whatever the game: each of the two coalitions of a middle pair has its own weight."""
+    game = RandomGame(p, seed=p)
+    signs = cube(p)
+    signs = signs[signs[:, 0] > 0][::-1]  # one of each pair, the full coalition first
+    assert (signs[0] == 1).all()
+    values = (game(signs > 0) - game(signs < 0))[:, None] / 2
+    found, _ = Regression(Pairs(signs, values)).solve(values)
+    np.testing.assert_allclose(found[:, 0], game.shapley_values, atol=1e-9)

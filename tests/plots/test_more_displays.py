@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.container import ErrorbarContainer
 
-from skshapley import ShapleyExplainer, plots
+from skshapley import Interactions, ShapleyExplainer, plots
 from skshapley.plots import (
     ComparisonDisplay,
     ConvergenceDisplay,
@@ -297,17 +297,17 @@ def test_convergence_from_estimator():
         name: ShapleyExplainer(lambda X: X.prod(axis=1), sampler=name, random_state=0).fit(X)
         for name in ("antithetic", "monte-carlo")
     }
-    drawn = ConvergenceDisplay.from_estimator(explainers, X[:2], budgets=[60, 30], row=1)
-    assert explainers["antithetic"].max_evals == "auto"
+    drawn = ConvergenceDisplay.from_estimator(explainers, X[:2], budgets=[581, 281], row=1)
+    assert explainers["antithetic"].max_rows == "auto"
     frame = drawn.frame()
     assert len(drawn.axes_) == 4
     assert frame["method"].nunique() == 2
-    expected = explainers["monte-carlo"].set_params(max_evals=60).explain(X[:2])[1]
+    expected = explainers["monte-carlo"].set_params(max_rows=581).explain(X[:2])[1]
     last = frame.query("method == 'monte-carlo'").groupby("feature").last()
     names = expected.feature_names.tolist()
     for feature, point in last.iterrows():
         assert point["value"] == expected.values[0, names.index(feature)]
-        assert point["n_evaluations"] == expected.n_evaluations[0]
+        assert point["n_model_rows"] == expected.n_model_rows[0]
     line = drawn.axes_[0].lines[0]
     assert (np.diff(line.get_xdata()) > 0).all()
 
@@ -335,6 +335,9 @@ OPTIONS = {"force": {"row": 0}, "waterfall": {"row": 0}, "heat_map": {"row": 0, 
 
 
 def test_accessor_has_a_method_for_each_display_of_one_explanation(explanation):
+    pairs = np.zeros((len(explanation), 5, 5))
+    record = Interactions.from_shap(pairs, feature_names=explanation.feature_names)
+    explanation = replace(explanation, interactions=record)
     kinds = {name for name in dir(explanation.plot) if not name.startswith("_")}
     drawn = {}
     for kind in kinds:

@@ -129,7 +129,7 @@ def test_convergence_of_each_output():
     explainer = ShapleyExplainer(
         lambda X: np.column_stack([X.prod(axis=1), X.sum(axis=1)]), sampler="antithetic"
     ).fit(X)
-    drawn = ConvergenceDisplay.from_estimator(explainer, X[:1], budgets=[20, 40], max_features=2)
+    drawn = ConvergenceDisplay.from_estimator(explainer, X[:1], budgets=[145, 305], max_features=2)
     assert len(drawn.axes_) == 4
     assert drawn.frame().groupby(level="output")["feature"].nunique().tolist() == [2, 2]
 

@@ -143,13 +143,14 @@ def test_differs(name):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_unlike(name):
-    """Cell by cell of an instance and a background row; missing is a value."""
+    """Cell by cell of instances and a background row each; missing is a value."""
     _, make = TABLES[name]
     X, background = make(R, 0), make(B, 1)
-    found = row_pool(X, background, np.arange(D)).unlike(np.array([3, 0]))
+    rows, references = np.repeat([3, 0], B), np.tile(np.arange(B), 2)
+    found = row_pool(X, background, np.arange(D)).unlike(rows, references)
     ours, theirs = cells(X), cells(background)
-    expected = [[[ours[i][j] != row[j] for j in range(D)] for row in theirs] for i in (3, 0)]
-    assert found.tolist() == expected
+    pairs = zip(rows, references, strict=True)
+    assert found.tolist() == [[ours[i][j] != theirs[b][j] for j in range(D)] for i, b in pairs]
 
 
 def rows_of(table, rows):

@@ -42,7 +42,8 @@ def tables():
 
 
 def explain(sampler, background, X, **kwargs):
-    options = dict(sampler=sampler, max_evals=400, random_state=0) | kwargs
+    n_rows = 398 * len(background) + 1
+    options = dict(sampler=sampler, max_rows=n_rows, random_state=0) | kwargs
     return ShapleyExplainer(bumps, **options).fit(background).explain(X)
 
 

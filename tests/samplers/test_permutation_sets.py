@@ -241,3 +241,17 @@ def test_kernels_are_parameters_like_any_other():
     first, second, again = (draw_permutations(sampler, 60, 5, 0)[0] for sampler in sets)
     assert (first != second).any()
     np.testing.assert_array_equal(second, again)
+
+
+@pytest.mark.parametrize("asks", [[3, 3, 4], [1] * 10, [4, 6], [7, 3]])
+def test_rows_that_are_left_of_a_round_are_dealt_by_the_next_ask(asks):
+    """However the asks are cut, every five units in turn have all five background rows."""
+    weights = np.full(5, 0.2)
+    for seed in range(5):
+        sampler = MonteCarlo().start(4, [np.random.default_rng(seed)], 10, weights)
+        dealt = []
+        for n in asks:
+            design = sampler.ask(np.arange(1), n)
+            dealt.extend(design.references[0].tolist())
+            sampler.tell(np.arange(1), design, None)
+        assert sorted(dealt[:5]) == sorted(dealt[5:]) == [0, 1, 2, 3, 4]

@@ -18,6 +18,7 @@ from skshapley.samplers import (
     Orthogonal,
     Owen,
     OwenHalved,
+    Sampler,
     SequentialBayesianQuadrature,
     Sobol,
 )
@@ -65,6 +66,12 @@ def games():
     values = np.array([brute_force(lambda S, w=w: w[S @ 2 ** np.arange(D)], D) for w in worth])
     assert (values**2).mean() == pytest.approx(1805, rel=0.02)
     return worth, values
+
+
+@pytest.fixture(autouse=True)
+def planned_draws(monkeypatch):
+    """The paper counts permutations; what repeated coalitions leave would buy more of them."""
+    monkeypatch.setattr(Sampler, "goes_on", False)
 
 
 def mean_error(games, sampler, max_evals, trials=25):

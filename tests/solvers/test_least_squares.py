@@ -25,7 +25,7 @@ def solved(*designs, game=GAME):
     solver = LeastSquares().start(P, ends[:1][:, None], ends[1:][:, None])
     for design in designs:
         solver.update(np.zeros(1, dtype=int), design, game(design.coalitions[0])[None, :, None])
-    values, errors = solver.result()
+    values, errors, *_ = solver.result()
     return values[0, :, 0], errors[0, :, 0]
 
 

@@ -8,7 +8,7 @@ from skshapley.designs import PermutationDesign
 from skshapley.samplers import Antithetic, MonteCarlo
 from skshapley.solvers import PermutationMean
 from skshapley.solvers._student import effective_degrees, widening
-from skshapley.testing import HybridGame, RandomGame, explain_game
+from skshapley.testing import AdditiveGame, HybridGame, RandomGame, explain_game
 
 P = 4
 GAME = RandomGame(P, seed=1)
@@ -28,6 +28,29 @@ def contributions(permutation, game=GAME):
     return values
 
 
+def centred(along, permutations, unit=1, strata=None, held=None):
+    """Return the units' means less what positions explain, ``(u, P)``, in plain loops."""
+    n_units = len(along) // unit
+    held = n_units if held is None else held
+    strata = np.zeros(n_units, dtype=int) if strata is None else np.asarray(strata)
+    own, other = np.zeros((2, n_units, P))
+    for u in range(n_units):
+        outside = [w for w in range(held * unit) if w // unit != u]
+        m = [np.mean([along[w][permutations[w][t]] for w in outside]) for t in range(P)]
+        for w in range(u * unit, (u + 1) * unit):
+            own[u] += along[w] / unit
+            for t in range(P):
+                other[u, permutations[w][t]] += (m[t] - np.mean(m)) / unit
+    y, x, rest = own.copy(), other.copy(), 0.0
+    for stratum in np.unique(strata):
+        y[strata == stratum] -= y[strata == stratum].mean(axis=0)
+        x[strata == stratum] -= x[strata == stratum].mean(axis=0)
+    slope = (x * y).sum() / (x**2).sum()
+    rest = ((y - slope * x) ** 2).sum(axis=0) / (n_units - len(np.unique(strata)) - 2)
+    chance = (rest * (x**2).sum(axis=0)).sum() / (x**2).sum() ** 2
+    return own - slope * max(0.0, 1 - chance / slope**2) * other
+
+
 def solved(designs, games=(GAME,)):
     """Return the estimate of one instance; walk j goes along the game of its reference."""
     ends = np.array([[False] * P, [True] * P])
@@ -38,7 +61,7 @@ def solved(designs, games=(GAME,)):
         which = [0] * len(each) if design.references is None else design.references[0]
         values = [games[w](one) for w, one in zip(which, each, strict=True)]
         solver.update(np.array([0]), design, np.concatenate(values)[None, :, None])
-    values, errors = solver.result()
+    values, errors, *_ = solver.result()
     return values[0, :, 0], errors[0, :, 0]
 
 
@@ -47,17 +70,19 @@ def test_mean_and_error_over_units(unit):
     n = 12
     permutations = walks(n)
     along = np.array([contributions(one) for one in permutations[0]])
-    units = along.reshape(n // unit, unit, P).mean(axis=1)
+    units = centred(along, permutations[0], unit)
     values, errors = solved([PermutationDesign(permutations, unit)])
-    np.testing.assert_allclose(values, along.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(values, units.mean(axis=0), rtol=1e-10)
     count = len(units)
     expected = units.std(axis=0, ddof=1) / np.sqrt(count)
+    expected *= np.sqrt((count - 1) / (count - 2))  # the coefficient is fitted
     expected *= stats.t.ppf(0.975, count - 1) / stats.norm.ppf(0.975)
     np.testing.assert_allclose(errors, expected, rtol=1e-10)
 
 
 def test_units_of_unequal_size_are_weighed_by_their_size():
-    first, second = walks(4, seed=1), walks(6, seed=2)
+    """Three units, too few for a fitted coefficient."""
+    first, second = walks(2, seed=1), walks(6, seed=2)
     values, _ = solved([PermutationDesign(first, 2), PermutationDesign(second, 3)])
     both = np.concatenate([first, second], axis=1)
     expected = np.mean([contributions(one) for one in both[0]], axis=0)
@@ -74,6 +99,35 @@ def test_bayesian_weights_within_a_unit():
 
 def test_one_unit_has_no_error():
     _, errors = solved([PermutationDesign(walks(6), 6)])
+    assert np.isnan(errors).all()
+
+
+def test_units_beyond_those_held_are_centred_on_them(monkeypatch):
+    """In any parts: one update of 40 units, or four of ten, hold the first 16 alike."""
+    monkeypatch.setattr("skshapley.solvers._positions.HELD_UNITS", 16)
+    permutations = walks(40)
+    at_once = solved([PermutationDesign(permutations)])
+    parts = solved([PermutationDesign(one) for one in np.split(permutations, 4, axis=1)])
+    np.testing.assert_allclose(at_once, parts, rtol=0, atol=1e-12)
+    along = np.array([contributions(one) for one in permutations[0]])
+    expected = centred(along, permutations[0], held=16).mean(axis=0)
+    np.testing.assert_allclose(at_once[0], expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("times", [1.0, 1e-6, 1e9])
+@pytest.mark.parametrize("unit", [1, 2])
+def test_agreement_allows_for_what_no_walk_has_met(times, unit):
+    """An additive game of range 5: eight walks may have missed 3/8 of it, at 1.96 errors."""
+    game = AdditiveGame(times * np.array([-2.0, 0.0, 1.0, 3.0]))
+    values, errors = solved([PermutationDesign(walks(8), unit)], [game])
+    np.testing.assert_allclose(values, game.weights, rtol=1e-12, atol=1e-12 * times)
+    np.testing.assert_allclose(errors, 1.5 * 5 * times / 8, rtol=1e-10)
+
+
+def test_a_game_that_never_changed_has_no_scale_for_its_errors():
+    """What walks of zeros have not met may be of any size: nothing is known of the error."""
+    values, errors = solved([PermutationDesign(walks(8))], [AdditiveGame(np.zeros(P))])
+    assert not values.any()
     assert np.isnan(errors).all()
 
 
@@ -102,7 +156,11 @@ def by_reference(design):
 
 def test_strata_are_averaged_with_their_weights():
     design = stratified([0, 1, 2, 2, 0, 1, 1, 0, 2, 0])
-    parts = by_reference(design)
+    along = np.empty((10, P))
+    for reference, part in enumerate(by_reference(design)):
+        along[design.references[0] == reference] = part
+    units = centred(along, design.permutations[0], strata=design.references[0])
+    parts = [units[design.references[0] == reference] for reference in range(3)]
     values, errors = solved([design], GAMES)
     np.testing.assert_allclose(values, SHARES @ [part.mean(axis=0) for part in parts], rtol=1e-12)
     counts = np.array([len(part) for part in parts])
@@ -110,6 +168,7 @@ def test_strata_are_averaged_with_their_weights():
     terms *= (SHARES**2 / counts)[:, None]
     degrees = terms.sum(axis=0) ** 2 / (terms**2 / (counts[:, None] + 1)).sum(axis=0) - 2
     wide = stats.t.ppf(0.975, np.clip(degrees, 1, counts.sum() - 3)) / stats.norm.ppf(0.975)
+    wide *= np.sqrt(7 / 6)  # the coefficient is fitted
     np.testing.assert_allclose(errors, np.sqrt(terms.sum(axis=0)) * wide, rtol=1e-10)
 
 
@@ -187,9 +246,11 @@ def test_errors_of_random_references_are_those_of_the_regression():
         ]
     )
     values, errors = solved([design], GAMES)
+    along = centred(along, design.permutations[0])
     for player in range(P):
         fit = stats.linregress(along.sum(axis=1), along[:, player])
         rest = along[:, player] - fit.intercept - fit.slope * along.sum(axis=1)
+        rest = rest * np.sqrt(7 / 6)  # the coefficient on positions is fitted
         expected = np.sqrt((rest**2).sum() / 6 / 8) * stats.t.ppf(0.975, 6) / stats.norm.ppf(0.975)
         assert errors[player] == pytest.approx(expected, rel=1e-8)
         ends = np.array([[False] * P, [True] * P])

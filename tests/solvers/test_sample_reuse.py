@@ -76,7 +76,7 @@ def test_is_the_sum_of_its_definition(sampler):
 
 @pytest.mark.parametrize("ends", [(0.0, 1.0), (2.0, 0.0), (3.0, 5.0)])
 def test_empty_and_full_set_are_exact(ends):
-    """A game that is v(empty) for all but the full set: no draw adds an error, nor divides by 0."""
+    """A game that is v(empty) for all but the full set: no draw adds a spread, nor divides by 0."""
 
     def all_or_nothing(coalitions):
         return np.where(coalitions.all(axis=1), ends[1], ends[0])
@@ -91,7 +91,9 @@ def test_empty_and_full_set_are_exact(ends):
             random_state=0,
         )
         np.testing.assert_allclose(result.values, (ends[1] - ends[0]) / P, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(result.standard_errors, 0, atol=1e-12)
+        # by luck: nobody can tell, and draws that agree may all have missed something
+        assert (result.standard_errors > 0).all()
+        assert (result.standard_errors <= 0.15 * np.ptp(ends)).all()
 
 
 def test_empty_centre_is_unbiased_kernel_shap():

@@ -1,6 +1,7 @@
 """TreeExplainer: parameters, containers, outputs, and what ShapleyExplainer can take from it."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import lightgbm
 import numpy as np
@@ -16,8 +17,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
 from skshapley import ShapleyExplainer
+from skshapley.closed_forms._read import read_outputs
 from skshapley.rewards import Response
-from skshapley.trees import ExactTrees, TreeExplainer, UnreadableModelError
+from skshapley.trees import TreeExplainer, UnreadableModelError
 
 from .conftest import D, game_values, make_data, shapley_by_definition, xgb
 from .test_read import make_frame
@@ -230,7 +232,7 @@ def test_trees_behind_a_response(fitted, name, method, output):
     model, X = fitted(name)
     response = Response(model, method, output)
     seen = response.choose(response.probe(X), None)
-    outcome = ExactTrees.from_response(response, np.arange(X.shape[1])).fit(X[:30]).explain(X)
+    outcome = read_outputs(response).fit(X[:30]).explain(X)
     np.testing.assert_allclose(outcome.v_full, seen, atol=1e-5)
 
 
@@ -256,7 +258,7 @@ def test_log_odds_of_two_classes_are_read_from_the_trees(fitted, name):
     [
         ("xgboost, binary", "auto", None, "predict_proba is not the sum"),
         ("lightgbm, classes", "log_odds", None, "log_odds is not the sum"),
-        ("random forest, classes", "auto", "predicted", "predicted class"),
+        ("hist gradient boosting, classes", "auto", "predicted", "predict_proba is not the sum"),
     ],
 )
 def test_responses_that_are_not_a_sum_of_trees_are_refused(fitted, name, method, output, reason):
@@ -264,4 +266,62 @@ def test_responses_that_are_not_a_sum_of_trees_are_refused(fitted, name, method,
     response = Response(model, method, output)
     response.probe(X)
     with pytest.raises(UnreadableModelError, match=reason):
-        ExactTrees.from_response(response, np.arange(X.shape[1]))
+        read_outputs(response)
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "theirs"),
+    [
+        ("xgboost, missing", "predict", "auto"),
+        ("xgboost, binary", "log_odds", "auto"),
+        ("gradient boosting, classes", "decision_function", "auto"),
+        ("random forest", "predict", "predict"),
+        ("random forest, classes", "predict_proba", "auto"),
+    ],
+)
+def test_both_explainers_give_the_same_bits(fitted, name, method, theirs):
+    model, X = fitted(name)
+    weights = np.arange(40) % 3
+    both = [
+        ShapleyExplainer(model, response_method=method).fit(X[:40], sample_weight=weights),
+        TreeExplainer(model, response_method=theirs).fit(
+            X[:40][weights > 0], sample_weight=weights[weights > 0]
+        ),
+    ]
+    assert both[0].exact_ is not None
+    ours, trees = (explainer.explain(X[40:60]) for explainer in both)
+    for part in ("values", "base_values", "predictions"):
+        np.testing.assert_array_equal(getattr(ours, part), getattr(trees, part))
+
+
+@pytest.mark.parametrize("name", ["xgboost", "random forest"])
+def test_threads_that_share_an_explainer_give_equal_bits(fitted, name):
+    """Also when they come first, and make what is made by the first call."""
+    model, X = fitted(name)
+    rows = [X[i : i + 1] for i in range(8)] + [X, X[:30]]
+    alone = [TreeExplainer(model).fit(X[:20]).explain(row).values for row in rows]
+    shared = TreeExplainer(model).fit(X[:20])
+    both = TreeExplainer(model, interactions=True).fit(X[:20])
+    with ThreadPoolExecutor(8) as pool:
+        explained = list(pool.map(shared.explain, rows * 4))
+        pairs = list(pool.map(both.explain, rows[:8]))
+    for one, values in zip(explained, alone * 4, strict=True):
+        np.testing.assert_array_equal(one.values, values)
+    for one, row in zip(pairs, rows[:8], strict=True):
+        fresh = TreeExplainer(model, interactions=True).fit(X[:20]).explain(row)
+        np.testing.assert_array_equal(one.interactions.values, fresh.interactions.values)
+
+
+@pytest.mark.parametrize("name", ["xgboost, classes", "random forest"])
+def test_single_references_add_up(fitted, name):
+    model, X = fitted(name)
+    explainer = TreeExplainer(model).fit(X[:20], sample_weight=np.arange(20) + 1.0)
+    singles = explainer.exact_.references(X[20:23], X[:20])
+    values = explainer.explain(X[20:23]).values.reshape(3, *singles.shape[2:])
+    assert singles.shape[1] == 20
+    mean = np.einsum("rbpk,b->rpk", singles, explainer.background_weights_)
+    np.testing.assert_allclose(mean, values, rtol=0, atol=1e-12 * np.abs(values).max())
+    other = TreeExplainer(model).fit(X[4:5]).explain(X[20:23]).values
+    np.testing.assert_allclose(
+        singles[:, 4].reshape(other.shape), other, rtol=0, atol=1e-12 * np.abs(values).max()
+    )

@@ -1,20 +1,33 @@
 """Interactions of pairs against their definition, and against what they sum to."""
 
 from itertools import combinations
-from math import comb
+from math import comb, factorial
 
 import numpy as np
 import pytest
 import sklearn
+import xgboost
 from sklearn.ensemble import GradientBoostingRegressor
 
-from skshapley._ensembles import _interactions
+from skshapley._ensembles import _interactions, _pair_tables
+from skshapley._ensembles._leaf_games import INDICES
+from skshapley._ensembles._leaf_pairs import interactions_by_ratios, leaf_interactions
+from skshapley._ensembles._path_dependent import training_law
 from skshapley._ensembles._values import TreeValues
 from skshapley.trees import TreeExplainer, read_trees
 
 from .conftest import D, game_values
 from .test_values import MEMORY, PLAYERS, deep_forest, references
 
+# of a coalition of the others, of that size (Grabisch & Roubens 1999; Tsai, Yeh & Ravikumar 2023,
+# Theorem 19; Sundararajan, Dhamdhere & Agarwal 2020, Proposition 4)
+WEIGHTS = {
+    "shapley": lambda p, s: 1 / ((p - 1) * comb(p - 2, s)),
+    "banzhaf": lambda p, s: 0.5 ** (p - 2),
+    "faithful-shapley": lambda p, s: 6 * factorial(s + 1) * factorial(p - s - 1) / factorial(p + 1),
+    "faithful-banzhaf": lambda p, s: 0.5 ** (p - 2),
+    "shapley-taylor": lambda p, s: 2 / (p * comb(p - 1, s)),
+}
 NAMES = [
     "xgboost", "xgboost, missing", "xgboost, categories", "xgboost, classes", "lightgbm",
     "hist gradient boosting", "hist gradient boosting, classes", "random forest",
@@ -22,14 +35,14 @@ NAMES = [
 ]  # fmt: skip
 
 
-def interactions_by_definition(v, banzhaf=False):
+def interactions_by_definition(v, index):
     """Interaction index of each pair (Grabisch & Roubens 1999), ``(2 ** p, k) -> (p, p, k)``."""
     p = len(v).bit_length() - 1
     result = np.zeros((p, p, v.shape[1]))
     for i, j in combinations(range(p), 2):
         others = [player for player in range(p) if player not in (i, j)]
         for size in range(p - 1):
-            weight = 0.5 ** (p - 2) if banzhaf else 1 / ((p - 1) * comb(p - 2, size))
+            weight = WEIGHTS[index](p, size)
             for members in combinations(others, size):
                 S, a, b = sum(1 << player for player in members), 1 << i, 1 << j
                 result[i, j] += weight * (v[S | a | b] - v[S | a] - v[S | b] + v[S])
@@ -48,7 +61,7 @@ def way(request, monkeypatch):
     if request.param == "meetings":
         monkeypatch.setattr(_interactions, "MOST_TABLE_BITS", 1)
         # Subtrees that share an index have more than one leaf, and always tables.
-        monkeypatch.setattr("skshapley._ensembles._values.MAX_BITS", 0)
+        monkeypatch.setattr("skshapley._ensembles._leafwise.MAX_BITS", 0)
 
 
 @pytest.mark.parametrize("index", ["shapley", "banzhaf"])
@@ -64,7 +77,7 @@ def test_equal_to_the_definition(fitted, way, name, players, index):
     for x, interactions in zip(rows, ours, strict=True):
         v = game_values(trees.raw_response, x, background, weights, players)
         tolerance = 1e-6 * np.abs(v).max() if trees.strict else 1e-12 * max(1, np.abs(v).max())
-        expected = interactions_by_definition(v, banzhaf=index == "banzhaf")
+        expected = interactions_by_definition(v, index)
         np.testing.assert_allclose(off_diagonal(interactions), expected / 2, atol=tolerance)
     assert np.array_equal(ours, ours.transpose(0, 2, 1, 3))
     values = solver.values(trees.to_matrix(rows))
@@ -79,7 +92,8 @@ def test_both_ways_agree_for_leaves_of_many_players(monkeypatch):
     assert most > _interactions.MOST_TABLE_BITS
     mixed = solver.interactions(X[100:110])
     monkeypatch.setattr(_interactions, "MOST_TABLE_BITS", most)
-    np.testing.assert_allclose(mixed, solver.interactions(X[100:110]), rtol=0, atol=1e-11)
+    tables = TreeValues(trees).fit(X[:20]).interactions(X[100:110])
+    np.testing.assert_allclose(mixed, tables, rtol=0, atol=1e-11)
 
 
 def test_same_bits_in_any_block_of_instances(monkeypatch):
@@ -87,15 +101,27 @@ def test_same_bits_in_any_block_of_instances(monkeypatch):
     solver = TreeValues(read_trees(model)).fit(X[:20])
     whole = solver.interactions(X[100:112])
     assert np.array_equal(whole[5:6], solver.interactions(X[105:106]))
-    monkeypatch.setattr(_interactions, "ROWS", 5)
+    monkeypatch.setattr(_pair_tables, "ROWS", 5)
+    monkeypatch.setattr(_pair_tables, "FEW_ENTRIES", -1)
     assert np.array_equal(whole, solver.interactions(X[100:112]))
+
+
+@pytest.mark.parametrize("name", ["xgboost, classes", "random forest, classes", "lightgbm"])
+def test_few_instances_are_looked_up_at_once(fitted, name, monkeypatch):
+    model, X = fitted(name)
+    solver = TreeValues(read_trees(model)).fit(X[:20])
+    made = solver.interactions(X[20:22])
+    few = solver.interactions(X[20:22])
+    monkeypatch.setattr(_pair_tables, "FEW_ENTRIES", -1)
+    np.testing.assert_array_equal(solver.interactions(X[20:22]), few)
+    np.testing.assert_array_equal(made, few)
 
 
 def test_background_in_pieces(monkeypatch):
     model, X = deep_forest(10, n=300, n_estimators=2)
     solver = TreeValues(read_trees(model)).fit(X[:100])
     whole = solver.interactions(X[100:110])
-    monkeypatch.setattr("skshapley._ensembles._values.LEAST_ROWS", 30)
+    monkeypatch.setattr("skshapley._ensembles._leafwise.LEAST_ROWS", 30)
     with sklearn.config_context(working_memory=MEMORY["streamed"]):
         pieces = solver.interactions(X[100:140])[:10]
     np.testing.assert_allclose(pieces, whole, rtol=0, atol=1e-11)
@@ -105,24 +131,86 @@ def test_additive_model_has_no_interactions():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, D))
     model = GradientBoostingRegressor(n_estimators=30, max_depth=1).fit(X, X.sum(axis=1))
-    interactions = TreeExplainer(model).fit(X).interactions(X[:4])
-    assert np.array_equal(interactions[:, ~np.eye(D, dtype=bool)], np.zeros((4, D * (D - 1))))
+    interactions = TreeExplainer(model, interactions=True).fit(X).explain(X[:4]).interactions
+    assert not interactions.values.any()
 
 
 def test_explainer(fitted):
     model, X = fitted("random forest, classes")
     groups = {"both": [0, 3]}
-    explainer = TreeExplainer(model, groups=groups).fit(X[:50])
-    interactions = explainer.interactions(X[50:53])
-    assert interactions.shape == (3, D - 1, D - 1, 3)
-    values = explainer.explain(X[50:53]).values
-    np.testing.assert_allclose(interactions.sum(axis=2), values, atol=1e-12)
-    one = TreeExplainer(model, output=1, groups=groups).fit(X[:50]).interactions(X[50:53])
-    np.testing.assert_allclose(one, interactions[..., 1], atol=1e-12)
+    explanation = (
+        TreeExplainer(model, groups=groups, interactions=True).fit(X[:50]).explain(X[50:53])
+    )
+    interactions = explanation.interactions
+    assert interactions.values.shape == (3, D - 1, D - 1, 3)
+    assert not interactions.standard_errors.any()
+    np.testing.assert_allclose(interactions.matrix().sum(axis=2), explanation.values, atol=1e-12)
+    plain = TreeExplainer(model, groups=groups).fit(X[:50]).explain(X[50:53])
+    np.testing.assert_array_equal(explanation.values, plain.values)
+    assert plain.interactions is None
+    one = TreeExplainer(model, output=1, groups=groups, interactions=True).fit(X[:50])
+    alone = one.explain(X[50:53]).interactions.values
+    np.testing.assert_allclose(alone, interactions.values[..., 1], atol=1e-12)
 
 
-def test_path_dependent_is_refused(fitted):
+@pytest.mark.parametrize("index", WEIGHTS)
+def test_indices_of_pairs(fitted, way, index):
+    """Beside Banzhaf values, too: the index of pairs is another choice."""
     model, X = fitted("xgboost")
-    explainer = TreeExplainer(model, feature_perturbation="path_dependent").fit()
-    with pytest.raises(ValueError, match=r"interactions got .*'path_dependent': choose"):
-        explainer.interactions(X[:2])
+    explainer = TreeExplainer(model, interactions=index, index="banzhaf").fit(X[:9])
+    found = explainer.explain(X[50:52]).interactions
+    assert found.index == index
+    weights = np.full(9, 1 / 9)
+    for x, values in zip(X[50:52], found.values, strict=True):
+        raw = explainer.exact_.trees.raw_response
+        v = game_values(raw, x, X[:9], weights, np.arange(D))
+        expected = interactions_by_definition(v, index)[..., 0]
+        np.testing.assert_allclose(values, expected, atol=1e-6 * np.abs(v).max())
+
+
+@pytest.mark.parametrize("direct", [False, True])
+@pytest.mark.parametrize("name", ["xgboost", "xgboost, missing", "xgboost, classes"])
+def test_path_dependent_equal_to_xgboost(fitted, name, direct, monkeypatch):
+    if direct:
+        monkeypatch.setattr("skshapley._ensembles._leafwise.MAX_BITS", 0)
+        monkeypatch.setattr(_interactions, "MOST_TABLE_BITS", 1)
+    model, X = fitted(name)
+    how = {"feature_perturbation": "path_dependent", "interactions": True}
+    ours = TreeExplainer(model, **how).fit().explain(X[:20]).interactions.matrix()
+    theirs = model.get_booster().predict(
+        xgboost.DMatrix(X[:20]), pred_interactions=True, strict_shape=True
+    )
+    theirs = np.moveaxis(theirs[:, :, :-1, :-1], 1, 3).reshape(ours.shape)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=3e-6 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("index", INDICES)
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_path_dependent_table_and_direct_interactions_agree(k, index):
+    rng = np.random.default_rng(k)
+    ratios = rng.random((5, k))
+    ratios[0, :2] = 0.0, 1.0
+    law = training_law(ratios, np.full(5, k)).reshape(5, -1).T
+    table = leaf_interactions(law, index)
+    masks = np.tile(np.arange(1 << k, dtype=np.uint16), (5, 1))
+    direct = interactions_by_ratios(masks, ratios, index)
+    np.testing.assert_allclose(direct, table.transpose(0, 2, 1), rtol=0, atol=1e-12)
+
+
+def test_tables_of_pairs_are_made_once(fitted, monkeypatch):
+    model, X = fitted("xgboost")
+    solver = TreeValues(read_trees(model)).fit(X[:30])
+    first = solver.interactions(X[40:45])
+    with monkeypatch.context() as patch:
+        patch.delattr(_interactions, "leaf_interactions")
+        np.testing.assert_array_equal(solver.interactions(X[40:45]), first)
+    monkeypatch.setattr(_interactions, "TABLE_SHARE", 0.0)
+    fresh = TreeValues(read_trees(model)).fit(X[:30])
+    np.testing.assert_array_equal(fresh.interactions(X[40:45]), first)
+    np.testing.assert_array_equal(fresh.interactions(X[40:45]), first)
+
+
+def test_an_index_that_is_none_is_refused(fitted):
+    model, X = fitted("xgboost")
+    with pytest.raises(ValueError, match=r'takes interactions as False, .*"shapley-taylor"; got 2'):
+        TreeExplainer(model, interactions=2).fit(X[:9])

@@ -10,6 +10,7 @@ import xgboost
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestRegressor
 
+from skshapley._ensembles._costs import Costs
 from skshapley._ensembles._values import TreeValues
 from skshapley.trees import UnreadableModelError, read_trees
 
@@ -31,8 +32,19 @@ def references(X, n=7, seed=3):
 
 
 @pytest.fixture(params=MEMORY)
-def memory(request):
+def memory(request, monkeypatch):
+    """Leaf by leaf, from tables that are kept, and without."""
+    monkeypatch.setattr(Costs, "prefers_pairs", lambda *sizes: False)
     with sklearn.config_context(working_memory=MEMORY[request.param]):
+        yield request.param
+
+
+@pytest.fixture(params=[*MEMORY, "pairs"])
+def way(request, monkeypatch):
+    """Also in pairs of an instance and a reference."""
+    in_pairs = request.param == "pairs"
+    monkeypatch.setattr(Costs, "prefers_pairs", lambda *sizes: in_pairs)
+    with sklearn.config_context(working_memory=MEMORY.get(request.param, 1e-6)):
         yield request.param
 
 
@@ -54,7 +66,7 @@ def test_equal_to_the_definition(fitted, name, players):
 
 
 @pytest.mark.parametrize("name", ["xgboost, missing", "lightgbm, classes", "random forest"])
-def test_banzhaf_equal_to_the_definition(fitted, name, memory):
+def test_banzhaf_equal_to_the_definition(fitted, name, way):
     model, X = fitted(name)
     trees = read_trees(model)
     background, weights = references(X)
@@ -101,7 +113,7 @@ def test_equal_to_shap(fitted, name):
 
 @pytest.mark.parametrize("depth", [1, 3, 6, 9])
 @pytest.mark.parametrize("d", [10, 40])
-def test_equal_to_shap_at_any_depth(depth, d, memory):
+def test_equal_to_shap_at_any_depth(depth, d, way):
     X, y = make_friedman1(400, d, noise=1.0, random_state=1)
     model = xgboost.XGBRegressor(n_estimators=10, max_depth=depth, n_jobs=1).fit(X, y)
     trees = read_trees(model)
@@ -111,7 +123,7 @@ def test_equal_to_shap_at_any_depth(depth, d, memory):
 
 
 @pytest.mark.parametrize("d", [10, 30])
-def test_fully_grown_forests_equal_to_shap(d, memory):
+def test_fully_grown_forests_equal_to_shap(d, way):
     model, X = deep_forest(d)
     trees = read_trees(model)
     solver = TreeValues(trees).fit(X[:40])
@@ -122,18 +134,20 @@ def test_fully_grown_forests_equal_to_shap(d, memory):
     np.testing.assert_allclose(solver.base_values + ours.sum(axis=1), prediction, atol=1e-10)
 
 
-def test_tables_and_meetings_agree():
+def test_tables_and_meetings_agree(monkeypatch):
     """The same leaves with tables, and without any."""
+    monkeypatch.setattr(Costs, "prefers_pairs", lambda *sizes: False)
     model, X = deep_forest(30, n=300, n_estimators=3)
     trees = read_trees(model)
     weights = np.random.default_rng(0).random(50)
     kept = TreeValues(trees).fit(X[:50], weights)
+    expected = kept.values(X)
     with sklearn.config_context(working_memory=1e-6):
         streamed = TreeValues(trees).fit(X[:50], weights)
-    # A few rows meet the background, many are worth a table: both must give the same values.
-    many = streamed.values(X)
+        # A few rows meet the background, many are worth a table: both give the same values.
+        many = streamed.values(X)
     few = np.concatenate([streamed.values(X[i : i + 1]) for i in range(0, 300, 30)])
-    np.testing.assert_allclose(many, kept.values(X), atol=1e-12)
+    np.testing.assert_allclose(many, expected, atol=1e-12)
     np.testing.assert_allclose(few, many[::30], atol=1e-12)
 
 
@@ -141,6 +155,7 @@ def test_few_rows_meet_the_background(monkeypatch):
     """Guards the test above: one row is explained without a table."""
     from skshapley._ensembles import _references
 
+    monkeypatch.setattr(Costs, "prefers_pairs", lambda *sizes: False)
     model, X = deep_forest(30, n=300, n_estimators=3)
     calls = []
     meet = _references.leaf_values_by_meetings
@@ -153,19 +168,21 @@ def test_few_rows_meet_the_background(monkeypatch):
 
 
 def test_pieces_of_the_background_add_up(monkeypatch):
-    from skshapley._ensembles import _values
+    from skshapley._ensembles import _leafwise
 
+    monkeypatch.setattr(Costs, "prefers_pairs", lambda *sizes: False)
     model, X = deep_forest(20, n=200, n_estimators=2)
     trees = read_trees(model)
     for memory in MEMORY.values():
         with sklearn.config_context(working_memory=memory):
             whole = TreeValues(trees).fit(X[:90])
+            expected = whole.values(X[:9])
             with monkeypatch.context() as patch:
-                patch.setattr(_values, "LEAST_ROWS", 40)
-                patch.setattr(_values, "PATTERN_SHARE", 0.0)
+                patch.setattr(_leafwise, "LEAST_ROWS", 40)
+                patch.setattr(_leafwise, "PATTERN_SHARE", 0.0)
                 pieces = TreeValues(trees).fit(X[:90])
                 assert len(list(pieces._reference.pieces(pieces._blocks[0]))) > 1
-                np.testing.assert_allclose(pieces.values(X[:9]), whole.values(X[:9]), atol=1e-12)
+                np.testing.assert_allclose(pieces.values(X[:9]), expected, atol=1e-12)
                 np.testing.assert_allclose(pieces.base_values, whole.base_values, atol=1e-12)
 
 
@@ -187,7 +204,7 @@ def test_players_that_are_never_asked_get_zero():
 
 
 @pytest.mark.parametrize("name", ["xgboost, classes", "random forest", "lightgbm"])
-def test_same_for_any_n_jobs_and_alone(fitted, name, memory):
+def test_same_for_any_n_jobs_and_alone(fitted, name, way):
     model, X = fitted(name)
     trees = read_trees(model)
     X = trees.to_matrix(np.tile(X, (2, 1)))
@@ -195,19 +212,19 @@ def test_same_for_any_n_jobs_and_alone(fitted, name, memory):
     two = TreeValues(trees, n_jobs=2).fit(X[:30])
     np.testing.assert_array_equal(one.values(X), two.values(X))
     alone = np.concatenate([one.values(x[None]) for x in X[:5]])
-    if memory == "kept":
+    if way != "streamed":
         np.testing.assert_array_equal(alone, one.values(X)[:5])
     else:
         np.testing.assert_allclose(alone, one.values(X)[:5], atol=1e-12)
 
 
 def test_trees_in_many_blocks(fitted, monkeypatch):
-    from skshapley._ensembles import _values
+    from skshapley._ensembles import _paths
 
     model, X = fitted("lightgbm, classes")
     trees = read_trees(model)
     whole = TreeValues(trees).fit(X[:30]).values(X)
-    monkeypatch.setattr(_values, "LEAVES", 20)
+    monkeypatch.setattr(_paths, "LEAVES", 20)
     blocks = TreeValues(trees).fit(X[:30])
     assert len(blocks._blocks) > 3
     np.testing.assert_allclose(blocks.values(X), whole, atol=1e-12)
@@ -299,10 +316,34 @@ def test_long_paths(depth, memory):
     assert (order <= 1e-12).all()
 
 
-def test_too_long_paths_are_refused():
+def test_longer_paths_go_in_pairs_alone():
+    """v(S) is the square of the length of the first run in S."""
     trees, _ = chain(65)
+    values = TreeValues(trees).fit(np.zeros((1, 65))).values(np.ones((1, 65)))[0, :, 0]
+    shares = 2 - 1 / np.arange(1.0, 66)
+    np.testing.assert_allclose(values, shares[::-1].cumsum()[::-1], rtol=1e-12)
     with pytest.raises(UnreadableModelError, match="asks 65 different players"):
-        TreeValues(trees)
+        TreeValues(trees).fit_path_dependent()
     # Grouped, the same path asks fewer players.
     values = TreeValues(trees, np.arange(65) // 5).fit(np.zeros((1, 65))).values(np.ones((1, 65)))
     np.testing.assert_allclose(values.sum(), 65.0**2)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_few_instances_are_read_as_many_are(fitted, name, monkeypatch):
+    """Codes and patterns, whose many bits are worked out one after the other."""
+    from skshapley._ensembles import _codes, _groups
+
+    model, X = fitted(name)
+    trees = read_trees(model)
+    X = np.concatenate([trees.to_matrix(X[:60]), np.full((1, D), np.nan), np.zeros((1, D))])
+    solver = TreeValues(trees)
+    codes = solver._codes(X)
+    patterns = [block.groups.patterns(codes) for block in solver._blocks]
+    few = np.concatenate([solver._codes(x[None]) for x in X], axis=1)
+    monkeypatch.setattr(_codes, "FEW_COMPARISONS", -1)
+    monkeypatch.setattr(_groups, "FEW_BITS", -1)
+    np.testing.assert_array_equal(few, solver._codes(X))
+    np.testing.assert_array_equal(codes, few)
+    for block, pattern in zip(solver._blocks, patterns, strict=True):
+        np.testing.assert_array_equal(block.groups.patterns(codes), pattern)

@@ -1,0 +1,188 @@
+"""Interactions of pairs beside shapiq's, on complete games of sixteen families.
+
+The error is sum (I - truth)^2/sum truth^2 over all pairs, its geometric mean over games and seeds;
+truths come from enumeration. Coverage is the share of pairs within 1.96 standard errors. All
+methods see the same tables of values and spend the same number of evaluations, m times the players.
+
+    python benchmarks/bench_interactions.py [--games 2] [--seeds 2] [--budgets 10,20] [--shapiq]
+    python benchmarks/bench_interactions.py --cost
+
+`--shapiq` needs Python 3.12 and shapiq 1.8; it may be an environment of its own. `--write` puts the
+tables into `benchmarks/results/interactions.md`. `--cost` measures what interactions add to the
+time of an instance.
+"""
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from interaction_games import FAMILIES
+
+from skshapley import shapley_values
+from skshapley.indices import PAIR_INDICES, enumerated
+
+RESULTS = Path(__file__).parent / "results" / "interactions.md"
+TINY = 1e-12  # an error as good as none, for geometric means
+THEIRS = (
+    ("SVARM-IQ", "SVARMIQ", {"index": "SII"}),
+    ("KernelSHAP-IQ", "KernelSHAPIQ", {"index": "SII"}),
+    ("KernelSHAP-IQ, paired", "KernelSHAPIQ", {"index": "SII", "pairing_trick": True}),
+    ("inconsistent", "InconsistentKernelSHAPIQ", {"index": "SII"}),
+    ("permutations", "PermutationSamplingSII", {}),
+    ("ProxySHAP", "ProxySHAP", {"index": "SII"}),
+)
+
+
+class Table:
+    """A game as the table of its values."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+        self.n_players = len(values).bit_length() - 1
+        self._bits = 1 << np.arange(self.n_players)
+
+    def __call__(self, coalitions: np.ndarray) -> np.ndarray:
+        return self.values[np.asarray(coalitions, dtype=bool) @ self._bits]
+
+
+def square(pairs: np.ndarray, p: int) -> np.ndarray:
+    out = np.zeros((p, p))
+    out[np.triu_indices(p, 1)] = pairs
+    return out + out.T
+
+
+def ours(game: Table, evals: int, seed: int, **kwargs):
+    """Return interactions and whether their nominal 95 % intervals reach how far, ``(p, p)``."""
+    found = shapley_values(
+        game, sampler="odd", max_evals=evals, random_state=seed, interactions=True, **kwargs
+    ).interactions
+    return found.values[0], 1.96 * found.standard_errors[0]
+
+
+def theirs(name: str, kwargs: dict, game: Table, evals: int, seed: int) -> np.ndarray:
+    import shapiq.approximator
+
+    p = game.n_players
+    maker = getattr(shapiq.approximator, name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = maker(n=p, max_order=2, random_state=seed, **kwargs)
+        # shapiq takes games of value 0 for the empty coalition for granted in places
+        found = made.approximate(evals, lambda S: game(np.atleast_2d(S)) - game.values[0])
+    values = found.get_n_order_values(2)
+    return (values + values.T) / 2
+
+
+def measured(games: dict, budgets: list[int], seeds: int, shapiq: bool) -> dict:
+    """Return the errors by (method, family, budget), and the coverage by (family, budget)."""
+    errors: dict = {}
+    covered: dict = {}
+    for family, tables in games.items():
+        for game in tables:
+            p = game.n_players
+            pairs = enumerated(game.values[:, None], PAIR_INDICES["shapley"], 2)[:, 0]
+            truth = square(pairs, p)
+            upper = np.triu_indices(p, 1)
+            for m in budgets:
+                for seed in range(seeds):
+                    found, reach = ours(game, m * p, seed)
+                    inside = np.abs(found - truth) <= reach + TINY * np.abs(truth).max()
+                    covered.setdefault((family, m), []).append(inside[upper].mean())
+                    estimates = {"skshapley": found}
+                    for label, name, kwargs in THEIRS if shapiq else ():
+                        estimates[label] = theirs(name, kwargs, game, m * p, seed)
+                    for label, found in estimates.items():
+                        error = ((found - truth) ** 2).sum() / (truth**2).sum()
+                        errors.setdefault((label, family, m), []).append(error + TINY)
+        print(family, {m: f"{geometric(errors['skshapley', family, m]):.2g}" for m in budgets})
+    return {"errors": errors, "covered": covered}
+
+
+def geometric(numbers) -> float:
+    return float(np.exp(np.mean(np.log(numbers))))
+
+
+def tables(found: dict, games: dict, budgets: list[int]) -> str:
+    """Return the tables of errors and coverage as Markdown."""
+    errors, covered = found["errors"], found["covered"]
+    labels = list(dict.fromkeys(label for label, *_ in errors))
+    lines = []
+    for m in budgets:
+        lines += [f"At {m} p evaluations:", "", "| family | p | coverage | " + " | ".join(labels)]
+        lines[-1] += " |"
+        lines.append("|---|---|---|" + "---|" * len(labels))
+        for family, made in games.items():
+            each = [f"{geometric(errors[label, family, m]):.1e}" for label in labels]
+            coverage = f"{np.mean(covered[family, m]):.3f}"
+            lines.append(f"| {family} | {made[0].n_players} | {coverage} | {' | '.join(each)} |")
+        means = [geometric([geometric(errors[n, f, m]) for f in games]) for n in labels]
+        mean = np.mean([np.mean(covered[f, m]) for f in games])
+        lines.append(
+            f"| mean | | {mean:.3f} | {' | '.join(f'**{value:.1e}**' for value in means)} |"
+        )
+        if len(labels) > 1:
+            lines += ["", _against_the_best(errors, labels, games, m)]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _against_the_best(errors: dict, labels: list[str], games: dict, m: int) -> str:
+    ratios = []
+    for family in games:
+        runs = np.array([errors[label, family, m] for label in labels])
+        ratios += (runs[0] / runs[1:].min(axis=0)).tolist()
+    better = np.mean(np.array(ratios) < 1)
+    return (
+        f"Relative to the best of the others, run by run: {geometric(ratios):.3f} in the geometric"
+        f" mean; better in {better:.0%} of {len(ratios)} runs."
+    )
+
+
+def cost(runs: int = 3) -> None:
+    """Print the processor time of an instance with and without interactions."""
+    print("| p | evaluations | without | with |\n|---|---|---|---|")
+    for p in (10, 20, 30, 60, 100):
+        rng = np.random.default_rng(p)
+        first, second = rng.normal(size=(2, p)) / np.sqrt(p)
+        for m in (10, 20):
+            spent = []
+            for wanted in (False, True):
+                start = time.process_time()
+                for seed in range(runs):
+                    shapley_values(
+                        lambda S, a=first, b=second: np.tanh(S @ a) * np.exp(S @ b),
+                        n_players=p, sampler="odd", max_evals=m * p, interactions=wanted,
+                        random_state=seed,
+                    )  # fmt: skip
+                spent.append((time.process_time() - start) / runs)
+            print(f"| {p} | {m * p} | {spent[0]:.3f} s | {spent[1]:.3f} s |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--games", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--budgets", default="10,20")
+    parser.add_argument("--families", default=",".join(FAMILIES))
+    for flag in ("--shapiq", "--write", "--cost"):
+        parser.add_argument(flag, action="store_true")
+    options = parser.parse_args()
+    if options.cost:
+        cost()
+        return
+    budgets = [int(m) for m in options.budgets.split(",")]
+    games = {
+        name: [Table(FAMILIES[name](np.random.default_rng([2, i]))) for i in range(options.games)]
+        for name in options.families.split(",")
+    }
+    text = tables(measured(games, budgets, options.seeds, options.shapiq), games, budgets)
+    print(text)
+    if options.write:
+        head = f"# Interactions of pairs\n\n{__doc__.split('    python')[0].strip()}\n\n"
+        RESULTS.write_text(head + text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

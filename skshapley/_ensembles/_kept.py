@@ -1,0 +1,123 @@
+"""The tables that are kept from fit on, looked up chunk by chunk, or for a few rows all at once."""
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from skshapley._ensembles._groups import Chunk, Groups
+from skshapley._ensembles._tables import add_columns, look_up, owner_of
+
+# Entries that are looked up at once, so that what is found stays in the cache
+FEW_ENTRIES = 1 << 16
+
+
+class KeptTables:
+    """The tables of some chunks, one after another in one array.
+
+    Parameters
+    ----------
+    chunks : iterable of (Groups, Chunk)
+        Chunks of the same groups stand next to each other.
+    n_outputs, n_players : int
+
+    Attributes
+    ----------
+    chunks : list of (Groups, Chunk)
+    entries : list of ndarray of shape (len(outputs), n_columns, n_groups * 2 ** n_bits)
+        The table of each chunk, to be filled by the maker.
+    """
+
+    def __init__(self, chunks: Iterable[tuple[Groups, Chunk]], n_outputs, n_players) -> None:
+        self.chunks, self.n_outputs, self.n_players = list(chunks), n_outputs, n_players
+        sizes = [chunk.table_size for _, chunk in self.chunks]
+        self._starts = np.cumsum([0, *sizes])
+        self._flat = np.empty(self._starts[-1])
+        self.entries = [
+            self._flat[start : start + size].reshape(len(chunk.outputs), chunk.n_columns, -1)
+            for start, size, (_, chunk) in zip(self._starts[:-1], sizes, self.chunks, strict=True)
+        ]
+        # How many entries belong to one instance
+        self._n_found = sum(len(chunk.outputs) * chunk.players.size for _, chunk in self.chunks)
+
+    def values(self, codes) -> NDArray[np.float64]:
+        """Return the values of some instances.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_rows, r), unsigned
+
+        Returns
+        -------
+        values : ndarray of shape (n_outputs, n_players, r)
+            The same bits for any r.
+        """
+        if self._n_found * codes.shape[1] <= FEW_ENTRIES:
+            return self._values_of_few(codes)
+        values = np.zeros((self.n_outputs, self.n_players, codes.shape[1]))
+        patterns, of = np.empty((0, 0)), None
+        parts = zip(self.chunks, self.entries, self._owners, strict=True)
+        for (groups, chunk), entries, owner in parts:
+            if groups is not of:
+                of, patterns = groups, groups.patterns(codes)
+            found = look_up(entries, patterns[chunk.groups], chunk.n_bits)
+            add_columns(values, chunk.outputs, owner, found)
+        return values
+
+    def _values_of_few(self, codes) -> NDArray[np.float64]:
+        """Return the values by one call for all tables, with the sums in the same order."""
+        r = codes.shape[1]
+        if not self.chunks:
+            return np.zeros((self.n_outputs, self.n_players, r))
+        at, group, subtotal, cell = self._places
+        patterns = np.concatenate([groups.patterns(codes) for groups in self._groups()])
+        pattern = patterns.take(group, axis=0).astype(np.int64)
+        found = self._flat.take(at[:, None] + pattern)
+        row = np.arange(r)
+        # First the columns of a chunk are summed, and then the chunks, as for many rows.
+        sums = np.bincount((subtotal[:, None] * r + row).ravel(), found.ravel(), len(cell) * r)
+        size = self.n_outputs * self.n_players * r
+        values = np.bincount((cell[:, None] * r + row).ravel(), sums, size).astype(np.float64)
+        return values.reshape(self.n_outputs, self.n_players, r)
+
+    @cached_property
+    def _owners(self) -> list[sparse.csr_array]:
+        return [owner_of(chunk, self.n_players) for _, chunk in self.chunks]
+
+    def _groups(self) -> list[Groups]:
+        """Return the groups of all blocks, in their order."""
+        return list({id(groups): groups for groups, _ in self.chunks}.values())
+
+    @cached_property
+    def _places(self) -> tuple[np.ndarray, ...]:
+        """The entries that belong to an instance, over outputs, columns and groups of each table.
+
+        Returns
+        -------
+        at, group : ndarray of shape (n_found,), int64
+            The entry of pattern 0, and the group whose pattern is added.
+        subtotal : ndarray of shape (n_found,), int64
+            The sum over the columns of one player, output and chunk that the entry belongs to.
+        cell : ndarray of shape (n_subtotals,), int64
+            ``output * n_players + player``, chunk by chunk.
+        """
+        groups = self._groups()
+        offsets = np.cumsum([0] + [one.n_groups for one in groups])
+        first = {id(one): int(offset) for one, offset in zip(groups, offsets[:-1], strict=True)}
+        n_cells = self.n_outputs * self.n_players
+        ats, members, keys = [], [], []
+        for number, (one, chunk) in enumerate(self.chunks):
+            n = len(chunk.outputs), *chunk.players.shape
+            number_in_table = np.arange(np.prod(n)).reshape(n)
+            ats.append(self._starts[number] + (number_in_table << chunk.n_bits))
+            position = first[id(one)] + chunk.groups.start + np.arange(chunk.n_groups)
+            members.append(np.broadcast_to(position, n))
+            cell = chunk.outputs[:, None, None] * self.n_players + chunk.players
+            keys.append(number * n_cells + cell)
+        at, group, key = (
+            np.concatenate([part.ravel() for part in parts]) for parts in (ats, members, keys)
+        )
+        distinct, subtotal = np.unique(key, return_inverse=True)
+        return at, group, subtotal, distinct % n_cells

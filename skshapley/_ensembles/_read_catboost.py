@@ -1,0 +1,222 @@
+"""CatBoost models, read from their JSON export.
+
+CatBoost casts numbers to float32 and goes right where ``x > border``; a category goes right where
+its hash is the one that the split names. In an oblivious tree all nodes of a level ask the same;
+bit i of a leaf's number is the answer to split i.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley._ensembles._city_hash import category_hash
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
+from skshapley._ensembles._frames import is_frame
+
+# Losses of which `predict` is the exponential of the sum
+_EXPONENTS = {"Poisson", "LogLinQuantile", "Tweedie"}
+# Losses with a sigmoid for each output
+_SIGMOIDS = {"Logloss", "CrossEntropy", "MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy"}
+
+
+def read_catboost(model) -> TreeEnsemble:
+    """Return the raw value of a CatBoost model as a `TreeEnsemble`.
+
+    Parameters
+    ----------
+    model : catboost.CatBoost
+
+    Returns
+    -------
+    trees : TreeEnsemble
+
+    Raises
+    ------
+    UnreadableModelError
+        For splits on statistics of categories, on texts or on embeddings.
+    """
+    dump = _export(model)
+    scale, bias = dump["scale_and_bias"]
+    bias = np.atleast_1d(np.asarray(bias, dtype=np.float64))
+    columns = _Columns.of(dump["features_info"])
+    if "oblivious_trees" in dump:
+        trees = [_oblivious(tree, len(bias), columns) for tree in dump["oblivious_trees"]]
+    else:
+        trees = [_grown(tree, len(bias), columns) for tree in dump["trees"]]
+    for tree in trees:
+        tree["value"] = np.asarray(tree["value"], dtype=np.float64) * scale
+    return assemble(
+        trees,
+        n_outputs=len(bias),
+        base=bias,
+        n_features=columns.n,
+        strict=False,
+        single_precision=True,
+        encode=_Encoder(columns.n, columns.categories, columns.numbers_asked),
+        methods=_methods(model, dump, len(bias)),
+        raw_response=_RawValue(model, len(bias)),
+    )
+
+
+def _export(model) -> dict[str, Any]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        model.save_model(str(path), format="json")
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _methods(model, dump, n_outputs) -> tuple[str, ...]:
+    loss = dump["model_info"].get("params", {}).get("loss_function", {}).get("type")
+    if hasattr(model, "predict_proba"):  # its `predict` returns labels
+        return ("log_odds",) if loss in _SIGMOIDS else ()
+    return () if loss in _EXPONENTS else ("predict",)
+
+
+class _Columns:
+    """The columns of the model's input, as the export numbers them."""
+
+    def __init__(self, n) -> None:
+        self.n = n
+        self.numbers: list[int] = []
+        self.missing_left: list[bool] = []
+        self.categories: dict[int, list[int]] = {}  # column -> hashes that splits name
+        self.numbers_asked: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, info) -> "_Columns":
+        kinds = [info.get(f"{kind}_features", []) for kind in ("float", "categorical")]
+        everything = [one for features in info.values() for one in features if "flat" in str(one)]
+        made = cls(1 + max(one["flat_feature_index"] for one in everything))
+        floats, categories = (sorted(k, key=lambda one: one["feature_index"]) for k in kinds)
+        made.numbers = [one["flat_feature_index"] for one in floats]
+        # NaN counts as less than all numbers, or more; as it is, it is not greater than a border
+        made.missing_left = [one["nan_value_treatment"] != "AsTrue" for one in floats]
+        made.categories = {one["flat_feature_index"]: one.get("values", []) for one in categories}
+        made.numbers_asked = tuple(
+            one["flat_feature_index"] for one in floats if one.get("borders")
+        )
+        return made
+
+    def asked(self, split) -> tuple[int, float, bool, Any]:
+        """Return the column of a split, its threshold, where NaN goes, and its category."""
+        if split["split_type"] == "FloatFeature":
+            at = split["float_feature_index"]
+            return self.numbers[at], split["border"], self.missing_left[at], None
+        if split["split_type"] == "OneHotFeature":
+            column, hashes = list(self.categories.items())[split["cat_feature_index"]]
+            return column, 0.0, True, hashes.index(split["value"])
+        raise UnreadableModelError(
+            "A CatBoost model with splits on statistics of its categories, texts or embeddings is"
+            " no sum of plain trees",
+            "raise one_hot_max_size above the number of categories, or explain it by sampling",
+        )
+
+
+def _oblivious(tree, k, columns) -> dict[str, Any]:
+    """Return a complete tree, level by level: the last split at the root, the leaves in order."""
+    splits = [columns.asked(split) for split in tree["splits"] or []][::-1]
+    depth = len(splits)
+    level = np.repeat(np.arange(depth), 2 ** np.arange(depth))
+    n, leaves = len(level), 2**depth
+    rest = np.full(leaves, -1)
+    feature, threshold, missing_left = (
+        np.array([split[part] for split in splits], dtype=kind)[level]
+        for part, kind in ((0, np.int64), (1, np.float64), (2, bool))
+    )
+    cover = [np.asarray(tree["leaf_weights"], dtype=np.float64)]
+    while len(cover[0]) > 1:
+        cover.insert(0, cover[0].reshape(-1, 2).sum(axis=1))
+    return {
+        "left": np.concatenate([2 * np.arange(n) + 1, rest]),
+        "right": np.concatenate([2 * np.arange(n) + 2, rest]),
+        "feature": np.concatenate([feature, rest]),
+        "threshold": np.concatenate([threshold, np.zeros(leaves)]),
+        "missing_left": np.concatenate([missing_left, np.zeros(leaves, dtype=bool)]),
+        "value": np.concatenate([np.zeros((n, k)), np.reshape(tree["leaf_values"], (leaves, k))]),
+        "cover": np.concatenate(cover),
+        "categories": {
+            node: ([splits[at][3]], False)
+            for node, at in enumerate(level)
+            if splits[at][3] is not None
+        },
+    }
+
+
+def _grown(root, k, columns) -> dict[str, Any]:
+    """Return the nodes of a tree that was grown node by node, parents before children."""
+    names = ("left", "right", "feature", "threshold", "missing_left", "value", "cover")
+    tree: dict[str, Any] = {name: [] for name in names}
+    tree["categories"] = {}
+    waiting: list[tuple] = [(root, None, None)]
+    while waiting:
+        node, parent, side = waiting.pop()
+        row = len(tree["left"])
+        if parent is not None:
+            tree[side][parent] = row
+        leaf = "split" not in node
+        asked = (-1, 0.0, False, None) if leaf else columns.asked(node["split"])
+        value = node["value"] if leaf else np.zeros(k)
+        weight = node.get("weight", 0.0) if leaf else np.nan
+        entries = (-1, -1, *asked[:3], np.broadcast_to(value, k), weight)
+        for name, entry in zip(names, entries, strict=True):
+            tree[name].append(entry)
+        if asked[3] is not None:
+            tree["categories"][row] = ([asked[3]], False)
+        if not leaf:
+            waiting.append((node["right"], row, "right"))
+            waiting.append((node["left"], row, "left"))
+    for row in range(len(tree["left"]) - 1, -1, -1):  # children come behind their parents
+        if tree["left"][row] >= 0:
+            tree["cover"][row] = sum(tree["cover"][tree[side][row]] for side in ("left", "right"))
+    return tree
+
+
+@dataclass(frozen=True)
+class _RawValue:
+    """CatBoost's own raw value, ``(r, n_outputs)``."""
+
+    model: Any
+    n_outputs: int
+
+    def __call__(self, X) -> np.ndarray:
+        value = self.model.predict(X, prediction_type="RawFormulaVal")
+        return np.reshape(value, (len(value), self.n_outputs))
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    """The matrix that the trees ask: numbers, and categories by their place among the named ones.
+
+    Attributes
+    ----------
+    n : int
+        Number of columns.
+    categories : dict of int to list of int
+        For each column of categories, the hashes of those that splits name.
+    numbers : tuple of int
+        The columns in which some tree asks for a number. All others are left at 0.
+    """
+
+    n: int
+    categories: dict
+    numbers: tuple
+
+    def __call__(self, X) -> NDArray[np.float64]:
+        matrix = np.zeros((len(X), self.n))
+        for column in self.numbers:
+            matrix[:, column] = _column(X, column).astype(np.float64)
+        for column, named in self.categories.items():
+            kinds, place = np.unique(_column(X, column).astype(str), return_inverse=True)
+            hashes = [category_hash(str(kind)) for kind in kinds]
+            codes = [named.index(one) if one in named else len(named) for one in hashes]
+            matrix[:, column] = np.array(codes)[place]
+        return matrix
+
+
+def _column(X, column) -> np.ndarray:
+    return X.iloc[:, column].to_numpy() if is_frame(X) else np.asarray(X)[:, column]

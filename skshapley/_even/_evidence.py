@@ -1,0 +1,88 @@
+"""The hyper-parameters beside the reaches, by maximum a posteriori."""
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.optimize import minimize
+
+from skshapley._even._hyper import EvenHyper, scalars
+from skshapley._even._kernel import higher, order_two, size_covariance
+from skshapley._odd import Pairs
+from skshapley._odd._fit import thinned
+from skshapley._odd._kernel import JITTER
+
+MOST_POINTS = 300
+ITERATIONS = 25
+
+
+class EvenEvidence:
+    """Minus the log posterior density of the logarithms of the hyper-parameters but the reaches.
+
+    The scale of each output is profiled out; outputs count as one observation together.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Relative to the full coalition, of outputs that are not all zero.
+    reach : ndarray of shape (p,)
+    """
+
+    def __init__(self, pairs: Pairs, reach: np.ndarray) -> None:
+        self.blocked = pairs.block is not None
+        self.priors = scalars(self.blocked)
+        hyper = EvenHyper.from_vector(reach, self.priors[0])
+        signs = pairs.signs
+        self._roughness = pairs.roughness
+        self._values = pairs.values / np.abs(pairs.values).max(axis=0)
+        two, more = order_two(signs, signs, hyper), higher(signs, signs, hyper)
+        self._parts = [two, more, size_covariance(signs, signs)]
+        same = pairs.same_block
+        if same is not None:
+            self._parts += [two * same, more * same]
+
+    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return value and gradient at the vector `theta`, ``(3,)`` or ``(5,)``."""
+        pairs, noise, size, *spreads = np.exp(theta)
+        factors = [pairs, 1.0, size, *(f * s for f, s in zip((pairs, 1.0), spreads, strict=False))]
+        total = sum(f * part for f, part in zip(factors, self._parts, strict=True))
+        total[np.diag_indices_from(total)] += noise * self._roughness + JITTER * (1 + pairs)
+        factor, failed = lapack.dpotrf(total, lower=1, clean=1, overwrite_a=1)
+        if failed:
+            return 1e10, np.zeros_like(theta)
+        n, k = self._values.shape
+        solved, _ = lapack.dpotrs(factor, self._values, lower=1)
+        fit = np.einsum("nk,nk->k", self._values, solved) + 1e-300
+        value = 0.5 * n * np.log(fit).mean() + np.log(np.diag(factor)).sum()
+        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        inverse = inverse + np.tril(inverse, -1).T
+        pull = (solved * (n / k / fit)) @ solved.T - inverse  # d value/d K = -pull/2
+        on = [f * np.vdot(pull, part) for f, part in zip(factors, self._parts, strict=True)]
+        diagonal = np.diag(pull)
+        order = on[0] + JITTER * pairs * diagonal.sum() + (on[3] if spreads else 0.0)
+        slope = [order, noise * (diagonal @ self._roughness), on[2], *on[3:]]
+        mean, variance = self.priors[:2]
+        value += 0.5 * ((theta - mean) ** 2 / variance).sum()
+        return float(value), (theta - mean) / variance - 0.5 * np.array(slope)
+
+
+def fit_scalars(pairs: Pairs, reach: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
+    """Return the vector of the logarithms of all but the reaches, ``(3,)`` or ``(5,)``.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Relative to the full coalition, of outputs that are not all zero.
+    reach : ndarray of shape (p,)
+    start : ndarray or None
+        The vector of an earlier fit.
+    """
+    evidence = EvenEvidence(thinned(pairs, MOST_POINTS), reach)
+    mean, _, low, high = evidence.priors
+    found = minimize(
+        evidence,
+        mean if start is None else start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=list(zip(low, high, strict=True)),
+        options={"maxiter": ITERATIONS},
+    )
+    return found.x

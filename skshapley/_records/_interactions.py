@@ -1,0 +1,348 @@
+"""The frozen record of interactions of pairs of players, beside their attributions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from types import SimpleNamespace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from skshapley._records._importance import importance
+from skshapley._records._pair_interchange import parts_of_shapiq, to_shapiq
+
+_BY_OUTPUT = ("values", "standard_errors", "attributions", "base_values")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Interactions:
+    """Interactions of all pairs of p players, of r instances, with their standard errors.
+
+    The interaction of two players is what they add together beyond what each adds by itself, on
+    average over coalitions of the others: the mean of v(S + i + j) - v(S + i) - v(S + j) + v(S).
+    The index says which average.
+
+    Attributes
+    ----------
+    values : ndarray of shape (r, p, p) or (r, p, p, k)
+        The index of each pair, in the units of the response; symmetric, and 0 on the diagonal.
+    standard_errors : ndarray of the same shape, or None
+        None where the method has none; NaN where an instance has too few units for one.
+    attributions : ndarray of shape (r, p) or (r, p, k)
+        What each player is worth in all, as in the explanation.
+    base_values : ndarray of shape (r,) or (r, k)
+        v(empty).
+    feature_names : ndarray of shape (p,)
+    index : str
+        The index of pairs: a name of `skshapley.indices.PAIR_INDICES`.
+    rows : pandas Index of length r
+        The index of the instances.
+    output_names : ndarray of shape (k,), or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> explainer = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1] + X[:, 2], interactions=True)
+    >>> explanation = explainer.fit(np.zeros((1, 3))).explain(np.ones((1, 3)))
+    >>> explanation.interactions.matrix(0)
+    array([[0. , 0.5, 0. ],
+           [0.5, 0. , 0. ],
+           [0. , 0. , 1. ]])
+    >>> explanation.interactions.strongest(1)
+       row feature other  value  standard_error
+    0    0      x0    x1    1.0             0.0
+    """
+
+    values: np.ndarray
+    standard_errors: np.ndarray | None
+    attributions: np.ndarray
+    base_values: np.ndarray
+    feature_names: np.ndarray
+    index: str
+    rows: pd.Index
+    output_names: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, np.ndarray):
+                view = value.view()  # the caller's own array stays writeable
+                view.flags.writeable = False
+                object.__setattr__(self, item.name, view)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # pickled arrays come back writeable
+
+    @classmethod
+    def of_pairs(
+        cls, pairs: np.ndarray, errors: np.ndarray | None, attributions: np.ndarray, **others: Any
+    ) -> Self:
+        """Return the record of what a run gives.
+
+        Parameters
+        ----------
+        pairs, errors : ndarray of shape (r, p (p - 1)/2) or (r, p (p - 1)/2, k)
+            In the order of ``np.triu_indices(p, 1)``.
+        attributions : ndarray of shape (r, p) or (r, p, k)
+        **others
+            The other attributes.
+        """
+        p = attributions.shape[1]
+        square = None if errors is None else _square(errors, p)
+        return cls(_square(pairs, p), square, attributions, **others)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows) -> "Interactions":
+        """Return some instances: an int (one instance, still 3-D), slice, positions or a mask."""
+        rows = [rows] if isinstance(rows, (int, np.integer)) else rows
+        return self._with(lambda part: part[rows], rows=self.rows[rows])
+
+    def output(self, name) -> "Interactions":
+        """Return the interactions in one output of several.
+
+        Parameters
+        ----------
+        name : label
+            One of `output_names`.
+        """
+        names = [] if self.output_names is None else self.output_names.tolist()
+        if name not in names:
+            raise ValueError(f"Interactions has no output {name!r}: choose one of {names}.")
+        at = names.index(name)
+        return self._with(lambda part: part[..., at], output_names=None)
+
+    def _with(self, change, **others: Any) -> "Interactions":
+        for name in _BY_OUTPUT:
+            part = getattr(self, name)
+            others[name] = None if part is None else change(part)
+        return replace(self, **others)
+
+    @staticmethod
+    def merge(records: Sequence["Interactions"]) -> "Interactions":
+        """Return the instances of several records of one model as one record.
+
+        Parameters
+        ----------
+        records : sequence of Interactions
+            Of the same players, outputs and index.
+        """
+        first = records[0]
+        for other in records[1:]:
+            if other.index != first.index:
+                raise ValueError(
+                    f"Interactions.merge needs the same index; got {first.index!r} and"
+                    f" {other.index!r}."
+                )
+        parts: dict[str, Any] = {n: [getattr(r, n) for r in records] for n in _BY_OUTPUT}
+        if all(errors is None for errors in parts["standard_errors"]):
+            parts["standard_errors"] = None
+        else:
+            parts["standard_errors"] = np.concatenate([r._errors for r in records])
+        for name in ("values", "attributions", "base_values"):
+            parts[name] = np.concatenate(parts[name])
+        rows = first.rows.append([record.rows for record in records[1:]])
+        return replace(first, rows=rows, **parts)
+
+    @property
+    def main_effects(self) -> np.ndarray:
+        """What is left of each attribution without half of its player's interactions, ``(r, p)``.
+
+        With several outputs ``(r, p, k)``.
+        """
+        return self.attributions - self.values.sum(axis=2) / 2
+
+    def matrix(self, row: int | None = None) -> np.ndarray:
+        """Return interactions as shap lays them out, all sums of which are the prediction's.
+
+        Off the diagonal stands half the interaction of the pair, as both players have a share in
+        it; on the diagonal the main effects. Each row adds up to its player's attribution, and the
+        whole to the sum of the attributions.
+
+        Parameters
+        ----------
+        row : int, default=None
+            The position of an instance. None: all of them.
+
+        Returns
+        -------
+        matrix : ndarray of shape (p, p), (p, p, k), (r, p, p) or (r, p, p, k)
+        """
+        part = self if row is None else self[row]
+        out = part.values / 2
+        player = np.arange(out.shape[1])
+        out[:, player, player] = part.main_effects
+        return out if row is None else out[0]
+
+    @property
+    def _errors(self) -> np.ndarray:
+        """The standard errors, NaN where there are none."""
+        if self.standard_errors is None:
+            return np.full(self.values.shape, np.nan)
+        return self.standard_errors
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a line for each instance, output and pair.
+
+        Returns
+        -------
+        frame : DataFrame
+            With columns ``row, [output,] feature, other, value, standard_error``.
+        """
+        r, p = self.values.shape[:2]
+        first, second = np.triu_indices(p, 1)
+        outputs = np.array([None]) if self.output_names is None else self.output_names
+        k, pairs = len(outputs), len(first)
+        columns = {
+            "row": np.repeat(self.rows.to_numpy(), k * pairs),
+            "output": np.tile(np.repeat(outputs, pairs), r),
+            "feature": np.tile(self.feature_names[first], r * k),
+            "other": np.tile(self.feature_names[second], r * k),
+            "value": _by_output(self.values[:, first, second]),
+            "standard_error": _by_output(self._errors[:, first, second]),
+        }
+        if self.output_names is None:
+            del columns["output"]
+        return pd.DataFrame(columns)
+
+    def strongest(self, n: int = 10) -> pd.DataFrame:
+        """Return the `n` largest interactions of each instance and output, by size.
+
+        Parameters
+        ----------
+        n : int, default=10
+
+        Returns
+        -------
+        frame : DataFrame
+            Lines of `to_frame`, the largest of an instance first.
+        """
+        first, second = np.triu_indices(self.values.shape[1], 1)
+        size = np.abs(self.values[:, first, second])
+        size = size[..., None] if self.output_names is None else size
+        order = np.argsort(-np.swapaxes(size, 1, 2), axis=2, kind="stable")[..., :n]
+        start = np.arange(order.shape[0] * order.shape[1]) * len(first)
+        lines = order.reshape(-1, order.shape[2]) + start[:, None]
+        return self.to_frame().iloc[lines.ravel()].reset_index(drop=True)
+
+    def importance(self) -> pd.DataFrame:
+        """Return the mean absolute interaction of each pair, largest first, with its errors.
+
+        Returns
+        -------
+        importance : DataFrame
+            Index: output (where there are several), feature and other. The columns are those of
+            `Explanation.importance`.
+        """
+        first, second = np.triu_indices(self.values.shape[1], 1)
+        pairs: Any = SimpleNamespace(
+            values=self.values[:, first, second],
+            standard_errors=self._errors[:, first, second],
+            background_errors=None,
+            output_names=self.output_names,
+            feature_names=np.arange(len(first)),
+        )
+        frame = importance(pairs)
+        at = frame.index.get_level_values("feature").to_numpy(dtype=int)
+        levels = {"feature": self.feature_names[first[at]], "other": self.feature_names[second[at]]}
+        if self.output_names is not None:
+            levels = {"output": frame.index.get_level_values("output"), **levels}
+        return frame.set_axis(pd.MultiIndex.from_arrays(list(levels.values()), names=list(levels)))
+
+    def to_shap(self) -> np.ndarray:
+        """Return what shap's tree explainers call interaction values: `matrix` of all instances."""
+        return self.matrix()
+
+    @classmethod
+    def from_shap(cls, values, base_values=0.0, feature_names=None) -> "Interactions":
+        """Return the numbers of shap's interaction values.
+
+        Parameters
+        ----------
+        values : array of shape (p, p), (r, p, p) or (r, p, p, k)
+            Half the interactions off the diagonal.
+        base_values : float or array of shape (r,) or (r, k), default=0.0
+            shap's arrays do not keep them.
+        feature_names : sequence of str, default=None
+            By default x0, x1, ...
+
+        Raises
+        ------
+        ValueError
+            For another shape.
+        """
+        given = np.shape(values)
+        values = np.array(values, dtype=float)
+        values = values[None] if values.ndim == 2 else values
+        if values.ndim not in (3, 4) or values.shape[1] != values.shape[2]:
+            raise ValueError(
+                f"Interactions.from_shap takes interaction values of shape (p, p), (r, p, p) or"
+                f" (r, p, p, k); got {given}."
+            )
+        r, p = values.shape[:2]
+        player = np.arange(p)
+        attributions, pairs = values.sum(axis=2), 2 * values
+        pairs[:, player, player] = 0.0
+        names = [f"x{j}" for j in range(p)] if feature_names is None else feature_names
+        return cls(
+            pairs,
+            None,
+            attributions,
+            np.broadcast_to(np.asarray(base_values, dtype=float), (r, *values.shape[3:])).copy(),
+            np.array(names, dtype=object),
+            "shapley",
+            pd.RangeIndex(r),
+            None if values.ndim == 3 else np.arange(values.shape[3]),
+        )
+
+    def to_shapiq(self) -> list:
+        """Return a second-order `shapiq.InteractionValues` for each instance.
+
+        Shapley interactions with their main effects are shapiq's "k-SII", which adds up to the
+        prediction; of other indices there are the pairs alone.
+
+        Raises
+        ------
+        ValueError
+            If there are several outputs.
+        """
+        return to_shapiq(self)
+
+    @classmethod
+    def from_shapiq(cls, values, feature_names=None) -> "Interactions":
+        """Return the numbers of shapiq's values of order 2.
+
+        Parameters
+        ----------
+        values : shapiq.InteractionValues, or list of them
+            One for each instance: "SII" or "k-SII".
+        feature_names : sequence of str, default=None
+            By default x0, x1, ...
+
+        Raises
+        ------
+        ValueError
+            If there are no pairs among the values, or the index is another.
+        """
+        return cls(**parts_of_shapiq(values, feature_names))
+
+    def __repr__(self) -> str:
+        r, p = self.values.shape[:2]
+        outputs = "" if self.output_names is None else f", {len(self.output_names)} outputs"
+        return f"<Interactions: {r} instances, {p} features{outputs}; index {self.index!r}>"
+
+
+def _square(pairs: np.ndarray, p: int) -> np.ndarray:
+    """Return symmetric matrices of numbers of pairs, 0 on the diagonal, ``(r, p, p, ...)``."""
+    out = np.zeros((len(pairs), p, p, *pairs.shape[2:]))
+    first, second = np.triu_indices(p, 1)
+    out[:, first, second] = out[:, second, first] = pairs
+    return out
+
+
+def _by_output(pairs: np.ndarray) -> np.ndarray:
+    """Return the numbers ordered by instance, output, pair."""
+    return (pairs if pairs.ndim == 2 else np.swapaxes(pairs, 1, 2)).ravel()

@@ -1,0 +1,64 @@
+"""Few rows that resemble a table: one after the other, each makes up for those before."""
+
+import numpy as np
+
+from skshapley._references._columns import columns_of, numbers_of, standardised
+from skshapley._references._features import N_FEATURES, Features
+from skshapley._tables._inputs import n_rows
+
+MOST_CANDIDATES = 2**16
+CHUNK_ROWS = 2**14
+LINEAR_SHARE = 0.25  # of the squared distance: columns themselves, beside smooth functions of them
+
+
+def herded(
+    table, n: int, predictions: np.ndarray | None, weights: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Return n rows whose mean features are close to those of the weighted table, ``(n,)`` int.
+
+    Greedy choice under the kernel of random Fourier features and of the columns themselves (Chen,
+    Welling & Smola 2010, Super-samples from kernel herding, UAI). Features of a very large table
+    are averaged over all rows, and the rows chosen among 65536.
+
+    Parameters
+    ----------
+    table : array or frame of shape (b, d)
+    n : int
+        At most b.
+    predictions : ndarray of shape (b, k) or None
+        Further columns to agree in.
+    weights : ndarray of shape (b,)
+        With sum 1.
+    rng : numpy.random.Generator
+    """
+    parts = [numbers_of(columns_of(table))]
+    if predictions is not None:
+        parts.append(predictions)
+    numbers = standardised(np.concatenate(parts, axis=1), weights)
+    b = n_rows(table)
+    few = b <= MOST_CANDIDATES
+    candidates = np.arange(b) if few else np.sort(rng.choice(b, MOST_CANDIDATES, replace=False))
+    smooth = Features.of(numbers[candidates], rng)
+    features = _features(numbers[candidates], smooth)
+    wanted = weights @ features if few else _mean(numbers, weights, smooth)
+    squares = np.einsum("nm,nm->n", features, features)
+    taken, chosen = np.zeros(features.shape[1]), np.empty(n, dtype=np.intp)
+    for t in range(n):
+        gain = 2 * features @ ((t + 1) * wanted - taken) - squares
+        gain[chosen[:t]] = -np.inf
+        chosen[t] = gain.argmax()
+        taken += features[chosen[t]]
+    return candidates[chosen]
+
+
+def _features(numbers: np.ndarray, smooth: Features) -> np.ndarray:
+    """Return smooth functions of rows and the rows themselves, in their shares, ``(n, m)``."""
+    linear = numbers * np.sqrt(LINEAR_SHARE / max(numbers.shape[1], 1))
+    return np.concatenate([smooth(numbers) / np.sqrt(N_FEATURES / 2), linear], axis=1)
+
+
+def _mean(numbers: np.ndarray, weights: np.ndarray, smooth: Features) -> np.ndarray:
+    """Return the weighted mean of the features, chunk by chunk."""
+    starts = range(0, len(numbers), CHUNK_ROWS)
+    chunks = (slice(start, start + CHUNK_ROWS) for start in starts)
+    return sum(weights[chunk] @ _features(numbers[chunk], smooth) for chunk in chunks)

@@ -1,0 +1,45 @@
+"""What stands for a row of a table: a hash of its values, wherever it stands and however stored."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skshapley._tables._inputs import as_pandas
+from skshapley._tools._hashing import hashed
+
+SEED = 0x2545F4914F6CDD1D
+
+
+def row_keys(X: Any) -> np.ndarray:
+    """Return a 64-bit key of each row, ``(r,)`` uint64; equal rows have equal keys.
+
+    Numbers count by their value, whatever their type; a missing one equals any other. Everything
+    else counts by what pandas hashes of it, the same in every process.
+
+    Parameters
+    ----------
+    X : array or frame of shape (r, d)
+    """
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+        columns = [_bits(column) for column in X.T]
+    else:
+        frame = as_pandas(X)
+        columns = [_column(frame.iloc[:, j]) for j in range(frame.shape[1])]
+    return hashed([np.column_stack(columns)], SEED)
+
+
+def _column(series: pd.Series) -> np.ndarray:
+    if pd.api.types.is_numeric_dtype(series.dtype):
+        return _bits(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    values = series.astype(object).where(series.notna(), None)
+    numbers = pd.to_numeric(values, errors="coerce")
+    plain = numbers.notna() & ~values.map(lambda value: isinstance(value, str))
+    texts = pd.util.hash_array(values.astype(str).to_numpy(dtype=object))
+    return np.where(plain, _bits(numbers.to_numpy(dtype=np.float64)), texts)
+
+
+def _bits(numbers: np.ndarray) -> np.ndarray:
+    """Return numbers as words: -0 as 0, every missing number as the same."""
+    numbers = numbers.astype(np.float64) + 0.0
+    return np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)

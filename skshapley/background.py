@@ -1,0 +1,76 @@
+"""Backgrounds of few rows that stand for a table, for any explainer."""
+
+from typing import Any
+
+import numpy as np
+
+from skshapley._references import herded
+from skshapley._tables._inputs import as_pandas, checked_weights, is_frame, n_rows, take_rows
+from skshapley._tools._constraints import Count
+from skshapley._tools._random import entropy_from, generator
+
+__all__ = ["herd"]
+
+
+def herd(X, n: int, *, predictions=None, sample_weight=None, random_state=None) -> Any:
+    """Return `n` rows of a table that together resemble it, for a background.
+
+    Rows are chosen one after the other, so that the means of many smooth functions of the columns
+    (and of the predictions) over those chosen come close to the means over the table (kernel
+    herding). Attributions against 100 of them have a tenth to a third of the squared error of
+    attributions against 100 rows drawn at random; centres of k-means, which are no rows, can be
+    worse than either. They count equally: weights fitted on top did not help.
+
+    `ShapleyExplainer` needs none of this: it takes the whole table, at a price that does not know
+    how large that is.
+
+    Parameters
+    ----------
+    X : array or frame of shape (b, d)
+        Numbers, categories, text; missing values.
+    n : int
+        At most b.
+    predictions : array of shape (b,) or (b, k), optional
+        What the model says of each row. Rows then resemble the table in that, too.
+    sample_weight : array of shape (b,), optional
+    random_state : None, int, Generator or RandomState, default=None
+
+    Returns
+    -------
+    rows : array or frame of shape (n, d)
+        In the container of `X`, with its index, the first ones being the first to be chosen.
+
+    Raises
+    ------
+    ValueError
+        If `n` is no positive int or more than b, or predictions or weights do not fit.
+
+    References
+    ----------
+    Chen, Welling & Smola (2010), Super-samples from kernel herding, UAI.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skshapley.background import herd
+    >>> X, _ = load_iris(return_X_y=True, as_frame=True)
+    >>> rows = herd(X, 10, random_state=0)
+    >>> bool((abs(rows.mean() - X.mean()) < 0.2 * X.std()).all())
+    True
+    """
+    X = X if is_frame(X) else np.asarray(X)
+    b = n_rows(X)
+    if not Count().allows(n) or n > b:
+        raise ValueError(f"herd takes n as a positive int, at most the {b} rows of X; got {n!r}.")
+    weights = checked_weights(sample_weight, b, "herd")
+    if predictions is not None:
+        predictions = as_pandas(predictions).to_numpy() if is_frame(predictions) else predictions
+        predictions = np.asarray(predictions, dtype=np.float64)
+        if len(predictions) != b or predictions.ndim > 2 or not np.isfinite(predictions).all():
+            raise ValueError(
+                f"herd needs predictions as finite numbers, one row for each of the {b} rows of X;"
+                f" got shape {predictions.shape}."
+            )
+        predictions = predictions.reshape(b, -1)
+    rng = generator(entropy_from(random_state, "herd"), 1)
+    return take_rows(X, herded(X, int(n), predictions, weights / weights.sum(), rng))

@@ -1,0 +1,282 @@
+"""The base class of closed forms: exact attributions of a response that need not be sampled."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from skshapley._records._outcome import Outcome
+from skshapley._tables._inputs import as_pandas, is_frame, n_rows, take_rows
+from skshapley.indices import INDICES, Index
+
+
+class ClosedForm(ABC):
+    """A response as a formula whose Shapley values are known.
+
+    Read from a fitted model by `read`, it is given a background by `fit`, and then explains. A
+    subclass writes `read`, `combined`, `predict`, `_attributions`, `pairs`, `references` and
+    `state`; `gives`, `gives_pairs` and `pairs_by` too, if it knows other indices than Shapley's.
+
+    Attributes
+    ----------
+    label : str
+        What the values are read from, for the record, such as "trees".
+    checks_itself : bool
+        Whether `fit` compares what was read with the model.
+    n_outputs : int
+        Number of outputs, k.
+    index : Index
+        Of the attributions, one that it `gives`; set before `fit`. Shapley's where nothing is said.
+    n_players_ : int
+        Number of players, p. Known after `fit`, as are the next four.
+    column_player_ : ndarray of shape (d,), int
+    background_ : array, sparse matrix or frame of shape (b, d)
+    weights_ : ndarray of shape (b,)
+    base_values_ : ndarray of shape (k,)
+        Mean response over the background.
+    """
+
+    label: str
+    checks_itself = False
+    n_outputs: int
+    index: Index = INDICES["shapley"]
+    n_players_: int
+    column_player_: NDArray[np.intp]
+    background_: Any
+    weights_: NDArray[np.float64]
+    base_values_: NDArray[np.float64]
+
+    @classmethod
+    @abstractmethod
+    def read(cls, model: Any, method: str, ask: Callable[..., "ClosedForm"]) -> "ClosedForm | None":
+        """Return the response of a model as this closed form.
+
+        Parameters
+        ----------
+        model : fitted estimator
+        method : str
+            The method of the model whose response it is, such as "predict".
+        ask : callable of (model, method)
+            Reads a part of the model, as any closed form.
+
+        Returns
+        -------
+        form : ClosedForm or None
+            With one output for each column that the method returns. None for a model of another
+            kind.
+
+        Raises
+        ------
+        UnreadableModelError
+            For a model of this kind, if its response cannot be read; it says why in one sentence.
+        """
+
+    @abstractmethod
+    def combined(self, matrix: Any, constant: Any = 0.0) -> "ClosedForm":
+        """Return linear combinations of the outputs, as a form that is not fitted.
+
+        Parameters
+        ----------
+        matrix : array-like of shape (k, n)
+        constant : array-like of shape (n,), default=0.0
+        """
+
+    def fit(
+        self,
+        background: Any,
+        weights: Any = None,
+        column_player: Any = None,
+        n_players: int | None = None,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Let background rows stand in for absent players.
+
+        Parameters
+        ----------
+        background : array, sparse matrix or frame of shape (b, d)
+        weights : array-like of shape (b,) or None, default=None
+            Non-negative, with a positive sum. None: equal weights.
+        column_player : array-like of shape (d,), int, or None, default=None
+            The player of each column. None: each column is a player.
+        n_players : int or None, default=None
+            Number of players, of whom the last may have no column. None: those that have one.
+        n_jobs : int or None, default=None
+            Threads, where a form uses some. The values do not depend on it.
+
+        Returns
+        -------
+        self
+        """
+        b, d = background.shape
+        weights = np.ones(b) if weights is None else np.asarray(weights, dtype=np.float64)
+        players = np.arange(d) if column_player is None else np.asarray(column_player)
+        self.background_, self.weights_ = background, weights / weights.sum()
+        self.column_player_ = players
+        self.n_players_ = int(players.max()) + 1 if n_players is None else n_players
+        self.n_jobs_ = n_jobs
+        self.base_values_ = self._fit()
+        return self
+
+    def _fit(self) -> NDArray[np.float64]:
+        """Learn what is needed of the background, and return the base values ``(k,)``."""
+        return self.weights_ @ self.predict(self.background_)
+
+    @abstractmethod
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the response as it was read, ``(r, k)``, without a call of the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (r, d)
+        """
+
+    def gives(self, index: Index) -> bool:
+        """Return whether attributions can be those of an index.
+
+        Parameters
+        ----------
+        index : Index
+        """
+        return index == INDICES["shapley"]
+
+    def gives_pairs(self, index: Index) -> bool:
+        """Return whether interactions can be those of an index.
+
+        Parameters
+        ----------
+        index : Index
+        """
+        return index == INDICES["shapley"]
+
+    def attributions(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of the players, by `index`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (r, d)
+
+        Returns
+        -------
+        attributions : ndarray of shape (r, p, k)
+            Shapley values add up to the response less `base_values_`.
+        """
+        if not n_rows(X):
+            return np.zeros((0, self.n_players_, self.n_outputs))
+        return self._attributions(X)
+
+    @abstractmethod
+    def _attributions(self, X: Any) -> NDArray[np.float64]:
+        """Return the values ``(r, p, k)`` of one instance or more."""
+
+    @abstractmethod
+    def pairs(self, X: Any) -> NDArray[np.float64]:
+        """Return the Shapley interaction index of every pair of players.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (r, d)
+
+        Returns
+        -------
+        pairs : ndarray of shape (r, p, p, k)
+            Symmetric in the players, with zeros on the diagonal.
+
+        References
+        ----------
+        Grabisch & Roubens (1999), An axiomatic approach to the concept of interaction among players
+        in cooperative games, International Journal of Game Theory 28.
+        """
+
+    def pairs_by(self, X: Any, index: Index) -> NDArray[np.float64]:
+        """Return the interactions of every pair of players by an index, as `pairs` does Shapley's.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (r, d)
+        index : Index
+            One that it `gives_pairs` of.
+
+        Returns
+        -------
+        pairs : ndarray of shape (r, p, p, k)
+        """
+        return self.pairs(X)
+
+    @abstractmethod
+    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
+        """Return the attributions against single background rows.
+
+        Their weighted mean over all rows are the `attributions`; their spread over the square root
+        of the number of rows is the error of a background that is a sample.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (r, d)
+        rows : array-like of shape (q,), int
+            Positions in the background.
+
+        Returns
+        -------
+        attributions : ndarray of shape (r, q, p, k)
+        """
+
+    def cost(self) -> float:
+        """Return what an instance costs, in calls of the model for one row; known after `fit`."""
+        return 0.0
+
+    @abstractmethod
+    def state(self) -> list:
+        """Return the arrays and numbers that the form consists of, to tell it from others."""
+
+    def explain(self, X: Any, pairs: Index | None = None) -> Outcome:
+        """Explain a table of instances.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (r, d)
+        pairs : Index or None, default=None
+            Of the interactions that the outcome shall have entries for, too.
+
+        Returns
+        -------
+        Outcome
+            Its standard errors are zero. The model is not called.
+        """
+        values = self.attributions(X)
+        v_empty = np.tile(self.base_values_, (len(values), 1))
+        v_full = v_empty + values.sum(axis=1) if self.index.adds_up else self.predict(X)
+        outcome = Outcome.exact(values, v_empty, v_full)
+        if pairs is None:
+            return outcome
+        if not self.gives_pairs(pairs):
+            raise ValueError(
+                f"{type(self).__name__} was fitted for the interactions of another index than"
+                f' "{pairs.name}", which it does not give: fit again.'
+            )
+        first, second = np.triu_indices(self.n_players_, 1)
+        return outcome.with_pairs(self.pairs_by(X, pairs)[:, first, second])
+
+    def taken(self, rows: Any) -> Any:
+        """Return some rows of the background, in its container.
+
+        Parameters
+        ----------
+        rows : array-like of shape (q,), int
+        """
+        return take_rows(self.background_, np.asarray(rows))
+
+
+def as_matrix(X: Any) -> Any:
+    """Return a table of numbers as float64: a CSR array if it is sparse, else an ndarray."""
+    if sparse.issparse(X):
+        return sparse.csr_array(X, dtype=np.float64)
+    return np.asarray(as_pandas(X) if is_frame(X) else X, dtype=np.float64)
+
+
+def as_dense(X: Any) -> NDArray[np.float64]:
+    """Return a table of numbers as an ndarray of float64."""
+    matrix = as_matrix(X)
+    return matrix.toarray() if sparse.issparse(matrix) else matrix

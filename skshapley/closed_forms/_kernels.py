@@ -1,0 +1,146 @@
+"""Sums of products of one-dimensional kernels: machines, Gaussian processes, kernel ridge."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from skshapley._tools._memory import working_bytes
+from skshapley.closed_forms._base import ClosedForm, as_dense
+from skshapley.closed_forms._parts import Part
+from skshapley.closed_forms._products import (
+    BLOCK_SHARE,
+    SHAPLEY,
+    ProductGames,
+    cost_of_products,
+)
+from skshapley.closed_forms._read_kernels import read_kernels
+from skshapley.closed_forms._read_linear import kinds
+from skshapley.closed_forms._read_process import read_process
+from skshapley.closed_forms._sums import Sum
+from skshapley.indices import Index
+
+
+class ProductKernels(ClosedForm):
+    """A sum over terms of a product of one factor for each column.
+
+    The factor of column j of term t is ``exp(-scale[j] * abs(x[j] - centres[t, j]) ** power)``: the
+    radial basis function with power 2, the Laplacian kernel with power 1.
+
+    Parameters
+    ----------
+    centres : array-like of shape (T, d)
+    scale : array-like of shape (d,)
+    coef : array-like of shape (T, k)
+    constant : array-like of shape (k,)
+    power : {1, 2}, default=2
+
+    Notes
+    -----
+    An instance costs p ceil(p / 2) products for each term and background row. Where that is more
+    than sampling would cost, the model is sampled.
+
+    References
+    ----------
+    Owen (1972), Multilinear extensions of games, Management Science 18.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley.closed_forms import ProductKernels
+    >>> form = ProductKernels(np.zeros((1, 2)), [1.0, 1.0], [[1.0]], [0.0])
+    >>> form = form.fit(np.array([[3.0, 3.0]]))
+    >>> form.attributions(np.array([[0.0, 0.0]]))[0, :, 0].round(2)
+    array([0.5, 0.5])
+    """
+
+    label = "product kernels"
+
+    def __init__(self, centres: Any, scale: Any, coef: Any, constant: Any, power: int = 2) -> None:
+        self.centres = np.asarray(centres, dtype=np.float64)
+        self.scale = np.asarray(scale, dtype=np.float64)
+        self.coef = np.asarray(coef, dtype=np.float64)
+        self.constant = np.asarray(constant, dtype=np.float64)
+        self.power, self.n_outputs = power, self.coef.shape[1]
+
+    @classmethod
+    def read(cls, model: Any, method: str, ask: Callable[..., ClosedForm]) -> ClosedForm | None:
+        """Return the kernels of a model; None for a model that has none.
+
+        Raises
+        ------
+        UnreadableModelError
+            For a kernel that is no product over columns, or a response that is no sum.
+        """
+        if "GaussianProcessRegressor" in kinds(model) and method == "predict":
+            kernels, rest = read_process(model)
+            return Sum([*(Part(cls(*one)) for one in kernels), Part(rest)])
+        found = read_kernels(model, method)
+        return None if found is None else cls(*found)
+
+    def combined(self, matrix: Any, constant: Any = 0.0) -> "ProductKernels":
+        """Return linear combinations of the outputs."""
+        coef, base = self.coef @ matrix, self.constant @ matrix + constant
+        return ProductKernels(self.centres, self.scale, coef, base, self.power)
+
+    def _fit(self) -> NDArray[np.float64]:
+        self.rows_ = as_dense(self.background_)
+        self.games_ = ProductGames(self._factors, self.coef, self.n_players_)
+        return self.weights_ @ self.predict(self.background_)
+
+    def _factors(self, rows: NDArray[np.float64], terms: slice) -> NDArray[np.float64]:
+        return self._products(rows, terms, self.column_player_, self.n_players_)
+
+    def _products(self, rows, terms, owners, n) -> NDArray[np.float64]:
+        """Return the product of the factors of each owner's columns, ``(n, r, T')``."""
+        centres, width = self.centres[terms], self.scale ** (1 / self.power)
+        away = np.zeros((n, len(rows), len(centres)))
+        for owner in np.unique(owners):
+            own = owners == owner
+            scaled = rows[:, own] * width[own], centres[:, own] * width[own]
+            away[owner] = cdist(*scaled, "sqeuclidean" if self.power == 2 else "cityblock")
+        return np.exp(-away, out=away)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the sum over the terms, ``(r, k)``."""
+        rows, (_, d) = as_dense(X), self.centres.shape
+        step = max(1, int(working_bytes(BLOCK_SHARE) // (32 * len(self.centres))))
+        together = np.zeros(d, dtype=np.intp)
+        parts = [
+            self._products(rows[start : start + step], slice(None), together, 1)[0] @ self.coef
+            for start in range(0, len(rows), step)
+        ]
+        return np.concatenate([*parts, np.empty((0, self.n_outputs))]) + self.constant
+
+    def gives(self, index: Index) -> bool:
+        """Return True: an index is a law of how many of the others are present."""
+        return True
+
+    def gives_pairs(self, index: Index) -> bool:
+        """Return True, likewise."""
+        return True
+
+    def _attributions(self, X: Any) -> NDArray[np.float64]:
+        return self.games_.mean(as_dense(X), self.rows_, self.weights_, self.index)
+
+    def pairs(self, X: Any) -> NDArray[np.float64]:
+        """Return the Shapley interaction index of every pair of players, ``(r, p, p, k)``."""
+        return self.pairs_by(X, SHAPLEY)
+
+    def pairs_by(self, X: Any, index: Index) -> NDArray[np.float64]:
+        """Return the interactions of every pair of players by an index, ``(r, p, p, k)``."""
+        return self.games_.mean(as_dense(X), self.rows_, self.weights_, index, pairs=True)
+
+    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
+        """Return the attributions against single background rows, ``(r, q, p, k)``."""
+        return self.games_.single(as_dense(X), self.rows_[np.asarray(rows)], self.index)
+
+    def cost(self) -> float:
+        """Return what an instance costs, in calls of the model for one row; known after `fit`."""
+        return cost_of_products(len(self.weights_), self.n_players_, self.centres.shape[1])
+
+    def state(self) -> list:
+        """Return what the kernels consist of."""
+        return [self.centres, self.scale, self.coef, self.constant, self.power]

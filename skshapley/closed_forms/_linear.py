@@ -1,0 +1,102 @@
+"""Linear responses: the attribution of a column is its coefficient times its distance to the mean.
+
+phi_i = sum of b_j (x_j - mean of z_j) over the columns j of player i, for f(x) = b_0 + sum b_j x_j.
+There are no interactions.
+"""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from skshapley._tables._inputs import n_rows
+from skshapley.closed_forms._base import ClosedForm, as_matrix
+from skshapley.closed_forms._read_linear import read_coefficients
+from skshapley.indices import Index
+
+
+class LinearTerms(ClosedForm):
+    """A response that is linear in its columns, ``X @ coef + intercept``.
+
+    Parameters
+    ----------
+    coef : array-like of shape (d, k)
+    intercept : array-like of shape (k,)
+
+    References
+    ----------
+    Strumbelj & Kononenko (2014), Explaining prediction models and individual predictions with
+    feature contributions, Knowledge and Information Systems 41.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley.closed_forms import LinearTerms
+    >>> form = LinearTerms([[1.0], [-2.0]], [3.0]).fit(np.array([[0.0, 0.0], [2.0, 2.0]]))
+    >>> form.attributions(np.array([[4.0, 4.0]]))[0, :, 0]
+    array([ 3., -6.])
+    """
+
+    label = "linear terms"
+
+    def __init__(self, coef: Any, intercept: Any) -> None:
+        self.coef = np.asarray(coef, dtype=np.float64)
+        self.intercept = np.asarray(intercept, dtype=np.float64)
+        self.n_outputs = self.coef.shape[1]
+
+    @classmethod
+    def read(cls, model: Any, method: str, ask: Callable[..., ClosedForm]) -> Self | None:
+        """Return the coefficients of a linear model; None for a model that has none."""
+        found = read_coefficients(model, method)
+        return None if found is None else cls(*found)
+
+    def combined(self, matrix: Any, constant: Any = 0.0) -> "LinearTerms":
+        """Return linear combinations of the outputs."""
+        return LinearTerms(self.coef @ matrix, self.intercept @ matrix + constant)
+
+    def _fit(self) -> NDArray[np.float64]:
+        rows = as_matrix(self.background_)
+        if sparse.issparse(rows):
+            self.mean_ = rows.T @ self.weights_
+        else:  # from the first row on, so that a constant column is its own mean to the last bit
+            self.mean_ = rows[0] + self.weights_ @ (rows - rows[0])
+        d, k = self.coef.shape
+        columns = k * self.column_player_[:, None] + np.arange(k)
+        owned = self.coef.ravel(), columns.ravel(), k * np.arange(d + 1)
+        # column (player, output) sums what the player's columns add to the output
+        self.owned_ = sparse.csr_array(owned, shape=(d, self.n_players_ * k))
+        return self.mean_ @ self.coef + self.intercept
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return ``X @ coef + intercept``, ``(r, k)``."""
+        return as_matrix(X) @ self.coef + self.intercept
+
+    def _attributions(self, X: Any) -> NDArray[np.float64]:
+        rows = as_matrix(X)
+        if sparse.issparse(rows):
+            values = (rows @ self.owned_).toarray() - self.mean_ @ self.owned_
+        else:
+            values = (rows - self.mean_) @ self.owned_
+        return values.reshape(len(values), self.n_players_, self.n_outputs)
+
+    def gives(self, index: Index) -> bool:
+        """Return True: a sum over players has the same values by all indices."""
+        return True
+
+    def gives_pairs(self, index: Index) -> bool:
+        """Return True: no pair interacts, by whichever index."""
+        return True
+
+    def pairs(self, X: Any) -> NDArray[np.float64]:
+        """Return zeros ``(r, p, p, k)``: nothing interacts."""
+        return np.zeros((n_rows(X), self.n_players_, self.n_players_, self.n_outputs))
+
+    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
+        """Return the attributions against single background rows, ``(r, q, p, k)``."""
+        return self.attributions(X)[:, None] - self.attributions(self.taken(rows))[None]
+
+    def state(self) -> list:
+        """Return coefficients and intercept."""
+        return [self.coef, self.intercept]

@@ -1,0 +1,222 @@
+"""The closed forms asked in turn: the first that knows the model reads it, or says why not."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley._ensembles import UnreadableModelError
+from skshapley._records._outcome import Outcome
+from skshapley._tables._inputs import take_rows
+from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._exponential import Exponential
+from skshapley.closed_forms._kernels import ProductKernels
+from skshapley.closed_forms._linear import LinearTerms
+from skshapley.closed_forms._sums import Sum
+from skshapley.closed_forms._trees import Trees
+from skshapley.indices import INDICES, Index
+from skshapley.rewards import InterventionalReward, Reward
+from skshapley.rewards._methods import FUNCTION
+
+CLOSED_FORMS: dict[str, type[ClosedForm]] = {
+    "trees": Trees,
+    "linear": LinearTerms,
+    "kernels": ProductKernels,
+    "exponential": Exponential,
+    "sums": Sum,
+}
+# Functions as response_method that closed forms know, by module and name
+FUNCTIONS = {("skshapley.responses", "mean_depth"): "mean_depth"}
+# Rows of the background on which what was read is compared with the model
+CHECKED_ROWS = 32
+# Of the largest response: models may compute in single precision
+RESPONSE_RTOL = 1e-5
+# Log-odds beyond are left out of the comparison: they are the logit of a probability that rounds
+MOST_LOG_ODDS = 15.0
+
+
+def read_model(model: Any, method: str) -> ClosedForm:
+    """Read a fitted model as a closed form.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    method : str
+        The method whose response is to be explained, such as "predict", or "log_odds".
+
+    Returns
+    -------
+    form : ClosedForm
+        With one output for each column that the method returns.
+
+    Raises
+    ------
+    UnreadableModelError
+        If no closed form knows the model, or its response cannot be read.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> from skshapley.closed_forms import read_model
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> read_model(Ridge().fit(X, y), "predict").label
+    'linear terms'
+    """
+    for kind in CLOSED_FORMS.values():
+        form = kind.read(model, method, read_model)
+        if form is not None:
+            return form
+    raise UnreadableModelError(
+        f"{type(model).__name__}.{method} has no closed form here", "explain it by sampling"
+    )
+
+
+def fitted_form(
+    reward: Reward,
+    most_rows: float = np.inf,
+    n_jobs: int | None = None,
+    index: Index = INDICES["shapley"],
+    pairs: Index | None = None,
+) -> ClosedForm:
+    """Return the closed form of a reward's response, fitted to its background.
+
+    Parameters
+    ----------
+    reward : Reward
+        Fitted.
+    most_rows : float, default=inf
+        What an instance may cost, in calls of the model for one row: what sampling would.
+    n_jobs : int or None, default=None
+    index : Index, default=Shapley's
+        Of the attributions.
+    pairs : Index or None, default=None
+        Of the interactions that are wanted beside them.
+
+    Returns
+    -------
+    form : ClosedForm
+        With the outputs that the response explains.
+
+    Raises
+    ------
+    UnreadableModelError
+        If the response cannot be read, what was read is not what the model says, it does not give
+        an index, or sampling is cheaper.
+    """
+    if not isinstance(reward, InterventionalReward):
+        raise UnreadableModelError(
+            f"{type(reward).__name__} has no exact values",
+            'choose reward="interventional", or explain it by sampling',
+        )
+    masked = reward.masked_
+    form = read_outputs(masked.response)
+    for wanted, given in ((index, form.gives), (pairs, form.gives_pairs)):
+        if wanted is not None and not given(wanted):
+            what = "" if wanted is index else " of pairs"
+            raise UnreadableModelError(
+                f'Exact values from {form.label} are not for the index{what} "{wanted.name}"',
+                "explain it by sampling",
+            )
+    form.index = index
+    background = masked.response.in_its_container(masked.background)
+    players = masked.column_player, reward.players_.n_players
+    form.fit(background, masked.weights, *players, n_jobs)
+    if form.cost() > most_rows:
+        raise UnreadableModelError(
+            f"Exact values from {form.label} would cost as much as {form.cost():.3g} model rows an"
+            f" instance, and sampling {most_rows:.3g}",
+            "raise the budget, or fit on fewer background rows",
+        )
+    if form.checks_itself:
+        return form
+    said = reward.empty_[:CHECKED_ROWS]
+    said = said if masked.response.predicted else masked.response.choose(said, 0)
+    rows = take_rows(background, np.arange(len(said)))
+    _compare(form.predict(rows), said, str(masked.response.method))
+    return form
+
+
+def explained(form: ClosedForm, response: Any, X: Any, pairs: Index | None = None) -> Outcome:
+    """Explain what a response says at a table of instances.
+
+    Parameters
+    ----------
+    form : ClosedForm
+        That of the response, fitted.
+    response : Response
+    X : array, sparse matrix or frame of shape (r, d)
+    pairs : Index or None, default=None
+        Of the interactions that the outcome shall have entries for, too.
+
+    Returns
+    -------
+    Outcome
+        Of each instance's own predicted class, if that is the output.
+    """
+    X = response.in_its_container(X)
+    outcome = form.explain(X, pairs)
+    if not response.predicted:
+        return outcome
+    winners = response.winners(X, outcome.v_full)
+    values = response.choose(outcome.values, winners[:, None])
+    ends = (response.choose(end, winners) for end in (outcome.v_empty, outcome.v_full))
+    p = form.n_players_
+    chosen = Outcome.exact(values[:, :p], *ends)
+    return chosen if pairs is None else chosen.with_pairs(values[:, p:])
+
+
+def read_outputs(response: Any) -> ClosedForm:
+    """Read the outputs that a response explains.
+
+    Parameters
+    ----------
+    response : Response
+        One that has seen the model's outputs.
+
+    Returns
+    -------
+    form : ClosedForm
+        With all outputs where each instance's own predicted class is explained.
+
+    Raises
+    ------
+    UnreadableModelError
+        If the response cannot be read.
+    """
+    method: Any = response.method
+    if callable(method):
+        name = getattr(method, "__module__", ""), getattr(method, "__qualname__", "")
+        method = FUNCTIONS.get(name, method)
+    if callable(method) or method == FUNCTION:
+        what = "The response_method" if callable(method) else "The model"
+        raise UnreadableModelError(
+            f"{what} is a function, of which nothing is known", "explain it by sampling"
+        )
+    form = read_model(response.estimator, method)
+    if form.n_outputs == 1 and response.n_columns == 2:
+        # the score of the second of two classes; that of the first is its negative
+        form = form.combined([[-1.0, 1.0]])
+    if form.n_outputs != response.n_columns:
+        raise UnreadableModelError(
+            f"{type(response.estimator).__name__} was read with {form.n_outputs} outputs where it"
+            f" returns {response.n_columns}",
+            "explain it by sampling, and please report the model",
+        )
+    if response.column is None or form.n_outputs == 1:
+        return form
+    return form.combined(np.eye(form.n_outputs)[:, [response.column]])
+
+
+def _compare(ours: NDArray[np.float64], theirs: NDArray[np.float64], method: str) -> None:
+    """Refuse what does not add up to what the model says."""
+    off = np.abs(ours - theirs) > RESPONSE_RTOL * (np.abs(theirs).max() + np.abs(ours).max())
+    if method == "log_odds":
+        off &= np.abs(theirs) < MOST_LOG_ODDS
+    if off.any():
+        row, output = np.argwhere(off)[0]
+        raise UnreadableModelError(
+            f"What was read adds up to {ours[row, output]:.6g} where the model says"
+            f" {theirs[row, output]:.6g} (background row {row})",
+            "explain it by sampling, and please report the model",
+        )

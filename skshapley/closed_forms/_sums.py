@@ -1,0 +1,176 @@
+"""Sums of what can be read: the attributions of a sum are the sums of the attributions."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley._ensembles import TreeEnsemble, concatenate
+from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._linear import LinearTerms
+from skshapley.closed_forms._parts import Part
+from skshapley.closed_forms._read_sums import read_parts
+from skshapley.closed_forms._trees import Trees
+from skshapley.indices import Index
+
+
+class Sum(ClosedForm):
+    """A sum of closed forms, each of some of the columns or of columns made of them.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        Each with as many outputs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.ensemble import RandomForestRegressor, VotingRegressor
+    >>> from sklearn.linear_model import Ridge
+    >>> from skshapley.closed_forms import read_model
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = RandomForestRegressor(5, max_depth=3, random_state=0)
+    >>> model = VotingRegressor([("forest", forest), ("ridge", Ridge())]).fit(X, y)
+    >>> form = read_model(model, "predict").fit(X)
+    >>> form.label
+    'trees and linear terms'
+    >>> total = form.base_values_ + form.attributions(X[:3]).sum(axis=1)
+    >>> bool(abs(total[:, 0] - model.predict(X[:3])).max() < 1e-9)
+    True
+    """
+
+    def __init__(self, parts: Any) -> None:
+        self.parts = _merged(parts)
+        self.n_outputs = self.parts[0].form.n_outputs
+
+    @classmethod
+    def read(cls, model: Any, method: str, ask: Callable[..., ClosedForm]) -> "ClosedForm | None":
+        """Return a model that is a sum of others, or wraps one; None for a model that is neither.
+
+        Raises
+        ------
+        UnreadableModelError
+            If one of the others cannot be read, or they are not added up.
+        """
+        found = read_parts(model, method, ask)
+        return cls(found) if isinstance(found, list) else found
+
+    @property
+    def label(self) -> str:  # type: ignore[override]
+        """What the parts are read from."""
+        return " and ".join(dict.fromkeys(part.form.label for part in self.parts))
+
+    def combined(self, matrix: Any, constant: Any = 0.0) -> "Sum":
+        """Return linear combinations of the outputs, part by part."""
+        first, *rest = self.parts
+        parts = [replace(first, form=first.form.combined(matrix, constant))]
+        return Sum(parts + [replace(part, form=part.form.combined(matrix)) for part in rest])
+
+    def gives(self, index: Index) -> bool:
+        """Return whether all parts do."""
+        return all(part.form.gives(index) for part in self.parts)
+
+    def gives_pairs(self, index: Index) -> bool:
+        """Return whether all parts do."""
+        return all(part.form.gives_pairs(index) for part in self.parts)
+
+    def _fit(self) -> NDArray[np.float64]:
+        players, n_players = self.column_player_, self.n_players_
+        for part in self.parts:
+            part.form.index = self.index
+        return sum(
+            part.form.fit(
+                part(self.background_), self.weights_, part.owners(players), n_players, self.n_jobs_
+            ).base_values_
+            for part in self.parts
+        )  # type: ignore[return-value]
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the sum of what the parts say, ``(r, k)``."""
+        return self._sum(lambda form, rows: form.predict(rows), X)
+
+    def _attributions(self, X: Any) -> NDArray[np.float64]:
+        return self._sum(lambda form, rows: form.attributions(rows), X)
+
+    def pairs(self, X: Any) -> NDArray[np.float64]:
+        """Return the Shapley interaction index of every pair of players, ``(r, p, p, k)``."""
+        return self._sum(lambda form, rows: form.pairs(rows), X)
+
+    def pairs_by(self, X: Any, index: Index) -> NDArray[np.float64]:
+        """Return the interactions of every pair of players by an index, ``(r, p, p, k)``."""
+        return self._sum(lambda form, rows: form.pairs_by(rows, index), X)
+
+    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
+        """Return the attributions against single background rows, ``(r, q, p, k)``."""
+        return self._sum(lambda form, table: form.references(table, rows), X)
+
+    def _sum(self, of: Callable[..., NDArray[np.float64]], X: Any) -> NDArray[np.float64]:
+        first, *rest = self.parts
+        total = of(first.form, first(X))
+        for part in rest:
+            total = total + of(part.form, part(X))
+        return total
+
+    def cost(self) -> float:
+        """Return what an instance costs, in calls of the model for one row."""
+        return sum(part.form.cost() for part in self.parts)
+
+    def state(self) -> list:
+        """Return what the parts consist of, and the columns that they see."""
+        seen = [None if part.view is None else part.view.source.tolist() for part in self.parts]
+        return [*seen, *(item for part in self.parts for item in part.form.state())]
+
+
+def _merged(parts: Any) -> list[Part]:
+    """Return parts of which those are one that can be: a bag of 100 is looked up once.
+
+    Trees that compare in the same way are one ensemble, and linear terms add up.
+    """
+    kept: list[Part] = []
+    alike: dict[tuple, list[Part]] = {}
+    for part in parts:
+        form = part.form
+        if part.view is not None and part.view.steps:
+            kept.append(part)
+        elif isinstance(form, LinearTerms):
+            alike.setdefault((LinearTerms, _width(part, len(form.coef))), []).append(part)
+        elif isinstance(form, Trees) and form.trees.encode is None:
+            trees = form.trees
+            kind = trees.strict, trees.single_precision, trees.absent
+            alike.setdefault((Trees, _width(part, trees.n_features), kind), []).append(part)
+        else:
+            kept.append(part)
+    add = {Trees: _one_ensemble, LinearTerms: _one_line}
+    return [
+        *(same[0] if len(same) == 1 else add[key[0]](same, key[1]) for key, same in alike.items()),
+        *kept,
+    ]
+
+
+def _width(part: Part, seen: int) -> int:
+    """Return the number of columns of the whole model's input."""
+    return seen if part.view is None else part.view.width
+
+
+def _one_line(parts: list[Part], width: int) -> Part:
+    forms: list[Any] = [part.form for part in parts]
+    coef = np.zeros((width, forms[0].n_outputs))
+    for part, form in zip(parts, forms, strict=True):
+        columns = np.arange(width) if part.view is None else part.view.source
+        np.add.at(coef, columns, form.coef)  # a bag may hold a column twice
+    return Part(LinearTerms(coef, np.sum([form.intercept for form in forms], axis=0)))
+
+
+def _one_ensemble(parts: list[Part], width: int) -> Part:
+    ensembles = []
+    for part in parts:
+        trees: TreeEnsemble = part.form.trees  # type: ignore[attr-defined]
+        feature = trees.feature
+        if part.view is not None:
+            feature = np.where(feature < 0, -1, part.view.source[feature])
+        ensembles.append(
+            replace(trees, feature=feature, n_features=width, methods=(), raw_response=None)
+        )
+    return Part(Trees(concatenate(ensembles)))

@@ -1,0 +1,142 @@
+"""Which reward tells best what the present columns say of the response, on rows left out.
+
+E[(f(X) - v(S))^2] over rows and coalitions, v being a function of x_S, is least for v(S) = E[f(X) |
+X_S]: Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), Eq 9, their MSEv.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from skshapley._records._settings import label
+from skshapley._run._evaluate import Evaluator, Requests
+from skshapley._tools._constraints import Count, check_values
+from skshapley._tools._random import entropy_from, generator
+from skshapley.rewards import Reward
+from skshapley.rewards._masks import kernel_coalitions
+
+
+def conditional_error(
+    explainer, rewards, X, *, n_coalitions=32, n_jobs=None, random_state=None
+) -> pd.DataFrame:
+    """Compare rewards by how well v(S) predicts the response of rows that nobody has seen.
+
+    The error is the mean of (f(x) - v(S))^2 over held-out rows x and coalitions S. Of all functions
+    of the present columns, the conditional expectation has the least, so the smaller it is, the
+    closer is a reward to E[f(X) | x_S]. It does not reach 0, and an interventional reward is not
+    wrong for having more: it answers another question.
+
+    Parameters
+    ----------
+    explainer : fitted ShapleyExplainer
+        Whose model, response, output, groups and background are taken.
+    rewards : list of str or Reward, or dict of them
+        Each is fitted to the explainer's background. The keys of a dict are their names.
+    X : array or frame of shape (r, d)
+        Rows that neither the background nor the training of the model has seen.
+    n_coalitions : int, default=32
+        Coalitions for each row: drawn by Shapley's kernel, the same for all rewards. Each costs an
+        evaluation with each reward.
+    n_jobs : int, default=None
+        Workers, through joblib.
+    random_state : None, int, Generator or RandomState, default=None
+
+    Returns
+    -------
+    errors : DataFrame
+        A row for each reward, with columns ``error``; ``standard_error``, over rows;
+        ``share``, of the error of saying v(empty) always, of this reward; ``difference``, to the
+        first reward's error; and ``difference_error``, its standard error, which is smaller than
+        the others', since rows and coalitions are the same. Of several outputs, errors are added.
+
+    Notes
+    -----
+    With few references, the chance of their means is part of each error: about the variance of the
+    response divided by their number. Rewards on one background share it.
+
+    References
+    ----------
+    Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), Shapley explainability on the data
+    manifold, ICLR, Eq 9. Olsen, Glad, Jullum & Aas (2024), A comparative study of methods for
+    estimating model-agnostic Shapley value explanations, Data Mining and Knowledge Discovery 38.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.diagnostics import conditional_error
+    >>> X = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=400)
+    >>> explainer = ShapleyExplainer(lambda X: X[:, 0] + X[:, 1]).fit(X[:200])
+    >>> rewards = ["interventional", "conditional"]
+    >>> errors = conditional_error(explainer, rewards, X[200:], random_state=0)
+    >>> errors["share"].round(1).tolist()
+    [0.3, 0.1]
+    """
+    check_values("conditional_error", {"n_coalitions": n_coalitions}, {"n_coalitions": Count()})
+    check_is_fitted(explainer, "reward_")
+    named = _named(rewards)
+    p = explainer.players_.n_players
+    if p == 1:
+        raise ValueError(
+            "conditional_error got a single player, which has no coalitions: pass columns or groups"
+            " of which some can be present and others absent."
+        )
+    if len(X) < 2:
+        raise ValueError(f"conditional_error needs at least 2 rows to tell errors; got {len(X)}.")
+    rng = generator(entropy_from(random_state, "conditional_error"), 1)
+    coalitions = kernel_coalitions(rng, len(X) * n_coalitions, p)
+    squares, plain = {}, {}
+    for name, reward in named.items():
+        squares[name], plain[name] = _squares(explainer, reward, X, coalitions, n_jobs)
+    return _table(squares, plain)
+
+
+def _named(rewards) -> dict:
+    """Return the rewards by name, or refuse them."""
+    if isinstance(rewards, Mapping):
+        named = dict(rewards)
+    elif isinstance(rewards, Sequence) and not isinstance(rewards, str):
+        named = {label(reward): reward for reward in rewards}
+    else:
+        named = {}
+    if not named or len(named) < len(rewards):
+        raise ValueError(
+            f"conditional_error takes rewards as a list of different names or rewards, or as a dict"
+            f" of them; got {rewards!r}."
+        )
+    return named
+
+
+def _squares(explainer, reward: str | Reward, X, coalitions, n_jobs) -> tuple[np.ndarray, float]:
+    """Return the mean squared error of each row, and that of always saying v(empty)."""
+    # a copy that shares the model: clone would unfit it
+    copy = type(explainer)(**{**explainer.get_params(deep=False), "reward": reward})
+    copy.fit(explainer.background_, sample_weight=explainer.background_weights_)
+    game = copy.reward_.game(copy._background.table(copy, X))
+    rows = np.arange(game.n_rows)
+    full = game.full(rows)
+    requests = Requests(np.repeat(rows, len(coalitions) // len(rows)), coalitions, None)
+    with Evaluator(game, n_jobs) as evaluator:
+        values = evaluator(requests).reshape(len(rows), -1, game.n_outputs)
+    empty = (game.reference_weights[:, None] * game.empty(rows)).sum(axis=1)
+    squares = ((full[:, None] - values) ** 2).sum(axis=2).mean(axis=1)
+    return squares, float(((full - empty) ** 2).sum(axis=1).mean())
+
+
+def _table(squares: Mapping[str, NDArray], plain: Mapping[str, float]) -> pd.DataFrame:
+    """Return the errors of all rewards, with standard errors over rows."""
+    first = next(iter(squares.values()))
+    lines = {}
+    for name, found in squares.items():
+        root, apart = np.sqrt(len(found)), found - first
+        lines[name] = {
+            "error": found.mean(),
+            "standard_error": found.std(ddof=1) / root,
+            "share": found.mean() / plain[name] if plain[name] else np.nan,
+            "difference": apart.mean(),
+            "difference_error": apart.std(ddof=1) / root,
+        }
+    return pd.DataFrame.from_dict(lines, orient="index").rename_axis("reward")

@@ -1,0 +1,233 @@
+"""Indices: what a player, or a pair of players, is worth on average over coalitions of the others.
+
+Each is a mean of differences, of a player's contribution v(S + i) - v(S) or of a pair's
+v(S + i + j) - v(S + i) - v(S + j) + v(S), where every other player is present with one probability
+t, and t has a law of its own. Uniform t gives the Shapley value and the Shapley interaction index,
+t = 1/2 those of Banzhaf. With s in {-1, 1}^p for coalitions and v = sum_T c_T prod_{j in T} s_j,
+
+    value of the set S = 2^|S| sum over T that contain S of c_T E[(2 t - 1)^(|T| - |S|)].
+
+A law that is symmetric about 1/2 leaves even powers: values of players then depend on the part of v
+that changes its sign for the complement, those of pairs on the part that does not.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy.special import betaln, roots_jacobi
+
+from skshapley._tools._constraints import Number
+from skshapley._tools._counting import log_binomial
+
+__all__ = ["INDICES", "PAIR_INDICES", "Index", "beta"]
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index by the law of t, the probability that another player is present.
+
+    Attributes
+    ----------
+    name : str
+    a, b : float or None
+        t has the law Beta(a, b); None for t = 1/2.
+    adds_up : bool
+        Whether the values of players add up to v(all) - v(empty).
+
+    Examples
+    --------
+    >>> from skshapley.indices import INDICES, Index
+    >>> INDICES["shapley"]
+    Index(name='shapley', a=1.0, b=1.0, adds_up=True)
+    >>> Index("beta(2, 2)", 2.0, 2.0).size_law(3).round(2)  # of 3 others, so many are present
+    array([0.2, 0.3, 0.3, 0.2])
+    """
+
+    name: str
+    a: float | None = None
+    b: float | None = None
+    adds_up: bool = False
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether t and 1 - t have one law."""
+        return self.a == self.b
+
+    def nodes(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return u = 2 t - 1 at nodes, and weights: exact for polynomials of degree 2 n - 1.
+
+        Parameters
+        ----------
+        n : int
+        """
+        if self.a is None or self.b is None:
+            return np.zeros(1), np.ones(1)
+        return _jacobi(n, self.a, self.b)
+
+    def moments(self, n: int) -> np.ndarray:
+        """Return E[(2 t - 1)^k] for k = 0..n - 1, ``(n,)``.
+
+        Parameters
+        ----------
+        n : int
+        """
+        u, weight = self.nodes(n // 2 + 1)
+        moments = u ** np.arange(n)[:, None] @ weight
+        if self.symmetric:
+            moments[1::2] = 0.0
+        return moments
+
+    def size_law(self, n: int) -> np.ndarray:
+        """Return the probabilities that 0..n of n others are present, ``(n + 1,)``.
+
+        Parameters
+        ----------
+        n : int
+        """
+        size = np.arange(n + 1)
+        log_choose = log_binomial(n, size)
+        if self.a is None or self.b is None:
+            return np.exp(log_choose - n * np.log(2))
+        return np.exp(
+            log_choose + betaln(size + self.a, n - size + self.b) - betaln(self.a, self.b)
+        )
+
+
+INDICES: dict[str, Index] = {
+    "shapley": Index("shapley", 1.0, 1.0, adds_up=True),
+    "banzhaf": Index("banzhaf"),
+}
+
+# The faithful indices (Tsai, Yeh & Ravikumar 2023) are least squares by a function of pairs, whose
+# weights make t follow Beta(2, 2), or be 1/2; Shapley-Taylor (Sundararajan et al. 2020) Beta(1, 2).
+PAIR_INDICES: dict[str, Index] = {
+    "shapley": INDICES["shapley"],
+    "banzhaf": INDICES["banzhaf"],
+    "faithful-shapley": Index("faithful-shapley", 2.0, 2.0),
+    "faithful-banzhaf": Index("faithful-banzhaf"),
+    "shapley-taylor": Index("shapley-taylor", 1.0, 2.0),
+}
+
+
+@cache
+def _jacobi(n: int, a: float, b: float) -> tuple[np.ndarray, np.ndarray]:
+    # weight (1 - u)^alpha (1 + u)^beta of the polynomials of Jacobi: t^(a - 1) (1 - t)^(b - 1)
+    u, weight = roots_jacobi(n, b - 1, a - 1)
+    return u, weight / weight.sum()
+
+
+def player_index(index: Any, owner: str) -> Index:
+    """Return the index of players that a parameter `index` asks for.
+
+    Parameters
+    ----------
+    index : str or Index
+    owner : str
+        Who takes it, for the error.
+    """
+    if isinstance(index, Index):
+        return index
+    if isinstance(index, str) and index in INDICES:
+        return INDICES[index]
+    names = ", ".join(f'"{name}"' for name in INDICES)
+    raise ValueError(
+        f"{owner} takes index as one of {names} or an Index, such as skshapley.indices.beta(16, 1);"
+        f" got {index!r}."
+    )
+
+
+def pair_index(interactions: Any, owner: str) -> Index | None:
+    """Return the index of pairs that a parameter `interactions` asks for, or None.
+
+    Parameters
+    ----------
+    interactions : bool or str
+        True for "shapley".
+    owner : str
+        Who takes it, for the error.
+    """
+    if isinstance(interactions, bool | np.bool_):
+        return PAIR_INDICES["shapley"] if interactions else None
+    if isinstance(interactions, str) and interactions in PAIR_INDICES:
+        return PAIR_INDICES[interactions]
+    names = ", ".join(f'"{name}"' for name in PAIR_INDICES)
+    raise ValueError(
+        f'{owner} takes interactions as False, True (the same as "shapley") or one of {names};'
+        f" got {interactions!r}."
+    )
+
+
+def enumerated(values: np.ndarray, index: Index, order: int) -> np.ndarray:
+    """Return the values of all sets of `order` players, 1 or 2, from those of all coalitions.
+
+    Parameters
+    ----------
+    values : ndarray of shape (2^p, k)
+        In the order of `all_coalitions`.
+    index : Index
+    order : {1, 2}
+
+    Returns
+    -------
+    found : ndarray of shape (p, k) or (p (p - 1)/2, k)
+        Pairs in the order of ``np.triu_indices(p, 1)``.
+    """
+    p = len(values).bit_length() - 1
+    moments = np.append(np.zeros(order), index.moments(p + 1 - order))
+    coefficients = walsh(values)
+    coefficients *= moments[np.bitwise_count(np.arange(2**p))][:, None]
+    first, second = np.triu_indices(p, 1)
+    found = np.zeros((p if order == 1 else len(first), values.shape[1]))
+    for start in range(0, 2**p, ROWS):
+        part = coefficients[start : start + ROWS]
+        number = np.arange(start, start + len(part))[:, None]
+        members = (number >> np.arange(p) & 1).astype(np.float64)
+        for k in range(values.shape[1]):
+            weighted = members * part[:, k : k + 1]
+            if order == 1:
+                found[:, k] += weighted.sum(axis=0)
+            else:
+                found[:, k] += (weighted.T @ members)[first, second]
+    return 2.0**order * found
+
+
+ROWS = 2**14  # sets looked at together
+
+
+def walsh(values: np.ndarray) -> np.ndarray:
+    """Return the coefficients c_T of all sets T from the values of all coalitions, ``(2^p, k)``."""
+    out, half = np.array(values, dtype=np.float64), 1
+    while half < len(out):
+        pairs = out.reshape(-1, 2, half, out.shape[1])
+        without, present = pairs[:, 0].copy(), pairs[:, 1].copy()
+        pairs[:, 0], pairs[:, 1] = (present + without) / 2, (present - without) / 2
+        half *= 2
+    return out
+
+
+def beta(a: float, b: float) -> Index:
+    """Return the index of Beta Shapley: t has the law Beta(b, a).
+
+    Parameters
+    ----------
+    a, b : float
+        Positive. A larger `a` puts weight on small coalitions of the others; (1, 1) is Shapley.
+
+    References
+    ----------
+    Kwon & Zou (2022), Beta Shapley: a unified and noise-reduced data valuation framework for
+    machine learning, AISTATS, Eq 3.
+
+    Examples
+    --------
+    >>> from skshapley.indices import beta
+    >>> beta(16, 1).size_law(2).round(2)
+    array([0.89, 0.1 , 0.01])
+    """
+    for name, value in (("a", a), ("b", b)):
+        constraint = Number(above=0)
+        if not constraint.allows(value):
+            raise ValueError(f"beta takes {name} as {constraint.choices}; got {value!r}.")
+    return Index(f"beta({a:g}, {b:g})", float(b), float(a), adds_up=a == b == 1)

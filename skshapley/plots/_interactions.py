@@ -1,0 +1,212 @@
+"""Interactions: which features act together, for one instance or over many."""
+
+from typing import Self
+
+import numpy as np
+import pandas as pd
+
+from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
+from skshapley.plots._common import HALF_WIDTH, one_output, response_name
+from skshapley.plots._display import Display, SmallMultiples, by_output
+from skshapley.plots._style import font_size, ink, label_x, side_label, signed_colours, write_names
+from skshapley.plots._text import number, short_names
+
+FADED = 0.35
+CELL = 0.56, 0.42  # inches
+MOST_WRITTEN = 14  # features, beyond which numbers in the cells cannot be read
+
+
+class InteractionsDisplay(Display):
+    """Interactions of pairs as a triangle of colours, with their errors written into the cells.
+
+    Below the diagonal stands the whole interaction of each pair, with half the width of its 95 %
+    interval; on the diagonal the main effect of each feature, without one. Of one instance these
+    have a sign and add up to prediction less base value; of a table they are mean sizes. Where the
+    interval contains 0 the cell is faded.
+
+    Use `from_explanation` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``feature``, ``other``, ``value``, ``standard_error``: a line for each cell, main
+        effects where both are the same. Features from top to bottom.
+    response : str, default="response"
+        Name of the explained response, for the colour bar.
+    title : str, default="interaction"
+        What the numbers are.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import InteractionsDisplay
+    >>> explainer = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1], interactions=True)
+    >>> explainer = explainer.fit(np.zeros((1, 2)))
+    >>> display = InteractionsDisplay.from_estimator(explainer, np.full((1, 2), 3.0))
+    >>> display.frame()
+      feature other  value  standard_error
+    0      x0    x0    0.0             NaN
+    1      x1    x0    9.0             0.0
+    2      x1    x1    0.0             NaN
+    """
+
+    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
+
+    def __init__(self, table, response="response", title="interaction") -> None:
+        self.table = table
+        self.response = response
+        self.title = title
+
+    @classmethod
+    def from_explanation(
+        cls, explanation, *, row=None, output=None, max_features=8, ax=None
+    ) -> Self | SmallMultiples:
+        """Draw the interactions of an instance, or their mean sizes.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            With interactions.
+        row : int, default=None
+            Position of the instance. None: the mean absolute interactions of all instances, or the
+            only one.
+        output : label, default=None
+            One of `explanation.output_names`. None: all, side by side.
+        max_features : int or None, default=8
+            Features shown, those with the largest interactions. None: all.
+        ax : matplotlib Axes, or one for each output, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : InteractionsDisplay, or SmallMultiples of them for several outputs
+
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For an explanation without interactions, or an invalid row, output, max_features or ax.
+        """
+        check_drawing(cls, explanation, ax=ax, output=output, row=row, max_features=max_features)
+        if explanation.interactions is None:
+            raise ValueError(
+                f"{cls.__name__} got an explanation without interactions: explain with"
+                f" interactions=True."
+            )
+        row = 0 if row is None and len(explanation) == 1 else row
+
+        def read(output) -> tuple[pd.DataFrame, str, str]:
+            shown = one_output(explanation, output)
+            table = _table(shown.interactions, row, max_features)
+            title = "interaction" if row is not None else "mean absolute interaction"
+            return table, response_name(shown), title
+
+        return by_output(cls, explanation, output, ax, read)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the cells, row by row.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``feature``, ``other``, ``value``, ``standard_error``.
+        """
+        return self.table.copy()
+
+    @property
+    def _features(self) -> pd.Series:
+        return self.table["feature"].drop_duplicates()
+
+    def _height(self, width) -> float:
+        return 1.5 + CELL[1] * len(self._features)
+
+    @property
+    def _width(self) -> float:
+        return min(3.0 + CELL[0] * len(self._features), 14.0)
+
+    def plot(self, ax=None) -> Self:
+        """Draw the triangle.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : InteractionsDisplay
+        """
+        (ax,) = self._panels(ax)
+        names = short_names(self._features)
+        n = len(names)
+        values, half = np.full((2, n, n), np.nan)
+        values[np.tril_indices(n)] = self.table["value"]
+        half[np.tril_indices(n)] = HALF_WIDTH * self.table["standard_error"]
+        limit = np.nanmax(np.abs(values)) or 1.0
+        unsure = np.abs(values) <= half
+        image = ax.imshow(
+            np.ma.masked_invalid(values), cmap=signed_colours(), vmin=-limit, vmax=limit,
+            aspect="auto", alpha=np.where(unsure, FADED, 1.0),
+        )  # fmt: skip
+        write_names(ax, names)
+        size = font_size(ax, n)
+        ax.set_xticks(range(n), names, rotation=45, ha="right", rotation_mode="anchor",
+                      fontsize=size, parse_math=False)  # fmt: skip
+        ax.tick_params(length=0)
+        for spine in ax.spines.values():
+            spine.set_visible(False)
+        if n <= MOST_WRITTEN:
+            self._write(ax, values, half, limit, size)
+        faded = "; faded: 95 % interval holds 0" if np.nansum(unsure) else ""
+        label_x(ax, f"{self.title}; diagonal: main effect{faded}")
+        bar = ax.figure.colorbar(image, ax=ax, aspect=30, pad=0.02, label=side_label(self.response))
+        bar.outline.set_visible(False)
+        if (values[np.isfinite(values)] >= 0).all():
+            bar.ax.set_ylim(0, limit)
+        return self._drawn_on([ax])
+
+    def _write(self, ax, values, half, limit, size) -> None:
+        """Write each number into its cell, and below it half the width of its interval."""
+        for (i, j), value in np.ndenumerate(values):
+            if np.isnan(value):
+                continue
+            text = number(value)
+            if half[i, j] > 0:
+                text += f"\n±{number(half[i, j])}"
+            sure = not abs(value) <= half[i, j]
+            dark = "white" if abs(value) > 0.75 * limit else "#202020"
+            colour = dark if sure else ink(ax)
+            ax.text(j, i, text, ha="center", va="center", fontsize=min(size, 8.0), color=colour,
+                    parse_math=False)  # fmt: skip
+
+
+def _table(interactions, row, max_features) -> pd.DataFrame:
+    """Return the cells of the triangle, features with the largest interactions first."""
+    p = len(interactions.feature_names)
+    matrix = interactions.matrix()
+    player = np.arange(p)
+    if row is not None:
+        values, main = interactions.values[row], matrix[row][player, player]
+        errors = interactions.standard_errors
+        errors = np.full((p, p), np.nan) if errors is None else errors[row].copy()
+    else:
+        values = np.abs(interactions.values).mean(axis=0)
+        main = np.abs(matrix[:, player, player]).mean(axis=0)
+        spread = np.abs(interactions.values).std(axis=0, ddof=1)
+        errors = spread / np.sqrt(len(interactions))
+    order = np.argsort(-np.abs(values).max(axis=1), kind="stable")[:max_features]
+    i, j = (order[part] for part in np.tril_indices(len(order)))
+    cells = np.where(i == j, main[i], values[i, j])
+    return pd.DataFrame(
+        {
+            "feature": interactions.feature_names[i],
+            "other": interactions.feature_names[j],
+            "value": cells,
+            "standard_error": np.where(i == j, np.nan, errors[i, j]),
+        }
+    )

@@ -1,0 +1,126 @@
+"""Causal Shapley values: the response if the present columns were set, not seen.
+
+Heskes, Sijben, Bucur & Claassen (2020), Eq 3 and Corollary 1: columns come in components, causes
+before effects. Given do(x_S), the absent columns of a component follow all columns of the
+components before, and the present ones of their own, unless what makes them go together is a common
+cause (confounding), which setting them cuts.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from skshapley._tables._inputs import column_names
+from skshapley._tools._constraints import Fitting
+from skshapley.rewards._conditional import ConditionalReward
+from skshapley.rewards._transport import CausalModel, TransportModel
+
+
+def _are_components(value) -> bool:
+    """Return whether it is a list of lists of columns."""
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str)
+        and len(value) > 0
+        and all(isinstance(part, list | tuple | np.ndarray) and len(part) for part in value)
+    )
+
+
+def _are_flags(value) -> bool:
+    """Return whether it is a bool or a list of them."""
+    if isinstance(value, bool | np.bool_):
+        return True
+    return isinstance(value, Sequence) and all(isinstance(flag, bool | np.bool_) for flag in value)
+
+
+class CausalReward(ConditionalReward):
+    """The model's mean response if the present columns were set to what they are.
+
+    v(S) = E[f(X) | do(X_S = x_S)] for normal columns, whose causes are known up to components: a
+    chain graph. Causes come before effects. Setting a column moves its effects, and leaves its
+    causes as they are, where `ConditionalReward` concludes from effects to causes as well. Within a
+    component, columns act on each other (``confounded=False``), so that present ones move the
+    others; or they go together by a common cause that nobody measured (``confounded=True``), and
+    setting one moves none of the others.
+
+    With a single component without confounding, that is `ConditionalReward`; with a single
+    confounded one, `InterventionalReward`. What is said of the causes is not tested: values are
+    right if it is. Columns must be numbers without gaps. A coalition costs one matrix for each
+    component.
+
+    Parameters
+    ----------
+    components : list of list of columns
+        Columns by name or position, each once; components of causes before those of their effects.
+    confounded : bool or list of bool, default=False
+        Of all components, or of each.
+    covariance : None or array of shape (d, d), default=None
+        As in `ConditionalReward`.
+
+    See Also
+    --------
+    skshapley.samplers.Ordered : Values of orders in which causes come first.
+
+    References
+    ----------
+    Heskes, Sijben, Bucur & Claassen (2020), Causal Shapley values: exploiting causal knowledge to
+    explain individual predictions of complex models, NeurIPS, Eq 3 and Corollary 1.
+
+    Examples
+    --------
+    A cause, which the model does not read, and its effect, which it does:
+
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.rewards import CausalReward
+    >>> covariance, rows = [[1, 0.8], [0.8, 1]], np.array([[1.0, 1.0], [-1.0, -1.0]])
+    >>> for components in ([["x0"], ["x1"]], [["x1"], ["x0"]]):
+    ...     reward = CausalReward(components, covariance=covariance)
+    ...     explainer = ShapleyExplainer(lambda X: X[:, 1], reward=reward).fit(rows)
+    ...     print(explainer.explain(np.array([[1.0, 2.0]])).values.round(2) + 0.0)
+    [[0.4 1.6]]
+    [[0. 2.]]
+    """
+
+    _constraints = {
+        **ConditionalReward._constraints,
+        "components": Fitting(_are_components, "a list of lists of columns, causes first"),
+        "confounded": Fitting(_are_flags, "True or False, or a list of them"),
+    }
+
+    def __init__(self, components: Any, confounded: Any = False, covariance: Any = None) -> None:
+        super().__init__(covariance)
+        self.components = components
+        self.confounded = confounded
+
+    def _model(self, model: TransportModel) -> TransportModel:
+        names = column_names(self.background_)
+        taken = [[_position(column, names) for column in part] for part in self.components]
+        if sorted(column for part in taken for column in part) != list(range(len(names))):
+            raise ValueError(
+                f"CausalReward got components {self.components!r}: name each of the columns {names}"
+                f" once."
+            )
+        members = np.arange(len(names))
+        components = tuple(np.isin(members, part) for part in taken)
+        flags = self._flags(len(taken))
+        return CausalModel(**vars(model), components=components, confounded=flags)
+
+    def _flags(self, n) -> tuple[bool, ...]:
+        """Return whether each component is confounded."""
+        if isinstance(self.confounded, bool | np.bool_):
+            return (bool(self.confounded),) * n
+        if len(self.confounded) != n:
+            raise ValueError(
+                f"CausalReward got confounded={self.confounded!r} for {n} components: pass one flag"
+                f" for each, or a single one."
+            )
+        return tuple(bool(flag) for flag in self.confounded)
+
+
+def _position(column, names) -> int:
+    """Return the position of a column that is given by name or by position, -1 for none."""
+    if column in names:
+        return names.index(column)
+    return int(column) if isinstance(column, int | np.integer) else -1

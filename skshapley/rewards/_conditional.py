@@ -1,0 +1,214 @@
+"""Conditional rewards: absent columns follow the present ones, by the model of a normal law."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley._tools._constraints import Fitting
+from skshapley.rewards._gaussian import LEAST_SHRINKAGE, learned_correlation, shrunk
+from skshapley.rewards._margins import Margins, NormalMargins, RankMargins
+from skshapley.rewards._masked import MaskedModel, Preparation
+from skshapley.rewards._reward import BackgroundReward
+from skshapley.rewards._transport import TransportModel, numbers
+
+
+class _TransportReward(BackgroundReward):
+    """Base of the rewards that move background rows to where the present columns are.
+
+    Subclasses say what the margins are (`_margins`), and may know the correlation.
+    """
+
+    def _prepared(self) -> tuple[Preparation, MaskedModel]:
+        owner = type(self).__name__
+        table = numbers(self.background_, owner, "background")
+        margins = self._margins(table, self.weights_)
+        self.correlation_, self.shrinkage_ = self._learned(margins.standard(table))
+        model = TransportModel(
+            self.response_,
+            self.background_,
+            self.weights_,
+            self.players_.column_player,
+            self.correlation_,
+            margins,
+            owner,
+        )
+        preparation = Preparation(self.response_, (), "raw columns, which move together")
+        return preparation, self._model(model)
+
+    def _model(self, model: TransportModel) -> TransportModel:
+        """Return the model whose rows move, made of the one in which all columns go together."""
+        return model
+
+    @abstractmethod
+    def _margins(self, table, weights) -> Margins:
+        """Return the margins of a table of numbers ``(b, d)``."""
+
+    def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
+        """Return the correlation of a table in standard units, and its shrinkage."""
+        if len(standard) == 1:
+            raise ValueError(
+                f"{type(self).__name__} learns from the background how columns go together, and got"
+                f" a single row: pass the training table, or choose another reward."
+            )
+        return learned_correlation(standard, self.weights_)
+
+    def _active(self, X) -> NDArray[np.bool_]:
+        """Return the players that can matter: a constant one too, if others move it."""
+        numbers(X, type(self).__name__, "instances")  # refused before the model is called on them
+        linked = (self.correlation_ != np.eye(len(self.correlation_))).any(axis=1)
+        return super()._active(X) | self.players_.of_columns(linked[None])
+
+
+def _is_covariance(value) -> bool:
+    """Return whether it is None or a symmetric matrix of numbers with no negative eigenvalue."""
+    if value is None:
+        return True
+    try:
+        matrix = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
+        return False
+    scale = np.abs(matrix).max(initial=0.0)
+    if not np.allclose(matrix, matrix.T, rtol=0, atol=1e-9 * scale):
+        return False
+    return bool(np.linalg.eigvalsh(matrix).min(initial=0.0) >= -1e-9 * scale)
+
+
+class ConditionalReward(_TransportReward):
+    """The model's mean response if absent columns follow the present ones, as normal columns do.
+
+    v(S) = mean over background rows r of f(z), where z has the present columns of the instance, and
+    the absent ones of r, moved by their regression on the present ones:
+
+        z = r + Sigma[:, S] Sigma[S, S]^-1 (x_S - r_S).
+
+    That is E[f(X) | X_S = x_S] for normal columns, and keeps what the rows have besides their
+    regression as the table has it. Values tell what the columns say of the response, be it by going
+    along with others: a column that the model never looks at may be worth much.
+
+    Columns must be numbers without gaps. Fit it to many rows, such as the training table: how
+    columns go together is learned from them. Along walks (samplers of permutations), a coalition
+    costs one update of rank one.
+
+    Parameters
+    ----------
+    covariance : None or array of shape (d, d), default=None
+        Sigma, where it is known or was estimated from other rows. None: that of the background,
+        shrunk as Ledoit & Wolf propose, which matters where rows are few.
+
+    Attributes
+    ----------
+    correlation_ : ndarray of shape (d, d)
+        The correlation that belongs to Sigma.
+    shrinkage_ : float
+        The weight of the identity in it.
+
+    See Also
+    --------
+    CopulaReward : The same on ranks, for columns of any margins.
+    InterventionalReward : Absent columns keep the values of background rows.
+
+    Notes
+    -----
+    Standard errors are those of sampling coalitions and rows. What the normal law gets wrong, and
+    what the rows do not tell of Sigma, is in none of them.
+    `skshapley.diagnostics.conditional_error` compares rewards on rows that were left out.
+
+    References
+    ----------
+    Aas, Jullum & Loland (2021), Explaining individual predictions when features are dependent: more
+    accurate approximations to Shapley values, Artificial Intelligence 298, section 3.2 (there by
+    draws from the normal law). Ledoit & Wolf (2004), A well-conditioned estimator for
+    large-dimensional covariance matrices, Journal of Multivariate Analysis 88.
+
+    Examples
+    --------
+    Two columns that go together, and a model that reads the first:
+
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.rewards import ConditionalReward
+    >>> X = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=500)
+    >>> reward = ConditionalReward(covariance=[[1, 0.8], [0.8, 1]])
+    >>> explainer = ShapleyExplainer(lambda X: X[:, 0], reward=reward).fit(X - X.mean(axis=0))
+    >>> explainer.explain(np.array([[1.0, 2.0]])).values.round(2)
+    array([[0.2, 0.8]])
+    """
+
+    _constraints = {
+        "covariance": Fitting(
+            _is_covariance, "None or a symmetric matrix without negative eigenvalues"
+        )
+    }
+
+    def __init__(self, covariance=None) -> None:
+        self.covariance = covariance
+
+    def _margins(self, table, weights) -> Margins:
+        return NormalMargins(table, weights, self._given_spread(table.shape[1]))
+
+    def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
+        if self.covariance is None:
+            return super()._learned(standard)
+        covariance = np.asarray(self.covariance, dtype=np.float64)
+        spread = np.sqrt(np.diagonal(covariance))
+        spread = np.where(spread > 0, spread, 1.0)
+        return shrunk(covariance / np.outer(spread, spread), LEAST_SHRINKAGE), LEAST_SHRINKAGE
+
+    def _given_spread(self, d) -> Any:
+        """Return the standard deviations of the given covariance, or None."""
+        if self.covariance is None:
+            return None
+        shape = np.shape(self.covariance)
+        if shape != (d, d):
+            raise ValueError(
+                f"ConditionalReward got a covariance of shape {shape} for {d} columns: pass one of"
+                f" shape ({d}, {d}), in the order of the columns."
+            )
+        return np.sqrt(np.diagonal(np.asarray(self.covariance, dtype=np.float64)))
+
+
+class CopulaReward(_TransportReward):
+    """As `ConditionalReward`, on the normal scores of ranks: a normal copula with free margins.
+
+    Each column is replaced by the normal quantile of its rank among the background rows. There the
+    rows are moved, and the quantiles of the column lead back. No moved value lies outside the range
+    of its column, and no monotone transform of a column changes which rows it meets. With equal
+    numbers (counts, codes) it goes back to numbers that the column has; between different numbers
+    it is linear.
+
+    Columns must be numbers without gaps. Fit it to many rows: margins and correlations are learned
+    from them.
+
+    Attributes
+    ----------
+    correlation_ : ndarray of shape (d, d)
+        Of the normal scores.
+    shrinkage_ : float
+        The weight of the identity in it.
+
+    See Also
+    --------
+    ConditionalReward : The same on the numbers themselves.
+
+    References
+    ----------
+    Aas, Jullum & Loland (2021), Explaining individual predictions when features are dependent: more
+    accurate approximations to Shapley values, Artificial Intelligence 298, section 3.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> X = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=500)
+    >>> skewed = np.exp(X)
+    >>> explainer = ShapleyExplainer(lambda X: np.log(X[:, 0]), reward="copula").fit(skewed)
+    >>> explainer.explain(np.exp([[1.0, 2.0]])).values.round(1)
+    array([[0.2, 0.7]])
+    """
+
+    def _margins(self, table, weights) -> Margins:
+        return RankMargins(table, weights)

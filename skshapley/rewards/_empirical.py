@@ -1,0 +1,237 @@
+"""The empirical conditional reward: background rows near in the present columns count more.
+
+Aas, Jullum & Loland (2021), section 3.4. In their notation x* is the instance, D_S(x*, x_i) the
+distance in the present columns (Eq 10), and w_S(x*, x_i) = exp(-D_S^2 / (2 sigma^2)) the weight of
+row i (Eq 11).
+"""
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley._tools._constraints import Fitting, Number
+from skshapley.rewards._game import Game
+from skshapley.rewards._gaussian import learned_correlation, squared_distances
+from skshapley.rewards._margins import NormalMargins
+from skshapley.rewards._masked import MaskedModel, Preparation
+from skshapley.rewards._reward import BackgroundReward, InterventionalGame
+from skshapley.rewards._transport import numbers
+
+
+@dataclass(frozen=True, eq=False)
+class NearModel(MaskedModel):
+    """A response whose background rows count by how near they are.
+
+    Attributes
+    ----------
+    correlation : ndarray of shape (d, d)
+    scores : ndarray of shape (b, d)
+        The background in standard units.
+    sigma, eta : float
+    """
+
+    correlation: np.ndarray
+    scores: np.ndarray
+    sigma: float
+    eta: float
+
+    def row_weights(self, given, coalitions) -> NDArray[np.float64]:
+        """Return the weights of background rows, with sum 1, ``(n, b)``.
+
+        Parameters
+        ----------
+        given : ndarray of shape (n, d)
+            The instances in standard units.
+        coalitions : ndarray of shape (n, p), bool
+        """
+        present = coalitions.take(self.column_player, axis=1)
+        squares = squared_distances(self.correlation, present, given[:, None] - self.scores)
+        # constant columns tell no rows apart, and do not count
+        varied = self.scores.std(axis=0) > 0
+        squares /= np.maximum(present[:, varied].sum(axis=1), 1)[:, None]
+        nearest = squares.min(axis=1, keepdims=True)  # of far instances, all else would be 0
+        weights = self.weights * np.exp((nearest - squares) / (2 * self.sigma**2))
+        weights /= weights.sum(axis=1, keepdims=True)
+        nobody = ~present.any(axis=1, keepdims=True)  # of v(empty), no row is left out
+        return np.where(nobody, self.weights, _largest(weights, self.eta))
+
+
+def _largest(weights, share) -> NDArray[np.float64]:
+    """Return the largest weights that have a share of their sum, as much as is needed, sum 1."""
+    order = np.argsort(-weights, axis=1, kind="stable")
+    ranked = np.take_along_axis(weights, order, axis=1)
+    before = np.cumsum(ranked, axis=1) - ranked
+    # equal weights are kept together, whatever the order of the rows
+    last = np.where(before < share, ranked, np.inf).min(axis=1, keepdims=True)
+    kept = np.where(weights >= last * (1 - 1e-9), weights, 0.0)
+    return kept / kept.sum(axis=1, keepdims=True)
+
+
+class EmpiricalReward(BackgroundReward):
+    """The model's mean response over background rows that are near in the present columns.
+
+    v(S) = sum_i w_i f(x_S, background_i outside S), where w_i falls with the distance of row i from
+    the instance in the present columns: exp(-D^2 / (2 sigma^2)) with the squared Mahalanobis
+    distance D^2, divided by the number of present columns. It makes no assumption on how columns go
+    together, keeps to rows that exist, and needs many of them: with several columns present, few
+    rows are near. `effective_rows` says how many.
+
+    Columns must be numbers without gaps. All background rows belong to every coalition, so an
+    evaluation costs up to b model rows, and walks cannot be spread over them.
+
+    Parameters
+    ----------
+    sigma : float, default=0.1
+        Bandwidth, in standard deviations. The smaller it is, the fewer rows count.
+    eta : float, default=0.95
+        Share of the weights that is kept, the largest first; rows with the rest are not evaluated.
+
+    Attributes
+    ----------
+    correlation_ : ndarray of shape (d, d)
+        Of the columns, shrunk as Ledoit & Wolf propose; distances are measured with it.
+    shrinkage_ : float
+        The weight of the identity in it.
+
+    See Also
+    --------
+    ConditionalReward : Moves rows by a normal law, which needs fewer of them.
+
+    Notes
+    -----
+    Version 1.0 of the R package shapr divides squared distances by the square of the number of
+    columns, where the paper divides by the number.
+
+    References
+    ----------
+    Aas, Jullum & Loland (2021), Explaining individual predictions when features are dependent: more
+    accurate approximations to Shapley values, Artificial Intelligence 298, Eq 10-12.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> X = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=500)
+    >>> explainer = ShapleyExplainer(lambda X: X[:, 0], reward="empirical").fit(X)
+    >>> explainer.explain(np.array([[1.0, 1.0]])).values.round(1)
+    array([[0.6, 0.3]])
+    >>> alone = np.array([[True, False], [False, True]])
+    >>> explainer.reward_.effective_rows(np.array([[1.0, 1.0]]), alone).round()
+    array([[40., 47.]])
+    """
+
+    _constraints = {
+        "sigma": Number(above=0),
+        "eta": Fitting(
+            lambda eta: Number(above=0).allows(eta) and eta <= 1, "a number above 0, 1 at most"
+        ),
+    }
+
+    def __init__(self, sigma: float = 0.1, eta: float = 0.95) -> None:
+        self.sigma = sigma
+        self.eta = eta
+
+    def fit(self, response, background, weights, players) -> Self:
+        """Take the background and learn how its columns go together."""
+        super().fit(response, background, weights, players)
+        self.n_references_ = 1
+        return self
+
+    def _prepared(self) -> tuple[Preparation, MaskedModel]:
+        table = numbers(self.background_, type(self).__name__, "background")
+        self._margins = NormalMargins(table, self.weights_)
+        scores = self._margins.standard(table)
+        self.correlation_, self.shrinkage_ = learned_correlation(scores, self.weights_)
+        plain = self.response_, self.background_, self.weights_, self.players_.column_player
+        self._near = NearModel(*plain, self.correlation_, scores, self.sigma, self.eta)
+        return Preparation(self.response_, (), "raw columns, of near rows"), self._near
+
+    def game(self, X) -> "EmpiricalGame":
+        """Return the game of the instances X; the model is called on them once."""
+        given = numbers(X, type(self).__name__, "instances")
+        return EmpiricalGame(self._plain_game(X), self._margins.standard(given))
+
+    def effective_rows(self, X, coalitions) -> NDArray[np.float64]:
+        """Return the effective number of background rows that coalitions are averaged over.
+
+        That is 1 / (sum of the squared weights): b for equal ones, 1 if a single row has it all.
+        With few of them, v(S) is little more than the response at the nearest row.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+        coalitions : array of shape (m, p), bool
+
+        Returns
+        -------
+        effective : ndarray of shape (r, m)
+        """
+        given = self._margins.standard(numbers(X, type(self).__name__, "instances"))
+        coalitions = np.asarray(coalitions, dtype=bool)
+        lines = np.repeat(given, len(coalitions), axis=0)
+        weights = self._near.row_weights(lines, np.tile(coalitions, (len(given), 1)))
+        return 1 / (weights**2).sum(axis=1).reshape(len(given), -1)
+
+
+class EmpiricalGame(Game):
+    """The empirical reward at given instances.
+
+    Every coalition has weights of its own for the background rows. For samplers, the game therefore
+    has a single reference.
+
+    Parameters
+    ----------
+    game : InterventionalGame
+        Of the same model, all rows alike.
+    given : ndarray of shape (r, d)
+        The instances in standard units.
+    """
+
+    def __init__(self, game: InterventionalGame, given: np.ndarray) -> None:
+        self._game, self._given = game, given
+        self.n_players, self.n_rows, self.n_outputs = game.n_players, game.n_rows, game.n_outputs
+        self.rows_per_value, self.bytes_per_row = game.rows_per_value, game.bytes_per_row
+
+    @property
+    def shared(self) -> Any:
+        """Return what the games of the reward share."""
+        return self._game.shared
+
+    @shared.setter
+    def shared(self, content) -> None:
+        self._game = copy(self._game)
+        self._game.shared = content
+
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
+        """Return the weighted mean responses, ``(r, m, k)``."""
+        r, m, p = coalitions.shape
+        flat, repeated = coalitions.reshape(-1, p), np.repeat(rows, m)
+        weights = self.shared.row_weights(self._given[repeated], flat)
+        line, reference = np.nonzero(weights)
+        outputs = self._game.against(flat[line], repeated[line], reference[:, None])[:, 0]
+        starts = np.flatnonzero(np.diff(line, prepend=-1))
+        values = np.add.reduceat(weights[line, reference][:, None] * outputs, starts, axis=0)
+        return values.reshape(r, m, -1)
+
+    def empty(self, rows) -> NDArray[np.float64]:
+        """Return v(empty), ``(r, 1, k)``."""
+        return self._game.v_empty(rows)[:, None]
+
+    def keys(self, rows) -> NDArray[np.uint64]:
+        """Return hashes of the instances' raw columns."""
+        return self._game.keys(rows)
+
+    def full(self, rows) -> NDArray[np.float64]:
+        """Return the response at the instances, ``(r, k)``."""
+        return self._game.full(rows)
+
+    def active(self, rows) -> NDArray[np.bool_]:
+        """Return the players of which some column differs from some background row."""
+        return self._game.active(rows)
+
+    def take(self, rows) -> "EmpiricalGame":
+        """Return the game of some instances."""
+        return EmpiricalGame(self._game.take(rows), self._given[rows])

@@ -1,0 +1,175 @@
+"""Hybrid rows of a conditional reward: background rows moved to where the present columns are."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skshapley._tables._inputs import (
+    as_pandas,
+    column_types,
+    is_frame,
+    narwhal,
+)
+from skshapley.rewards._gaussian import chain_starts, moves, regressed
+from skshapley.rewards._margins import Margins
+from skshapley.rewards._masked import MaskedModel
+from skshapley.rewards._rows import RowPool
+
+
+@dataclass(frozen=True, eq=False)
+class TransportModel(MaskedModel):
+    """A response whose background rows move with the present columns.
+
+    Attributes
+    ----------
+    correlation : ndarray of shape (d, d)
+        Of the columns in standard units.
+    margins : Margins
+    owner : str
+        Name of the reward, for errors.
+    """
+
+    correlation: np.ndarray
+    margins: Margins
+    owner: str
+
+    def pool(self, X) -> RowPool:
+        """Return the pool of moved background rows for the instances X ``(r, d)``."""
+        return TransportPool(X, self)
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Return the approximate memory of one hybrid row."""
+        return 64 * len(self.column_player)
+
+
+class TransportPool(RowPool):
+    """Instances, and background rows that are moved to them.
+
+    Parameters
+    ----------
+    X : array or frame of shape (r, d)
+    model : TransportModel
+    """
+
+    def __init__(self, X, model: TransportModel) -> None:
+        super().__init__(X, model.background, model.column_player)
+        self._model = model
+        self._given = numbers(X, model.owner, "instances")
+        self._rows = numbers(model.background, model.owner, "background")
+        self._scores = [model.margins.standard(part) for part in (self._given, self._rows)]
+
+    def hybrid(self, coalitions, rows, references) -> Any:
+        """Return moved rows in the background's container."""
+        present = coalitions.take(self.column_player, axis=1)
+        (n, q), d = references.shape, present.shape[1]
+        moved = self._moved(present, rows, references).reshape(-1, d)
+        flat = references.ravel()
+        hybrid = self._model.margins.moved(
+            self._rows[flat], self._scores[1][flat], moved.reshape(-1, d)
+        ).reshape(n, q, d)
+        np.copyto(hybrid, self._given[rows][:, None], where=present[:, None])
+        return like(self.background, hybrid.reshape(-1, d))
+
+    def _moved(self, present, rows, references) -> NDArray[np.float64]:
+        """Return the moves of the references ``(n, q)`` in standard units, ``(n, q, d)``."""
+        starts = chain_starts(present, rows, references)
+        given, scores = self._scores
+        gaps = given[rows[starts]][:, None] - scores[references[starts]]
+        return moves(self._model.correlation, present, starts, gaps)
+
+
+@dataclass(frozen=True, eq=False)
+class CausalModel(TransportModel):
+    """A response whose background rows move as if the present columns had been set.
+
+    Attributes
+    ----------
+    components : tuple of ndarray of shape (d,), bool
+        The columns of each component, causes before effects.
+    confounded : tuple of bool
+    """
+
+    components: tuple[np.ndarray, ...]
+    confounded: tuple[bool, ...]
+
+    def pool(self, X) -> RowPool:
+        """Return the pool of moved background rows for the instances X ``(r, d)``."""
+        return CausalPool(X, self)
+
+
+class CausalPool(TransportPool):
+    """Instances, and background rows that follow what the present columns cause.
+
+    Parameters
+    ----------
+    X : array or frame of shape (r, d)
+    model : CausalModel
+    """
+
+    _model: CausalModel
+
+    def _moved(self, present, rows, references) -> NDArray[np.float64]:
+        given, scores = self._scores
+        moved = np.where(present[:, None], given[rows][:, None] - scores[references], 0.0)
+        earlier = np.zeros(present.shape[1], dtype=bool)
+        model = self._model
+        for component, confounded in zip(model.components, model.confounded, strict=True):
+            known = np.broadcast_to(earlier, present.shape)
+            if not confounded:  # what is present in it tells of the rest
+                known = known | (present & component)
+            found = regressed(model.correlation, known, moved)
+            np.copyto(moved, found, where=(component & ~present)[:, None])
+            earlier = earlier | component
+        return moved
+
+
+def numbers(X, owner, what) -> NDArray[np.float64]:
+    """Return a table as floats, or refuse columns that are not numbers or have gaps.
+
+    Parameters
+    ----------
+    X : array or frame of shape (n, d)
+    owner, what : str
+        The reward and the table, for errors.
+
+    Raises
+    ------
+    ValueError
+    """
+    frame = as_pandas(X)
+    table = np.empty(frame.shape)
+    for j, (name, column) in enumerate(frame.items()):
+        numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+        if not numeric:
+            raise ValueError(
+                f"{owner} moves numbers, and column {name!r} of the {what} is {column.dtype}:"
+                f' encode it before, or choose reward="surrogate", which takes any column.'
+            )
+        table[:, j] = column.to_numpy(np.float64, na_value=np.nan)
+        if not np.isfinite(table[:, j]).all():
+            raise ValueError(
+                f"{owner} moves finite numbers, and column {name!r} of the {what} has missing or"
+                f' infinite ones: impute them before, or choose reward="surrogate", which takes'
+                f" gaps."
+            )
+    return table
+
+
+def like(table, rows) -> Any:
+    """Return rows of floats in the container of a table, of single precision if that is."""
+    if not is_frame(table):
+        return rows.astype(np.result_type(table.dtype, np.float32), copy=False)
+    if isinstance(table, pd.DataFrame):
+        kinds = set(column_types(table))
+        single = kinds == {np.dtype(np.float32)}
+        rows = rows.astype(np.float32) if single else rows
+        return pd.DataFrame(rows, columns=table.columns, copy=False)
+    import narwhals as nw
+
+    frame = narwhal(table)
+    names, backend = frame.columns, frame.implementation
+    return nw.from_numpy(rows, schema=names, backend=backend).to_native()

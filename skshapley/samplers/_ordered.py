@@ -1,0 +1,159 @@
+"""Asymmetric Shapley values: walks in which causes come before effects."""
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from skshapley._tools._constraints import Fitting, Named
+from skshapley._tools._params import resolve
+from skshapley.designs import OrderedDesign
+from skshapley.samplers._base import Sampler
+from skshapley.samplers._orders import Extensions, before_of, is_order
+from skshapley.samplers._permutations import Antithetic, MonteCarlo, Orthogonal, PermutationSampler
+from skshapley.samplers._price import Price
+from skshapley.samplers._sobol import Sobol
+
+WALKS: dict[str, type[PermutationSampler]] = {
+    "monte-carlo": MonteCarlo,
+    "antithetic": Antithetic,
+    "orthogonal": Orthogonal,
+    "sobol": Sobol,
+}
+
+
+class Ordered(Sampler):
+    """Asymmetric Shapley values: walks of another sampler, put into a given partial order.
+
+    The value of a player is its mean contribution over all orders of the players in which everyone
+    comes after those who have to be before, each as likely. With a conditional reward, a cause then
+    gets the credit for what it tells of its effects, and an effect what it adds to its causes
+    (Frye, Rowat & Feige 2020). Values add up to v(all) - v(empty); players in different places of
+    the order are not treated alike, which is the point.
+
+    Permutations of `sampler` become orders that are exactly uniform if those are, for layers,
+    forests, and all orders that fall into parts beside and behind each other. What does not fall
+    apart is drawn exactly, by counting, up to 16384 sets that are closed downward (always for up to
+    14 players), and else by a chain of changing neighbours whose law is within 0.01 of the uniform
+    one (Bubley & Dyer 1999): (s^3 - s)/6 ln(50 s^2) steps for s players, which takes some seconds
+    an instance for 30.
+
+    Parameters
+    ----------
+    sampler : {"antithetic", "monte-carlo", "orthogonal", "sobol"} or PermutationSampler, \
+default="antithetic"
+        Where the permutations come from, with equal weights.
+    graph : list of pairs, list of layers or networkx.DiGraph, default=()
+        Who comes before whom, by number of the player, in the order of columns or groups. A pair is
+        a tuple ``(cause, effect)``. A layer is a list, all of which comes before the next one:
+        ``[[0, 1], [2]]``. The empty default leaves all orders possible.
+
+    See Also
+    --------
+    skshapley.rewards.CausalReward : Values of interventions, for any order of the players.
+
+    References
+    ----------
+    Frye, Rowat & Feige (2020), Asymmetric Shapley values: incorporating causal knowledge into
+    model-agnostic explainability, NeurIPS, Eq 6. Bubley & Dyer (1999), Faster random generation of
+    linear extensions, Discrete Mathematics 201.
+
+    Examples
+    --------
+    Both players could do it alone. The one who is first gets it all:
+
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import Ordered
+    >>> result = shapley_values(
+    ...     lambda S: S.any(axis=1) * 1.0,
+    ...     n_players=2,
+    ...     sampler=Ordered("antithetic", [(1, 0)]),
+    ...     random_state=0,
+    ... )
+    >>> result.values
+    array([0., 1.])
+    """
+
+    produces = OrderedDesign
+    needs_all_players = True
+    _constraints = {
+        "sampler": Named(WALKS, PermutationSampler),
+        "graph": Fitting(
+            is_order,
+            "a list of pairs (cause, effect), a list of layers such as [[0, 1], [2]], or a"
+            " networkx.DiGraph, of players by number",
+        ),
+    }
+
+    def __init__(self, sampler: str | PermutationSampler = "antithetic", graph: Any = ()) -> None:
+        self.sampler = sampler
+        self.graph = graph
+
+    def _check_together(self) -> None:
+        walks = self._walks()
+        walks.check()
+        if walks.weights != "equal":
+            raise ValueError(
+                f"Ordered takes a sampler whose permutations have equal weights; got {walks!r}:"
+                f" choose weights='equal'."
+            )
+
+    def _walks(self) -> PermutationSampler:
+        return resolve(
+            self.sampler,
+            registry=WALKS,
+            base=PermutationSampler,
+            owner="Ordered",
+            parameter="sampler",
+        )
+
+    @property
+    def one_shot(self) -> bool:  # type: ignore[override]
+        """As the sampler of the permutations is."""
+        return self._walks().one_shot
+
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return the price of the sampler's walks; an order of other players is refused."""
+        before_of(self.graph, n_players, "Ordered")
+        return self._walks().price(n_players, n_references)
+
+    def n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
+        """Return how many background rows the sampler of the permutations looks at."""
+        return self._walks().n_references(n_rows, n_players, n_references)
+
+    def samples_references(self, n_rows: int, n_players: int, n_references: int) -> bool:
+        """Return whether the sampler of the permutations deals a sample of the background."""
+        return self._walks().samples_references(n_rows, n_players, n_references)
+
+    @property
+    def draws_to_stop(self) -> int:
+        """Draws before which a stopping rule need not look, as for the permutations."""
+        return self._started.draws_to_stop
+
+    def _start(self, players, lesson) -> None:
+        self._extensions = Extensions(before_of(self.graph, self.n_players_, "Ordered"))
+        self._own = [rng.spawn(1)[0] for rng in self.rngs_]
+        self._started = self._walks().start(
+            self.n_players_,
+            self.rngs_,
+            self.n_draws_,
+            self.reference_weights_,
+            players=players,
+            lesson=lesson,
+            deck=self.deck_,
+        )
+
+    def draws_now(self, asked: int) -> int:
+        """Return as many draws as the sampler of the permutations does."""
+        return self._started.draws_now(asked)
+
+    def _ask(self, rows: np.ndarray, n: int) -> OrderedDesign:
+        design = self._started._ask(rows, n)
+        parts = {field.name: getattr(design, field.name) for field in fields(design)}
+        parts["permutations"] = np.stack(
+            [
+                self._extensions.of(one, self._own[row])
+                for one, row in zip(design.permutations, rows, strict=True)
+            ]
+        )
+        return OrderedDesign(**parts)

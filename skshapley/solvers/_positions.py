@@ -1,0 +1,209 @@
+"""What a step adds at its place in a walk, whoever makes it: known from the other walks.
+
+Whatever part of a game depends on the size of the coalition alone is worth the same to all players.
+Yet along a walk it goes to whoever enters there. With m(t) the mean contribution at position t over
+the *other* units, the mean of m over a player's positions is a control variate: its expectation is
+the same for all players, and along each walk it is shared out completely.
+"""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from skshapley.solvers._moments import Moments
+
+HELD_UNITS = 256  # known position by position; later ones are centred on these
+ROUNDING = 1e-9  # of the range of contributions: players that vary no more than that are constant
+LEAST_DEGREES = 3  # of freedom, to fit a coefficient
+CLOSED = -1
+
+
+class Walks(NamedTuple):
+    """Units of walks: what is needed to centre them.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (r,), int
+        Instances.
+    strata : ndarray of shape (r, u), int
+    units : ndarray of shape (r, u, p, k)
+        Mean contributions by player.
+    steps : ndarray of shape (r, u, p, k)
+        Mean contributions by position.
+    positions : ndarray of shape (r, u, n, p), int
+        Where each player enters each walk of a unit.
+    shares : ndarray of shape (r, u, n)
+        Weights of the walks of a unit, of sum 1.
+    """
+
+    rows: np.ndarray
+    strata: np.ndarray
+    units: np.ndarray
+    steps: np.ndarray
+    positions: np.ndarray
+    shares: np.ndarray
+
+    @property
+    def unit(self) -> int:
+        """Walks in a unit."""
+        return self.positions.shape[2]
+
+    def of(self, members) -> Self:
+        """Return those of some of the instances."""
+        return type(self)(*(part[members] for part in self))
+
+    def cut(self, start, end) -> Self:
+        """Return some of the units."""
+        return type(self)(self.rows, *(part[:, start:end] for part in self[1:]))
+
+    def partner(self, m: np.ndarray, active: np.ndarray) -> np.ndarray:
+        """Return the mean of ``m``, ``(r, u, p, k)``, over a player's positions, of sum zero.
+
+        Among the players that are `active`, ``(r, p, k)``; others get none.
+        """
+        places = self.positions[..., None]
+        at = np.take_along_axis(m[:, :, None], places, axis=3)
+        at = (at * self.shares[..., None, None]).sum(axis=2)
+        active = active[:, None]
+        count = np.maximum(active.sum(axis=2, keepdims=True), 1)
+        mean = np.where(active, at, 0.0).sum(axis=2, keepdims=True) / count
+        # where all players have had each position as often, only rounding is left, and no partner
+        told = np.abs(at - mean) > ROUNDING * np.abs(at).max(axis=2, keepdims=True)
+        return np.where(active & told, at - mean, 0.0)
+
+
+class Centring:
+    """Moments of the units' contributions and of their partners.
+
+    The first units of an instance are held: each is centred on all others of them. Those that
+    follow are centred on these, and are not kept.
+
+    Parameters
+    ----------
+    groups, shape : tuple of int
+        ``(r, b)`` and ``(p, k)``, as for `Moments`.
+    with_total : bool, default=False
+        Whether the units' sums are a third variable.
+    """
+
+    def __init__(self, groups, shape, with_total=False) -> None:
+        self._moments = Moments(groups, shape, variables=3 if with_total else 2)
+        # instances that have seen the same walks together share a story: a list of what is held
+        self._story = np.zeros(groups[0], dtype=np.intp)
+        self._stories: dict[int, list[Walks]] = {0: []}
+        self._m = np.zeros((groups[0], *shape))
+        self._active = np.zeros((groups[0], *shape), dtype=bool)
+
+    def add(self, walks: Walks, scale: np.ndarray) -> None:
+        """Take in units; contributions of instance i have the range ``scale[i]``, ``(r, 1, k)``."""
+        for story in np.unique(self._story[walks.rows]):
+            own = walks.of(self._story[walks.rows] == story)
+            room = 0
+            if story != CLOSED:
+                held = sum(part.units.shape[1] for part in self._stories[story])
+                room = HELD_UNITS - held
+                if room:
+                    self._hold(own.cut(0, room), story)
+                if own.units.shape[1] <= room:
+                    continue
+                self._close(own.rows, scale)
+            self._add_centred(self._moments, own.cut(room, None))
+
+    def moments(self, scale: np.ndarray) -> Moments:
+        """Return the moments of all units: of contributions, of partners, perhaps of sums."""
+        out = self._moments.copy()
+        for story in np.unique(self._story):
+            if story != CLOSED:
+                rows = np.flatnonzero(self._story == story)
+                for part, partner in self._held(rows, scale)[0]:
+                    _add(out, part, partner)
+        return out
+
+    def _hold(self, walks, story) -> None:
+        new = max(self._stories) + 1
+        self._stories[new] = [*self._stories[story], walks]
+        self._story[walks.rows] = new
+        if story and not (self._story == story).any():
+            del self._stories[story]
+
+    def _close(self, rows, scale) -> None:
+        held, self._m[rows], self._active[rows] = self._held(rows, scale)
+        for part, partner in held:
+            _add(self._moments, part, partner)
+        story = self._story[rows[0]]
+        self._story[rows] = CLOSED
+        if not (self._story == story).any():
+            del self._stories[story]
+
+    def _held(self, rows, scale) -> tuple:
+        """Return the held units of instances of one story, each centred on all others of them.
+
+        Returns
+        -------
+        held : list of (Walks, ndarray of shape (r, u, p, k))
+            Units and their partners.
+        m : ndarray of shape (r, p, k)
+            Mean contributions by position.
+        active : ndarray of shape (r, p, k), bool
+        """
+        parts = self._stories[self._story[rows[0]]]
+        parts = [part.of(np.searchsorted(part.rows, rows)) for part in parts]
+        if not parts:
+            return [], 0.0, False
+        size = sum(part.unit * part.units.shape[1] for part in parts)
+        total = sum(part.unit * part.steps.sum(axis=1, keepdims=True) for part in parts)
+        active = _active(parts, scale[rows])
+        held = []
+        for part in parts:
+            others = (total - part.unit * part.steps) / max(size - part.unit, 1)
+            held.append((part, part.partner(others, active)))
+        return held, (total / size)[:, 0], active
+
+    def _add_centred(self, moments, walks) -> None:
+        m = np.broadcast_to(self._m[walks.rows][:, None], walks.units.shape)
+        _add(moments, walks, walks.partner(m, self._active[walks.rows]))
+
+
+def _add(moments, walks, partner) -> None:
+    variables = [walks.units, partner]
+    if moments.mean.shape[2] == 3:
+        sums = walks.units.sum(axis=2, keepdims=True)
+        variables.append(np.broadcast_to(sums, partner.shape))
+    moments.add(walks.rows, walks.strata, np.stack(variables, axis=2), walks.unit)
+
+
+def _active(parts, scale) -> np.ndarray:
+    """Return which players' contributions vary within a stratum, ``(r, p, k)``."""
+    n_strata = 1 + max(part.strata.max() for part in parts)
+    plain = Moments((len(scale), n_strata), parts[0].units.shape[2:])
+    for part in parts:
+        plain.add(np.arange(len(scale)), part.strata, part.units[:, :, None], part.unit)
+    squares = plain.products[:, :, 0, 0].sum(axis=1)
+    return squares > plain.size.sum(axis=1)[:, None, None] * (ROUNDING * scale) ** 2
+
+
+def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
+    """Return how much of the partners is taken off, and what the fit costs the variance.
+
+    One number for all players: least squares within the strata over units and players, drawn to 0
+    by as much as chance explains of it (James & Stein 1961, positive part); 0 with fewer than three
+    degrees of freedom.
+
+    Returns
+    -------
+    slope, cost : ndarray of shape (r, 1, 1, k)
+    """
+    own, both, partner = (moments.products[:, :, i, j] for i, j in ((0, 0), (0, 1), (1, 1)))
+    degrees = np.maximum(moments.units - 1, 0).sum(axis=1)[:, None]
+    above, below = both.sum(axis=(1, 2)), partner.sum(axis=(1, 2))
+    slope = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    wide = slope[:, None, None]
+    rest = np.maximum(own - 2 * wide * both + wide**2 * partner, 0.0).sum(axis=1)
+    # by chance alone the ratio of both has the mean of F, d/(d - 2)
+    spare = np.maximum(degrees - 2, 1)
+    chance = (rest * partner.sum(axis=1)).sum(axis=1) / spare
+    explained = above**2
+    sure = np.divide(explained - chance, explained, out=np.zeros_like(above), where=explained > 0)
+    slope = np.where(degrees >= LEAST_DEGREES, slope * np.maximum(sure, 0.0), 0.0)
+    cost = np.where(slope != 0, degrees / np.maximum(degrees - 1, 1), 1.0)
+    return slope[:, None, None], cost[:, None, None]

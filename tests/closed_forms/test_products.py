@@ -1,0 +1,114 @@
+"""Products of one factor a player: against enumeration, where factors are 0, and what they cost."""
+
+from math import comb
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.svm import SVR
+
+from skshapley import ShapleyExplainer
+from skshapley.closed_forms._products import ProductGames, cost_of_products, quadrature
+from skshapley.closed_forms._read import fitted_form
+from skshapley.trees import UnreadableModelError
+
+RNG = np.random.default_rng(0)
+
+
+def games(p, terms, zeros, k=2, r=3, b=4):
+    """Return given factors of r instances and b references, ``(p, ., terms)``, as games."""
+    tables = RNG.random((p, r + b, terms))
+    tables[RNG.random(tables.shape) < zeros] = 0.0
+    made = ProductGames(
+        lambda rows, part: tables[:, rows[:, 0], part], RNG.normal(size=(terms, k)), p
+    )
+    rows = np.arange(r + b)[:, None]
+    return made, tables, rows[:r], rows[r:]
+
+
+def worth(tables, coef, x, r):
+    """Return v of all coalitions of one instance and one reference, ``(2 ** p, k)``."""
+    p = len(tables)
+    present = (np.arange(2**p)[:, None] >> np.arange(p)) & 1
+    factors = np.where(present[:, :, None], tables[:, x], tables[:, r])
+    return factors.prod(axis=1) @ coef
+
+
+def by_definition(v, p):
+    values = np.zeros((p, v.shape[1]))
+    sizes = np.array([bin(c).count("1") for c in range(2**p)])
+    for j in range(p):
+        without = np.flatnonzero(~(np.arange(2**p) >> j) & 1)
+        weight = np.array([1 / (p * comb(p - 1, s)) for s in sizes[without]])
+        values[j] = weight @ (v[without | 1 << j] - v[without])
+    return values
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.4])
+@pytest.mark.parametrize("p", [1, 2, 5, 8])
+def test_values_are_exact_where_factors_are_zero_too(p, zeros):
+    made, tables, X, references = games(p, 6, zeros)
+    found = made.single(X, references)
+    for x in range(3):
+        for r in range(4):
+            truth = by_definition(worth(tables, made.coef, x, 3 + r), p)
+            np.testing.assert_allclose(found[x, r], truth, rtol=0, atol=1e-14)
+    weights = np.array([0.1, 0.2, 0.3, 0.4])
+    mean = np.einsum("rbpk,b->rpk", found, weights)
+    np.testing.assert_allclose(made.mean(X, references, weights), mean, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("p", [1, 2, 7, 40])
+def test_the_nodes_integrate_what_they_must(p):
+    nodes, weights = quadrature(p)
+    assert len(nodes) == max(1, -(-p // 2))
+    for degree in range(p):
+        assert weights @ nodes**degree == pytest.approx(1 / (degree + 1), rel=1e-13)
+
+
+def test_many_players_neither_underflow_nor_divide():
+    """Of 200 factors of 1e-3 against ones, products are 1e-600: zero, and nothing is NaN."""
+    p = 200
+    made = ProductGames(
+        lambda rows, part: np.broadcast_to(np.where(rows[:, 0] == 0, 1e-3, 1.0)[None, :, None],
+                                           (p, len(rows), 1)).copy(),
+        np.ones((1, 1)), p,
+    )  # fmt: skip
+    found = made.single(np.array([[0]]), np.array([[1]]))
+    np.testing.assert_allclose(found, -1 / p, rtol=1e-12)
+
+
+def test_blocks_of_any_size_give_the_same():
+    made, _, X, references = games(5, 700, 0.1)
+    weights = np.full(4, 0.25)
+    values, pairs = (made.mean(X, references, weights, pairs=of) for of in (False, True))
+    with sklearn.config_context(working_memory=1e-3):
+        np.testing.assert_allclose(made.mean(X, references, weights), values, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            made.mean(X, references, weights, pairs=True), pairs, rtol=0, atol=1e-12
+        )
+
+
+def test_costs_grow_with_what_is_computed():
+    """b p ceil(p / 2) products, and the model's own columns in a row of its."""
+    assert cost_of_products(200, 10, 10) == 2 * cost_of_products(100, 10, 10)
+    assert cost_of_products(100, 20, 10) == 4 * cost_of_products(100, 10, 10)
+    assert cost_of_products(100, 10, 20) < cost_of_products(100, 10, 10)
+    # ten players against 100 rows: some thousand rows of the model, of the 33,300 of sampling
+    assert 500 < cost_of_products(100, 10, 10) < 5000
+
+
+def test_the_cheaper_of_reading_and_sampling_serves():
+    X = RNG.normal(size=(60, 20))
+    explainer = ShapleyExplainer(SVR().fit(X, X[:, 0] * X[:, 1])).fit(X)
+    assert explainer.exact_.label == "product kernels"
+    cost = explainer.exact_.cost()
+    assert fitted_form(explainer.reward_, cost).label == "product kernels"
+    with pytest.raises(UnreadableModelError, match=r"product kernels would cost .* model rows"):
+        fitted_form(explainer.reward_, 0.99 * cost)
+
+
+def test_many_players_are_sampled():
+    """Products grow with the square of the players, the usual budget with their number."""
+    X = RNG.normal(size=(60, 400))
+    assert ShapleyExplainer(SVR().fit(X, X[:, 0])).fit(X).exact_ is None

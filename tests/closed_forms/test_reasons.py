@@ -1,0 +1,187 @@
+"""What cannot be read is sampled, and the record says in one sentence which step stopped it."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.decomposition import PCA
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingRegressor,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    IsolationForest,
+    RandomForestRegressor,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, RationalQuadratic
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.svm import SVC, SVR
+
+from skshapley import ShapleyExplainer
+from skshapley.closed_forms import read_model
+from skshapley.rewards import BaselineReward
+from skshapley.trees import UnreadableModelError
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = X @ [1.0, 2.0, 0.0] + 0.1 * RNG.normal(size=60)
+TWO, THREE = (Y > 0).astype(int), np.digitize(Y, [-1, 1])
+HGB = HistGradientBoostingClassifier(max_iter=3)
+KNN = KNeighborsRegressor(3)
+
+
+class Bent(LinearRegression):
+    """A linear model that predicts something else."""
+
+    def predict(self, X):
+        return np.abs(super().predict(X))
+
+
+class Unknown(RegressorMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        return X[:, 0] * X[:, 1]
+
+
+# name: (model, target, parameters, why it is sampled, a response that would be read)
+SAMPLED = {
+    "no formula": (KNN, Y, {}, "KNeighborsRegressor.predict has no closed form", None),
+    "not ours": (Unknown(), Y, {}, "Unknown.predict has no closed form", None),
+    "a bent line": (Bent(), Y, {}, "What was read adds up to", None),
+    "a mixing step": (
+        GridSearchCV(make_pipeline(PCA(2), Ridge()), {}, cv=2), Y, {}, r"PCA .* \(step 'pca'\)",
+        None,
+    ),
+    "a step of a pipeline": (
+        make_pipeline(StandardScaler(), MLPRegressor(max_iter=30, tol=10.0)), Y, {},
+        "MLPRegressor.predict has no closed form", None,
+    ),
+    "a curve of trees": (
+        make_pipeline(StandardScaler(), HGB), TWO, {}, "predict_proba is not the sum", "log_odds",
+    ),
+    "curves of trees": (HGB, THREE, {}, "predict_proba is not the sum", "decision_function"),
+    "the logarithm of a curve": (
+        GradientBoostingClassifier(n_estimators=3), TWO,
+        {"response_method": "predict_log_proba"}, "predict_log_proba is not the sum", "log_odds",
+    ),
+    "a curve of a line": (
+        LogisticRegression(), TWO, {}, "LogisticRegression.predict_proba is not linear", "log_odds",
+    ),
+    "curves of lines": (
+        GridSearchCV(LogisticRegression(), {}, cv=2), THREE, {"output": 1},
+        "LogisticRegression.predict_proba is not linear", "decision_function",
+    ),
+    "log-odds of three": (
+        LogisticRegression(), THREE, {"response_method": "log_odds"}, "log_odds is not linear",
+        "decision_function",
+    ),
+    "votes": (SVC(), THREE, {"response_method": "decision_function"}, "not a sum over its", None),
+    "a kernel of all columns": (
+        SVR(kernel="poly"), Y, {}, "kernel 'poly' of SVR is not known to be a product", None,
+    ),
+    "a process of all columns": (
+        GaussianProcessRegressor(RationalQuadratic() + RBF(), optimizer=None), Y, {},
+        "kernel RationalQuadratic.* is not known", None,
+    ),
+    "hard votes": (
+        VotingClassifier([("a", RidgeClassifier()), ("b", GaussianNB())]), TWO,
+        {"response_method": lambda model, X: model.predict(X)}, "response_method is a function",
+        None,
+    ),
+    "a curved member": (
+        VotingClassifier([("h", HGB), ("l", LogisticRegression())], voting="soft"), TWO, {},
+        "HistGradient.*predict_proba is not the sum of its trees, a member of VotingClassifier",
+        None,
+    ),
+    "an unknown member": (
+        VotingRegressor([("r", Ridge()), ("k", KNN)]), Y, {},
+        "KNeighborsRegressor.predict .* a member of VotingRegressor", None,
+    ),
+    "a bag of unknowns": (
+        BaggingRegressor(KNN, n_estimators=2), Y, {}, "a member of BaggingRegressor", None,
+    ),
+    "a curved stack": (
+        StackingRegressor([("r", Ridge())], RandomForestRegressor(3), cv=2), Y, {},
+        "final estimator of StackingRegressor, RandomForestRegressor, is not linear", None,
+    ),
+    "a bent target": (
+        TransformedTargetRegressor(Ridge(), transformer=QuantileTransformer(n_quantiles=20)), Y, {},
+        "target is transformed by QuantileTransformer", None,
+    ),
+    "boosted lines": (
+        AdaBoostClassifier(RidgeClassifier(), n_estimators=2), TWO,
+        {"response_method": "decision_function"}, "boosts RidgeClassifier, which is not a tree",
+        None,
+    ),
+    "depths": (
+        IsolationForest(n_estimators=3), Y, {}, "IsolationForest.score_samples is not the sum",
+        None,
+    ),
+    "each its own class": (
+        LogisticRegression(), THREE, {"output": "predicted"}, "predict_proba is not linear",
+        "decision_function",
+    ),
+    "asked for": (Ridge(), Y, {"sampler": "exact"}, "sampler or solver asked for", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_the_record_says_what_stopped_the_reading(name):
+    model, target, how, reason, instead = SAMPLED[name]
+    explainer = ShapleyExplainer(model.fit(X, target), random_state=0, **how).fit(X[:5])
+    made = explainer.explain(X[:2])
+    assert explainer.exact_ is None
+    assert made.settings.closed_form is None
+    assert re.search(reason, made.settings.why_sampled)
+    assert made.settings.exact_response == instead
+    assert (f"response_method={instead!r} would be exact" in repr(made)) == (instead is not None)
+
+
+@pytest.mark.parametrize("name", [name for name, case in SAMPLED.items() if case[4]])
+def test_the_response_that_is_named_is_read(name):
+    model, target, how, _, instead = SAMPLED[name]
+    how = {**how, "response_method": instead}
+    made = ShapleyExplainer(model.fit(X, target), **how).fit(X[:5]).explain(X[:2])
+    assert made.settings.why_sampled is None
+    assert "exact, read from" in repr(made)
+
+
+def test_wide_sparse_kernels_are_sampled():
+    wide = sparse.random_array((60, 1001), density=0.01, format="csr", rng=0)
+    with pytest.raises(UnreadableModelError, match="Kernels of 1001 sparse columns"):
+        read_model(SVR().fit(wide, Y), "predict")
+    assert read_model(SVR().fit(wide[:, :1000], Y), "predict").label == "product kernels"
+
+
+def test_a_function_is_sampled():
+    made = ShapleyExplainer(lambda Z: Z @ [1.0, 2.0, 3.0]).fit(X[:5]).explain(X[:2])
+    assert made.settings.why_sampled == "The model is a function, of which nothing is known"
+
+
+def test_a_baseline_is_a_background_of_one_row():
+    model, how = SVR().fit(X, Y), {"reward": BaselineReward([0.1, 0.2, 0.3])}
+    read = ShapleyExplainer(model, **how).fit(X[:5]).explain(X[:2])
+    plain = ShapleyExplainer(model, **how, sampler="exact").fit(X[:5]).explain(X[:2])
+    assert read.settings.closed_form == "product kernels"
+    np.testing.assert_allclose(read.values, plain.values, rtol=0, atol=1e-13)
+
+
+def test_the_page_of_an_explanation_says_so_too():
+    made = ShapleyExplainer(HGB.fit(X, TWO), random_state=0).fit(X[:5]).explain(X[:2])
+    assert "exact response: response_method=&#x27;log_odds&#x27;" in made._repr_html_()

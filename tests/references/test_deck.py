@@ -1,0 +1,100 @@
+"""Decks deal every row alike, by its weight, in chunks that resemble the table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skshapley._references import CHUNK, MOST_CARDS, Deck
+from skshapley._references._columns import columns_of, numbers_of, standardised
+
+
+def table(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    return X, (X[:, :1] * X[:, 1:2] + X[:, 2:3])
+
+
+def balanced(X, predictions, weights=None, seed=0):
+    weights = np.full(len(X), 1 / len(X)) if weights is None else weights
+    rng = np.random.default_rng(seed)
+    return Deck.balanced(X, predictions, weights, np.arange(X.shape[1]), rng)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 100, 513, 1023])
+def test_every_row_is_dealt_once(n):
+    X, predictions = table(max(n, 2))
+    deck = balanced(X[:n], predictions[:n])
+    rng = np.random.default_rng(1)
+    for _ in range(2):
+        np.testing.assert_array_equal(np.sort(deck.dealt(rng)), np.arange(n))
+    assert deck.n_rows == pytest.approx(n)
+
+
+def test_chunks_resemble_the_table_more_than_rows_drawn_at_random():
+    """Squared distances of 72 chunk means from the table's: half of those of random rows."""
+    X, predictions = table()
+    deck = balanced(X, predictions)
+    everything = standardised(np.column_stack([X, predictions]), np.full(600, 1 / 600))
+
+    def distance(rows):
+        return (everything[rows].reshape(-1, CHUNK, 5).mean(axis=1) ** 2).sum(axis=1).mean()
+
+    cards = deck.cards[:576]
+    assert distance(cards) < 0.5 * distance(np.random.default_rng(2).permutation(cards))
+
+
+def test_any_row_is_as_likely_in_the_first_chunk():
+    """Chi-square of 4,000 decks over 32 rows; above 65 once in 3,000 runs of honest decks."""
+    X, predictions = table(32)
+    predictions[:4] += 30.0  # rows that balance would rather not take together
+    rng, counts = np.random.default_rng(3), np.zeros(32)
+    for seed in range(400):
+        deck = balanced(X, predictions, seed=seed)
+        for _ in range(10):
+            counts[deck.dealt(rng)[:CHUNK]] += 1
+    expected = 4000 * CHUNK / 32
+    # draws of one deck are dependent: at most 10 times the variance
+    assert ((counts - expected) ** 2 / expected).sum() / 10 < 65
+
+
+def test_weights_are_counts():
+    X, predictions = table(50)
+    weights = np.arange(50.0) / np.arange(50.0).sum()
+    for deck in (balanced(X, predictions, weights), Deck.plain(weights, np.random.default_rng(4))):
+        counts = np.bincount(deck.cards, minlength=50)
+        assert (np.abs(counts - len(deck.cards) * weights) < 1 + 1e-9).all()
+        assert deck.n_rows == pytest.approx(1 / (weights @ weights))
+
+
+def test_a_very_large_table_is_cut_to_its_cards():
+    X, predictions = table(MOST_CARDS + 100)
+    deck = balanced(X, predictions)
+    rows = np.unique(deck.cards)
+    assert len(rows) == len(deck.cards) == MOST_CARDS
+    small = deck.cut(rows)
+    np.testing.assert_array_equal(rows[small.cards], deck.cards)
+    np.testing.assert_array_equal(small.traits.common, deck.traits.common[rows])
+    assert small.n_rows == pytest.approx(MOST_CARDS + 100)
+
+
+def test_categories_text_dates_and_missing_values_are_numbers_too():
+    frame = pd.DataFrame(
+        {
+            "number": [1.0, np.nan, 3.0, 4.0] * 10,
+            "whole": pd.array([1, None, 3, 4] * 10, dtype="Int64"),
+            "kind": pd.Categorical(["a", "b", "b", None] * 10),
+            "text": ["x", "y", None, "z"] * 10,
+            "flag": [True, False, True, True] * 10,
+            "day": pd.date_range("2020", periods=40),
+            "same": 7.0,
+        }
+    )
+    weights = np.full(40, 1 / 40)
+    numbers = standardised(numbers_of(columns_of(frame)), weights)
+    assert np.isfinite(numbers).all()
+    np.testing.assert_allclose(numbers.mean(axis=0), 0, atol=1e-12)
+    deck = balanced(frame, np.arange(40.0)[:, None])
+    np.testing.assert_array_equal(np.sort(deck.cards), np.arange(40))
+    players = np.arange(7)
+    own = deck.traits.own(np.arange(40), players)
+    np.testing.assert_allclose(own.mean(axis=1), 0, atol=1e-12)

@@ -1,0 +1,366 @@
+"""Conditional rewards against closed forms of normal columns and against loops over coalitions."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+from sklearn.covariance import ledoit_wolf
+
+from skshapley import ShapleyExplainer
+from skshapley.rewards import ConditionalReward, CopulaReward, Players, Response, _gaussian
+from skshapley.rewards._margins import RankMargins
+from skshapley.testing import brute_force
+
+RNG = np.random.default_rng(0)
+D = 4
+MIX = RNG.normal(size=(D, D))
+SIGMA = MIX @ MIX.T + np.eye(D)
+ROWS = RNG.multivariate_normal(np.arange(D), SIGMA, size=30)
+X = RNG.multivariate_normal(np.arange(D), SIGMA, size=3)
+WEIGHTS = RNG.dirichlet(np.full(30, 5.0))
+ALL = np.array(list(product([False, True], repeat=D)))
+
+
+def bumpy(rows):
+    a, b, c, d = np.asarray(rows, dtype=float).T
+    return np.sin(a) * b + np.maximum(c, 0) * d + c**2 / 4
+
+
+def game(reward, function=bumpy, X=X, rows=ROWS, weights=WEIGHTS, groups=None):
+    players = Players.from_groups(groups, [f"x{i}" for i in range(D)], "Owner")
+    return reward.fit(Response(function), rows, weights, players).game(X)
+
+
+def moved(x, rows, sigma, present):
+    """Rows moved by the pseudo-inverse, one coalition at a time."""
+    gain = np.linalg.pinv(sigma[np.ix_(present, present)]) @ sigma[present]
+    return rows + (x - rows)[:, present] @ gain
+
+
+def by_loop(sigma, x=X, rows=ROWS, weights=WEIGHTS, function=bumpy):
+    """The values of all coalitions, ``(r, 2^d)``."""
+    return np.array([[weights @ function(moved(one, rows, sigma, s)) for s in ALL] for one in x])
+
+
+def ask(made, coalitions=ALL, references=None):
+    everyone = np.repeat(coalitions[None], made.n_rows, axis=0)
+    if references is not None:
+        references = np.repeat(references[None], made.n_rows, axis=0)
+    return made(everyone, np.arange(made.n_rows), references)[:, :, 0]
+
+
+def test_values_are_those_of_rows_moved_one_by_one():
+    found = ask(game(ConditionalReward(SIGMA)))
+    np.testing.assert_allclose(found, by_loop(SIGMA), rtol=0, atol=1e-4)  # of 1e-6 of shrinkage
+
+
+def test_linear_models_have_the_values_of_the_closed_form():
+    """E[X_j | x_S] = m_j + Sigma_jS Sigma_SS^-1 (x_S - m_S), with the rows' mean m."""
+    slopes = np.array([1.0, -2.0, 0.5, 3.0])
+    centre = WEIGHTS @ ROWS
+
+    def worth(coalitions, x):
+        means = []
+        for s in np.asarray(coalitions, dtype=bool):
+            known = np.linalg.solve(SIGMA[np.ix_(s, s)], (x - centre)[s])
+            means.append(np.where(s, x, centre + SIGMA[:, s] @ known))
+        return np.array(means) @ slopes
+
+    reward = ConditionalReward(SIGMA)
+    explainer = ShapleyExplainer(lambda Z: Z @ slopes, reward=reward, sampler="exact")
+    found = explainer.fit(ROWS, sample_weight=WEIGHTS).explain(X).values
+    for x, values in zip(X, found, strict=True):
+        expected = brute_force(lambda coalitions, x=x: worth(coalitions, x), D)
+        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-4)
+
+
+def test_many_normal_rows_give_the_conditional_expectation():
+    """E[X_0^2 X_1 | x_2] of three normal columns, by the moments of their conditional law.
+
+    The mean over 20,000 rows lies within five of its standard errors (false alarms: 6e-7).
+    """
+    sigma = SIGMA[:3, :3]
+    rows = np.random.default_rng(1).multivariate_normal(np.zeros(3), sigma, size=20_000)
+    x = np.array([[0.0, 0.0, 1.5]])
+
+    def cubic(Z):
+        return Z[:, 0] ** 2 * Z[:, 1]
+
+    reward = ConditionalReward(sigma)
+    players = Players.from_groups(None, list("abc"), "Owner")
+    made = reward.fit(Response(cubic), rows, np.full(len(rows), 1 / len(rows)), players).game(x)
+    found = made(np.array([[[False, False, True]]]), np.array([0]))[0, 0, 0]
+    m = sigma[:2, 2] / sigma[2, 2] * 1.5
+    c = sigma[:2, :2] - np.outer(sigma[:2, 2], sigma[:2, 2]) / sigma[2, 2]
+    expected = m[1] * (m[0] ** 2 + c[0, 0]) + 2 * m[0] * c[0, 1]
+    single = cubic(moved(x[0], rows, sigma, np.array([False, False, True])))
+    assert abs(found - expected) < 5 * single.std() / np.sqrt(len(rows))
+
+
+@pytest.mark.parametrize("reward", [ConditionalReward(), CopulaReward()])
+@pytest.mark.parametrize("groups", [None, {"pair": ["x0", "x2"]}])
+def test_walks_and_single_coalitions_agree(reward, groups):
+    """Along a walk, one update a column; alone, or against many rows, one matrix a coalition."""
+    made = game(reward, groups=groups)
+    p = made.n_players
+    order = np.random.default_rng(2).permutation(p)
+    walk = np.array([np.isin(np.arange(p), order[:k]) for k in range(1, p)])
+    single = np.arange(30)[:, None]
+    rows = np.array([1])
+    for references in (single[3:4], single[5:6]):
+        named = np.broadcast_to(references, (1, len(walk), 1))
+        along = made(walk[None], rows, named)
+        alone = [made(s[None, None], rows, references[None]) for s in walk]
+        np.testing.assert_allclose(along, np.concatenate(alone, axis=1), rtol=0, atol=1e-12)
+    each = [
+        made(walk[None], rows, np.broadcast_to(one, (1, len(walk), 1)))[0, :, 0] for one in single
+    ]
+    together = made(walk[None], rows)[0, :, 0]
+    np.testing.assert_allclose(WEIGHTS @ np.array(each), together, rtol=0, atol=1e-12)
+
+
+def test_little_memory_changes_nothing_but_rounding(monkeypatch):
+    made = game(ConditionalReward())
+    references = np.random.default_rng(3).integers(30, size=(16, 1))
+    whole = ask(made), ask(made, references=references)
+    monkeypatch.setattr(_gaussian, "CHUNK_BYTES", 1)
+    parts = ask(made), ask(made, references=references)
+    np.testing.assert_allclose(parts[0], whole[0], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(parts[1], whole[1], rtol=0, atol=1e-12)
+
+
+def test_the_covariance_is_learned_and_shrunk():
+    reward = ConditionalReward()
+    game(reward, weights=np.full(30, 1 / 30))
+    covariance, shrinkage = ledoit_wolf((ROWS - ROWS.mean(axis=0)) / ROWS.std(axis=0))
+    assert 0.01 < shrinkage < 1
+    assert reward.shrinkage_ == pytest.approx(shrinkage)
+    np.testing.assert_allclose(reward.correlation_, covariance, rtol=0, atol=1e-12)
+    spread = ROWS.std(axis=0)
+    sigma = reward.correlation_ * np.outer(spread, spread)
+    equal = np.full(30, 1 / 30)
+    found = ask(game(ConditionalReward(), weights=equal))
+    np.testing.assert_allclose(found, by_loop(sigma, weights=equal), rtol=0, atol=1e-10)
+
+
+def test_weights_count_as_rows():
+    """A row of twice the weight is like two, to the little that shrinkage knows of their number."""
+    heavy = np.full(30, 1 / 40)
+    heavy[:10] *= 2
+    twice = np.concatenate([ROWS, ROWS[:10]])
+    one, other = ConditionalReward(), ConditionalReward()
+    game(one, weights=heavy)
+    game(other, rows=twice, weights=np.full(40, 1 / 40))
+    for reward in (one, other):
+        unshrunk = (reward.correlation_ - np.eye(D)) / (1 - reward.shrinkage_)
+        np.testing.assert_allclose(unshrunk + np.eye(D), np.corrcoef(twice.T), rtol=0, atol=1e-12)
+
+
+def test_twins_share_and_a_constant_column_gets_nothing():
+    rng = np.random.default_rng(4)
+    a, b = rng.normal(size=(2, 400))
+    rows = np.column_stack([a, a, np.full(400, 7.0), b])
+    explainer = ShapleyExplainer(lambda Z: Z[:, 0] - Z[:, 3], reward="conditional", sampler="exact")
+    found = explainer.fit(rows).explain(np.array([[2.0, 2.0, 7.0, 1.0], [2.0, 0.0, 9.0, 1.0]]))
+    assert np.isfinite(found.values).all()
+    first, second = found.values
+    assert first[0] == pytest.approx(first[1], abs=0.05)
+    assert first[2] == 0
+    # twins that disagree, and a number that the constant column never had
+    assert second[2] == pytest.approx(0, abs=1e-9)
+
+
+def test_columns_that_depend_exactly_are_taken():
+    rng = np.random.default_rng(5)
+    a, b, c = rng.normal(size=(3, 300))
+    rows = np.column_stack([a, b, a + b, c])
+    made = game(ConditionalReward(), rows=rows, weights=np.full(300, 1 / 300), X=rows[:2])
+    assert np.isfinite(ask(made)).all()
+    # a and a + b tell b, but for what shrinkage takes away
+    s = np.array([True, False, True, False])
+    known = made(s[None, None], np.array([0]), np.array([[[7]]]))[0, 0, 0]
+    expected = bumpy(np.array([[a[0], b[0], a[0] + b[0], c[7]]]))[0]
+    assert known == pytest.approx(expected, abs=0.2)
+
+
+@pytest.mark.parametrize("reward", ["conditional", "copula"])
+def test_standard_errors_hold_the_truth(reward):
+    """Of walks, against all coalitions, with the covariance that both have learned.
+
+    120 intervals of 95 %, four by four from one run: fewer than 98 or 120 of them hold with
+    probability below 1e-3, even if the four were one.
+    """
+    rng = np.random.default_rng(6)
+    x = rng.multivariate_normal(np.arange(D), SIGMA, size=30)
+    truth = ShapleyExplainer(bumpy, reward=reward, sampler="exact").fit(ROWS).explain(x)
+    walks = ShapleyExplainer(
+        bumpy, reward=reward, sampler="antithetic", max_rows=28 * len(ROWS) + 1, random_state=0
+    )
+    found = walks.fit(ROWS).explain(x)
+    inside = np.abs(found.values - truth.values) <= 1.96 * found.standard_errors
+    assert 98 <= inside.sum() <= 120
+
+
+def test_the_copula_takes_any_margins():
+    """Of a model that undoes them, values are those of the normal columns, to the quantiles."""
+    rng = np.random.default_rng(7)
+    rows = rng.multivariate_normal(np.zeros(D), SIGMA / 10, size=1500)
+    x = rng.multivariate_normal(np.zeros(D), SIGMA / 10, size=4)
+
+    def exact(function, table, instances, reward="copula"):
+        explainer = ShapleyExplainer(function, reward=reward, sampler="exact")
+        return explainer.fit(table).explain(instances).values
+
+    plain = exact(bumpy, rows, x)
+    skewed = exact(lambda Z: bumpy(np.log(Z)), np.exp(rows), np.exp(x))
+    np.testing.assert_allclose(skewed, plain, rtol=0, atol=2e-3)
+    normal = exact(bumpy, rows, x, reward="conditional")
+    np.testing.assert_allclose(plain, normal, rtol=0, atol=0.1)
+
+
+def test_the_copula_moves_within_the_range_and_to_numbers_that_are_there():
+    rng = np.random.default_rng(8)
+    z = rng.multivariate_normal(np.zeros(2), [[1, 0.8], [0.8, 1]], size=400)
+    rows = np.column_stack([np.exp(z[:, 0]), z[:, 1] > 0.3, np.round(z[:, 0]), z[:, 1]])
+    seen = []
+
+    def look(Z):
+        seen.append(np.array(Z))
+        return Z[:, 0]
+
+    x = np.array([[50.0, 1.0, 9.0, -9.0]])
+    equal = np.full(400, 1 / 400)
+    made = game(CopulaReward(), function=look, rows=rows, weights=equal, X=x)
+    seen.clear()
+    ask(made, ALL[1:-1])
+    hybrid = np.concatenate(seen)
+    for j in range(D):
+        absent = hybrid[hybrid[:, j] != x[0, j], j]
+        assert absent.min() >= rows[:, j].min()
+        assert absent.max() <= rows[:, j].max()
+    binary = np.isin(hybrid[:, 1], [0.0, 1.0])
+    assert binary.mean() > 0.98  # but for scores between the two
+
+
+def test_the_copula_has_the_scores_of_ranks():
+    reward = CopulaReward()
+    equal = np.full(30, 1 / 30)
+    made = game(reward, weights=equal)
+    ranks = ROWS.argsort(axis=0).argsort(axis=0)
+    scores = norm.ppf((ranks + 0.5) / 30)
+    sigma, _ = ledoit_wolf(scores / scores.std(axis=0))
+    np.testing.assert_allclose(reward.correlation_, sigma, rtol=0, atol=1e-12)
+    # against a single row, the value is that of its moved quantiles
+    s, r = np.array([True, False, False, True]), 5
+    level = np.array(
+        [np.interp(X[0, j], np.sort(ROWS[:, j]), (np.arange(30) + 0.5) / 30) for j in range(D)]
+    )
+    score = moved(norm.ppf(level), scores[[r]], sigma, s)
+    back = [
+        np.interp(norm.cdf(score[0, j]), (np.arange(30) + 0.5) / 30, np.sort(ROWS[:, j]))
+        for j in range(D)
+    ]
+    expected = bumpy(np.where(s, X[0], back)[None])[0]
+    found = made(s[None, None], np.array([0]), np.array([[[r]]]))[0, 0, 0]
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_equal_numbers_share_the_middle_of_their_levels():
+    """Six zeros and four ones: levels .3 and .8; scores of their intervals lead back to them."""
+    column = np.repeat([0.0, 1.0], [6, 4])[:, None]
+    margins = RankMargins(column, np.full(10, 0.1))
+    both = np.array([[0.0], [1.0]])
+    scores = margins.standard(both)
+    np.testing.assert_allclose(norm.cdf(scores[:, 0]), [0.3, 0.8], rtol=0, atol=1e-12)
+    for move, expected in ((0.0, [0, 1]), (0.6, [0, 1]), (-0.4, [0, 1]), (2.0, [1, 1])):
+        found = margins.moved(both, scores, np.full((2, 1), move))
+        np.testing.assert_allclose(found[:, 0], expected, rtol=0, atol=1e-12)
+
+
+def frame_of(kind):
+    names = list("abcd")
+    frame = pd.DataFrame(ROWS, columns=names)
+    if kind == "polars":
+        return pytest.importorskip("polars").from_pandas(frame)
+    return frame.astype(np.float32) if kind == "single" else frame
+
+
+@pytest.mark.parametrize("kind", ["pandas", "single", "polars"])
+@pytest.mark.parametrize("reward", ["conditional", "copula"])
+def test_the_model_gets_its_own_container(kind, reward):
+    table = frame_of(kind)
+    seen = []
+
+    def look(Z):
+        seen.append(Z)
+        return np.asarray(Z["a"]) * np.asarray(Z["b"])
+
+    explainer = ShapleyExplainer(look, reward=reward, sampler="exact").fit(table[:20])
+    found = explainer.explain(table[:2]).values
+    assert {type(part) for part in seen} == {type(table)}
+    assert {tuple(part.columns) for part in seen} == {tuple("abcd")}
+    if kind == "single":
+        assert {str(dtype) for part in seen for dtype in part.dtypes} == {"float32"}
+    plain = ShapleyExplainer(lambda Z: Z[:, 0] * Z[:, 1], reward=reward, sampler="exact")
+    expected = plain.fit(ROWS[:20]).explain(ROWS[:2]).values
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+
+
+def test_workers_change_nothing():
+    run = {"reward": "conditional", "sampler": "antithetic", "random_state": 0}
+    run["max_rows"] = 38 * len(ROWS) + 1
+    alone = ShapleyExplainer(bumpy, **run).fit(ROWS).explain(X).values
+    shared = ShapleyExplainer(bumpy, n_jobs=2, **run).fit(ROWS).explain(X).values
+    assert np.array_equal(alone, shared)
+
+
+def test_trees_are_sampled_and_say_why():
+    from sklearn.tree import DecisionTreeRegressor
+
+    model = DecisionTreeRegressor(max_depth=2).fit(ROWS, bumpy(ROWS))
+    explainer = ShapleyExplainer(model, reward="conditional").fit(ROWS)
+    found = explainer.explain(X)
+    assert found.settings.why_sampled == "ConditionalReward has no exact values"
+    np.testing.assert_allclose(
+        found.values.sum(axis=1), model.predict(X) - model.predict(ROWS).mean(), rtol=0, atol=1e-9
+    )
+
+
+REFUSED = {
+    "text": ({"e": ["u", "v"] * 15}, "column 'e' of the background is"),
+    "category": ({"e": pd.Categorical(["u", "v"] * 15)}, "is category: encode it before"),
+    "bool": ({"e": [True, False] * 15}, "is bool"),
+    "gaps": ({"e": [np.nan, 1.0] * 15}, "column 'e' of the background has missing or infinite"),
+    "infinite": ({"e": [np.inf, 1.0] * 15}, "has missing or infinite"),
+}
+
+
+@pytest.mark.parametrize(("columns", "message"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("reward", ["conditional", "copula"])
+def test_columns_that_cannot_be_moved_are_refused(columns, message, reward):
+    table = frame_of("pandas").assign(**columns)
+    with pytest.raises(ValueError, match=message):
+        ShapleyExplainer(lambda Z: Z["a"], reward=reward).fit(table)
+
+
+def test_gaps_of_an_instance_are_refused():
+    explainer = ShapleyExplainer(bumpy, reward="conditional").fit(ROWS)
+    with pytest.raises(ValueError, match=r"column 'x1' of the instances has missing or infinite"):
+        explainer.explain(np.array([[1.0, np.nan, 0.0, 0.0]]))
+
+
+def test_a_single_row_teaches_nothing():
+    with pytest.raises(ValueError, match="got a single row"):
+        ShapleyExplainer(bumpy, reward="conditional").fit(ROWS[:1])
+    found = ShapleyExplainer(bumpy, reward=ConditionalReward(SIGMA)).fit(ROWS[:1]).explain(X)
+    assert np.isfinite(found.values).all()
+
+
+def test_a_covariance_of_other_columns_is_refused():
+    with pytest.raises(ValueError, match=r"covariance of shape \(3, 3\) for 4 columns"):
+        ShapleyExplainer(bumpy, reward=ConditionalReward(np.eye(3))).fit(ROWS)
+    for wrong in ([[1.0, 2.0], [2.0, 1.0]], [[1.0, 0.5], [0.0, 1.0]], np.eye(2)[:1], "no"):
+        with pytest.raises(ValueError, match="takes covariance as None or a symmetric matrix"):
+            ShapleyExplainer(bumpy, reward=ConditionalReward(wrong)).fit(ROWS)

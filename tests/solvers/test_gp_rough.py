@@ -1,0 +1,218 @@
+"""Standard errors of solver "gp" where a game jumps, is silent, or its rows are unequal."""
+
+import numpy as np
+import pytest
+
+from skshapley._odd import Hyper, OddDesign, Pairs, Posterior, RandomOddDesign, fit_hyper
+from skshapley.samplers import Odd
+from skshapley.samplers._odd_blocks import pairs_each
+from skshapley.solvers import LeaveOneOutProcess
+from skshapley.solvers._gp_errors import overlooked, standard_errors
+from skshapley.solvers._gp_straight import straight
+from skshapley.testing import HybridGame, explain_game
+
+P = 8
+
+
+def pairs_of(function, n, p=P, seed=0):
+    """Return the full coalition, single players and others, n pairs in all, and their values."""
+    others = [code for code in range(3, 2**p - 1, 2) if code & (code - 1)]
+    drawn = np.random.default_rng(seed).permutation(others)[: n - p]
+    signs = 2.0 * (np.r_[2**p - 1, 1 << np.arange(p), drawn][:, None] >> np.arange(p) & 1) - 1
+    return Pairs(signs, function(signs).reshape(len(signs), -1))
+
+
+def surprise(game, evals, seed=0, **kwargs):
+    """Return the largest deviation in units of its standard error, but for rounding."""
+    kwargs = {"sampler": "odd", "solver": "gp"} | kwargs
+    outcome = explain_game(game, max_evals=evals, random_state=seed, **kwargs)
+    deviation = np.abs(outcome.values - game.shapley_values)
+    return (deviation / (outcome.standard_errors + 1e-12)).max()
+
+
+@pytest.mark.parametrize("n", [10, 30, 100])
+def test_a_linear_odd_part_is_certain_but_for_what_no_pair_showed(n):
+    """With n pairs, the and the full coalition n - 8 are spare, 3/(n - 8) may differ."""
+    slopes = np.random.default_rng(0).normal(size=P)
+    pairs = pairs_of(lambda s: s @ slopes / 2, n)
+    values, errors, residual = straight(pairs, enumerated=False)
+    assert not residual.any()
+    np.testing.assert_allclose(values[:, 0], slopes, atol=1e-12)
+    span = max(slopes.max(), 0) - min(slopes.min(), 0)
+    np.testing.assert_allclose(errors[:, 0], 1.5 / (n - 8) * span)
+
+
+def test_zeros_at_few_pairs_have_no_standard_error():
+    """A hundred spare ones make a constant game."""
+    for n, certain in ((16, False), (107, False), (108, True)):
+        values, errors, residual = straight(pairs_of(lambda s: 0 * s[:, 0], n), enumerated=False)
+        assert not residual.any()
+        np.testing.assert_array_equal(values, 0)
+        np.testing.assert_array_equal(errors, 0 if certain else np.nan)
+
+
+def test_values_that_vary_at_held_out_pairs_alone():
+    """One pair in three is held out; nothing can be learnt from the others."""
+    p, n = 6, 24
+    inside = np.random.default_rng(0).permutation(31)[: n - 1] + 1
+    signs = 1.0 - 2.0 * (np.r_[0, inside][:, None] >> np.arange(p) & 1)
+    values = np.zeros((n, 1))
+    values[np.arange(n) * 7 % 10 < 3] = 1.0
+    values[0] = 0.0
+    pairs = Pairs(signs, values)
+    theta = fit_hyper(pairs, None)
+    posterior = Posterior.of(pairs, Hyper.from_vector(theta, p))
+    assert posterior.process.held[values[:, 0] > 0].all()
+    assert np.isfinite(standard_errors(posterior, theta)).all()
+
+
+def test_pairs_that_do_not_tell_players_apart_solve_nothing():
+    """Of repeated pairs least squares would return the shortest of many solutions."""
+    pairs = pairs_of(lambda s: s @ np.arange(8.0), 12).take(np.r_[0, 1:5, 1:5, 1:5, 1:5])
+    assert len(pairs) > P + 2
+    assert straight(pairs, enumerated=False)[2].all()
+
+
+def test_what_rounding_leaves_is_no_odd_part():
+    """Values of a mean over many rows differ in the last bits."""
+    coalitions = np.random.default_rng(0).random((1, 20, P)) < 0.5
+    values = 0.1 + np.random.default_rng(1).integers(-3, 4, (20, 1)) * 2e-17
+    assert not OddDesign(coalitions).pairs(0, values).values.any()
+    values[4] += 1e-12
+    assert OddDesign(coalitions).pairs(0, values).values.any()
+
+
+def test_an_output_that_is_zero_where_hyper_parameters_are_fitted():
+    """Some blocks only are looked at for the fit, in which one of the outputs may not vary."""
+    rng = np.random.default_rng(0)
+    X, B = np.ones((1, 10)), rng.normal(size=(40, 10))
+
+    def function(Z):
+        return np.stack([np.tanh(Z.sum(axis=1)), (Z[:, :3] > 0.9).all(axis=1)], axis=1)
+
+    outcome = explain_game(HybridGame(function, X, B), sampler="odd", solver="gp", max_evals=60)
+    assert np.isfinite(outcome.values).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rounded_models(seed):
+    """Seven players, three rows, 38 of 63 pairs; the largest of 7 errors, ten at most."""
+    rng = np.random.default_rng(seed)
+    slopes = rng.normal(size=7)
+    X, B = rng.normal(size=(1, 7)), rng.normal(size=(3, 7))
+    game = HybridGame(lambda Z: np.round(Z @ slopes, seed % 3), X, B)
+    assert surprise(game, 77, seed) < 10
+
+
+def test_nearly_enumerated_thresholds():
+    """Sixty of 63 pairs are seen, which the process takes for all; twelve models."""
+    worst = []
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 1])
+        slopes, X, B = rng.normal(size=7), rng.normal(size=(1, 7)), rng.normal(size=(1, 7))
+        worst.append(surprise(HybridGame(lambda Z, w=slopes: Z @ w > 0.3, X, B), 122, seed))
+    assert max(worst) < 10
+
+
+@pytest.mark.parametrize("grid", [0.0, 0.5, 4.0])
+def test_errors_allow_for_jumps_by_the_share_of_values_that_repeat(grid):
+    """What leaving out each pair changes comes from processes that have not seen it."""
+    p, n = 6, 24
+    rng = np.random.default_rng(0)
+    inside = rng.permutation(31)[: n - 1] + 1
+    signs = 1.0 - 2.0 * (np.r_[0, inside][:, None] >> np.arange(p) & 1)
+    values = rng.normal(size=(n, 1))
+    if grid:
+        values = np.round(values / grid) * grid
+        values[0] = grid
+    pairs, hyper = Pairs(signs, values), Hyper(np.linspace(0.1, 0.5, p), 3.0, 0.05, 0.2)
+    posterior = Posterior.of(pairs, hyper)
+    phi = posterior.shapley()
+    others = [pairs.take(np.delete(np.arange(n), j)) for j in range(1, n)]
+    changes = [((phi - Posterior.of(pair, hyper).shapley()) ** 2).mean() for pair in others]
+    repeated, largest = 1 - len(np.unique(values)) / n, np.abs(values).max() / (n - 1)
+    for least in (0.0, 1.0):
+        jumps = max(3 * repeated, least) ** 2 * max(changes)
+        silent = (0.05 * repeated * largest) ** 2 + (0.5 / (n - 1) * largest) ** 2
+        errors = overlooked(posterior, np.full((p, 1), 0.7), least)
+        np.testing.assert_allclose(errors**2, 0.49 + jumps + silent, rtol=1e-5)
+    if repeated > 0.5:  # and all is predicted
+        silent = max(silent, (1.5 / (n - 1) * (max(phi.max(), 0) - min(phi.min(), 0))) ** 2)
+    errors = overlooked(posterior, np.zeros((p, 1)), 1.0)
+    np.testing.assert_allclose(errors**2, jumps + silent, rtol=1e-5)
+
+
+def test_players_that_no_pair_tells_apart_have_no_standard_error():
+    """Two columns alike in every pair: without one pair or another nothing changes."""
+    p = 6
+    inside = np.random.default_rng(0).random((30, p)) < 0.5
+    inside[:, 1] = inside[:, 0]
+    inside = np.unique(inside[inside.any(axis=1) & ~inside.all(axis=1)], axis=0)
+    pairs = np.vstack([np.ones((1, p), dtype=bool), inside])
+    coalitions = np.stack([pairs, ~pairs], axis=1).reshape(1, -1, p)
+    values = np.tanh(coalitions @ np.linspace(0.5, 1, p))[..., None]
+    ends = np.zeros((1, 1)), values[:, 0]
+    solver = LeaveOneOutProcess().start(p, *ends)
+    solver.update(np.array([0]), RandomOddDesign(coalitions), values)
+    estimate = solver.result()
+    assert len(inside) > 1.3 * p
+    assert np.isfinite(estimate.values).all()
+    assert np.isnan(estimate.standard_errors).all()
+
+
+def test_few_pairs_of_a_random_sample_have_no_standard_error():
+    """Nine of 15 pairs of five players may be predicted well by chance; eleven less so."""
+    game = HybridGame(lambda Z: np.tanh(Z.sum(axis=1)), np.ones((1, 5)), np.zeros((1, 5)))
+    for evals, told in ((20, False), (24, True)):
+        outcome = explain_game(
+            game, sampler="odd-leverage", solver="gp-leave-one-out", max_evals=evals
+        )
+        assert np.isfinite(outcome.standard_errors).all() == told
+
+
+def asked(weights, n, p=11, seed=0):
+    """Return the design of n coalitions a row."""
+    weights = np.asarray(weights, dtype=float) / np.sum(weights)
+    sampler = Odd().start(p, [np.random.default_rng(seed)], n, weights)
+    return sampler.ask(np.array([0]), sampler.draws_now(0))
+
+
+@pytest.mark.parametrize(
+    ("weights", "n", "in_blocks"),
+    [
+        ([1, 5, 0.1, 30, 2], 110, False),
+        (np.ones(5), 44, False),
+        (np.ones(15), 44, False),
+        (np.ones(16), 44, True),
+        (np.ones(24), 110, False),  # five pairs a player ask for 25 rows
+        (np.ones(25), 110, True),
+        (np.r_[np.ones(30), 30.0], 44, False),  # 1/sum w^2 is 4
+        (np.exp(np.linspace(-1, 1, 100)), 110, True),
+        (np.exp(np.linspace(-2, 2, 100)), 110, False),
+    ],
+)
+def test_blocks_where_rows_are_many_and_alike(weights, n, in_blocks):
+    assert (asked(weights, n).block is not None) == in_blocks
+
+
+def test_no_pair_of_a_block_comes_twice_and_none_has_more_than_all():
+    """Forty rows and a heavy one; what the heaviest cannot take goes to the others."""
+    weights = np.r_[np.ones(40), 5.0]
+    design = asked(weights, 20, p=8)
+    for block in range(design.block.max() + 1):
+        inside = design.coalitions[0, ::2][design.block[0] == block]
+        folded = inside ^ inside[:, :1]
+        assert len(np.unique(folded, axis=0)) == len(folded)
+    assert design.block.size == 41 * 10 + 41
+    share = np.array([0.9, 0.05, 0.05])
+    np.testing.assert_array_equal(pairs_each(np.random.default_rng(0), share, 45, 31), [31, 7, 7])
+
+
+def test_very_unequal_weights_spend_the_budget():
+    """Five rows of weights 1, 5, .1, 30 and 2, eleven players: 220 evaluations are asked."""
+    rng = np.random.default_rng(0)
+    X, B, slopes = rng.normal(size=(1, 11)), rng.normal(size=(5, 11)), rng.normal(size=11)
+    weights = np.array([1, 5, 0.1, 30, 2]) / 38.1
+    game = HybridGame(lambda Z: np.tanh(Z @ slopes), X, B, weights)
+    outcome = explain_game(game, sampler="odd", solver="gp", max_evals=220)
+    assert outcome.n_evaluations[0] == 220

@@ -1,0 +1,320 @@
+"""What repeats leave of a budget is spent; when a rule is asked; what is never claimed."""
+
+import numpy as np
+import pytest
+import sklearn
+
+from skshapley import ShapleyExplainer, shapley_values
+from skshapley._run import _rest
+from skshapley._run._budget import auto_rows
+from skshapley._run._plan import make_plan
+from skshapley._run._size import Size
+from skshapley.rewards._reward import InterventionalGame
+from skshapley.samplers import SAMPLERS, Antithetic, Importance, Kernel, MonteCarlo, Odd
+from skshapley.samplers._price import Price
+from skshapley.solvers import PermutationMean, ProjectedSGD
+from skshapley.solvers._base import Estimate
+from skshapley.stopping import StandardError
+from skshapley.testing import HybridGame, RandomGame, as_instances, explain_game
+
+GO_ON = [
+    *(name for name, sampler in SAMPLERS.items() if sampler.goes_on and not sampler().one_shot),
+    Kernel(replacement=True),
+]
+
+
+class Counted:
+    """A game that counts what it is asked for."""
+
+    def __init__(self, game):
+        self.game, self.n = game, 0
+
+    def __call__(self, coalitions):
+        self.n += len(coalitions)
+        return self.game(coalitions)
+
+
+class Unequal:
+    """A step in a product, for hybrid rows."""
+
+    def __call__(self, rows):
+        return (rows.prod(axis=1) > 0.1) + rows[:, 0] * rows[:, 1]
+
+
+def game_of_instances(n_rows=7, p=9, b=3):
+    """Instances to which 9, 8, 7, ... of 9 players matter, each as often as comes."""
+    rng = np.random.default_rng(1)
+    X, background = rng.normal(size=(n_rows, p)), rng.normal(size=(b, p))
+    background[:, 5] = X[:, 5] = 1.0
+    background[:, 6] = X[::2, 6] = -1.0
+    return HybridGame(Unequal(), X, background)
+
+
+# --- a budget counts what was asked --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampler", [s for s in GO_ON if s != "local-permutations"], ids=str)
+def test_what_repeats_leave_is_spent(sampler):
+    """At 16 players and 1,000 evaluations 629 were asked by SGD's draws, 658 by pairs."""
+    game = Counted(RandomGame(16, seed=0))
+    result = shapley_values(game, n_players=16, sampler=sampler, max_evals=1000, random_state=0)
+    price = SAMPLERS.get(sampler, Kernel)().price(16, 1)
+    assert game.n == result.n_evaluations <= 1000
+    assert result.n_evaluations > 1000 - price.step * price.draw - 1
+
+
+@pytest.mark.parametrize("sampler", ["antithetic", "classical", "importance"])
+@pytest.mark.parametrize("max_evals", [40, 400])
+def test_of_few_players_all_coalitions_are_enough(sampler, max_evals):
+    """Nothing is left to evaluate; drawing on would not end."""
+    game = Counted(RandomGame(4, seed=0))
+    result = shapley_values(game, n_players=4, sampler=sampler, max_evals=max_evals, random_state=0)
+    assert game.n == result.n_evaluations == 16
+
+
+def test_nobody_is_asked_when_all_coalitions_are_known(monkeypatch):
+    asks, ask = [], Antithetic.ask
+    monkeypatch.setattr(
+        Antithetic, "ask", lambda self, rows, n: asks.append(n) or ask(self, rows, n)
+    )
+    shapley_values(RandomGame(4), sampler="antithetic", max_evals=400, random_state=0)
+    assert asks == [132]  # of three evaluations each
+
+
+def test_the_search_for_new_coalitions_has_an_end():
+    """A method that knows few coalitions never spends a large budget."""
+    result = shapley_values(
+        RandomGame(8), sampler="local-permutations", max_evals=500, random_state=0
+    )
+    assert result.n_evaluations == 4 * 8 - 3
+
+
+@pytest.mark.parametrize(("most", "n"), [("MOST_TIMES", 4), ("MOST_ASKS", 24)])
+def test_the_search_is_worth_so_many_draws_and_asks(most, n, monkeypatch):
+    """Of 1,024 coalitions nearly all are to be found, of which those of middle sizes are rare."""
+    noted = []
+
+    class Noted(Importance):
+        def ask(self, rows, n):
+            noted.append(n)
+            return super().ask(rows, n)
+
+    other = {"MOST_TIMES": "MOST_ASKS", "MOST_ASKS": "MOST_TIMES"}[most]
+    monkeypatch.setattr(_rest, other, 1000)
+    shapley_values(RandomGame(10), sampler=Noted(), solver="sgd", max_evals=1020, random_state=0)
+    assert noted[0] == 1018
+    spent = {"MOST_TIMES": sum(noted) / 1018, "MOST_ASKS": len(noted) - 1}[most]
+    assert 0.9 * n < spent <= n
+
+
+@pytest.mark.parametrize("sampler", GO_ON, ids=str)
+def test_nobody_s_draws_depend_on_who_else_is_in_the_block(sampler):
+    game = game_of_instances()
+    how = {"sampler": sampler, "max_evals": 160}
+    everybody = explain_game(game, **how)
+    assert len(np.unique(everybody.n_evaluations)) > 1 or sampler == "local-permutations"
+    for n in (1, 3):
+        some = explain_game(game.take(np.arange(n)), **how)
+        for name in ("values", "standard_errors", "n_evaluations", "n_model_rows"):
+            np.testing.assert_array_equal(getattr(some, name), getattr(everybody, name)[:n])
+    with sklearn.config_context(working_memory=0.05):
+        parts = explain_game(game, n_jobs=2, **how)
+    for name in ("values", "standard_errors", "n_evaluations", "n_model_rows"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(everybody, name))
+
+
+@pytest.mark.parametrize("sampler", GO_ON, ids=str)
+def test_rows_that_agree_leave_evaluations_and_change_nothing_else(sampler, monkeypatch):
+    """To know that hybrid rows are the same saves model rows, and never buys a draw."""
+    rng = np.random.default_rng(0)
+    X, background = rng.integers(3, size=(4, 9)), rng.integers(3, size=(3, 9))
+
+    def run():
+        options = {"sampler": sampler, "max_rows": 475, "random_state": 0}
+        return ShapleyExplainer(Unequal(), **options).fit(background).explain(X)
+
+    less = run()
+    monkeypatch.setattr(InterventionalGame, "differing", lambda self, rows, _: None)
+    more = run()
+    np.testing.assert_array_equal(less.values, more.values)
+    np.testing.assert_array_equal(less.standard_errors, more.standard_errors)
+    assert (less.n_model_rows <= more.n_model_rows).all()
+    assert (more.n_model_rows <= 475).all()
+
+
+def test_the_number_of_draws_favours_nobody(monkeypatch):
+    """Given how many walks were made each is uniform: mean values are exact, alarms 1e-5."""
+    game = RandomGame(5, seed=3)
+    found = explain_game(as_instances(game, 4000), sampler="antithetic", max_evals=26)
+    values = found.values[:, :, 0]
+    off = values.mean(axis=0) - game.shapley_values
+    assert (np.abs(off) < 5 * values.std(axis=0) / np.sqrt(4000)).all()
+    monkeypatch.setattr(Antithetic, "goes_on", False)
+    planned = explain_game(as_instances(game, 4000), sampler="antithetic", max_evals=26)
+    assert (found.n_evaluations > planned.n_evaluations).mean() > 1 / 3
+
+
+def test_methods_that_plan_all_draws_keep_to_them():
+    """Surrogates have then seen what they are held against; blocks are dealt for a budget."""
+    game = as_instances(RandomGame(6), 2)
+    asked = [
+        explain_game(game, sampler="importance", solver=solver, max_evals=60).n_evaluations
+        for solver in ("regression-adjustment", "least-squares")
+    ]
+    assert (asked[0] < 50).all()
+    assert (asked[1] > 55).all()
+    assert not Odd.goes_on
+
+
+def test_further_draws_come_in_powers_of_two_that_the_rest_buys():
+    """Pairs of walks of three evaluations: 6 model rows a pair, against one of two rows each."""
+    price = Price(draw=3, coalitions=5, references=2, least=2, step=2, unit=2)
+    rest = _rest.Rest(price, Size(4, 2, 2), planned=30, max_rows=101, n_instances=3)
+    members, charged = np.arange(3), np.array([0, 14, 95])
+    everybody = np.array([0, 10, 27])
+    np.testing.assert_array_equal(rest.draws(members, everybody, 100), [32, 16, 16])
+    np.testing.assert_array_equal(rest.draws(members, charged, 10), [8, 8, 0])
+    rest.add(members[:1], 84)
+    np.testing.assert_array_equal(rest.draws(members, everybody, 100), [4, 16, 16])
+    np.testing.assert_array_equal(rest.draws(members, np.full(3, 28), 100), [0, 0, 0])
+
+
+def test_going_on_makes_errors_smaller(monkeypatch):
+    """Mean squared error over 100 instances: with the rest of the budget two thirds, or less."""
+    game = RandomGame(10, seed=5)
+    how = {"sampler": Importance(), "solver": "least-squares", "max_evals": 400}
+    errors = []
+    for goes_on in (True, False):
+        monkeypatch.setattr(Importance, "goes_on", goes_on)
+        found = explain_game(as_instances(game, 100), **how).values[:, :, 0]
+        errors.append(np.mean((found - game.shapley_values) ** 2))
+    assert errors[0] < 0.75 * errors[1]
+
+
+def test_a_stopping_rule_is_asked_about_what_goes_on():
+    """The planned draws are not enough for the tolerance, and what they leave is."""
+    game = as_instances(RandomGame(10, seed=5), 20)
+    how = {"sampler": "antithetic", "max_evals": 600}
+    free = explain_game(game, **how)
+    reached = free.standard_errors.max(axis=(1, 2))
+    ruled = explain_game(game, stopping=StandardError(atol=3.3 * reached.max()), **how)
+    assert ruled.converged.all()
+    assert (ruled.n_evaluations <= 600).all()
+
+
+def test_a_path_of_several_instances_keeps_its_shape():
+    """... when some of them go on while others have nothing left to spend."""
+    outcome = explain_game(
+        as_instances(RandomGame(9), 6),
+        sampler=Importance(),
+        solver=ProjectedSGD(trace_every=1),
+        max_evals=90,
+    )
+    steps, iterates, averages = outcome.solver.trace_
+    assert iterates.shape == averages.shape == (len(steps), 6, 9, 1)
+    np.testing.assert_array_equal(averages[-1], outcome.values)
+
+
+# --- when the rule is asked ----------------------------------------------------------------------
+
+
+class NotedStandardError(StandardError):
+    """Never satisfied; notes how many walks had been made when it was asked."""
+
+    noted: list[int] = []
+
+    def done(self, values, errors):
+        type(self).noted.append(
+            NotedStandardError.game.n / (NotedStandardError.game.game.n_players - 1)
+        )
+        return np.zeros(len(values), dtype=bool)
+
+
+def test_the_rule_is_asked_when_two_units_are_in_and_each_time_half_as_much_is_added():
+    """Of 30 players few coalitions come twice: those of one player, and of all but one."""
+    NotedStandardError.game, NotedStandardError.noted = Counted(SquareGame(30)), []
+    shapley_values(
+        NotedStandardError.game,
+        n_players=30,
+        sampler="antithetic",
+        max_evals=6000,
+        stopping=NotedStandardError(atol=1e-9),
+        random_state=0,
+    )
+    looks = np.array(NotedStandardError.noted[:9])
+    # 4, 6, 8, 12, 18, 26, 38, 56, 84 walks, of which few steps were known
+    expected = np.array([4, 6, 8, 12, 18, 26, 38, 56, 84])
+    assert (looks <= expected).all()
+    assert (looks > 0.9 * expected).all()
+
+
+class SquareGame:
+    """The square of the sum of the players' weights."""
+
+    def __init__(self, n_players):
+        self.n_players = n_players
+
+    def __call__(self, coalitions):
+        return (coalitions @ np.arange(self.n_players)) ** 2.0
+
+
+@pytest.mark.parametrize(
+    ("sampler", "times"), [("auto", 16), ("antithetic", 16), ("kernel", 1), ("exact", 1)]
+)
+def test_a_rule_has_sixteen_usual_budgets_to_go_on_with(sampler, times):
+    size = Size(9, 4, 4)
+
+    def budget(stopping):
+        return make_plan(
+            sampler=sampler,
+            solver="auto",
+            max_rows="auto",
+            stopping=stopping,
+            random_state=0,
+            size=size,
+            owner="test",
+        ).max_rows
+
+    assert budget(None) == auto_rows(size)
+    assert budget(StandardError(rtol=0.1)) == times * auto_rows(size)
+
+
+# --- what is never claimed -----------------------------------------------------------------------
+
+
+class Sure(PermutationMean):
+    """A solver that is sure of itself."""
+
+    def result(self):
+        values, *_ = super().result()
+        return Estimate(values, np.zeros_like(values))
+
+
+@pytest.mark.parametrize("sampler", [Antithetic(), MonteCarlo()])
+def test_errors_of_zero_are_no_exactness_unless_the_design_is_exact(sampler):
+    outcome = explain_game(
+        as_instances(RandomGame(6), 2), sampler=sampler, solver=Sure(), max_evals=60
+    )
+    assert not outcome.standard_errors.any()
+    assert not outcome.converged.any()
+    outcome = explain_game(as_instances(RandomGame(6), 2), sampler="exact", max_evals=64)
+    assert outcome.converged.all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_value_that_is_missing_everywhere_cannot_matter(dtype):
+    """NaN is no other than NaN: the player gets exactly 0 and costs nothing."""
+    rng = np.random.default_rng(0)
+    X, background = (rng.normal(size=(n, 5)).astype(dtype) for n in (2, 3))
+    X[:, 2] = background[:, 2] = np.nan
+    explainer = ShapleyExplainer(lambda X: np.nansum(X, axis=1) ** 2, sampler="exact", max_rows=91)
+    made = explainer.fit(background).explain(X)
+    assert made.n_evaluations.tolist() == [16, 16]
+    assert (made.values[:, 2] == 0).all()
+    # against a single background row, a value that is missing there too is the same request
+    background[0, 3] = X[0, 3] = np.nan
+    explainer = ShapleyExplainer(
+        lambda X: np.nansum(X, axis=1) ** 2, sampler="antithetic", max_rows=63, random_state=0
+    )
+    made = explainer.fit(background[:1]).explain(X[:1])
+    assert made.n_evaluations.tolist() == [8]

@@ -1,0 +1,150 @@
+"""The value against a whole table, from a part of it: the price, the error, and what is said of it.
+
+The truth is enumerated against every row.
+"""
+
+import numpy as np
+import pytest
+
+from skshapley import GlobalImportance, ShapleyExplainer
+from skshapley.samplers import Odd
+from skshapley.stopping import StandardError
+
+RNG = np.random.default_rng(0)
+P = 6
+TABLE = RNG.normal(size=(1500, P)) @ np.linalg.cholesky(0.5 * np.eye(P) + 0.5)
+INSTANCES = RNG.normal(size=(24, P)) * 1.5
+
+
+def response(Z):
+    return Z[:, 0] * Z[:, 1] + np.sin(2 * Z[:, 2]) * Z[:, 3] + np.maximum(Z[:, 4], Z[:, 5])
+
+
+def explained(background=TABLE, X=INSTANCES, sample_weight=None, **how):
+    explainer = ShapleyExplainer(response, random_state=0, **how)
+    return explainer.fit(background, sample_weight=sample_weight).explain(X)
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return explained(sampler="exact", max_rows=62 * len(TABLE) + 1).values
+
+
+def relative(values, truth):
+    return (((values - truth) ** 2).sum(axis=1) / (truth**2).sum(axis=1)).mean()
+
+
+def test_the_error_is_a_twentieth_of_that_of_100_rows(truth):
+    """Mean over 24 instances; the factor is about 40."""
+    many = relative(explained(max_rows=6001).values, truth)
+    few = relative(explained(TABLE[:100], max_rows=6001).values, truth)
+    assert many < few / 20
+
+
+@pytest.mark.parametrize("max_rows", [1000, 3001])
+def test_intervals_hold_the_value_against_the_whole_table(truth, max_rows):
+    """144 attributions that are next to independent: below .90 once in 100 honest runs."""
+    found = explained(max_rows=max_rows)
+    z = np.abs(found.values - truth) / found.standard_errors
+    assert 0.90 <= (z <= 1.96).mean() <= 0.995
+    assert (found.n_model_rows <= max_rows).all()
+
+
+@pytest.mark.parametrize("sampler", ["leverage", "kernel", "owen", "exact"])
+def test_methods_that_average_over_rows_look_at_a_sample(truth, sampler):
+    found = explained(sampler=sampler, max_rows=7000)
+    assert (found.n_model_rows <= 7000).all()
+    z = np.abs(found.values - truth) / found.standard_errors
+    assert (z <= 1.96).mean() >= 0.90
+    assert relative(found.values, truth) < 0.1
+    np.testing.assert_allclose(found.efficiency_gap, 0, atol=1e-10)
+
+
+def test_the_price_does_not_know_how_large_the_table_is():
+    costs = {n: explained(np.tile(TABLE, (n, 1)), INSTANCES[:2]).n_model_rows for n in (1, 3)}
+    np.testing.assert_allclose(costs[1], costs[3], rtol=0.01)
+    assert explained(TABLE[:100], INSTANCES[:2], sampler="antithetic").n_model_rows.max() <= 34_000
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    """Against the table in which it stands twice, within the errors of both."""
+    heavy = np.where(TABLE[:, 0] > 0, 2.0, 1.0)
+    weighted = explained(sample_weight=heavy, max_rows=5001)
+    doubled = explained(np.repeat(TABLE, heavy.astype(int), axis=0), max_rows=5001)
+    error = np.hypot(weighted.standard_errors, doubled.standard_errors)
+    z = np.abs(weighted.values - doubled.values) / error
+    assert np.sqrt((z**2).mean()) < 1.3
+    np.testing.assert_allclose(weighted.base_values, doubled.base_values)
+
+
+def test_attributions_add_up_to_the_prediction_less_the_tables_mean():
+    found = explained(max_rows=800)
+    np.testing.assert_allclose(found.base_values, response(TABLE).mean(), rtol=1e-12)
+    total = found.values.sum(axis=1)
+    np.testing.assert_allclose(total, response(INSTANCES) - response(TABLE).mean(), atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [40, 200, 1500])
+def test_background_errors_hold_the_value_against_the_tables_own_source(n):
+    """Tables of n rows of a population of 60,000: together with the standard errors."""
+    rng = np.random.default_rng(1)
+    root = np.linalg.cholesky(0.5 * np.eye(P) + 0.5)
+    population = rng.normal(size=(6000, P)) @ root
+    source = explained(population, INSTANCES[:4], sampler="exact", max_rows=62 * 6000 + 1).values
+    z = []
+    for seed in range(12):
+        table = np.random.default_rng(seed).normal(size=(n, P)) @ root
+        found = explained(table, INSTANCES[:4], max_rows=4001, sampler="antithetic")
+        error = np.hypot(found.standard_errors, found.background_errors)
+        z.append(np.abs(found.values - source) / error)
+    assert 0.86 <= (np.array(z) <= 1.96).mean() <= 0.995
+
+
+def test_what_the_background_leaves_to_chance_is_said_where_it_is_larger():
+    found = explained(TABLE[:100], max_rows=20_001, sampler="antithetic")
+    assert np.nanmean(found.background_errors) > np.nanmean(found.standard_errors)
+    assert "of the background as a sample" in repr(found)
+    assert "of the background as a sample" in found._repr_html_()
+    surer = explained(max_rows=1000)
+    assert "of the background" not in repr(surer)
+    columns = found.to_frame("long").columns
+    assert "background_error" in columns
+    assert (found.importance()["background_error"] > 0).all()
+
+
+def test_a_stopping_rule_needs_not_all_rows():
+    found = explained(stopping=StandardError(rtol=0.1))
+    assert found.converged.all()
+    assert found.n_model_rows.max() < 62 * 1500
+
+
+def test_losses_take_a_sample_for_each_row():
+    """SAGE of a sum of squares against a table of 1,500 rows and against all of them in one."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(400, P))
+    y = response(X) + rng.normal(size=400)
+    ours = GlobalImportance(response, loss="squared_error", random_state=0).fit(TABLE).explain(X, y)
+    frame = ours.to_frame().sort_index()
+    enumerated = GlobalImportance(
+        response, loss="squared_error", random_state=0, sampler="exact", max_rows=62 * 100 + 1
+    )
+    whole = enumerated.fit(TABLE[:100]).explain(X, y).to_frame().sort_index()
+    z = (frame["importance"] - whole["importance"]) / frame["standard_error"]
+    assert (np.abs(z) < 3).all()
+    assert ours.rows.n_model_rows.max() <= 2 * P * 100 + 10_000
+
+
+@pytest.mark.parametrize("sampler", ["exact", Odd(references="all"), Odd()], ids=str)
+def test_interactions_are_told_of_a_sample_too(sampler):
+    """Errors of pairs hold what the choice of rows leaves; attributions do not know of them."""
+    exact = explained(sampler="exact", interactions=True, max_rows=62 * len(TABLE) + 1)
+    how = {"sampler": sampler, "max_rows": 7000}
+    found, plain = explained(interactions=True, **how), explained(**how)
+    np.testing.assert_array_equal(found.values, plain.values)
+    np.testing.assert_array_equal(found.standard_errors, plain.standard_errors)
+    upper = (slice(None), *np.triu_indices(P, 1))
+    error = (found.interactions.values - exact.interactions.values)[upper]
+    assert (error**2).sum() < 0.1 * (exact.interactions.values[upper] ** 2).sum()
+    errors = found.interactions.standard_errors[upper]
+    inside = np.abs(error) <= 1.96 * errors + 1e-12
+    assert inside.mean() >= 0.9

@@ -1,0 +1,141 @@
+"""CatBoost's trees, read from its export: they predict what it predicts, and so are explained."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logit
+
+from skshapley import ShapleyExplainer, TreeExplainer
+from skshapley._ensembles._city_hash import category_hash
+from skshapley._ensembles._codes import plan_codes, predict
+from skshapley.trees import UnreadableModelError, read_trees
+
+catboost = pytest.importorskip("catboost")
+
+N, B, R = 300, 10, 3
+RNG = np.random.default_rng(0)
+NUMBERS = np.round(RNG.normal(size=(N, 4)), 2)
+Y = NUMBERS[:, 0] * NUMBERS[:, 1] + NUMBERS[:, 2] + 0.1 * RNG.normal(size=N)
+MISSING = np.where(RNG.random((N, 4)) < 0.2, np.nan, NUMBERS)
+WORDS = ["a", "Rome", "Oslo", "two words", "ünï", "a longer one, of 25 letters", "é" * 40, "x" * 70]
+MIXED = pd.DataFrame(
+    {
+        "word": RNG.choice(WORDS, N),
+        "age": MISSING[:, 0],
+        "kind": pd.Categorical(RNG.choice(list("uvw"), N)),
+        "floor": RNG.integers(0, 4, N),
+        "pay": NUMBERS[:, 1],
+    }
+)
+YM = NUMBERS[:, 1] + MIXED["word"].map(WORDS.index) * (MIXED["kind"] == "u") + MIXED["floor"] % 2
+CATEGORIES = {"cat_features": ["word", "kind", "floor"], "one_hot_max_size": 50}
+
+
+def made(kind=catboost.CatBoostRegressor, **parameters):
+    how = {"iterations": 12, "depth": 4, "allow_writing_files": False, "verbose": 0}
+    return kind(**{**how, "thread_count": 1, "random_seed": 0, **parameters})
+
+
+def classes(y, k):
+    return np.digitize(y, np.quantile(y, np.linspace(0, 1, k + 1)[1:-1]))
+
+
+CLASSIFIER = catboost.CatBoostClassifier
+# name: (model, table, target, response, how it is said)
+RECIPES = {
+    "numbers": (made(), NUMBERS, Y, "predict"),
+    "missing": (made(), MISSING, Y, "predict"),
+    "missing, largest": (made(nan_mode="Max"), MISSING, Y, "predict"),
+    "frame": (made(), pd.DataFrame(NUMBERS, columns=list("abcd")), Y, "predict"),
+    "categories": (made(**CATEGORIES), MIXED, YM, "predict"),
+    "leaf-wise": (made(grow_policy="Lossguide"), MISSING, Y, "predict"),
+    "depth-wise, categories": (
+        made(grow_policy="Depthwise", **CATEGORIES), MIXED, YM, "predict",
+    ),
+    "quantile": (made(loss_function="Quantile:alpha=0.8"), NUMBERS, Y, "predict"),
+    "two classes": (made(CLASSIFIER), NUMBERS, classes(Y, 2), "log_odds"),
+    "one against all": (
+        made(CLASSIFIER, loss_function="MultiClassOneVsAll"), NUMBERS, classes(Y, 3), "log_odds",
+    ),
+    "two targets": (
+        made(loss_function="MultiRMSE"), NUMBERS, np.column_stack([Y, NUMBERS[:, 3]]), "predict",
+    ),
+}  # fmt: skip
+
+
+def fitted(name):
+    model, X, y, method = RECIPES[name]
+    return model.fit(X, y), X, method
+
+
+def rows(X, start, stop):
+    return X.iloc[start:stop] if isinstance(X, pd.DataFrame) else X[start:stop]
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_reading_predicts_what_catboost_predicts(name):
+    model, X, _ = fitted(name)
+    trees = read_trees(model)
+    codes = plan_codes(trees)
+    ours = predict(trees, codes, codes(trees.to_matrix(X)))
+    np.testing.assert_allclose(ours, trees.raw_response(X), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["numbers", "missing, largest"])
+def test_rows_at_the_borders_and_missing_ones(name):
+    model, X, _ = fitted(name)
+    trees = read_trees(model)
+    rng, Z = np.random.default_rng(1), X[RNG.integers(0, N, 2000)].copy()
+    for column in range(X.shape[1]):
+        at = rng.choice(trees.threshold[trees.feature == column], len(Z)).astype(np.float32)
+        with np.errstate(over="ignore"):  # the border before missing values is the largest number
+            near = [np.nextafter(at, np.float32(end)) for end in (-np.inf, np.inf)]
+        Z[:, column] = np.stack([at, *near])[rng.integers(0, 3, len(Z)), np.arange(len(Z))]
+    Z[rng.random(Z.shape) < 0.1] = np.nan if name != "numbers" else 0.0
+    codes = plan_codes(trees)
+    ours = predict(trees, codes, codes(trees.to_matrix(Z)))
+    np.testing.assert_allclose(ours, trees.raw_response(Z), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_values_are_those_of_all_coalitions(name):
+    model, X, method = fitted(name)
+    how = {"response_method": method}
+    exact = ShapleyExplainer(model, **how).fit(rows(X, 0, B)).explain(rows(X, B, B + R))
+    plain = ShapleyExplainer(model, sampler="exact", **how).fit(rows(X, 0, B))
+    truth = plain.explain(rows(X, B, B + R))
+    assert exact.settings.closed_form == "trees"
+    np.testing.assert_allclose(exact.values, truth.values, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(exact.predictions, truth.predictions, rtol=0, atol=1e-10)
+
+
+def test_tree_explainer_reads_the_raw_value():
+    model, X, _ = fitted("two classes")
+    made = TreeExplainer(model).fit(X[:B]).explain(X[:R])
+    np.testing.assert_allclose(made.predictions, logit(model.predict_proba(X[:R])[:, 1]), atol=1e-9)
+
+
+def test_statistics_of_categories_are_refused():
+    model = made(iterations=40, cat_features=["word"], one_hot_max_size=2).fit(MIXED[["word"]], YM)
+    with pytest.raises(UnreadableModelError, match="statistics of its categories"):
+        read_trees(model)
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "method"),
+    [
+        (made(loss_function="Poisson"), np.abs(Y), "predict"),
+        (made(CLASSIFIER), classes(Y, 2), "predict_proba"),
+        (made(CLASSIFIER), classes(Y, 3), "log_odds"),
+    ],
+)
+def test_curves_of_the_sum_are_refused(model, y, method):
+    with pytest.raises(UnreadableModelError, match="not the sum of its trees"):
+        read_trees(model.fit(NUMBERS, y), method)
+
+
+def test_hashes_of_categories_are_those_of_the_export():
+    """Numbers from a model that was exported to Python, which lists them."""
+    assert category_hash("u") == 1981898051
+    assert category_hash("v") == -1706589142
+    assert category_hash("w") == -1196738607
