@@ -65,7 +65,7 @@ class Cohort:
             players=players,
             lesson=block.lesson,
             numbers=numbers,
-            shared_rngs=[generator(plan.entropy, 2, self.count, int(n)) for n in numbers],
+            shared_rngs=self._shared_rngs(numbers),
             deck=self.deck,
             part=1.0 if self.sample is None else looked_at / self.deck.n_rows,
         )
@@ -81,6 +81,13 @@ class Cohort:
         if self.sampler.goes_on and self.solver.goes_on and not self.sampler.one_shot:
             self.rest = Rest(self.price, size, self.left, plan.max_rows, len(members))
         self.may_ask_again = self.rest is not None or self._next_draws() < self.left
+
+    def _shared_rngs(self, numbers: np.ndarray) -> list[np.random.Generator] | None:
+        """Return a generator for each number of a design; None where nobody shares one."""
+        if self.block.lesson is None:
+            return None
+        entropy = self.block.plan.entropy
+        return [generator(entropy, 2, self.count, int(number)) for number in numbers]
 
     @property
     def n_groups(self) -> int:

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from skshapley.closed_forms._base import ClosedForm, as_dense
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._products import SHAPLEY, ProductGames, cost_of_products
+from skshapley.closed_forms._product_form import ProductForm
+from skshapley.closed_forms._products import ProductGames, cost_of_products
 from skshapley.closed_forms._read_linear import kinds, not_linear
-from skshapley.indices import Index
 
 LOG_LINK = {"PoissonRegressor", "GammaRegressor"}
 
 
-class Exponential(ClosedForm):
+class Exponential(ProductForm):
     """A response ``exp(X @ coef + intercept)``, a product over the columns.
 
     Parameters
@@ -88,29 +88,6 @@ class Exponential(ClosedForm):
         """Return the response, ``(r, k)``."""
         linear = as_dense(X) @ self.coef + self.intercept
         return np.exp(linear)[:, None] @ self.outputs + self.constant
-
-    def gives(self, index: Index) -> bool:
-        """Return True: an index is a law of how many of the others are present."""
-        return True
-
-    def gives_pairs(self, index: Index) -> bool:
-        """Return True, likewise."""
-        return True
-
-    def _attributions(self, X: Any) -> NDArray[np.float64]:
-        return self.games_.mean(as_dense(X), self.rows_, self.weights_, self.index)
-
-    def pairs(self, X: Any) -> NDArray[np.float64]:
-        """Return the Shapley interaction index of every pair of players, ``(r, p, p, k)``."""
-        return self.pairs_by(X, SHAPLEY)
-
-    def pairs_by(self, X: Any, index: Index) -> NDArray[np.float64]:
-        """Return the interactions of every pair of players by an index, ``(r, p, p, k)``."""
-        return self.games_.mean(as_dense(X), self.rows_, self.weights_, index, pairs=True)
-
-    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
-        """Return the attributions against single background rows, ``(r, q, p, k)``."""
-        return self.games_.single(as_dense(X), self.rows_[np.asarray(rows)], self.index)
 
     def cost(self) -> float:
         """Return what an instance costs, in calls of the model for one row; known after `fit`."""

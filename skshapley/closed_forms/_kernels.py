@@ -10,9 +10,9 @@ from scipy.spatial.distance import cdist
 from skshapley._tools._memory import working_bytes
 from skshapley.closed_forms._base import ClosedForm, as_dense
 from skshapley.closed_forms._parts import Part
+from skshapley.closed_forms._product_form import ProductForm
 from skshapley.closed_forms._products import (
     BLOCK_SHARE,
-    SHAPLEY,
     ProductGames,
     cost_of_products,
 )
@@ -20,10 +20,9 @@ from skshapley.closed_forms._read_kernels import read_kernels
 from skshapley.closed_forms._read_linear import kinds
 from skshapley.closed_forms._read_process import read_process
 from skshapley.closed_forms._sums import Sum
-from skshapley.indices import Index
 
 
-class ProductKernels(ClosedForm):
+class ProductKernels(ProductForm):
     """A sum over terms of a product of one factor for each column.
 
     The factor of column j of term t is ``exp(-scale[j] * abs(x[j] - centres[t, j]) ** power)``: the
@@ -113,29 +112,6 @@ class ProductKernels(ClosedForm):
             for start in range(0, len(rows), step)
         ]
         return np.concatenate([*parts, np.empty((0, self.n_outputs))]) + self.constant
-
-    def gives(self, index: Index) -> bool:
-        """Return True: an index is a law of how many of the others are present."""
-        return True
-
-    def gives_pairs(self, index: Index) -> bool:
-        """Return True, likewise."""
-        return True
-
-    def _attributions(self, X: Any) -> NDArray[np.float64]:
-        return self.games_.mean(as_dense(X), self.rows_, self.weights_, self.index)
-
-    def pairs(self, X: Any) -> NDArray[np.float64]:
-        """Return the Shapley interaction index of every pair of players, ``(r, p, p, k)``."""
-        return self.pairs_by(X, SHAPLEY)
-
-    def pairs_by(self, X: Any, index: Index) -> NDArray[np.float64]:
-        """Return the interactions of every pair of players by an index, ``(r, p, p, k)``."""
-        return self.games_.mean(as_dense(X), self.rows_, self.weights_, index, pairs=True)
-
-    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
-        """Return the attributions against single background rows, ``(r, q, p, k)``."""
-        return self.games_.single(as_dense(X), self.rows_[np.asarray(rows)], self.index)
 
     def cost(self) -> float:
         """Return what an instance costs, in calls of the model for one row; known after `fit`."""
