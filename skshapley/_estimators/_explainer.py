@@ -254,16 +254,19 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         game = self.reward_.game(take_rows(self.background_, np.sort(rows)))
         return learn(game, plan, self.n_jobs)
 
-    def _plan(self, pairs: bool = True) -> Plan:
+    @property
+    def _size(self) -> Size:
         reward = self.reward_
-        size = Size(self.players_.n_players, reward.n_references_, reward.rows_per_value_)
-        return plan_of(self, size, pairs=pairs)
+        return Size(self.players_.n_players, reward.n_references_, reward.rows_per_value_)
+
+    def _plan(self, pairs: bool = True) -> Plan:
+        return plan_of(self, self._size, pairs=pairs)
 
     @property
     def _samples_references(self) -> bool:
-        plan, b, p = self._plan(), self.reward_.n_references_, self.players_.n_players
-        values = Size(p, b, self.reward_.rows_per_value_).values(plan.max_rows)
-        return p > 1 and plan.components(p)[0].samples_references(values, p, b)
+        plan, size = self._plan(), self._size
+        p, values = size.n_players, size.values(plan.max_rows)
+        return p > 1 and plan.components(p)[0].samples_references(values, p, size.n_references)
 
     def _short_cut(self, rows: int) -> tuple[ClosedForm | None, UnreadableModelError | None]:
         """Return the closed form of the response and None, or None and why it is sampled.
