@@ -45,7 +45,7 @@ class Interactions:
     >>> from skshapley import ShapleyExplainer
     >>> explainer = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1] + X[:, 2], interactions=True)
     >>> explanation = explainer.fit(np.zeros((1, 3))).explain(np.ones((1, 3)))
-    >>> explanation.interactions.matrix(0)
+    >>> explanation.interactions.matrix(0).round(3) + 0.0
     array([[0. , 0.5, 0. ],
            [0.5, 0. , 0. ],
            [0. , 0. , 1. ]])
