@@ -21,7 +21,7 @@ from skshapley._ensembles._paths import Paths
 from skshapley._ensembles._patterns import PatternReader
 
 # Bits of patterns that are gathered at once; more of them are read faster node by node
-FEW_BITS = 1 << 16
+FEW_BITS = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)

@@ -347,3 +347,28 @@ def test_few_instances_are_read_as_many_are(fitted, name, monkeypatch):
     np.testing.assert_array_equal(codes, few)
     for block, pattern in zip(solver._blocks, patterns, strict=True):
         np.testing.assert_array_equal(block.groups.patterns(codes), pattern)
+
+
+@pytest.mark.parametrize("name", ["xgboost, classes", "random forest", "lightgbm, missing"])
+def test_few_instances_are_looked_up_as_many_are(fitted, name, monkeypatch):
+    from skshapley._ensembles import _kept
+
+    model, X = fitted(name)
+    trees = read_trees(model)
+    X = trees.to_matrix(X[:40])
+    solver = TreeValues(trees).fit(X)
+    monkeypatch.setattr(_kept, "FEW_ENTRIES", 1 << 30)
+    few = solver.values(X)
+    monkeypatch.setattr(_kept, "FEW_ENTRIES", -1)
+    np.testing.assert_array_equal(solver.values(X), few)
+
+
+@pytest.mark.parametrize("n_small", [1, 10])
+def test_deep_leaves_have_tables_where_they_are_few(n_small, monkeypatch):
+    from skshapley._ensembles import _leafwise, concatenate
+
+    monkeypatch.setattr(_leafwise, "MOST_KEPT_BITS", 7)
+    (deep, X), (small, _) = chain(8), chain(7)
+    small = replace(small, n_features=8)
+    leaves = TreeValues(concatenate([deep] + n_small * [small])).fit(X)._make_leafwise()
+    assert leaves.is_complete == (n_small == 10)
