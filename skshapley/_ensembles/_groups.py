@@ -128,6 +128,8 @@ class Groups:
         -------
         patterns : ndarray of shape (n_groups, r), unsigned
         """
+        if not len(codes):  # no tree asks anything
+            return np.zeros((self.n_groups, codes.shape[1]), dtype=self.reader.dtype)
         if self._n_bits * codes.shape[1] <= FEW_BITS:
             return self._answers(codes)
         return self.reader(codes)

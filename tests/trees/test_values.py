@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import lightgbm
 import numpy as np
 import pytest
 import shap
@@ -372,3 +373,22 @@ def test_deep_leaves_have_tables_where_they_are_few(n_small, monkeypatch):
     small = replace(small, n_features=8)
     leaves = TreeValues(concatenate([deep] + n_small * [small])).fit(X)._make_leafwise()
     assert leaves.is_complete == (n_small == 10)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestRegressor(2),
+        lightgbm.LGBMRegressor(n_estimators=2, verbose=-1),
+        xgb(max_depth=3),
+    ],
+    ids=["forest", "lightgbm", "xgboost"],
+)
+def test_trees_that_ask_nothing(model):
+    X = np.arange(30.0)[:, None] * [1.0, -1.0]
+    trees = read_trees(model.fit(X, np.full(30, 2.0)))
+    solver = TreeValues(trees).fit(X[:3])
+    np.testing.assert_allclose(solver.base_values, 2.0)
+    assert not solver.values(X).any()
+    assert not solver.interactions(X).any()
+    assert not TreeValues(trees).fit_path_dependent().values(X).any()
