@@ -29,7 +29,7 @@ PATTERN_SHARE = 0.2
 LEAST_ROWS = 256
 # Subtrees of up to this number of bits are looked up as one
 MAX_BITS = 7
-CHUNK_SIZE = 1 << 15
+CHUNK_SIZE = 1 << 17
 # Leaves of more path players have tables that are kept only where those are few
 MOST_KEPT_BITS = 12
 # Share of the working memory that the tables which are kept may take
