@@ -1,12 +1,11 @@
 """The model's response as numbers: its method, its outputs, checked at every call."""
 
-from contextlib import nullcontext
 from copy import copy
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from joblib import effective_n_jobs, parallel_config
+from joblib import parallel_config
 from numpy.typing import NDArray
 from scipy.special import expit
 
@@ -289,7 +288,7 @@ class Response:
         The workers are for the explainer. A model that used them could round differently from call
         to call: a forest sums its trees in the order in which threads end.
         """
-        with parallel_config("sequential") if effective_n_jobs() > 1 else nullcontext():
+        with parallel_config("sequential"):
             return self._raw(X)
 
     def _raw(self, X) -> Any:
