@@ -66,7 +66,8 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         "auto": none at all where the response can be read and is explained exactly: sums of trees,
         linear terms and products of kernels, be they at the end of a pipeline of column-wise steps
         (see `skshapley.closed_forms`); all of them where the budget covers them; pairs of
-        complements for the solver "gp" where it covers four evaluations a player; else, and under a
+        complements for the solver "gp" where it covers four evaluations a player and two background
+        rows, explained in ``fit``, do not show that permutations err less; else, and under a
         stopping rule, antithetic permutations, each pair against a background row of its own;
         single permutations below two a player.
     solver : str or Solver, default="auto"
