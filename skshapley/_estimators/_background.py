@@ -15,6 +15,7 @@ from skshapley._tables._inputs import (
     column_changes,
     column_names,
     is_frame,
+    is_like,
     take_rows,
     validated,
 )
@@ -93,6 +94,8 @@ class Background:
         ValueError, TypeError
             For other columns, dtypes or containers.
         """
+        if is_like(X, self.rows):
+            return X  # as the rows of the fit, which were checked
         return checked_table(owner, X, like=self.rows, fitted=True)
 
 
