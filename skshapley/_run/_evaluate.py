@@ -86,7 +86,7 @@ class Evaluator:
                 batch = slice(start, start + width)
                 part = requests.take(batch if index is None else index[batch])
                 values[batch] = _batch(self.game, part)
-            return values
+            return self._completed(requests, index, values)
         tasks = [
             slice(start, start + width * TASK_BATCHES)
             for start in range(0, n, width * TASK_BATCHES)
@@ -95,6 +95,16 @@ class Evaluator:
         jobs = (delayed(_task)(*self._shipped(part), width) for part in parts)
         for task, result in zip(tasks, self._parallel(jobs), strict=True):
             values[task] = result
+        return self._completed(requests, index, values)
+
+    def _completed(
+        self, requests: Requests, index: np.ndarray | None, values: np.ndarray
+    ) -> np.ndarray:
+        """Return values with those of coalitions that the game has none for."""
+        missing = np.flatnonzero(np.isnan(values[:, 0]))
+        if len(missing):
+            at = missing if index is None else index[missing]
+            values[missing] = self.game.unvalued(requests.coalitions[at])
         return values
 
     def batch_width(self, requests: Requests) -> int:
