@@ -14,7 +14,7 @@ from skshapley import GlobalImportance, ShapleyExplainer
 from skshapley._tables._keys import row_keys
 from skshapley.batches import explain_batches
 from skshapley.rewards import CausalReward, SurrogateReward
-from skshapley.samplers import SAMPLERS
+from skshapley.samplers import SAMPLERS, Ordered
 
 RNG = np.random.default_rng(0)
 P = 6
@@ -68,6 +68,7 @@ CAUSAL = CausalReward([[0, 1, 2], [3, 4, 5]])
     ("reward", "sampler", "max_rows"),
     [
         ("conditional", "antithetic", 9001),  # of one instance, more than a call takes
+        ("conditional", Ordered("antithetic", [(0, 1)]), 9001),
         ("conditional", "odd", 3001),
         ("copula", "antithetic", 1501),
         (CAUSAL, "antithetic", 1501),

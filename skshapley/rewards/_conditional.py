@@ -158,6 +158,10 @@ class ConditionalReward(_TransportReward):
 
     Notes
     -----
+    Of walks, what a quadratic function of the columns says of the response is not sampled: it is
+    fitted to the background in ``fit``, and its values are known but for a small error, which is in
+    the standard errors. Only the rest of the response is sampled.
+
     Standard errors are those of sampling coalitions and rows. What the normal law gets wrong, and
     what the rows do not tell of Sigma, is in none of them.
     `skshapley.diagnostics.conditional_error` compares rewards on rows that were left out.

@@ -159,19 +159,8 @@ def regressed(correlation, known, moves) -> NDArray[np.float64]:
             np.where(both, correlation, np.eye(len(correlation))), np.where(some, correlation, 0)
         )
         lines = order[ends[i] : ends[min(i + step, len(patterns))]]
-        found[lines] = _times(moves[lines], gains[index.ravel()[lines] - i])
+        found[lines] = moves[lines] @ gains[index.ravel()[lines] - i]
     return found
-
-
-def _times(rows, matrices) -> NDArray[np.float64]:
-    """Return rows ``(n, q, d)``, those of each line times its matrix ``(n, d, e)``."""
-    if rows.shape[1] == 1:
-        return rows @ matrices
-    (n, q, d), blocks = rows.shape, -(-rows.shape[1] // BLOCK_ROWS)
-    filled = np.zeros((n, blocks * BLOCK_ROWS, d))
-    filled[:, :q] = rows
-    products = filled.reshape(n, blocks, BLOCK_ROWS, d) @ matrices[:, None]
-    return products.reshape(n, blocks * BLOCK_ROWS, -1)[:, :q]
 
 
 def row_products(rows, matrix) -> NDArray[np.float64]:

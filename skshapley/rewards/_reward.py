@@ -298,13 +298,10 @@ class InterventionalGame(Game):
         n, q = references.shape
         response, (_, _, _, winners, labels, _) = self.shared.response, self._instances
         most = working_bytes(HYBRID_SHARE) // self.bytes_per_row
-        block = self._pool.block
-        step = max(1, int(min(CHUNK_ROWS, most)) // n // block) * block
-        # less than a block that is left in the end goes with what is before
-        ends = [end for end in range(step, q, step) if q - end >= block] + [q]
+        step = max(1, int(min(CHUNK_ROWS, most)) // n)
         parts = []
-        for start, end in zip([0, *ends], ends, strict=False):
-            chunk = references[:, start:end]
+        for start in range(0, q, step):
+            chunk = references[:, start : start + step]
             where = f" on hybrid rows of instances {labels[rows[0]]} to {labels[rows[-1]]}"
             raw = self._responses(coalitions, rows, chunk, where)
             parts.append(response.choose(raw, winners[rows][:, None]))

@@ -50,15 +50,7 @@ class RowPool(ABC):
     ----------
     X, background : array, sparse matrix or frame
     column_player : ndarray of shape (d,), int
-
-    Attributes
-    ----------
-    block : int
-        Background rows that are computed together: the rows that a coalition is evaluated against
-        are parted at multiples of it only.
     """
-
-    block = 1
 
     def __init__(self, X, background, column_player) -> None:
         self.X, self.background, self.column_player = X, background, column_player

@@ -13,7 +13,7 @@ from skshapley._tables._inputs import (
     is_frame,
     narwhal,
 )
-from skshapley.rewards._gaussian import BLOCK_ROWS, chain_starts, moves, regressed
+from skshapley.rewards._gaussian import chain_starts, moves, regressed
 from skshapley.rewards._margins import Margins
 from skshapley.rewards._masked import MaskedModel
 from skshapley.rewards._quadratic_values import KnownPart
@@ -65,8 +65,6 @@ class TransportPool(RowPool):
     scores : ndarray of shape (b, d)
         The background in standard units.
     """
-
-    block = BLOCK_ROWS
 
     def __init__(self, X, model: TransportModel) -> None:
         super().__init__(X, model.background, model.column_player)

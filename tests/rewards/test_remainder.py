@@ -53,6 +53,9 @@ def test_a_quadratic_function_is_known(reward, groups):
                       sampler="exact", **options).explain(X).values  # fmt: skip
     apart = np.abs(known.values[:, :, 0] - taken)
     assert (apart < 5 * known.standard_errors[:, :, 0] + 1e-9).all()
+    # of walks, the errors hold what is known of the part
+    walks = made.explain(X)
+    assert (walks.standard_errors >= known.standard_errors[:, :, 0]).all()
     assert known.standard_errors.max() < 0.02 * np.abs(exact).max()
 
 
@@ -140,9 +143,14 @@ def test_what_is_no_plain_walk_has_no_part(options):
 
 
 def test_what_says_too_little_is_not_learned():
-    bits = np.random.default_rng(2).normal(size=len(ROWS))
-    noise = {row.tobytes(): bit for row, bit in zip(ROWS, bits, strict=True)}
-    made = explainer(lambda Z: np.array([noise.get(row.tobytes(), 0.0) for row in Z]))
+    rows = np.random.default_rng(2).normal(size=(80, 8))
+    bits = np.random.default_rng(3).normal(size=len(rows))
+    noise = {row.tobytes(): bit for row, bit in zip(rows, bits, strict=True)}
+    made = ShapleyExplainer(
+        lambda Z: np.array([noise.get(row.tobytes(), 0.0) for row in Z]),
+        reward="conditional",
+        sampler="antithetic",
+    ).fit(rows)
     assert made.reward_.masked_.part is None
     flat = np.column_stack([ROWS, np.ones(len(ROWS))])
     with_constant = ShapleyExplainer(
