@@ -54,7 +54,7 @@ default="antithetic"
 
     Notes
     -----
-    What the R package shapr calls asymmetric is not this mean over orders, but a weighted regression
+    What the R package shapr calls asymmetric is no mean over orders, but a weighted regression
     on the sets that the orders meet. On its own example, of three layers, it is off by up to 0.6 of
     a value of 14.
 
