@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from skshapley import ShapleyExplainer
+from skshapley._run._evaluate import Evaluator, Requests
 from skshapley.rewards import ConditionalReward
 from skshapley.rewards._gaussian import row_products
 from skshapley.samplers import Ordered
@@ -166,3 +167,24 @@ def test_products_of_rows_are_the_same_in_any_company():
     np.testing.assert_allclose(whole, rows @ matrix, rtol=0, atol=1e-12)
     for some in (slice(0, 1), slice(7, 8), slice(3, 60), rng.permutation(100)):
         np.testing.assert_array_equal(row_products(rows[some], matrix), whole[some])
+
+
+@pytest.mark.parametrize("part", ["whole", "remainder"])
+def test_walks_are_parted_in_the_same_places_in_any_company(part):
+    """The 8192 requests of a call cut a walk in two, whose factor is then another one."""
+    rng = np.random.default_rng(4)
+    game = explainer(reward="copula").reward_.game(X)
+    game = game if part == "whole" else game.remainder()
+
+    def walks(n):
+        order = rng.permuted(np.tile(np.arange(D), (n, 1)), axis=1)
+        coalitions = order.argsort(axis=1)[:, None] < np.arange(1, D)[:, None]
+        references = np.repeat(rng.integers(len(ROWS), size=n), D - 1)
+        return coalitions.reshape(-1, D), references[:, None]
+
+    (first, theirs), (second, ours) = walks(301), walks(4001)
+    rows = np.repeat([1, 3], [len(first), len(second)])
+    both = Requests(rows, np.concatenate([first, second]), np.concatenate([theirs, ours]))
+    alone = Requests(np.zeros(len(second), dtype=int), second, ours)
+    together = Evaluator(game)(both)[len(first) :]
+    np.testing.assert_array_equal(Evaluator(game.take(np.array([3])))(alone), together)
