@@ -231,6 +231,8 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         """Learn what all instances share, from the background alone."""
         self._lesson, self._walks = None, False
         if self.exact_ is None:
+            if self._plan().takes_parts(self.players_.n_players):
+                self.reward_.split(generator(self._entropy, 8))
             if self._samples_references:
                 self.reward_.deal(generator(self._entropy, 4))
             self._lesson, self._walks = self._learned()
