@@ -22,7 +22,7 @@ from skshapley._run._engine import Plan
 from skshapley._run._learn import learn
 from skshapley._run._plan import is_auto
 from skshapley._run._size import Size
-from skshapley._tables._inputs import take_rows
+from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve
 from skshapley._tools._progress import CallbackSupportMixin, callbacks, with_callbacks
@@ -201,7 +201,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         reward = resolve(self.reward, registry=REWARDS, base=Reward, owner=name, parameter="reward")
         reward.check()
         response = Response(self.estimator, self.response_method, self.output, owner=name)
-        self._take(given_background(self, X, sample_weight))
+        self._take(given_background(self, X, sample_weight, reward))
         _ = self._indices  # which refuses what is none
         # other rewards tell what an evaluation costs when they are fitted: a model row at the least
         b = n_background(self) if type(reward) is InterventionalReward else 1
@@ -317,7 +317,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         def partial(outcome: Outcome) -> Explanation:
             return self._recorded(outcome, take_rows(X, slice(0, len(outcome.values))), plan)
 
-        with callbacks(self, len(X)) as tasks:
+        with callbacks(self, n_rows(X)) as tasks:
             outcome = run_plan(self, game, plan, partial, tasks, self._lesson)
         return self._recorded(outcome, X, plan)
 

@@ -18,6 +18,7 @@ METHODS = (
     "decision_function",
     "score_samples",
     "log_odds",
+    "transform",
 )
 BY_CLASS = ("predict_proba", "predict_log_proba", "decision_function", "log_odds")
 FUNCTION = "function"
@@ -61,6 +62,8 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     _check_fitted(estimator, owner)
     if callable(method):
         return method
+    if method in ("auto", "predict") and estimator_type(estimator) == "clusterer":
+        raise _labels_of_clusters(estimator, method, owner)
     if method == "auto":
         return _auto_method(estimator, owner)
     if method not in METHODS:
@@ -106,7 +109,7 @@ def _auto_method(estimator, owner) -> str:
     order: tuple[str, ...]
     if kind == "classifier":
         order = ("predict_proba", "decision_function", "predict")
-    elif kind == "outlier_detector":
+    elif kind in ("outlier_detector", "density_estimator"):
         order = ("score_samples", "decision_function")
     else:
         order = ("predict", "decision_function", "score_samples")
@@ -116,6 +119,17 @@ def _auto_method(estimator, owner) -> str:
     raise ValueError(
         f"{owner} found none of {list(order)} on {type(estimator).__name__}; pass response_method"
         f" as a function of (estimator, X)."
+    )
+
+
+def _labels_of_clusters(estimator, method, owner) -> ValueError:
+    """Return the error of a clusterer whose labels are asked for: names, not numbers."""
+    distances = 'response_method="transform" for the distances to the clusters, or '
+    return ValueError(
+        f"{owner} got response_method={method!r} for {type(estimator).__name__}, whose predictions"
+        f" are labels of clusters and no quantity: choose"
+        f" {distances if hasattr(estimator, 'transform') else ''}a function of (estimator, X),"
+        f" such as lambda model, X: model.predict(X) == 0."
     )
 
 

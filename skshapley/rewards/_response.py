@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs, parallel_config
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import expit
 
 from skshapley._tables._inputs import as_array, column_names, is_frame, n_rows
@@ -43,6 +44,8 @@ class Response:
         Labels of the columns; None for a response of one column.
     column : int or None
         The column to explain. None: all columns, or that of each instance's own predicted class.
+    dense : bool
+        Whether the model refused a sparse table, and gets arrays instead. Known after `probe`.
     """
 
     def __init__(self, estimator, method="auto", output=None, owner="ShapleyExplainer") -> None:
@@ -52,6 +55,7 @@ class Response:
         self.n_columns = 0
         self.names: list | None = None
         self.column: int | None = None
+        self.dense = False
         self._classes = _flat_classes(estimator) if self.method in BY_CLASS else None
         if self._classes is not None and output is not None and not self.predicted:
             self._position(self._classes)  # refuses an unknown class
@@ -95,8 +99,14 @@ class Response:
         ValueError
             If the response does not have the output to explain.
         """
-        raw = self._asked(self.in_its_container(X))
-        values = self._numbers(raw, n_rows(X), where)
+        try:
+            raw = self._asked(self.in_its_container(X))
+            values = self._numbers(raw, n_rows(X), where)
+        except (TypeError, ValueError, AttributeError, IndexError):
+            if self.dense or not sparse.issparse(X):
+                raise
+            self.dense = True
+            return self.probe(X, where)
         self._learn(raw, values)
         return values.reshape(n_rows(X), -1)
 
@@ -127,6 +137,7 @@ class Response:
         """
         rest = copy(self)
         rest.estimator, rest._column_names, rest._width = estimator, None, None
+        rest.dense = False  # the steps make what the rest was fitted on
         return rest
 
     def without_model(self) -> Self:
@@ -277,6 +288,8 @@ class Response:
                 f"{self.owner} got a table of {X.shape[1]} columns for a model that was fitted on"
                 f" {self._width}: pass the columns that the model was fitted on."
             )
+        if sparse.issparse(X) and (self.dense or self._column_names is not None):
+            X = X.toarray()
         return X if self._column_names is None else pd.DataFrame(X, columns=self._column_names)
 
     @property
