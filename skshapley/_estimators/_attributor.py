@@ -136,6 +136,11 @@ class Attributor(TransformerMixin, TableEstimator):
         side
         """
         check_is_fitted(self, "players_")
+        if not self.players_.n_players:
+            raise TypeError(
+                f"{type(self).__name__} was fitted on documents, whose tokens make no table of the"
+                f" same columns each time: use explain(X).to_frame()."
+            )
         if is_frame(X):
             validate_data(self, X, reset=False, skip_check_array=True)
         values = self.explain(X).values
