@@ -22,6 +22,7 @@ from skshapley.rewards._methods import (
 )
 from skshapley.rewards._numbers import as_floats, flaw
 from skshapley.rewards._rows import row_chunks
+from skshapley.rewards._tensors import as_numpy, asked_module, is_torch_module
 
 
 class Response:
@@ -51,6 +52,7 @@ class Response:
     def __init__(self, estimator, method="auto", output=None, owner="ShapleyExplainer") -> None:
         self.estimator, self.output, self.owner = estimator, output, owner
         self.method = checked_method(estimator, method, owner)
+        self._is_module = is_torch_module(estimator)
         self.predicted = isinstance(output, str) and output == "predicted"
         self.n_columns = 0
         self.names: list | None = None
@@ -307,13 +309,15 @@ class Response:
 
     def _raw(self, X) -> Any:
         if self.method == FUNCTION:
-            return self.estimator(X)
+            if self._is_module:
+                return asked_module(self.estimator, X)
+            return as_numpy(self.estimator(X))
         if callable(self.method):
-            return self.method(self.estimator, X)
+            return as_numpy(self.method(self.estimator, X))
         if self.method == "log_odds":
             values: Any = log_odds(self.estimator, X)
         else:
-            values = getattr(self.estimator, self.method)(X)
+            values = as_numpy(getattr(self.estimator, self.method)(X))
         signed = self.method in ("decision_function", "log_odds") and not isinstance(values, list)
         if (
             signed
