@@ -43,7 +43,7 @@ def asked_module(module: Any, X: Any) -> Any:
     """
     import torch
 
-    table = as_array(X) if is_frame(X) else X
+    table: Any = as_array(X) if is_frame(X) else X
     table = np.ascontiguousarray(table.toarray() if sparse.issparse(table) else table)
     if table.dtype.kind not in "biuf":
         raise TypeError(
