@@ -8,6 +8,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
+from skshapley._estimators._documents import (
+    explain_documents,
+    fit_documents,
+    takes_documents,
+)
 from skshapley._estimators._sampling import (
     COUNTS,
     given_background,
@@ -22,7 +27,7 @@ from skshapley._run._engine import Plan
 from skshapley._run._learn import learn
 from skshapley._run._plan import is_auto
 from skshapley._run._size import Size
-from skshapley._tables._inputs import take_rows
+from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve
 from skshapley._tools._progress import CallbackSupportMixin, callbacks, with_callbacks
@@ -32,6 +37,7 @@ from skshapley.closed_forms._read import explained, fitted_form
 from skshapley.explanation import Explanation
 from skshapley.indices import Index, pair_index, player_index
 from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
+from skshapley.rewards._documents import DocumentReward
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
@@ -181,8 +187,11 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
 
         Parameters
         ----------
-        X : array or frame of shape (b, d)
+        X : array, sparse matrix or frame of shape (b, d), or documents
             The background rows, in the container and with the columns that the model was fitted on.
+            A list or Series of str, or a frame of one column for a model that begins with a
+            vectoriser, are documents: they are explained by their tokens, which are left out where
+            absent, and no background is needed.
         y : ignored
         sample_weight : array of shape (b,), optional
 
@@ -202,7 +211,10 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         reward = resolve(self.reward, registry=REWARDS, base=Reward, owner=name, parameter="reward")
         reward.check()
         response = Response(self.estimator, self.response_method, self.output, owner=name)
-        self._take(given_background(self, X, sample_weight))
+        if takes_documents(self.estimator, X):
+            fit_documents(self, X, response, sample_weight)
+            return self
+        self._take(given_background(self, X, sample_weight, reward))
         _ = self._indices  # which refuses what is none
         # other rewards tell what an evaluation costs when they are fitted: a model row at the least
         b = n_background(self) if type(reward) is InterventionalReward else 1
@@ -294,12 +306,13 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
 
         Parameters
         ----------
-        X : array or frame of shape (r, d)
-            In the background's container, with its columns in its order.
+        X : array, sparse matrix or frame of shape (r, d), or documents
+            In the background's container, with its columns; those of a frame in any order.
 
         Returns
         -------
         explanation : Explanation
+            Of documents, with a column for each token in any of them, 0 where it is not.
 
         Raises
         ------
@@ -313,6 +326,8 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         """
         check_is_fitted(self, "reward_")
         check_parameters(self, COUNTS)
+        if isinstance(self.reward_, DocumentReward):
+            return explain_documents(self, X)
         X = self._background.table(self, X)
         if self.exact_ is not None:
             rows = self.reward_.preparation_.transform(X)
@@ -325,7 +340,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         def partial(outcome: Outcome) -> Explanation:
             return self._recorded(outcome, take_rows(X, slice(0, len(outcome.values))), plan)
 
-        with callbacks(self, len(X)) as tasks:
+        with callbacks(self, n_rows(X)) as tasks:
             outcome = run_plan(self, game, plan, partial, tasks, self._lesson)
         return self._recorded(outcome, X, plan)
 
