@@ -12,7 +12,7 @@ INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-trees doc linkcheck changelog constraints clean
+.PHONY: help setup demo test test-slow test-browser lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-trees doc linkcheck changelog constraints clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,11 @@ test: $(STAMP)-setup ## run the tests and doctests but the slow ones, two at a t
 
 test-slow: $(STAMP)-setup ## run the slow tests, and a part of the others with another BLAS kernel
 	$(SINGLE) $(BIN)/python -m pytest -m slow -n 2
+
+test-browser: $(STAMP)-setup ## open the report in a browser, which is fetched if there is none
+	$(INSTALL) --group browser
+	command -v chromium >/dev/null || $(BIN)/playwright install chromium-headless-shell
+	$(SINGLE) $(BIN)/python -m pytest tests/report/test_browser.py
 
 lint: $(STAMP)-setup ## check style, format, and the rules of the house
 	$(BIN)/ruff check .
