@@ -145,7 +145,11 @@ def test_rows_are_sorted_and_searched(opened, plain):
 
 
 def test_a_point_opens_its_row(opened, plain):
+    """... wherever the table is: at another page, in another order, or with nothing found."""
     page = opened(plain)
+    page.get_by_role("button", name="Prediction", exact=True).click()
+    page.get_by_role("button", name="Prediction", exact=True).click()
+    page.get_by_label("Search").fill("nowhere")
     strip = page.locator("#beeswarm svg[role=img]").first
     strip.scroll_into_view_if_needed()
     last = plain.importance().index[0]
