@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/stamp
 
-# One thread per process: the tests run two workers, and sums do not depend on the machine.
+# One thread per process: the tests run two workers, sums do not depend on the machine, and matrices
+# as small as these gain nothing from more.
 SINGLE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python \
 	--constraints constraints.txt --build-constraints constraints.txt
@@ -39,8 +40,8 @@ $(STAMP)-doc: $(STAMP)-setup
 	$(INSTALL) --group doc
 	@touch $@
 
-demo: $(STAMP)-setup ## explain an XGBoost model and an MLP on real data; writes demo_output/
-	$(BIN)/python examples/demo.py
+demo: $(STAMP)-setup ## explain an XGBoost model and an MLP on real data; writes demo_output/ and a report
+	$(SINGLE) $(BIN)/python examples/demo.py
 
 test: $(STAMP)-setup ## run the tests and doctests but the slow ones, two at a time
 	$(SINGLE) $(BIN)/python -m pytest -m "not slow" -n 2
