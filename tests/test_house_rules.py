@@ -35,6 +35,7 @@ LAYERS = (
     {"_run"},
     {"_estimators", "trees", "closed_forms"},
     {"background", "plots", "testing", "diagnostics", "datasets", "bounds", "responses", "batches"},
+    {"_report"},
     {"__init__", "_cli", "__main__"},
 )
 # The roles of one layer that know nothing of each other, so that any of them can be replaced.
