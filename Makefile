@@ -13,7 +13,7 @@ INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-browser lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-trees doc linkcheck changelog constraints clean
+.PHONY: help setup demo test test-slow test-browser lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-selection bench-trees doc linkcheck changelog constraints clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ bench-background: $(STAMP)-bench ## errors against whole tables, beside other pa
 
 bench-latency: $(STAMP)-bench ## one row after fit, beside the model's own time
 	$(SINGLE) $(BIN)/python benchmarks/bench_latency.py
+
+bench-selection: $(STAMP)-bench ## useful and useless features selected
+	$(SINGLE) $(BIN)/python benchmarks/bench_selection.py
 
 bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data in SKSHAPLEY_DATA
 	$(SINGLE) $(BIN)/python benchmarks/bench_structured.py
