@@ -7,7 +7,7 @@ STAMP := $(VENV)/stamp
 
 # One thread per process: the tests run two workers, and sums do not depend on the machine.
 SINGLE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
-INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python \
+INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python \
 	--constraints constraints.txt --build-constraints constraints.txt
 
 .DEFAULT_GOAL := help
