@@ -8,8 +8,8 @@ from hypothesis import settings
 # No window ever opens during tests, on a desktop either.
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-# Bytecode is kept whatever the shell says: the tests start some sixty interpreters and workers, each
-# of which would compile for four seconds.
+# Bytecode is kept whatever the shell says: the tests start some sixty interpreters and workers, and
+# each would compile for four seconds.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
