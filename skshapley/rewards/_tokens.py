@@ -2,7 +2,6 @@
 
 import re
 from itertools import compress
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -160,15 +159,10 @@ class TokenReward:
             settings=Settings(
                 model=label(self.response.estimator),
                 response_method=label(method),
-                output=self._explained_output(),
+                output=self.response.explained_output(self._winner),
                 reward=f"TokenReward(mask={self.mask!r})",
             ),
         )
-
-    def _explained_output(self) -> Any:
-        response = self.response
-        column = self._winner if response.predicted else response.column
-        return None if response.names is None or column is None else response.names[column]
 
 
 def _different(tokens) -> list[str]:
