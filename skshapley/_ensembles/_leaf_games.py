@@ -7,8 +7,8 @@ present with probability t, independently, the leaf is reached with probability
 
 .. math:: F_t(c) = \sum_{p \cap c = \emptyset} h(p)\, t^{|p|} (1 - t)^{|c|},
 
-a sum over subsets: one addition for each player and mask. The value of player j is the mean over t of the
-derivative along its coordinate (Owen 1972, "Multilinear extensions of games"):
+a sum over subsets: one addition for each player and mask. The value of player j is the mean over t
+of the derivative along its coordinate (Owen 1972, "Multilinear extensions of games"):
 
 .. math::
     j \in c:\quad -\frac{F_t(c)}{1 - t}, \qquad

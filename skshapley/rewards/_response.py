@@ -194,6 +194,17 @@ class Response:
         """Return the labels of the explained outputs; None for one, which is shown without axis."""
         return None if self.predicted or self.column is not None else self.names
 
+    def explained_output(self, winner) -> Any:
+        """Return the label of the explained output of one instance; None for all, or without any.
+
+        Parameters
+        ----------
+        winner : int
+            Its column of `winners`.
+        """
+        column = winner if self.predicted else self.column
+        return None if self.names is None or column is None else self.names[column]
+
     def winners(self, X, values) -> np.ndarray:
         """Return the column of the class that the model predicts for each row, ``(n,)`` int.
 
