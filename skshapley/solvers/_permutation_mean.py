@@ -73,6 +73,10 @@ class PermutationMean(Solver):
         """Return whether the steps of a walk are those of an index: each by its place."""
         return index == INDICES["shapley"] or issubclass(produced, PermutationDesign)
 
+    def takes_parts(self, produced: type) -> bool:
+        """Return whether the walks are of all orders alike, and their steps count alike."""
+        return produced is PermutationDesign and self.index == INDICES["shapley"]
+
     def _start(self, players, lesson) -> None:
         self._players = players
         self._centring: Centring | None = None

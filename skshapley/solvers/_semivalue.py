@@ -67,6 +67,10 @@ class Semivalue(PermutationMean):
         """Return whether nothing is asked of it but its own law."""
         return index == INDICES["shapley"]
 
+    def takes_parts(self, produced: type) -> bool:
+        """Return False: other values than Shapley's are wanted."""
+        return False
+
     def _step_weights(self, p: int) -> np.ndarray:
         """Return p times the law of the number of players before, for each step, ``(p,)``."""
         before = np.arange(p)
