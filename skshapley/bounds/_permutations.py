@@ -74,7 +74,7 @@ def function_variation(values, gram) -> Numbers:
     >>> orders = np.array(list(permutations(range(3))))
     >>> first = (orders[:, 0] == 0) * 1.0  # a player who wins if it is the first
     >>> function_variation(first, MallowsKernel()(orders, orders)).round(3)
-    np.float64(1.082)
+    np.float64(1.316)
     """
     values, gram = np.asarray(values, dtype=float), np.asarray(gram, dtype=float)
     try:
