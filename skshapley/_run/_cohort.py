@@ -121,7 +121,10 @@ class Cohort:
         members = self.members[self.asking]
         if self.count < self.block.game.n_players:
             wide = np.zeros((len(flat), self.block.game.n_players), dtype=bool)
-            np.put_along_axis(wide, self.players[self.asking][instance], flat, axis=1)
+            ends = np.searchsorted(instance, np.arange(len(self.asking) + 1))
+            for place, own in enumerate(self.players[self.asking]):
+                block = slice(ends[place], ends[place + 1])
+                wide[block, own] = flat[block]
             flat, bits = wide, None
         rows = self.block.rows[members][instance]
         requests = Requests(rows, flat, references, bits)

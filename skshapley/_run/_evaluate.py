@@ -86,16 +86,27 @@ class Evaluator:
             for batch in _slices(ends):
                 part = requests.take(batch if index is None else index[batch])
                 values[batch] = _batch(self.game, part)
-            return values
-        tasks, jobs = [], []
-        for i in range(0, len(ends), TASK_BATCHES):
-            start, some = ends[i - 1] if i else 0, ends[i : i + TASK_BATCHES]
-            task = slice(start, some[-1])
-            part = requests.take(task if index is None else index[task])
-            tasks.append(task)
-            jobs.append(delayed(_task)(*self._shipped(part), [end - start for end in some]))
+            return self._completed(requests, index, values)
+        groups = [ends[i : i + TASK_BATCHES] for i in range(0, len(ends), TASK_BATCHES)]
+        starts = [0, *(group[-1] for group in groups[:-1])]
+        tasks = [slice(a, group[-1]) for a, group in zip(starts, groups, strict=True)]
+        parts = (requests.take(task if index is None else index[task]) for task in tasks)
+        jobs = (
+            delayed(_task)(*self._shipped(part), [end - task.start for end in group])
+            for part, task, group in zip(parts, tasks, groups, strict=True)
+        )
         for task, result in zip(tasks, self._parallel(jobs), strict=True):
             values[task] = result
+        return self._completed(requests, index, values)
+
+    def _completed(
+        self, requests: Requests, index: np.ndarray | None, values: np.ndarray
+    ) -> np.ndarray:
+        """Return values with those of coalitions that the game has none for."""
+        missing = np.flatnonzero(np.isnan(values[:, 0]))
+        if len(missing):
+            at = missing if index is None else index[missing]
+            values[missing] = self.game.unvalued(requests.coalitions[at])
         return values
 
     def _ends(self, rows: np.ndarray, width: int) -> list[int]:

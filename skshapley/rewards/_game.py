@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skshapley._references import Deck
+from skshapley.exceptions import ModelOutputError
 
 
 class Known(NamedTuple):
@@ -82,6 +83,27 @@ class Game(ABC):
         -------
         values : ndarray of shape (r, m, k)
         """
+
+    def unvalued(self, coalitions) -> np.ndarray:
+        """Return what coalitions are worth for which the game returned NaN; in the parent process.
+
+        Parameters
+        ----------
+        coalitions : ndarray of shape (u, p), bool
+
+        Returns
+        -------
+        values : ndarray of shape (u, k)
+
+        Raises
+        ------
+        ModelOutputError
+            By default.
+        """
+        raise ModelOutputError(
+            f"{type(self).__name__} returned NaN for {len(coalitions)} coalitions; every coalition"
+            f" needs a finite value."
+        )
 
     @abstractmethod
     def empty(self, rows) -> np.ndarray:

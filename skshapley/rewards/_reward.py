@@ -38,12 +38,15 @@ class Reward(Parametrised, ABC):
         The response of the model to evaluate.
     masked_columns_ : str
         The columns in which absent players are filled in, and why, for the record.
+    takes_sparse : bool
+        Whether the background and the instances may be sparse matrices.
     """
 
     n_references_: int
     rows_per_value_: int
     response_: Response
     masked_columns_: str = "raw columns"
+    takes_sparse = False
 
     @abstractmethod
     def fit(self, response: Response, background, weights, players: Players) -> "Reward":
@@ -108,8 +111,11 @@ class BackgroundReward(Reward):
         self.empty_ = response.over(background, "background rows")
         self.v_empty_ = (weights[:, None] * self.empty_).sum(axis=0)
         self.deck_: Deck | None = None
-        one = row_pool(background, take_rows(background, slice(0, 1)), players.column_player)
-        self.varies_ = one.differs().any(axis=0)
+        first = take_rows(background, slice(0, 1))
+        pools = (
+            row_pool(chunk, first, players.column_player) for chunk, _ in row_chunks(background, "")
+        )
+        self.varies_ = np.any([pool.differs().any(axis=0) for pool in pools], axis=0)
         self.preparation_, self.masked_ = self._prepared()
         self.masked_columns_ = self.preparation_.label
         return self
@@ -205,6 +211,7 @@ class InterventionalReward(BackgroundReward):
     """
 
     _constraints = {"transformed": Flag()}
+    takes_sparse = True
 
     def __init__(self, transformed=True) -> None:
         self.transformed = transformed
