@@ -71,6 +71,9 @@ def test_so_many_samples_are_enough():
         n = leverage_samples(epsilon, delta, D)
         # half of delta goes to the Gram matrix, of which less is needed for small epsilon
         assert leverage_error(n, D, 1.0, delta) <= D * epsilon * (1 + 1e-12)
+    # by hand, with seven leverage scores in all
+    assert leverage_error(10**6, 8, 0.01, 0.1) == pytest.approx(8 * 4 * 7 * 0.01 / 1e5)
+    assert leverage_samples([1.0, 0.1], 0.1, 8).tolist() == [560, 5600]
     assert leverage_error(5, D, 1.0, 0.1) == np.inf
     assert leverage_error(500, D, 0.0, 0.1) == 0
 
