@@ -126,7 +126,9 @@ API = [
         [
             *("hoeffding_permutations", "chebyshev_permutations", "least_evals"),
             *("expected_error", "markov_probability", "deviation_probability", "gradient_norm"),
-            *("strong_convexity", "condition_number"),
+            *("strong_convexity", "condition_number", "leverage_error", "leverage_samples"),
+            *("quadrature_error", "function_variation", "dot_product_bounds"),
+            *("graph_error", "graph_dependence", "absolute_information"),
         ],
     ),
     (
