@@ -22,7 +22,7 @@ class RowSum(RegressorMixin, BaseEstimator):
         return True
 
 
-@parametrize_with_checks(
+CHECKS = parametrize_with_checks(
     [
         ShapleyExplainer(RowSum(), max_rows=2000, random_state=0),
         ShapleyExplainer(FrozenEstimator(RowSum()), sampler="kernel"),
@@ -30,6 +30,11 @@ class RowSum(RegressorMixin, BaseEstimator):
         GlobalImportance(RowSum(), random_state=0),
     ]
 )
+NAMES, PAIRS = CHECKS.args
+
+
+# a list, since pytest is about to refuse the generator of earlier versions of scikit-learn
+@pytest.mark.parametrize(NAMES, list(PAIRS), **CHECKS.kwargs)
 @pytest.mark.filterwarnings("default")  # the checks' own warnings are not ours
 def test_scikit_learn_compatible(estimator, check):
     check(estimator)

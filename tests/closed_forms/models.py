@@ -139,9 +139,7 @@ LINEAR = {
         LogisticRegression().fit(SCALED, TWO).sparsify(), SCALED, None, "log_odds",
     ),
     "LogisticRegressionCV": (
-        LogisticRegressionCV(
-            Cs=[0.01], cv=3, l1_ratios=(0,), scoring="neg_log_loss", use_legacy_attributes=False
-        ),
+        LogisticRegressionCV(Cs=[0.01], cv=3, scoring="neg_log_loss", **NEW_ATTRIBUTES),
         SCALED, TWO, "log_odds",
     ),
     "LDA": (LinearDiscriminantAnalysis(), X, TWO, "log_odds"),
@@ -158,6 +156,12 @@ LINEAR = {
     "pipeline": (make_pipeline(StandardScaler(), "passthrough", Ridge()), X, Y, "predict"),
     "columns": (make_pipeline(columns(), Ridge()), MIXED, Y, "predict"),
 }  # fmt: skip
+
+# versions of scikit-learn before 1.8 know neither, and these ask for what they do
+NEW_ATTRIBUTES: dict = {"l1_ratios": (0,), "use_legacy_attributes": False}
+if "use_legacy_attributes" not in LogisticRegressionCV().get_params():
+    NEW_ATTRIBUTES = {}
+
 
 SUMS = {
     "GridSearchCV": (
