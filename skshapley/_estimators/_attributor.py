@@ -13,7 +13,7 @@ from skshapley._records._interactions import Interactions
 from skshapley._records._outcome import Outcome
 from skshapley._records._settings import Settings, label
 from skshapley._run._engine import Plan
-from skshapley._tables._inputs import as_pandas, is_frame, n_rows
+from skshapley._tables._inputs import is_frame, n_rows
 from skshapley.explanation import Explanation
 from skshapley.indices import pair_index
 from skshapley.rewards import Players
@@ -74,7 +74,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         apart, p = shaped(outcome.background_errors), outcome.n_players
         pairs = pair_index(getattr(self, "interactions", False), type(self).__name__)
         outputs = None if names is None else np.array(names, dtype=object)
-        data = self.players_.table(as_pandas(X))
+        data = self.players_.table(X)
         interactions = None
         if pairs is not None:
             interactions = Interactions.of_pairs(

@@ -16,6 +16,7 @@ from skshapley._tables._inputs import (
     column_names,
     in_order_of,
     is_frame,
+    is_like,
     n_rows,
     take_rows,
     validated,
@@ -95,6 +96,8 @@ class Background:
         ValueError, TypeError
             For other columns, dtypes or containers.
         """
+        if is_like(X, self.rows):
+            return X  # as the rows of the fit, which were checked
         return checked_table(owner, X, like=self.rows, fitted=True)
 
 

@@ -72,7 +72,8 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         "auto": none at all where the response can be read and is explained exactly: sums of trees,
         linear terms and products of kernels, be they at the end of a pipeline of column-wise steps
         (see `skshapley.closed_forms`); all of them where the budget covers them; pairs of
-        complements for the solver "gp" where it covers four evaluations a player; else, and under a
+        complements for the solver "gp" where it covers four evaluations a player and two background
+        rows, explained in ``fit``, do not show that permutations err less; else, and under a
         stopping rule, antithetic permutations, each pair against a background row of its own;
         single permutations below two a player.
     solver : str or Solver, default="auto"
@@ -223,6 +224,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
+        self._walks = False
         self.exact_, self._unread = self._short_cut(self._plan(pairs=False).max_rows)
         self._learn()
         return self
@@ -239,11 +241,13 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
 
     def _learn(self) -> None:
         """Learn what all instances share, from the background alone."""
-        self._lesson = None
+        self._lesson, self._walks = None, False
         if self.exact_ is None:
+            if self._plan().takes_parts(self.players_.n_players):
+                self.reward_.split(generator(self._entropy, 8))
             if self._samples_references:
                 self.reward_.deal(generator(self._entropy, 4))
-            self._lesson = self._learned()
+            self._lesson, self._walks = self._learned()
 
     def _redrawn(self, entropy: int) -> Self:
         """Return this explainer as its fit would have made it from other entropy."""
@@ -253,18 +257,22 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
             other._learn()
         return other
 
-    def _learned(self) -> Any:
-        """Return what a few background rows teach about all instances, or None."""
+    def _learned(self) -> tuple[Any, bool]:
+        """Return what a few background rows teach about all, or None, and whether to walk."""
         plan = self._plan()
         _, solver = plan.components(self.players_.n_players)
         n = min(solver.pilots, len(self.background_weights_))
         if not n:
-            return None
+            return None, False
         rng = generator(self._entropy, 6)
         likely = self.background_weights_
         rows = rng.choice(len(likely), n, replace=False, p=likely)
         game = self.reward_.game(take_rows(self.background_, np.sort(rows)))
-        return learn(game, plan, self.n_jobs)
+        index, pairs = self._indices
+        walks = None
+        if self._auto and pairs is None and index.adds_up:
+            walks = plan_of(self, self._size, unbiased=True)
+        return learn(game, plan, self.n_jobs, walks)
 
     @property
     def _size(self) -> Size:
@@ -272,7 +280,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         return Size(self.players_.n_players, reward.n_references_, reward.rows_per_value_)
 
     def _plan(self, pairs: bool = True) -> Plan:
-        return plan_of(self, self._size, pairs=pairs)
+        return plan_of(self, self._size, unbiased=self._walks, pairs=pairs)
 
     @property
     def _samples_references(self) -> bool:

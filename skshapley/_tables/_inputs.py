@@ -108,6 +108,17 @@ def check_frame(X: Any, owner: str) -> None:
         raise ValueError(f"{owner} needs columns of different names; got {names}.")
 
 
+def is_like(X: Any, rows: Any) -> bool:
+    """Return whether X is an array of the kind and width of other rows: all checks would pass."""
+    return (
+        type(X) is type(rows) is np.ndarray
+        and X.dtype == rows.dtype
+        and X.ndim == 2
+        and X.shape[1] == rows.shape[1]
+        and len(X) > 0
+    )
+
+
 def check_container(X: Any, background: Any, owner: str) -> None:
     """Refuse another container than the background's, but for an array where that is sparse."""
     kinds = [is_frame, is_foreign]

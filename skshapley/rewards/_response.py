@@ -1,12 +1,11 @@
 """The model's response as numbers: its method, its outputs, checked at every call."""
 
-from contextlib import nullcontext
 from copy import copy
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from joblib import effective_n_jobs, parallel_config
+from joblib import parallel_config
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
@@ -195,6 +194,17 @@ class Response:
         """Return the labels of the explained outputs; None for one, which is shown without axis."""
         return None if self.predicted or self.column is not None else self.names
 
+    def explained_output(self, winner) -> Any:
+        """Return the label of the explained output of one instance; None for all, or without any.
+
+        Parameters
+        ----------
+        winner : int
+            Its column of `winners`.
+        """
+        column = winner if self.predicted else self.column
+        return None if self.names is None or column is None else self.names[column]
+
     def winners(self, X, values) -> np.ndarray:
         """Return the column of the class that the model predicts for each row, ``(n,)`` int.
 
@@ -304,7 +314,7 @@ class Response:
         The workers are for the explainer. A model that used them could round differently from call
         to call: a forest sums its trees in the order in which threads end.
         """
-        with parallel_config("sequential") if effective_n_jobs() > 1 else nullcontext():
+        with parallel_config("sequential"):
             return self._raw(X)
 
     def _raw(self, X) -> Any:

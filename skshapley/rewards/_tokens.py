@@ -1,7 +1,5 @@
 """Text: the players are the tokens of one document."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -143,12 +141,7 @@ class TokenReward:
             settings=Settings(
                 model=label(self.response.estimator),
                 response_method=label(method),
-                output=self._explained_output(),
+                output=self.response.explained_output(self._winner),
                 reward=f"TokenReward(mask={self.mask!r})",
             ),
         )
-
-    def _explained_output(self) -> Any:
-        response = self.response
-        column = self._winner if response.predicted else response.column
-        return None if response.names is None or column is None else response.names[column]
