@@ -109,6 +109,11 @@ def forest(kind=RandomForestRegressor):
 
 
 # name: (model, table, target, response)
+# versions of scikit-learn before 1.8 know neither, and these ask for what they do
+NEW_ATTRIBUTES: dict = {"l1_ratios": (0,), "use_legacy_attributes": False}
+if "use_legacy_attributes" not in LogisticRegressionCV().get_params():
+    NEW_ATTRIBUTES = {}
+
 LINEAR = {
     **{
         type(model).__name__: (model, X, Y, "predict")
@@ -156,12 +161,6 @@ LINEAR = {
     "pipeline": (make_pipeline(StandardScaler(), "passthrough", Ridge()), X, Y, "predict"),
     "columns": (make_pipeline(columns(), Ridge()), MIXED, Y, "predict"),
 }  # fmt: skip
-
-# versions of scikit-learn before 1.8 know neither, and these ask for what they do
-NEW_ATTRIBUTES: dict = {"l1_ratios": (0,), "use_legacy_attributes": False}
-if "use_legacy_attributes" not in LogisticRegressionCV().get_params():
-    NEW_ATTRIBUTES = {}
-
 
 SUMS = {
     "GridSearchCV": (
