@@ -17,6 +17,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from skshapley._tables._inputs import as_pandas, column_names, column_types, is_frame, take_rows
+from skshapley._tables._portable import Portable
 from skshapley.rewards._columnwise import MixedColumnsError, sources
 from skshapley.rewards._response import Response
 from skshapley.rewards._rows import RowPool, SparsePool, row_pool
@@ -26,7 +27,7 @@ CHECKED_ROWS = 512
 
 
 @dataclass(frozen=True, eq=False)
-class MaskedModel:
+class MaskedModel(Portable):
     """A response and its background, in the columns in which hybrid rows are made.
 
     Attributes
