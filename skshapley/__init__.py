@@ -23,4 +23,4 @@ __all__ = [
     "shapley_values",
 ]
 
-Explanation.plot = property(PlotAccessor)
+Explanation.plot = property(PlotAccessor)  # type: ignore[method-assign, assignment]

@@ -88,8 +88,9 @@ def _parts(content: dict, arrays: Arrays) -> dict[str, Any]:
     parts: dict[str, Any] = {name: arrays.get(name) for name in BY_ROW}
     pairs = None
     if content["interactions"] is not None:
+        numbers: dict[str, Any] = {name: arrays.get(PAIRS + name) for name in BY_PAIR}
         pairs = Interactions(
-            **{name: arrays.get(PAIRS + name) for name in BY_PAIR},
+            **numbers,
             feature_names=names,
             index=content["interactions"],
             rows=data.index,

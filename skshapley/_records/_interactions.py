@@ -117,7 +117,13 @@ class Interactions(Portable):
         return self._with(lambda part: part[..., at], output_names=None)
 
     def outputs(self, places: np.ndarray) -> "Interactions":
-        """Return the interactions in some outputs of several, by position."""
+        """Return the interactions in some outputs of several.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Positions of the outputs.
+        """
         names = np.asarray(self.output_names)[places]
         return self._with(lambda part: part[..., places], output_names=names)
 

@@ -27,11 +27,12 @@ def merge(explanations: Sequence["Explanation"]) -> "Explanation":
                     f"Explanation.merge needs the same {name}: got {ours[name]} and {theirs}."
                 )
     records = [e.interactions for e in explanations if e.interactions is not None]
+    merged: dict[str, Any] = {name: _joined(explanations, name) for name in BY_ROW}
     return replace(
         first,
         data=pd.concat([e.data for e in explanations]),
         interactions=Interactions.merge(records) if records else None,
-        **{name: _joined(explanations, name) for name in BY_ROW},
+        **merged,
     )
 
 

@@ -102,7 +102,7 @@ def players(explanation: "Explanation", key: Any) -> "Explanation":
 
 def outputs(explanation: "Explanation", key: Any) -> "Explanation":
     """Return one output, by name or position, or several of them as a slice or list."""
-    names = explanation.output_names
+    names: Any = explanation.output_names
     single = isinstance(key, (str, int, np.integer))
     places = _places(key, names, "output")
     if single and not isinstance(key, str):

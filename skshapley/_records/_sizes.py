@@ -42,14 +42,14 @@ def mean(explanation: "Explanation", axis: Any) -> "Explanation":
     errors = explanation.standard_errors
     if errors is not None:
         parts[ERRORS[0]] = np.sqrt((errors**2).sum(axis=0, keepdims=True)) / n
-    nothing = {place: [None] for place in range(len(explanation.feature_names))}
-    data = pd.DataFrame(nothing, index=["mean"], dtype=object)
+    nothing = np.full((1, len(explanation.feature_names)), None, dtype=object)
+    data = pd.DataFrame(nothing, index=["mean"])
     return replace(
         explanation,
         data=data.set_axis(explanation.data.columns, axis=1),
         n_evaluations=explanation.n_evaluations.sum(keepdims=True),
         n_model_rows=explanation.n_model_rows.sum(keepdims=True),
-        converged=explanation.converged.all(keepdims=True),
+        converged=np.array([explanation.converged.all()]),
         interactions=None,
         **parts,
     )

@@ -39,7 +39,8 @@ class Portable:
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
         """Return what pickles and copies are made of."""
-        return copyreg.__newobj__, (type(self),), super().__getstate__()
+        new: Any = copyreg.__newobj__  # type: ignore[attr-defined]
+        return new, (type(self),), super().__getstate__()
 
 
 def _packed(name: str, value: Any) -> tuple[str, Any]:

@@ -71,7 +71,7 @@ class HeatMapDisplay(Display):
         row : int, default=None
             Position of the instance. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         image : array of shape (height, width), (height, width, 3) or (n,), default=None
             What to draw under the attributions: an image or a signal of any size, over which the
             players are spread evenly. None: the players' own values if they are numbers, else
@@ -108,7 +108,7 @@ class HeatMapDisplay(Display):
             )
             return table, image, response_name(shown)
 
-        return by_output(cls, explanation, output, ax, read)
+        return by_output(cls, chosen, output, ax, read)
 
     def frame(self) -> pd.DataFrame:
         """Return the attributions and their positions.
