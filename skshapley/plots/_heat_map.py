@@ -86,14 +86,17 @@ class HeatMapDisplay(Display):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For a shape that does not fit the players, or an invalid row, output or ax.
+            For a shape that does not fit the players, or an invalid row, output, image or ax.
         """
         check_drawing(cls, explanation, ax=ax, output=output, row=row, one_row=True)
         shape = _checked_shape(cls.__name__, shape, len(explanation.feature_names))
         chosen = one_row(explanation, row)
         rows, columns = np.indices(shape)
-        if image is None:
-            image = _own_values(chosen, shape)
+        image = (
+            _own_values(chosen, shape)
+            if image is None
+            else _checked_image(cls.__name__, image, shape)
+        )
 
         def read(output) -> tuple[pd.DataFrame, Any, str]:
             shown = one_output(chosen, output)
@@ -193,6 +196,29 @@ def _checked_shape(owner, shape, p) -> tuple[int, int]:
             f" their number along a signal."
         )
     return int(sides[0]), int(sides[1])
+
+
+def _checked_image(owner, image, shape) -> np.ndarray:
+    """Return an image of numbers for a grid of players, or a signal for a line of them."""
+    given = np.asarray(image)
+    if shape[0] == 1:
+        kinds = "(n,) for players along a signal"
+        fits = given.ndim == 1 or (given.ndim == 2 and len(given) == 1)
+    else:
+        kinds = "(height, width), (height, width, 3) or (height, width, 4) for players on a grid"
+        fits = given.ndim == 2 or (given.ndim == 3 and given.shape[2] in (3, 4))
+    if given.dtype.kind not in "biuf" or not (fits and given.size):
+        raise ValueError(
+            f"{owner} got an image of shape {given.shape} and type {given.dtype}: choose numbers of"
+            f" shape {kinds}."
+        )
+    most = 1 if given.dtype.kind in "bf" else 255
+    if given.ndim == 3 and not ((given >= 0) & (given <= most)).all():
+        raise ValueError(
+            f"{owner} got an image with colours from {given.min()} to {given.max()}: choose floats"
+            f" from 0 to 1, or ints from 0 to 255."
+        )
+    return given
 
 
 def _own_values(shown, shape) -> NDArray[np.float64] | None:
