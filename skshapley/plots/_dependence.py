@@ -218,7 +218,8 @@ def _points(explanation, column, partner) -> tuple[pd.DataFrame, dict[float, str
     data = explanation.data.iloc[:, column]
     value = explanation.values[:, column]
     x, ticks = places(data, value)
-    level, legend, other = np.full(len(data), np.nan), [], None
+    level, other = np.full(len(data), np.nan), None
+    legend: list[str] = []
     if partner is not None:
         other = explanation.data[partner]
         found = keyed(other)

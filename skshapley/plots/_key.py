@@ -1,6 +1,6 @@
 """Dots: their size, the colours of categories, and keys that tell them."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -77,12 +77,12 @@ def write_key(ax: "Axes", row: int, texts: list[str]) -> None:
     from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
 
     letters = max(KEY_LETTERS // len(texts), 8)
-    words = [
+    words: list[Any] = [
         TextArea(shorten(text, letters), textprops={"color": colour, "size": KEY_SIZE})
         for text, colour in zip(texts, category_colours(texts), strict=True)
     ]
     for word in words:
-        word._text.set_parse_math(False)
+        word.get_children()[0].set_parse_math(False)
     box = AnnotationBbox(
         HPacker(children=words, pad=0, sep=4, align="baseline"),
         (0, row),

@@ -1,5 +1,7 @@
 """Where the values of a feature stand on an axis, and the ticks that the axis needs."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -63,6 +65,7 @@ def _on_a_scale(
         gap = float(min(np.diff(known), default=span))
         finite = np.isfinite(x)
         x[finite] += min(gap, SPREAD * span) * swarm(value[finite], x[finite])
+    at: Any
     if few:
         at = _apart(known, LEAST_GAP * span)
     elif pd.api.types.is_datetime64_any_dtype(data):
