@@ -31,8 +31,6 @@ class Answers:
 
     def __call__(self, codes) -> np.ndarray:
         """Return the patterns of instances, ``(n_groups, r)``, unsigned."""
-        if not len(codes):  # no tree has a split
-            return np.zeros((len(self.starts), codes.shape[1]), dtype=self.bit.dtype)
         goes_left = codes.take(self.row, axis=0) <= self.rank
         bits = (goes_left.take(self.node, axis=0) ^ self.flip) * self.bit
         return np.bitwise_or.reduceat(bits, self.starts, axis=0)

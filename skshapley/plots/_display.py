@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from skshapley._tools._constraints import Constraint, check_values
+from skshapley._tools._constraints import Constraint, Count, check_values
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import one_output, one_row, parts_of_row, strongest_outputs
 from skshapley.plots._explain import explanation_of
+from skshapley.plots._pairs import check_pairs, with_pairs
 from skshapley.plots._style import PANEL, WIDTH, panels, width_of_rows, write_names
 from skshapley.plots._text import shorten
 
@@ -169,7 +170,7 @@ class OneRowDisplay(Display):
         Name of the explained response, for the axis.
     """
 
-    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
+    _constraints = {"row": ROW, "max_features": COUNT, "max_pairs": Count(least=0), "ax": AXES}
 
     def __init__(self, table, base_value, prediction, response="response") -> None:
         self.table = table
@@ -179,7 +180,7 @@ class OneRowDisplay(Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, *, row=None, output=None, max_features=10, ax=None
+        cls, explanation, *, row=None, output=None, max_features=10, max_pairs=0, ax=None
     ) -> "Self | SmallMultiples":
         """Draw the explanation of one instance.
 
@@ -192,6 +193,9 @@ class OneRowDisplay(Display):
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=10
             Features shown one by one, the largest first; the others are summed. None: all.
+        max_pairs : int, default=0
+            So many of the strongest interactions are shown as well, and count as features. Each of
+            the two features gives half of it away, and has no error then.
         ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
@@ -202,7 +206,8 @@ class OneRowDisplay(Display):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For an invalid row, output, max_features or ax.
+            For an invalid row, output, max_features, max_pairs or ax, and for pairs of an
+            explanation without interactions.
         """
         check_drawing(
             cls,
@@ -211,13 +216,19 @@ class OneRowDisplay(Display):
             output=output,
             row=row,
             max_features=max_features,
+            max_pairs=max_pairs,
             one_row=True,
         )
+        if max_pairs:
+            check_pairs(cls.__name__, explanation)
+        chosen = one_row(explanation, row)
 
         def read(output) -> tuple[pd.DataFrame, float, float, str]:
-            return parts_of_row(one_output(explanation, output), row, max_features)
+            shown = one_output(chosen, output)
+            shown = with_pairs(shown, None, max_pairs) if max_pairs else shown
+            return parts_of_row(shown, None, max_features)
 
-        return by_output(cls, one_row(explanation, row), output, ax, read)
+        return by_output(cls, chosen, output, ax, read)
 
 
 class SmallMultiples(Drawn):

@@ -10,11 +10,7 @@ import pytest
 import xgboost
 from scipy.special import logit
 from sklearn.base import clone
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-)
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
@@ -329,14 +325,3 @@ def test_single_references_add_up(fitted, name):
     np.testing.assert_allclose(
         singles[:, 4].reshape(other.shape), other, rtol=0, atol=1e-12 * np.abs(values).max()
     )
-
-
-@pytest.mark.parametrize("interactions", [False, True])
-def test_trees_without_a_split_give_zeros(interactions):
-    X = np.random.default_rng(0).normal(size=(30, 2))
-    model = HistGradientBoostingRegressor(max_iter=2).fit(X, X[:, 0])  # needs 20 rows in a leaf
-    explanation = TreeExplainer(model, interactions=interactions).fit(X).explain(X[:3])
-    np.testing.assert_array_equal(explanation.values, 0)
-    np.testing.assert_allclose(explanation.base_values, X[:, 0].mean())
-    if interactions:
-        np.testing.assert_array_equal(explanation.interactions.values, 0)
