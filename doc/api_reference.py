@@ -10,7 +10,8 @@ API = [
         "skshapley",
         [
             *("ShapleyExplainer", "TreeExplainer", "Explanation", "Interactions"),
-            *("GlobalImportance", "GlobalExplanation", "shapley_values", "DataShapley"),
+            *("GlobalImportance", "GlobalExplanation", "ShapleyImportance", "shapley_values"),
+            "DataShapley",
         ],
     ),
     (
@@ -82,8 +83,8 @@ API = [
         "skshapley.rewards",
         [
             *("Reward", "InterventionalReward", "BaselineReward", "ConditionalReward"),
-            *("CopulaReward", "EmpiricalReward", "SurrogateReward", "TokenReward", "DataGame"),
-            *("CausalReward", "Game", "FunctionGame", "Players", "Response"),
+            *("CopulaReward", "EmpiricalReward", "SurrogateReward", "TokenReward", "TileReward"),
+            *("DataGame", "CausalReward", "Game", "FunctionGame", "Players", "Response"),
         ],
     ),
     (
