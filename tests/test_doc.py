@@ -40,6 +40,16 @@ def test_page_runs(page, monkeypatch):
     assert not failed
 
 
+def test_page_on_catboost_runs(capsys):
+    """... where CatBoost is installed, which is no part of what the tests need."""
+    pytest.importorskip("catboost")
+    page = (DOC / "guide" / "catboost.rst").read_text(encoding="utf-8")
+    (block,) = re.findall(r"code-block:: python\n((?:   .*\n|\n)+)", page)
+    code = dedent(block)
+    exec(code, {})
+    assert code.rstrip().endswith(f"# {capsys.readouterr().out.strip()}")
+
+
 def wide_code(text):
     """The lines of a page's code, and of what it prints, that are wider than their box."""
     doctests = re.findall(r"^ *>>> .*\n(?: *\S.*\n)*", f"{text}\n", re.M)
