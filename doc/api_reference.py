@@ -15,6 +15,12 @@ API = [
         ],
     ),
     (
+        "Comparison",
+        "Groups, models and periods, with errors.",
+        "skshapley.comparison",
+        ["compare", "Comparison", "find_cohorts", "drift", "Drift"],
+    ),
+    (
         "Trees",
         "Exact values of tree ensembles from their structure.",
         "skshapley.trees",
