@@ -89,8 +89,8 @@ API = [
         "skshapley.rewards",
         [
             *("Reward", "InterventionalReward", "BaselineReward", "ConditionalReward"),
-            *("CopulaReward", "EmpiricalReward", "SurrogateReward", "TokenReward", "DataGame"),
-            *("CausalReward", "Game", "FunctionGame", "Players", "Response"),
+            *("CopulaReward", "EmpiricalReward", "SurrogateReward", "TokenReward", "TileReward"),
+            *("DataGame", "CausalReward", "Game", "FunctionGame", "Players", "Response"),
         ],
     ),
     (

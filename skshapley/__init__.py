@@ -7,6 +7,7 @@ from skshapley._estimators._selection import ShapleyImportance
 from skshapley._estimators._valuation import DataShapley
 from skshapley._records._global_explanation import GlobalExplanation
 from skshapley._records._interactions import Interactions
+from skshapley._report import write_report
 from skshapley.explanation import Explanation
 from skshapley.plots import PlotAccessor
 from skshapley.trees import TreeExplainer
@@ -26,3 +27,4 @@ __all__ = [
 ]
 
 Explanation.plot = property(PlotAccessor)
+Explanation.report = write_report

@@ -1,8 +1,9 @@
 """The frozen record of an explanation: attributions, how sure they are, and what they cost."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -62,6 +63,8 @@ class Explanation:
         Of all pairs of players, where they were asked for.
     plot : PlotAccessor
         The displays, as methods: ``explanation.plot.bar()``.
+    report : method
+        Everything as one file for a browser: ``explanation.report("report.html")``.
 
     Examples
     --------
@@ -92,8 +95,9 @@ class Explanation:
     background_errors: np.ndarray | None = None
     interactions: Interactions | None = None
 
-    # Pictures are a layer above this one: `skshapley/__init__.py` puts their accessor here.
+    # Pictures are a layer above this one: `skshapley/__init__.py` puts them here.
     plot: ClassVar[property]
+    report: ClassVar[Callable[..., Path]]
 
     def __post_init__(self) -> None:
         if self.entries is None:

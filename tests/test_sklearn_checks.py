@@ -27,7 +27,7 @@ class RowSum(RegressorMixin, BaseEstimator):
     [
         ShapleyExplainer(RowSum(), max_rows=2000, random_state=0),
         ShapleyExplainer(FrozenEstimator(RowSum()), sampler="kernel"),
-        ShapleyExplainer(RowSum(), reward="baseline", random_state=0),
+        ShapleyExplainer(RowSum(), reward="baseline", max_rows=200, random_state=0),
         GlobalImportance(RowSum(), random_state=0),
         ShapleyImportance(LinearRegression(), cv=2),
     ]

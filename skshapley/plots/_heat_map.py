@@ -28,6 +28,9 @@ class HeatMapDisplay(Display):
         What to draw under the attributions.
     response : str, default="response"
         Name of the explained response, for the colour bar.
+    labels : ndarray of shape (height, width), default=None
+        The player of each pixel, where the players are no grid. ``row`` and ``column`` are then the
+        middle of its pixels.
 
     Attributes
     ----------
@@ -51,10 +54,11 @@ class HeatMapDisplay(Display):
 
     _constraints = {"row": ROW, "ax": AXES}
 
-    def __init__(self, table, image=None, response="response") -> None:
+    def __init__(self, table, image=None, response="response", labels=None) -> None:
         self.table = table
         self.image = image
         self.response = response
+        self.labels = labels
 
     @classmethod
     def from_explanation(
@@ -65,9 +69,9 @@ class HeatMapDisplay(Display):
         Parameters
         ----------
         explanation : Explanation
-        shape : tuple (height, width), or int
-            How the players are arranged: the shape of their grid, in C order, or their number along
-            a signal.
+        shape : tuple (height, width), int, or int array of shape (height, width)
+            How the players are arranged: the shape of their grid, in C order, their number along a
+            signal, or the player of each pixel from 0, such as `TileReward.labels`.
         row : int, default=None
             Position of the instance. May be left out if there is only one.
         output : label, default=None
@@ -89,13 +93,17 @@ class HeatMapDisplay(Display):
             For a shape that does not fit the players, or an invalid row, output or ax.
         """
         check_drawing(cls, explanation, ax=ax, output=output, row=row, one_row=True)
-        shape = _checked_shape(cls.__name__, shape, len(explanation.feature_names))
-        chosen = one_row(explanation, row)
-        rows, columns = np.indices(shape)
+        chosen, p, labels = one_row(explanation, row), len(explanation.feature_names), None
+        if np.ndim(shape) == 2:
+            labels = _checked_labels(cls.__name__, shape, p)
+            rows, columns = _middles(labels)
+        else:
+            shape = _checked_shape(cls.__name__, shape, p)
+            rows, columns = np.indices(shape)
         if image is None:
-            image = _own_values(chosen, shape)
+            image = _own_values(chosen, np.arange(p).reshape(shape) if labels is None else labels)
 
-        def read(output) -> tuple[pd.DataFrame, Any, str]:
+        def read(output) -> tuple[pd.DataFrame, Any, str, Any]:
             shown = one_output(chosen, output)
             table = pd.DataFrame(
                 {
@@ -106,7 +114,7 @@ class HeatMapDisplay(Display):
                     "standard_error": errors_of(shown)[0],
                 }
             )
-            return table, image, response_name(shown)
+            return table, image, response_name(shown), labels
 
         return by_output(cls, explanation, output, ax, read)
 
@@ -132,7 +140,9 @@ class HeatMapDisplay(Display):
 
     @property
     def _shape(self) -> tuple[int, int]:
-        """Return height and width of the grid of players."""
+        """Return height and width of the grid of players, or of the labels."""
+        if self.labels is not None:
+            return self.labels.shape
         return int(self.table["row"].max()) + 1, int(self.table["column"].max()) + 1
 
     @property
@@ -153,7 +163,8 @@ class HeatMapDisplay(Display):
         self : HeatMapDisplay
         """
         shape = self._shape
-        values = self.table["value"].to_numpy().reshape(shape)
+        values = self.table["value"].to_numpy()
+        values = values.reshape(shape) if self.labels is None else values[self.labels]
         signal = self._is_signal
         (ax,) = self._panels(ax)
         height, width = shape if self.image is None else _size(self.image)
@@ -195,11 +206,29 @@ def _checked_shape(owner, shape, p) -> tuple[int, int]:
     return int(sides[0]), int(sides[1])
 
 
-def _own_values(shown, shape) -> NDArray[np.float64] | None:
+def _checked_labels(owner, labels, p) -> NDArray[np.intp]:
+    """Return the player of each pixel."""
+    labels = np.asarray(labels)
+    if labels.dtype.kind not in "iu" or not np.array_equal(np.unique(labels), np.arange(p)):
+        raise ValueError(
+            f"{owner} got labels of shape {labels.shape} for {p} players: the ints from 0 to"
+            f" {p - 1} must be there, and no others."
+        )
+    return labels.astype(np.intp)
+
+
+def _middles(labels) -> tuple[NDArray, NDArray]:
+    """Return the mean row and column of each player's pixels."""
+    sizes = np.bincount(labels.ravel())
+    rows, columns = (np.bincount(labels.ravel(), at.ravel()) for at in np.indices(labels.shape))
+    return rows / sizes, columns / sizes
+
+
+def _own_values(shown, labels) -> NDArray[np.float64] | None:
     """Return the players' values as an image, or None if they are not numbers."""
     if not all(pd.api.types.is_numeric_dtype(kind) for kind in shown.data.dtypes):
         return None
-    return shown.data.to_numpy(dtype=float).reshape(shape)
+    return shown.data.to_numpy(dtype=float)[0][labels]
 
 
 def _size(image) -> tuple[int, int]:
