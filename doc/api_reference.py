@@ -49,6 +49,7 @@ API = [
             *("WaterfallDisplay", "BarDisplay", "BeeswarmDisplay", "DependenceDisplay"),
             *("ForceDisplay", "DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
             *("ConvergenceDisplay", "HeatMapDisplay", "SentenceDisplay", "MaskingCurveDisplay"),
+            *("ImportanceDisplay", "DumbbellDisplay", "ControlChartDisplay"),
             *("InteractionsDisplay", "SmallMultiples", "PlotAccessor"),
             "Display",
         ],

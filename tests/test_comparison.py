@@ -55,7 +55,7 @@ def test_differences_add_up_to_that_of_mean_predictions(model, parameters):
     sums = table["difference"].groupby(level=levels).sum() if levels else table["difference"].sum()
     np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-10 * max(scale, 1))
     lines = table.index.get_level_values("feature")
-    assert ("not attributed" in lines) == ("index" in parameters)
+    assert ("unexplained" in lines) == ("index" in parameters)
     means = late.values.mean(axis=0) - early.values.mean(axis=0)
     for j, name in enumerate(["x0", "x1", "x2"]):
         ours = table.loc[lines == name, "difference"].sort_index()

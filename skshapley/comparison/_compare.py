@@ -17,7 +17,39 @@ from skshapley.comparison._scores import Rows, Stored, check_same_players, ends
 from skshapley.explanation import Explanation
 
 KIND = {"kind": OneOf(("importance", "attribution"))}
-BASE, GAP = "base value", "not attributed"
+BASE, GAP = "base value", "unexplained"
+
+
+@dataclass(frozen=True, eq=False)
+class Both:
+    """The means of both explanations, in units that keep their squares floats.
+
+    Attributions ``(k p)``, their sizes ``(k p)``, base values, gaps and predictions ``(k)`` each.
+
+    Attributes
+    ----------
+    first, second : Means
+    pairs : Means or None
+        Of the differences row by row, where rows are pairs.
+    unit : ndarray
+    gap : bool
+        Whether attributions do not add up somewhere.
+    index : Index
+        Of the attributions.
+    """
+
+    first: Means
+    second: Means
+    pairs: Means | None
+    unit: np.ndarray
+    gap: bool
+    index: pd.Index
+
+    def change(self, own: slice) -> Means:
+        """Return the differences of some means."""
+        if self.pairs is not None:
+            return self.pairs.part(own)
+        return self.second.part(own).minus(self.first.part(own))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,6 +68,8 @@ class Comparison:
         Instances of each.
     feature_names : ndarray of shape (p,), str
     output_names : ndarray of shape (k,), or None
+    means : Both
+        What the tables are made from.
     """
 
     names: tuple[str, str]
@@ -43,18 +77,13 @@ class Comparison:
     n_rows: tuple[int, int]
     feature_names: np.ndarray
     output_names: np.ndarray | None
-    _index: pd.Index
-    _unit: np.ndarray
-    _first: Means
-    _second: Means
-    _pairs: Means | None
-    _gap: bool
+    means: Both
 
     @property
     def prediction_difference(self) -> float | np.ndarray:
         """Mean prediction of the second minus that of the first; ``(k,)`` for several outputs."""
         own = slice(-self._n_outputs, None)
-        change = self._changed(own).values * self._unit[own]
+        change = self.means.change(own).values * self.means.unit[own]
         return float(change[0]) if self.output_names is None else change
 
     def to_frame(
@@ -71,7 +100,7 @@ class Comparison:
         kind : {"importance", "attribution"}, default="importance"
             "importance": mean absolute attributions, without the bias of noise. "attribution": mean
             attributions; with two lines more, ``base value`` and, where attributions do not add up,
-            ``not attributed``, the differences add up to `prediction_difference`.
+            ``unexplained``, the differences add up to `prediction_difference`.
         confidence : float, default=0.95
             Of the intervals.
         simultaneous : bool, default=True
@@ -93,21 +122,21 @@ class Comparison:
         """
         check_values("Comparison.to_frame", {"kind": kind}, KIND)
         check_confidence("Comparison.to_frame", confidence, simultaneous)
-        m = len(self._index)
+        m = len(self.means.index)
         own = slice(m, 2 * m) if kind == "importance" else slice(0, m)
-        table = self._table(own, self._index, confidence, simultaneous)
+        table = self._table(own, self.means.index, confidence, simultaneous)
         table = table.iloc[np.argsort(-table["difference"].abs().to_numpy(), kind="stable")]
         return table if kind == "importance" else pd.concat([table, self._rest()])
 
     def _table(
         self, own: slice, index: pd.Index, confidence: float, simultaneous: bool
     ) -> pd.DataFrame:
-        change, unit = self._changed(own), self._unit[own]
+        change, unit = self.means.change(own), self.means.unit[own]
         low, high = intervals(change, confidence, simultaneous)
         p = p_values(change, two_sided=True)
         columns = {
-            self.names[0]: self._first.values[own] * unit,
-            self.names[1]: self._second.values[own] * unit,
+            self.names[0]: self.means.first.values[own] * unit,
+            self.names[1]: self.means.second.values[own] * unit,
             "difference": change.values * unit,
             "standard_error": change.errors * unit,
             "low": low * unit,
@@ -117,15 +146,9 @@ class Comparison:
         }
         return pd.DataFrame(columns, index=index)
 
-    def _changed(self, own: slice) -> Means:
-        """Return the differences of some means, row by row where rows are pairs."""
-        if self._pairs is not None:
-            return self._pairs.part(own)
-        return self._second.part(own).minus(self._first.part(own))
-
     def _rest(self) -> pd.DataFrame:
         """Return the lines that differences of attributions lack of those of predictions."""
-        k, start = self._n_outputs, 2 * len(self._index)
+        k, start = self._n_outputs, 2 * len(self.means.index)
         lines = []
         for place, name in enumerate((BASE, GAP)):
             own = slice(start + place * k, start + (place + 1) * k)
@@ -136,7 +159,7 @@ class Comparison:
             line = self._table(own, index, 0.95, False)
             # no test: these are of the explainers, and not of the features
             line[["low", "high", "p_value", "p_adjusted"]] = np.nan
-            if name == BASE or self._gap:
+            if name == BASE or self.means.gap:
                 lines.append(line)
         return pd.concat(lines)
 
@@ -218,18 +241,14 @@ def compare(
     if paired:
         both_batches = zip(one.batches, other.batches, strict=True)
         pairs = Means.of_batches(scores(other, b) - scores(one, a) for a, b in both_batches)
+    gap = any(_has_gap(part) for rows in (one, other) for part in rows.batches)
     return Comparison(
-        names=names,
+        names=(names[0], names[1]),
         paired=paired,
         n_rows=(int(means[0].n), int(means[1].n)),
         feature_names=one.sample.feature_names,
         output_names=one.sample.output_names,
-        _index=player_index(one.sample),
-        _unit=unit,
-        _first=means[0],
-        _second=means[1],
-        _pairs=pairs,
-        _gap=any(_has_gap(part) for rows in (one, other) for part in rows.batches),
+        means=Both(means[0], means[1], pairs, unit, gap, player_index(one.sample)),
     )
 
 

@@ -46,6 +46,11 @@ class Drift:
         return self.table.copy()
 
     @property
+    def output_names(self) -> np.ndarray | None:
+        """Names of the outputs, or None for a single one."""
+        return self.table["output"].unique() if "output" in self.table else None
+
+    @property
     def alarms(self) -> pd.DataFrame:
         """The lines of the table that are beyond their limits."""
         return self.table[self.table["alarm"]].reset_index(drop=True)
