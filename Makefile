@@ -5,14 +5,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/stamp
 
-# One thread per process: the tests run two workers, and sums do not depend on the machine.
+# One thread per process: the tests run two workers, sums do not depend on the machine, and matrices
+# as small as these gain nothing from more.
 SINGLE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python \
 	--constraints constraints.txt --build-constraints constraints.txt
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-trees doc linkcheck dist release changelog constraints clean
+.PHONY: help setup demo test test-slow test-browser lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-selection bench-trees doc linkcheck dist release changelog constraints clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,14 +40,19 @@ $(STAMP)-doc: $(STAMP)-setup
 	$(INSTALL) --group doc
 	@touch $@
 
-demo: $(STAMP)-setup ## explain an XGBoost model and an MLP on real data; writes demo_output/
-	$(BIN)/python examples/demo.py
+demo: $(STAMP)-setup ## explain an XGBoost model and an MLP on real data; writes demo_output/ and a report
+	$(SINGLE) $(BIN)/python examples/demo.py
 
 test: $(STAMP)-setup ## run the tests and doctests but the slow ones, two at a time
 	$(SINGLE) $(BIN)/python -m pytest -m "not slow" -n 2
 
 test-slow: $(STAMP)-setup ## run the slow tests, and a part of the others with another BLAS kernel
 	$(SINGLE) $(BIN)/python -m pytest -m slow -n 2
+
+test-browser: $(STAMP)-setup ## open the report in a browser, which is fetched if there is none
+	$(INSTALL) --group browser
+	command -v chromium >/dev/null || $(BIN)/playwright install chromium-headless-shell
+	$(SINGLE) $(BIN)/python -m pytest tests/report/test_browser.py
 
 lint: $(STAMP)-setup ## check style, format, and the rules of the house
 	$(BIN)/ruff check .
@@ -73,6 +79,9 @@ bench-background: $(STAMP)-bench ## errors against whole tables, beside other pa
 
 bench-latency: $(STAMP)-bench ## one row after fit, beside the model's own time
 	$(SINGLE) $(BIN)/python benchmarks/bench_latency.py
+
+bench-selection: $(STAMP)-bench ## useful and useless features selected
+	$(SINGLE) $(BIN)/python benchmarks/bench_selection.py
 
 bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data in SKSHAPLEY_DATA
 	$(SINGLE) $(BIN)/python benchmarks/bench_structured.py

@@ -214,14 +214,14 @@ def pairs(model, X, seconds):
         backend="shapiq",
     )  # fmt: skip
     theirs._init_explainers()
-    ours = TreeExplainer(model).fit(background)
-    _, first = cpu(lambda: ours.interactions(X[-1:]))
+    ours = TreeExplainer(model, interactions=True).fit(background)
+    _, first = cpu(lambda: ours.explain(X[-1:]))
     print(f"\npairs, 100 references, xgboost 100 x 6: CPU ms; our first call {first * 1e3:.1f}")
     for n in (1, 10, 100):
         rows = X[-n:]
         medians = alternated(
             {
-                "ours": lambda r=rows: ours.interactions(r),
+                "ours": lambda r=rows: ours.explain(r),
                 "shapiq": lambda r=rows: theirs.explain_X(r),
             },
             seconds,

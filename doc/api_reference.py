@@ -10,7 +10,8 @@ API = [
         "skshapley",
         [
             *("ShapleyExplainer", "TreeExplainer", "Explanation", "Interactions"),
-            *("GlobalImportance", "GlobalExplanation", "shapley_values", "DataShapley"),
+            *("GlobalImportance", "GlobalExplanation", "ShapleyImportance", "shapley_values"),
+            "DataShapley",
         ],
     ),
     (

@@ -1,8 +1,9 @@
 """The frozen record of an explanation: attributions, how sure they are, and what they cost."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 
 from skshapley._records._gap import efficiency_gap, gap_shows
 from skshapley._records._importance import cohort_masks, importance
+from skshapley._records._inferred import check_confidence, inferred_importance
 from skshapley._records._interactions import Interactions
 from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
 from skshapley._records._settings import Settings
@@ -61,6 +63,8 @@ class Explanation:
         Of all pairs of players, where they were asked for.
     plot : PlotAccessor
         The displays, as methods: ``explanation.plot.bar()``.
+    report : method
+        Everything as one file for a browser: ``explanation.report("report.html")``.
 
     Examples
     --------
@@ -91,8 +95,9 @@ class Explanation:
     background_errors: np.ndarray | None = None
     interactions: Interactions | None = None
 
-    # Pictures are a layer above this one: `skshapley/__init__.py` puts their accessor here.
+    # Pictures are a layer above this one: `skshapley/__init__.py` puts them here.
     plot: ClassVar[property]
+    report: ClassVar[Callable[..., Path]]
 
     def __post_init__(self) -> None:
         if self.entries is None:
@@ -212,18 +217,27 @@ class Explanation:
         flat = np.swapaxes(values, 1, 2).reshape(len(values), -1)
         return pd.DataFrame(flat, index=self.index, columns=columns)
 
-    def importance(self, cohorts=None) -> pd.DataFrame:
+    def importance(
+        self, cohorts=None, *, confidence: float | None = None, simultaneous: bool = True
+    ) -> pd.DataFrame:
         """Return the mean absolute attribution of each player, largest first, with its errors.
 
         The instances are taken for a sample of more of their kind. Estimation noise makes small
         attributions look larger than they are, hence their means as well: ``max_bias`` says by how
-        much at most. A larger budget makes it smaller, more instances do not.
+        much at most. A larger budget makes it smaller, more instances do not. With a `confidence`,
+        the bias is removed, but for a rest of which ``max_bias`` is the most.
 
         Parameters
         ----------
         cohorts : str or array-like of shape (r,), default=None
             A column of `data`, or a label (a mask: True or False) for each instance: the
             importances within each cohort.
+        confidence : float, default=None
+            Of intervals and ranks, such as .95. None: no intervals, and the bias stays.
+        simultaneous : bool, default=True
+            Whether intervals and ranks hold for all players (and outputs) at once in that share of
+            samples, by the largest studentised mean of the multiplier bootstrap over instances; or
+            each by itself.
 
         Returns
         -------
@@ -243,10 +257,18 @@ class Explanation:
             - ``background_error``: upper bound of what the background leaves to chance as a sample,
               which is the same for all instances and so is not made smaller by more of them.
 
+            With a confidence ``importance`` has the bias removed (a single one may then be below
+            zero), and there are in place of the parts of the error
+
+            - ``low``, ``high``: the interval, for both causes of error, not for the background;
+            - ``rank``, ``best_rank``, ``worst_rank``: the place of the player in its output, and
+              the places that the data do not rule out.
+
         Raises
         ------
         ValueError
-            If there is no such column, or not a label for each instance.
+            If there is no such column, or not a label for each instance; or for a confidence that
+            is none.
 
         Examples
         --------
@@ -264,13 +286,22 @@ class Explanation:
         x0    2.5
         x1    0.0
         Name: importance, dtype: float64
+        >>> explanation.importance(confidence=0.95)[["low", "high"]].round(1)
+                 low  high
+        feature
+        x0      -1.3   5.3
+        x1      -3.3   4.6
         """
-        if cohorts is None:
+        if cohorts is not None:
+            masks = cohort_masks(self, cohorts, "Explanation.importance")
+            asked: dict = {"confidence": confidence, "simultaneous": simultaneous}
+            return pd.concat(
+                {label: self[m].importance(**asked) for label, m in masks.items()}, names=["cohort"]
+            )
+        if confidence is None:
             return importance(self)
-        masks = cohort_masks(self, cohorts, "Explanation.importance")
-        return pd.concat(
-            {label: importance(self[m]) for label, m in masks.items()}, names=["cohort"]
-        )
+        check_confidence("Explanation.importance", confidence, simultaneous)
+        return inferred_importance(lambda: [self], self, confidence, simultaneous)
 
     def to_shap(self) -> Any:
         """Return a `shap.Explanation` with the same numbers, for shap's own plots.

@@ -29,12 +29,13 @@ PACKAGE = ROOT / "skshapley"
 # A name stands for a module or a whole subpackage.
 LAYERS = (
     {"_tools", "exceptions"},
-    {"_tables", "_references", "designs", "indices", "_odd", "_even", "_ensembles"},
+    {"_tables", "_references", "_inference", "designs", "indices", "_odd", "_even", "_ensembles"},
     {"explanation", "_records"},
     {"rewards", "samplers", "solvers", "stopping"},
     {"_run"},
     {"_estimators", "trees", "closed_forms"},
     {"background", "plots", "testing", "diagnostics", "datasets", "bounds", "responses", "batches"},
+    {"_report"},
     {"__init__", "_cli", "__main__"},
 )
 # The roles of one layer that know nothing of each other, so that any of them can be replaced.
@@ -43,7 +44,7 @@ STRANGERS = {"rewards", "samplers", "solvers", "stopping"}
 # Never loaded by `import skshapley`, whoever imports them.
 HEAVY = {
     *("matplotlib", "xgboost", "lightgbm", "catboost", "shap", "shapiq", "dask", "distributed"),
-    *("polars", "networkx", "skops", "skimage", "IPython", "pandas.plotting._matplotlib"),
+    *("polars", "networkx", "skops", "skimage", "torch", "IPython", "pandas.plotting._matplotlib"),
 }
 # Never loaded beyond what `DEPENDENCIES` load by themselves (scikit-learn 1.9 brings scipy.stats).
 # Ruff (TID253) sees to it that no file imports them by itself.

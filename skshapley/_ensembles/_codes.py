@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 # LightGBM's kZeroThreshold, a float32 there
 ZERO = float(np.float32(1e-35))
 # Comparisons that are made at once; with more of them, each feature is searched for itself
-FEW_COMPARISONS = 1 << 15
+FEW_COMPARISONS = 1 << 16
 
 
 class NumericRow(NamedTuple):

@@ -6,6 +6,7 @@ on boosted trees of depth 3 to 9 and on grown forests; only their ratios matter.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class Costs:
         """Whether leaves can be looked up: none has too many path players."""
         return len(self.leaves) <= MOST_PATH_PLAYERS + 1
 
-    @property
+    @cached_property
     def makes_tables_first(self) -> bool:
         """Whether tables are so cheap that fit makes them, whatever comes."""
         made = (KEPT_ENTRY_NS * self._entries + KEPT_LEAF_NS) @ self.leaves

@@ -21,7 +21,7 @@ from skshapley._ensembles._paths import Paths
 from skshapley._ensembles._patterns import PatternReader
 
 # Bits of patterns that are gathered at once; more of them are read faster node by node
-FEW_BITS = 1 << 16
+FEW_BITS = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +128,8 @@ class Groups:
         -------
         patterns : ndarray of shape (n_groups, r), unsigned
         """
+        if not len(codes):  # no tree asks anything
+            return np.zeros((self.n_groups, codes.shape[1]), dtype=self.reader.dtype)
         if self._n_bits * codes.shape[1] <= FEW_BITS:
             return self._answers(codes)
         return self.reader(codes)

@@ -11,7 +11,7 @@ from skshapley._ensembles._groups import Chunk, Groups
 from skshapley._ensembles._tables import add_columns, look_up, owner_of
 
 # Entries that are looked up at once, so that what is found stays in the cache
-FEW_ENTRIES = 1 << 16
+FEW_ENTRIES = 1 << 18
 
 
 class KeptTables:
@@ -71,39 +71,39 @@ class KeptTables:
         r = codes.shape[1]
         if not self.chunks:
             return np.zeros((self.n_outputs, self.n_players, r))
-        at, group, subtotal, cell = self._places
-        patterns = np.concatenate([groups.patterns(codes) for groups in self._groups()])
-        pattern = patterns.take(group, axis=0).astype(np.int64)
-        found = self._flat.take(at[:, None] + pattern)
-        row = np.arange(r)
+        at, group, columns, chunks = self._places
+        patterns = [groups.patterns(codes) for groups in self._groups]
+        pattern = patterns[0] if len(patterns) == 1 else np.concatenate(patterns)
+        found = self._flat.take(at + pattern.take(group, axis=0).astype(np.int64))
         # First the columns of a chunk are summed, and then the chunks, as for many rows.
-        sums = np.bincount((subtotal[:, None] * r + row).ravel(), found.ravel(), len(cell) * r)
-        size = self.n_outputs * self.n_players * r
-        values = np.bincount((cell[:, None] * r + row).ravel(), sums, size).astype(np.float64)
+        values = chunks @ (columns @ found)
         return values.reshape(self.n_outputs, self.n_players, r)
 
     @cached_property
     def _owners(self) -> list[sparse.csr_array]:
         return [owner_of(chunk, self.n_players) for _, chunk in self.chunks]
 
+    @cached_property
     def _groups(self) -> list[Groups]:
-        """Return the groups of all blocks, in their order."""
+        """The groups of all blocks, in their order."""
         return list({id(groups): groups for groups, _ in self.chunks}.values())
 
     @cached_property
-    def _places(self) -> tuple[np.ndarray, ...]:
+    def _places(self) -> tuple[np.ndarray, np.ndarray, sparse.csr_array, sparse.csr_array]:
         """The entries that belong to an instance, over outputs, columns and groups of each table.
 
         Returns
         -------
-        at, group : ndarray of shape (n_found,), int64
-            The entry of pattern 0, and the group whose pattern is added.
-        subtotal : ndarray of shape (n_found,), int64
-            The sum over the columns of one player, output and chunk that the entry belongs to.
-        cell : ndarray of shape (n_subtotals,), int64
-            ``output * n_players + player``, chunk by chunk.
+        at : ndarray of shape (n_found, 1), int64
+            The entry of pattern 0.
+        group : ndarray of shape (n_found,), int64
+            The group whose pattern is added.
+        columns : sparse array of shape (n_subtotals, n_found)
+            Sums the columns of one player, output and chunk.
+        chunks : sparse array of shape (n_outputs * n_players, n_subtotals)
+            Sums those of all chunks, one after another.
         """
-        groups = self._groups()
+        groups = self._groups
         offsets = np.cumsum([0] + [one.n_groups for one in groups])
         first = {id(one): int(offset) for one, offset in zip(groups, offsets[:-1], strict=True)}
         n_cells = self.n_outputs * self.n_players
@@ -120,4 +120,15 @@ class KeptTables:
             np.concatenate([part.ravel() for part in parts]) for parts in (ats, members, keys)
         )
         distinct, subtotal = np.unique(key, return_inverse=True)
-        return at, group, subtotal, distinct % n_cells
+        columns = _sums(subtotal, len(distinct))
+        return at[:, None], group, columns, _sums(distinct % n_cells, n_cells)
+
+
+def _sums(owner, n) -> sparse.csr_array:
+    """Return the matrix ``(n, len(owner))`` that adds each of some numbers to its owner, in order.
+
+    All are added to zero first, so no bit tells these sums from those of `add_columns`.
+    """
+    order = np.argsort(owner, kind="stable")
+    first = np.searchsorted(owner[order], np.arange(n + 1))
+    return sparse.csr_array((np.ones(len(owner)), order, first), shape=(n, len(owner)))

@@ -7,8 +7,8 @@ present with probability t, independently, the leaf is reached with probability
 
 .. math:: F_t(c) = \sum_{p \cap c = \emptyset} h(p)\, t^{|p|} (1 - t)^{|c|},
 
-a product of one 2 x 2 matrix per player. The value of player j is the mean over t of the
-derivative along its coordinate (Owen 1972, "Multilinear extensions of games"):
+a sum over subsets: one addition for each player and mask. The value of player j is the mean over t
+of the derivative along its coordinate (Owen 1972, "Multilinear extensions of games"):
 
 .. math::
     j \in c:\quad -\frac{F_t(c)}{1 - t}, \qquad
@@ -69,18 +69,15 @@ def reach_probabilities(h, nodes) -> NDArray[np.float64]:
     probabilities : ndarray of shape (q, 2 ** k, n_leaves)
     """
     size, n_leaves = h.shape
-    t = nodes[:, None, None, None]
-    F = np.repeat(h[None], len(nodes), axis=0)
+    count = np.bitwise_count(np.arange(size))
+    sums = np.multiply(h, (nodes[:, None] ** count)[:, :, None], order="C")  # added to in place
     half = 1
     while half < size:
-        pairs = F.reshape(len(nodes), size // (2 * half), 2, half * n_leaves)
-        passes, fails = pairs[:, :, 0], pairs[:, :, 1]
-        instance_fails = passes * (1 - t[:, 0])
-        fails *= t[:, 0]
-        passes += fails
-        fails[...] = instance_fails
+        pairs = sums.reshape(len(nodes), size // (2 * half), 2, half * n_leaves)
+        pairs[:, :, 1] += pairs[:, :, 0]
         half *= 2
-    return F
+    # The sum over all p that are disjoint from c is that over the subsets of what c lacks.
+    return sums[:, ::-1] * ((1 - nodes)[:, None] ** count)[:, :, None]
 
 
 def leaf_values(h, index, out) -> None:

@@ -29,8 +29,8 @@ PATTERN_SHARE = 0.2
 LEAST_ROWS = 256
 # Subtrees of up to this number of bits are looked up as one
 MAX_BITS = 7
-CHUNK_SIZE = 1 << 15
-# Leaves of more path players have no table that is kept
+CHUNK_SIZE = 1 << 17
+# Leaves of more path players have tables that are kept only where those are few
 MOST_KEPT_BITS = 12
 # Share of the working memory that the tables which are kept may take
 TABLE_SHARE = 0.5
@@ -118,11 +118,15 @@ class Leafwise:
         """Return the chunks whose tables are kept: all if they fit into memory, else the smallest.
 
         If not all fit, chunks of single leaves go first: they can do without a table, and with many
-        of them the tables cost more than a few instances.
+        of them the tables cost more than a few instances. Those of very many path players are kept
+        if their tables do not outgrow all others together.
         """
         budget = working_bytes(TABLE_SHARE) / 8
-        chunks = [chunk for block in self.blocks for chunk in block.groups.chunks]
-        chunks = [chunk for chunk in chunks if chunk.n_bits <= MOST_KEPT_BITS]
+        every = [chunk for block in self.blocks for chunk in block.groups.chunks]
+        chunks = [chunk for chunk in every if chunk.n_bits <= MOST_KEPT_BITS]
+        small = sum(chunk.table_size for chunk in chunks)
+        if sum(chunk.table_size for chunk in every) <= 2 * small:
+            chunks = every
         if sum(chunk.table_size for chunk in chunks) > budget:
             chunks = [chunk for chunk in chunks if not chunk.is_single_leaves]
         chunks.sort(key=lambda chunk: chunk.table_size)

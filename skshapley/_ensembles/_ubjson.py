@@ -1,17 +1,17 @@
 """Universal binary JSON, as XGBoost writes it: arrays of numbers are read as they lie in memory."""
 
+from struct import Struct
 from typing import Any
 
 import numpy as np
 
 # Type markers and the big-endian numbers that follow them
-_NUMBERS = {
-    b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d": ">f4", b"D": ">f8",
-}  # fmt: skip
-_DTYPES = {marker: np.dtype(name) for marker, name in _NUMBERS.items()}
+_FORMATS = {"i": "b", "U": "B", "I": "h", "l": "i", "L": "q", "d": "f", "D": "d"}
+_NUMBERS = {ord(marker): Struct(f">{code}") for marker, code in _FORMATS.items()}
+_DTYPES = {marker: np.dtype(number.format) for marker, number in _NUMBERS.items()}
 _NATIVE = {marker: dtype.newbyteorder("=") for marker, dtype in _DTYPES.items()}
-_SIZES = {marker: dtype.itemsize for marker, dtype in _DTYPES.items()}
-_CONSTANTS = {b"Z": None, b"T": True, b"F": False}
+_CONSTANTS = {ord("Z"): None, ord("T"): True, ord("F"): False}
+_ARRAY, _ARRAY_END, _OBJECT, _OBJECT_END, _TEXT, _CHARACTER, _TYPE, _COUNT = b"[]{}SC$#"
 
 
 def read_ubjson(raw) -> Any:
@@ -30,61 +30,62 @@ def read_ubjson(raw) -> Any:
 
 
 class _Reader:
-    """A place in a document."""
+    """A place in a document; markers are compared as the numbers that their bytes are."""
 
     def __init__(self, raw) -> None:
         self.raw, self.at = raw, 0
 
-    def take(self, n=1) -> bytes:
-        self.at += n
-        return self.raw[self.at - n : self.at]
+    def take(self) -> int:
+        self.at += 1
+        return self.raw[self.at - 1]
 
-    def peek(self) -> bytes:
-        return self.raw[self.at : self.at + 1]
-
-    def number(self, marker) -> int | float:
-        if marker in b"dD":
-            return float(self.numbers(marker, 1)[0])
-        return int.from_bytes(self.take(_SIZES[marker]), signed=marker != b"U")
+    def number(self) -> Any:
+        """Return the number behind the marker that comes next."""
+        number, at = _NUMBERS[self.raw[self.at]], self.at + 1
+        self.at = at + number.size
+        return number.unpack_from(self.raw, at)[0]
 
     def numbers(self, marker, n) -> np.ndarray:
-        start, self.at = self.at, self.at + n * _SIZES[marker]
-        return np.frombuffer(self.raw, _DTYPES[marker], n, start).astype(_NATIVE[marker])
+        dtype, start = _DTYPES[marker], self.at
+        self.at += n * dtype.itemsize
+        return np.frombuffer(self.raw, dtype, n, start).astype(_NATIVE[marker])
 
     def text(self) -> str:
-        return self.take(int(self.number(self.take()))).decode()
+        n, start = self.number(), self.at
+        self.at += n
+        return self.raw[start : start + n].decode()
 
     def value(self) -> Any:
-        marker = self.take()
-        if marker == b"[":
+        marker = self.raw[self.at]
+        if marker in _NUMBERS:
+            return self.number()
+        self.at += 1
+        if marker == _ARRAY:
             return self.array()
-        if marker == b"{":
+        if marker == _OBJECT:
             return self.fields()
-        if marker == b"S":
+        if marker == _TEXT:
             return self.text()
-        if marker == b"C":
-            return self.take().decode()
-        return _CONSTANTS[marker] if marker in _CONSTANTS else self.number(marker)
+        return chr(self.take()) if marker == _CHARACTER else _CONSTANTS[marker]
 
     def array(self) -> np.ndarray | list:
-        if self.peek() == b"$":
-            self.take()
-            marker = self.take()
-            self.take()  # the count's "#"
-            return self.numbers(marker, int(self.number(self.take())))
-        if self.peek() == b"#":
-            self.take()
-            return [self.value() for _ in range(int(self.number(self.take())))]
+        if self.raw[self.at] == _TYPE:
+            marker = self.raw[self.at + 1]
+            self.at += 3  # the type's "$", the type, the count's "#"
+            return self.numbers(marker, self.number())
+        if self.raw[self.at] == _COUNT:
+            self.at += 1
+            return [self.value() for _ in range(self.number())]
         items = []
-        while self.peek() != b"]":
+        while self.raw[self.at] != _ARRAY_END:
             items.append(self.value())
-        self.take()
+        self.at += 1
         return items
 
     def fields(self) -> dict[str, Any]:
         fields = {}
-        while self.peek() != b"}":
+        while self.raw[self.at] != _OBJECT_END:
             name = self.text()
             fields[name] = self.value()
-        self.take()
+        self.at += 1
         return fields

@@ -63,15 +63,17 @@ class Outcome:
     @classmethod
     def exact(cls, values: np.ndarray, v_empty: np.ndarray, v_full: np.ndarray) -> Self:
         """Return what was read and not sampled: no errors, and no evaluations."""
-        r, p, k = values.shape
-        room = cls.blank(r, k, np.arange(p)[:, None])
-        return replace(
-            room,
+        r, p, _ = values.shape
+        return cls(
             values=values,
-            standard_errors=np.zeros_like(values),
+            standard_errors=np.zeros(values.shape),
+            background_errors=np.full(values.shape, np.nan),
             v_empty=v_empty,
             v_full=v_full,
+            n_evaluations=np.zeros(r, dtype=np.int64),
+            n_model_rows=np.zeros(r, dtype=np.int64),
             converged=np.ones(r, dtype=bool),
+            entries=np.arange(p)[:, None],
         )
 
     def with_pairs(self, pairs: np.ndarray) -> Self:

@@ -9,7 +9,7 @@ does not grow with them. The file is sealed in its footer.
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from skshapley.batches._files import (
     write_whole,
 )
 from skshapley.batches._hashes import digest_of
+from skshapley.batches._pairs import interactions, read_pairs, write_pairs
 from skshapley.batches._texts import plain
 from skshapley.explanation import Explanation
 
@@ -60,6 +61,8 @@ class Footer:
     feature_names : list
     output_names : list or None
     settings : dict
+    interactions : dict or None
+        The index of the interactions and the seal of their file.
     seal : str
         Hash of the file, see `sealed`.
     """
@@ -76,6 +79,7 @@ class Footer:
     feature_names: list
     output_names: list | None
     settings: dict
+    interactions: dict | None = None
     seal: str | None = None
 
     @classmethod
@@ -131,14 +135,17 @@ class Part:
     ----------
     footer : Footer
     data : bytes
+    pairs : bytes or None
+        The file of interactions.
     """
 
     footer: Footer
     data: bytes
+    pairs: bytes | None = None
 
     @classmethod
     def read(cls, path: Path) -> "Part":
-        """Return a part.
+        """Return a part, with its interactions.
 
         Raises
         ------
@@ -146,7 +153,9 @@ class Part:
             If its bytes are not those that were written.
         """
         data = read_sealed(path)
-        return cls(Footer._in(BytesIO(data), path), data)
+        footer = Footer._in(BytesIO(data), path)
+        told = footer.interactions
+        return cls(footer, data, None if told is None else read_pairs(path, told["seal"]))
 
     @property
     def schema(self) -> "pa.Schema":
@@ -170,7 +179,12 @@ class Part:
         table, k = self.table(), self.footer.lines_each
         if positions is not None:
             table = table.take((positions[:, None] * k + np.arange(k)).ravel())
-        return _explanation(table, self.footer, k)
+        explanation = _explanation(table, self.footer, k)
+        if self.pairs is None or self.footer.interactions is None:
+            return explanation
+        rows = table["row"].to_numpy()[::k]
+        found = interactions(self.pairs, self.footer.interactions["index"], rows, explanation)
+        return replace(explanation, interactions=found)
 
 
 def write_part(
@@ -181,6 +195,7 @@ def write_part(
     keyed: bool,
     typed: bool,
     schema: "pa.Schema | None",
+    least_interaction: float = 0.0,
 ) -> "pa.Schema":
     """Write the instances of a batch that were explained; return the schema.
 
@@ -199,11 +214,16 @@ def write_part(
         which a later batch may bring them.
     schema : pyarrow.Schema or None
         That of the parts before.
+    least_interaction : float, default=0.0
+        Smaller interactions, by size, are left out.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    names = explanation.output_names
+    names, pairs = explanation.output_names, None
+    if explanation.interactions is not None:
+        seal = write_pairs(path, explanation, rows, least_interaction)
+        pairs = {"index": explanation.interactions.index, "seal": seal}
     whole = Footer(
         **footer,
         n_explained=len(explanation),
@@ -211,6 +231,7 @@ def write_part(
         feature_names=explanation.feature_names.tolist(),
         output_names=None if names is None else names.tolist(),
         settings=_settings.written(explanation.settings),
+        interactions=pairs,
     )
     columns = dict(_columns(explanation, rows, keyed, typed))
     table = pa.table(columns) if schema is None else _as_before(columns, schema)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skshapley._tools._constraints import OneOf
 from skshapley.plots._beeswarm import swarm
 from skshapley.plots._checks import AXES, COUNT, check_drawing, check_names
 from skshapley.plots._common import (
@@ -17,7 +18,8 @@ from skshapley.plots._common import (
     response_name,
 )
 from skshapley.plots._display import ByFeature, Display, SmallMultiples, by_output
-from skshapley.plots._partner import MAX_CATEGORIES, categories, strongest_partner
+from skshapley.plots._pairs import check_pairs, interacting, measured_partner, of_interaction
+from skshapley.plots._partner import MAX_CATEGORIES, categories
 from skshapley.plots._style import COLOURS, NEUTRAL, ink, level_colours, side_label
 from skshapley.plots._text import number, shorten, value_text
 
@@ -26,9 +28,10 @@ class DependenceDisplay(ByFeature, Display):
     """How the attribution of a feature depends on its value, in a panel for each feature.
 
     Each point is an instance, and the line through it is the 95 % interval of its attribution. The
-    colour is the value of another feature, the partner: the one that best explains why instances of
-    the same value have different attributions. Categories are side by side, and missing values have
-    a place of their own.
+    colour is the value of another feature, the partner: the one that interacts most
+    with it or, where the explanation has no interactions, the one that best explains why instances
+    of the same value have different attributions. Categories are side by side, and missing values
+    have a place of their own.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -44,6 +47,8 @@ class DependenceDisplay(ByFeature, Display):
         For each feature, the texts of its partner's categories; empty for numbers.
     response : str, default="response"
         Name of the explained response, for the axis.
+    kind : {"attribution", "interaction"}, default="attribution"
+        What the values are.
 
     Attributes
     ----------
@@ -66,19 +71,32 @@ class DependenceDisplay(ByFeature, Display):
     1      x1  1.0   -3.0
     """
 
-    _constraints = {"max_features": COUNT, "ax": AXES}
+    _constraints = {
+        "kind": OneOf(("attribution", "interaction")),
+        "max_features": COUNT,
+        "ax": AXES,
+    }
 
     _scale = "y"
 
-    def __init__(self, table, ticks, legends, response="response") -> None:
+    def __init__(self, table, ticks, legends, response="response", kind="attribution") -> None:
         self.table = table
         self.ticks = ticks
         self.legends = legends
         self.response = response
+        self.kind = kind
 
     @classmethod
     def from_explanation(
-        cls, explanation, *, features=None, partner="auto", output=None, max_features=4, ax=None
+        cls,
+        explanation,
+        *,
+        features=None,
+        partner="auto",
+        kind="attribution",
+        output=None,
+        max_features=4,
+        ax=None,
     ) -> Self | SmallMultiples:
         """Draw features against their attributions.
 
@@ -88,8 +106,12 @@ class DependenceDisplay(ByFeature, Display):
         features : str or list of str, default=None
             Names of the features to show. None: the `max_features` most important ones.
         partner : str or None, default="auto"
-            Name of the feature that colours the points. "auto": the one that seems to interact most
-            with the feature shown. None: no colours.
+            Name of the feature that colours the points. "auto": the one that interacts most with
+            the feature shown, or seems to where there are no interactions. None: no colours.
+        kind : {"attribution", "interaction"}, default="attribution"
+            What is drawn against the feature. "interaction": its interaction with the partner;
+            `features` are then by default the two that interact most, and one feature is followed
+            by its partner, which the other colours.
         output : label, default=None
             One of `explanation.output_names`. None: all, side by side.
         max_features : int or None, default=4
@@ -104,25 +126,35 @@ class DependenceDisplay(ByFeature, Display):
         Raises
         ------
         ValueError, TypeError
-            For an invalid feature, partner, output, max_features or ax.
+            For an invalid feature, partner, kind, output, max_features or ax, and for interactions
+            of an explanation without.
         """
         if features is not None:
             features = [features] if isinstance(features, str) else list(features)
         names = explanation.feature_names.tolist()
-        check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features)
+        check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features, kind=kind)
         check_names(cls.__name__, "features", features or [], names)
         check_names(cls.__name__, "partner", [] if partner is None else [partner], ["auto", *names])
+        if kind == "interaction":
+            check_pairs(cls.__name__, explanation)
 
-        def read(output) -> tuple[pd.DataFrame, dict, dict, str]:
+        def read(output) -> tuple[pd.DataFrame, dict, dict, str, str]:
             chosen = one_output(explanation, output)
             tables, ticks, legends = [], {}, {}
-            for feature in features or chosen.importance().index[:max_features]:
-                column = names.index(feature)
-                other = strongest_partner(chosen, column) if partner == "auto" else partner
-                table, ticks[feature], legends[feature] = _points(chosen, column, other)
+            if kind == "interaction":
+                shown = interacting(chosen, features, partner)
+            else:
+                known = features or chosen.importance().index[:max_features]
+                shown = [(feature, partner) for feature in known]
+            for feature, asked in shown:
+                column, about = names.index(feature), chosen
+                other = measured_partner(chosen, column) if asked == "auto" else asked
+                if kind == "interaction":
+                    about = of_interaction(chosen, column, names.index(other))
+                table, ticks[feature], legends[feature] = _points(about, column, other)
                 tables.append(table)
             table = pd.concat(tables, ignore_index=True)
-            return table, ticks, legends, response_name(chosen)
+            return table, ticks, legends, response_name(chosen), kind
 
         return by_output(cls, explanation, output, ax, read)
 
@@ -152,7 +184,7 @@ class DependenceDisplay(ByFeature, Display):
         axes = self._panels(ax)
         for panel, (feature, part) in zip(axes, parts, strict=True):
             self._panel(panel, feature, part)
-        axes[0].set_ylabel(side_label(f"attribution ({self.response})"), parse_math=False)
+        axes[0].set_ylabel(side_label(f"{self.kind} ({self.response})"), parse_math=False)
         return self._drawn_on(axes)
 
     def _panel(self, ax, feature, part) -> None:

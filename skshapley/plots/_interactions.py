@@ -8,6 +8,7 @@ import pandas as pd
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import HALF_WIDTH, one_output, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
+from skshapley.plots._pairs import check_pairs
 from skshapley.plots._style import font_size, ink, label_x, side_label, signed_colours, write_names
 from skshapley.plots._text import number, short_names
 
@@ -93,11 +94,7 @@ class InteractionsDisplay(Display):
             For an explanation without interactions, or an invalid row, output, max_features or ax.
         """
         check_drawing(cls, explanation, ax=ax, output=output, row=row, max_features=max_features)
-        if explanation.interactions is None:
-            raise ValueError(
-                f"{cls.__name__} got an explanation without interactions: explain with"
-                f" interactions=True."
-            )
+        check_pairs(cls.__name__, explanation)
         row = 0 if row is None and len(explanation) == 1 else row
 
         def read(output) -> tuple[pd.DataFrame, str, str]:

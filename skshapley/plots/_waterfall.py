@@ -5,9 +5,11 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
+from skshapley._tools._constraints import Count
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import HALF_WIDTH, one_output, parts_of_row
 from skshapley.plots._display import Display, SmallMultiples, by_output
+from skshapley.plots._pairs import check_pairs, with_pairs
 from skshapley.plots._style import (
     beside,
     colour_of_steps,
@@ -63,7 +65,7 @@ class WaterfallDisplay(Display):
     1      x0    1.0    0.0  1.0
     """
 
-    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
+    _constraints = {"row": ROW, "max_features": COUNT, "max_pairs": Count(least=0), "ax": AXES}
 
     _scale = "x"
 
@@ -75,7 +77,7 @@ class WaterfallDisplay(Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, *, row=None, output=None, max_features=10, ax=None
+        cls, explanation, *, row=None, output=None, max_features=10, max_pairs=0, ax=None
     ) -> Self | SmallMultiples:
         """Draw the explanation of one instance.
 
@@ -88,6 +90,9 @@ class WaterfallDisplay(Display):
             One of `explanation.output_names`. None: all, side by side.
         max_features : int or None, default=10
             Features shown one by one, the largest first; the others are summed. None: all.
+        max_pairs : int, default=0
+            So many of the strongest interactions have bars of their own, which count as features.
+            Each of the two features gives half of it away, and its bar loses its error.
         ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
@@ -98,7 +103,8 @@ class WaterfallDisplay(Display):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For an invalid row, output, max_features or ax.
+            For an invalid row, output, max_features, max_pairs or ax, and for pairs of an
+            explanation without interactions.
         """
         check_drawing(
             cls,
@@ -107,11 +113,17 @@ class WaterfallDisplay(Display):
             output=output,
             row=row,
             max_features=max_features,
+            max_pairs=max_pairs,
             one_row=True,
         )
+        if max_pairs:
+            check_pairs(cls.__name__, explanation)
 
         def read(output) -> tuple[pd.DataFrame, float, float, str]:
-            return parts_of_row(one_output(explanation, output), row, max_features)
+            shown = one_output(explanation, output)
+            if not max_pairs:
+                return parts_of_row(shown, row, max_features)
+            return parts_of_row(with_pairs(shown, row, max_pairs), None, max_features)
 
         return by_output(cls, explanation, output, ax, read)
 

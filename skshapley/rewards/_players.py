@@ -2,14 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from skshapley._tables._inputs import as_pandas
+
 
 def marked_players(flags, column_player, n_players) -> np.ndarray:
     """Return which players have a column that is marked in flags ``(..., d)``, ``(..., p)``."""
+    if n_players == flags.shape[-1] and (column_player == np.arange(n_players)).all():
+        return flags
     marked = np.zeros((*flags.shape[:-1], n_players), dtype=bool)
     for column, player in enumerate(column_player):
         marked[..., player] |= flags[..., column]
@@ -90,14 +95,22 @@ class Players:
         """
         return marked_players(flags, self.column_player, self.n_players)
 
-    def table(self, frame: pd.DataFrame) -> pd.DataFrame:
+    @cached_property
+    def _labels(self) -> pd.Index:
+        """The names of the players as an index, which takes longer to make than a frame."""
+        return pd.Index(self.names.tolist())
+
+    def table(self, X: Any) -> pd.DataFrame:
         """Return the instances with one column per player; that of a group is text.
 
         Parameters
         ----------
-        frame : DataFrame of shape (r, d)
+        X : array or frame of shape (r, d)
             The instances, with one column per feature.
         """
+        if type(X) is np.ndarray and self.n_players == X.shape[1]:
+            return pd.DataFrame(X.copy(), columns=self._labels, copy=False)
+        frame = as_pandas(X)
         if self.n_players == frame.shape[1]:  # no group: nothing to gather
             named = list(frame.columns) == self.names.tolist()
             return frame.copy() if named else frame.set_axis(self.names, axis=1)

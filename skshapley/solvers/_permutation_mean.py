@@ -67,6 +67,10 @@ class PermutationMean(Solver):
     accepts: tuple[type, ...] = (PermutationDesign, OrderedDesign)
     default_sampler = "antithetic"
 
+    def takes_parts(self, produced: type) -> bool:
+        """Return whether the walks are of all orders alike, and their steps count alike."""
+        return produced is PermutationDesign
+
     def _start(self, players, lesson) -> None:
         self._players = players
         self._centring: Centring | None = None

@@ -61,6 +61,10 @@ class Semivalue(PermutationMean):
         self.alpha = alpha
         self.beta = beta
 
+    def takes_parts(self, produced: type) -> bool:
+        """Return False: other values than Shapley's are wanted."""
+        return False
+
     def _step_weights(self, p: int) -> np.ndarray:
         """Return p times the law of the number of players before, for each step, ``(p,)``."""
         before = np.arange(p)

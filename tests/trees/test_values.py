@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import lightgbm
 import numpy as np
 import pytest
 import shap
@@ -347,3 +348,47 @@ def test_few_instances_are_read_as_many_are(fitted, name, monkeypatch):
     np.testing.assert_array_equal(codes, few)
     for block, pattern in zip(solver._blocks, patterns, strict=True):
         np.testing.assert_array_equal(block.groups.patterns(codes), pattern)
+
+
+@pytest.mark.parametrize("name", ["xgboost, classes", "random forest", "lightgbm, missing"])
+def test_few_instances_are_looked_up_as_many_are(fitted, name, monkeypatch):
+    from skshapley._ensembles import _kept
+
+    model, X = fitted(name)
+    trees = read_trees(model)
+    X = trees.to_matrix(X[:40])
+    solver = TreeValues(trees).fit(X)
+    monkeypatch.setattr(_kept, "FEW_ENTRIES", 1 << 30)
+    few = solver.values(X)
+    monkeypatch.setattr(_kept, "FEW_ENTRIES", -1)
+    np.testing.assert_array_equal(solver.values(X), few)
+
+
+@pytest.mark.parametrize("n_small", [1, 10])
+def test_deep_leaves_have_tables_where_they_are_few(n_small, monkeypatch):
+    from skshapley._ensembles import _leafwise, concatenate
+
+    monkeypatch.setattr(_leafwise, "MOST_KEPT_BITS", 7)
+    (deep, X), (small, _) = chain(8), chain(7)
+    small = replace(small, n_features=8)
+    leaves = TreeValues(concatenate([deep] + n_small * [small])).fit(X)._make_leafwise()
+    assert leaves.is_complete == (n_small == 10)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestRegressor(2),
+        lightgbm.LGBMRegressor(n_estimators=2, verbose=-1),
+        xgb(max_depth=3),
+    ],
+    ids=["forest", "lightgbm", "xgboost"],
+)
+def test_trees_that_ask_nothing(model):
+    X = np.arange(30.0)[:, None] * [1.0, -1.0]
+    trees = read_trees(model.fit(X, np.full(30, 2.0)))
+    solver = TreeValues(trees).fit(X[:3])
+    np.testing.assert_allclose(solver.base_values, 2.0)
+    assert not solver.values(X).any()
+    assert not solver.interactions(X).any()
+    assert not TreeValues(trees).fit_path_dependent().values(X).any()
