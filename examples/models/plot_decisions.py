@@ -73,4 +73,4 @@ ControlChartDisplay.from_drift(found, max_features=3)
 
 # %%
 
-found.alarms
+print(found.alarms)
