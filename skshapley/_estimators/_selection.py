@@ -156,7 +156,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         names, table = column_names(X), with_noise(X, self.n_noise, generator(entropy, 1))
         folds = list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(table, y))
         rows = _rows_of(folds, owner)
-        found = [self._explained(table, y, *fold, entropy) for fold in folds]
+        found = [self._explained(table, y, train, test, entropy) for train, test in folds]
         order = np.argsort(rows, kind="stable")
         self.explanation_ = Explanation.merge([part for part, _ in found])[order]
         gained = np.concatenate([part for _, part in found])
