@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import pickle
 import re
+import sys
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -651,3 +652,11 @@ def test_the_gap_of_ends_that_are_large_and_alike_is_no_rounding_error():
         random_state=0,
     )
     assert banzhaf.efficiency_gap == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("package", ["shap", "shapiq"])
+def test_packages_that_are_not_there(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    told = rf"^Explanation\.to_{package} needs {package}, which is not installed; .* pip install"
+    with pytest.raises(ImportError, match=told):
+        getattr(made(), f"to_{package}")()

@@ -30,7 +30,7 @@ PACKAGE = ROOT / "skshapley"
 LAYERS = (
     {"_tools", "exceptions"},
     {"_tables", "_references", "_inference", "designs", "indices", "_odd", "_even", "_ensembles"},
-    {"explanation", "_records"},
+    {"explanation", "_records", "comparison"},
     {"rewards", "samplers", "solvers", "stopping"},
     {"_run"},
     {"_estimators", "trees", "closed_forms"},
