@@ -13,7 +13,7 @@ INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/pyth
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-browser lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-selection bench-trees doc linkcheck dist release changelog constraints clean
+.PHONY: help setup demo test test-slow test-oldest test-newest test-browser lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-selection bench-trees doc linkcheck dist release changelog constraints clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,24 @@ test-browser: $(STAMP)-setup ## open the report in a browser, which is fetched i
 	$(INSTALL) --group browser
 	command -v chromium >/dev/null || $(BIN)/playwright install chromium-headless-shell
 	$(SINGLE) $(BIN)/python -m pytest tests/report/test_browser.py
+
+# Pythons of other versions: a version that uv finds or fetches, or the path of an interpreter.
+PYTHON311 ?= 3.11
+PYTHON313 ?= 3.13
+TESTED = $(SINGLE) $(VENV)/$@/bin/python -m pytest -m "not slow" -n 2 $(TESTS)
+
+test-oldest: | $(BIN)/uv ## run the tests with the oldest versions that pyproject.toml allows
+	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON311) $(VENV)/$@
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 \
+		--no-header --no-annotate pyproject.toml --output-file $(VENV)/$@/oldest.txt
+	$(BIN)/uv pip install --quiet --python $(VENV)/$@/bin/python \
+		--constraints $(VENV)/$@/oldest.txt --editable . --group test
+	$(TESTED)
+
+test-newest: | $(BIN)/uv ## run the tests with the newest versions of all packages and Python 3.13
+	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON313) $(VENV)/$@
+	$(BIN)/uv pip install --quiet --upgrade --python $(VENV)/$@/bin/python --editable . --group test
+	$(TESTED)
 
 lint: $(STAMP)-setup ## check style, format, and the rules of the house
 	$(BIN)/ruff check .

@@ -30,7 +30,7 @@ PACKAGE = ROOT / "skshapley"
 LAYERS = (
     {"_tools", "exceptions"},
     {"_tables", "_references", "_inference", "designs", "indices", "_odd", "_even", "_ensembles"},
-    {"explanation", "_records"},
+    {"explanation", "_records", "comparison"},
     {"rewards", "samplers", "solvers", "stopping"},
     {"_run"},
     {"_estimators", "trees", "closed_forms"},
@@ -100,10 +100,18 @@ def package_sources() -> list[Source]:
 # --- the rules -----------------------------------------------------------------------------------
 
 
+def nodes_that_run(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those that only type checkers read."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield node
+            yield from nodes_that_run(node)
+
+
 def imported_modules(source: Source) -> Iterator[tuple[int, str]]:
     """The line and the absolute name of everything of skshapley that a file imports."""
     home = source.name.split(".") if source.is_package else source.name.split(".")[:-1]
-    for node in ast.walk(source.tree):
+    for node in nodes_that_run(source.tree):
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

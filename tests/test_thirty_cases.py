@@ -279,8 +279,7 @@ def titanic_xgboost():
 
 def binary_columns(n=200, d=300, seed=0):
     rng = np.random.default_rng(seed)
-    X = sparse.random_array((n, d), density=0.09, rng=rng, format="csr")
-    X.data[:] = 1.0
+    X = sparse.csr_array((rng.random((n, d)) < 0.09).astype(float))
     return X, np.asarray(X[:, :9].sum(axis=1)).ravel() + X[:, [9]].toarray()[:, 0] * 2
 
 
