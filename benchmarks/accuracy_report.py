@@ -30,6 +30,7 @@ SHOWN = {
     "shap permutation": "shap PermutationExplainer",
     "shap kernel": "shap KernelExplainer(l1_reg=False)",
     "lightshap kernel": "LightSHAP, kernel",
+    "shapiq kernel": "shapiq KernelSHAP",
 }
 SHOWN_BUDGETS = (2, 4, 10, 20)
 PACKAGES = ("shap", "shapiq", "lightshap", "xgboost-cpu")
