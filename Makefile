@@ -5,14 +5,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/stamp
 
-# One thread per process: the tests run two workers, and sums do not depend on the machine.
+# One thread per process: the tests run two workers, sums do not depend on the machine, and matrices
+# as small as these gain nothing from more.
 SINGLE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
-INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python \
+INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python \
 	--constraints constraints.txt --build-constraints constraints.txt
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-trees doc linkcheck changelog constraints clean
+.PHONY: help setup demo test test-slow test-oldest test-newest test-browser lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-selection bench-trees doc linkcheck dist release changelog constraints clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,14 +40,37 @@ $(STAMP)-doc: $(STAMP)-setup
 	$(INSTALL) --group doc
 	@touch $@
 
-demo: $(STAMP)-setup ## explain an XGBoost model and an MLP on real data; writes demo_output/
-	$(BIN)/python examples/demo.py
+demo: $(STAMP)-setup ## explain an XGBoost model and an MLP on real data; writes demo_output/ and a report
+	$(SINGLE) $(BIN)/python examples/demo.py
 
 test: $(STAMP)-setup ## run the tests and doctests but the slow ones, two at a time
 	$(SINGLE) $(BIN)/python -m pytest -m "not slow" -n 2
 
 test-slow: $(STAMP)-setup ## run the slow tests, and a part of the others with another BLAS kernel
 	$(SINGLE) $(BIN)/python -m pytest -m slow -n 2
+
+test-browser: $(STAMP)-setup ## open the report in a browser, which is fetched if there is none
+	$(INSTALL) --group browser
+	command -v chromium >/dev/null || $(BIN)/playwright install chromium-headless-shell
+	$(SINGLE) $(BIN)/python -m pytest tests/report/test_browser.py
+
+# Pythons of other versions: a version that uv finds or fetches, or the path of an interpreter.
+PYTHON311 ?= 3.11
+PYTHON313 ?= 3.13
+TESTED = $(SINGLE) $(VENV)/$@/bin/python -m pytest -m "not slow" -n 2 $(TESTS)
+
+test-oldest: | $(BIN)/uv ## run the tests with the oldest versions that pyproject.toml allows
+	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON311) $(VENV)/$@
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 \
+		--no-header --no-annotate pyproject.toml --output-file $(VENV)/$@/oldest.txt
+	$(BIN)/uv pip install --quiet --python $(VENV)/$@/bin/python \
+		--constraints $(VENV)/$@/oldest.txt --editable . --group test
+	$(TESTED)
+
+test-newest: | $(BIN)/uv ## run the tests with the newest versions of all packages and Python 3.13
+	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON313) $(VENV)/$@
+	$(BIN)/uv pip install --quiet --upgrade --python $(VENV)/$@/bin/python --editable . --group test
+	$(TESTED)
 
 lint: $(STAMP)-setup ## check style, format, and the rules of the house
 	$(BIN)/ruff check .
@@ -59,8 +83,17 @@ type: $(STAMP)-setup ## check the types
 bench: $(STAMP)-bench ## run the benchmarks, one after the other; takes long
 	set -e; for script in benchmarks/bench_*.py; do $(SINGLE) $(BIN)/python $$script; done
 
-bench-accuracy: $(STAMP)-bench ## errors by evaluations, rows and CPU time, beside other packages; an hour
-	$(SINGLE) $(BIN)/python benchmarks/bench_accuracy.py $(ACCURACY)
+# The newest shapiq needs Python 3.12, so peers have an environment of their own: a version that uv
+# finds or fetches, or the path of an interpreter. Nothing in it is pinned.
+PYTHON312 ?= 3.12
+PEERS := $(VENV)/peers
+$(STAMP)-peers: pyproject.toml | $(BIN)/uv
+	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON312) $(PEERS)
+	$(BIN)/uv pip install --quiet --upgrade --python $(PEERS)/bin/python --editable . --group peers
+	@touch $@
+
+bench-accuracy: $(STAMP)-peers ## errors by evaluations, rows and CPU time, beside other packages; an hour; README's table
+	$(SINGLE) $(PEERS)/bin/python benchmarks/bench_accuracy.py $(ACCURACY)
 
 bench-sgd: $(STAMP)-bench ## the figures of Grah & Thouvenot; 20 minutes, into doc/results/sgd/
 	$(SINGLE) $(BIN)/python benchmarks/bench_sgd.py
@@ -74,22 +107,39 @@ bench-background: $(STAMP)-bench ## errors against whole tables, beside other pa
 bench-latency: $(STAMP)-bench ## one row after fit, beside the model's own time
 	$(SINGLE) $(BIN)/python benchmarks/bench_latency.py
 
+bench-selection: $(STAMP)-bench ## useful and useless features selected
+	$(SINGLE) $(BIN)/python benchmarks/bench_selection.py
+
 bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data in SKSHAPLEY_DATA
 	$(SINGLE) $(BIN)/python benchmarks/bench_structured.py
 
-# The newest shapiq needs Python 3.12, so this has an environment of its own: a version that uv
-# finds or fetches, or the path of an interpreter.
-PYTHON312 ?= 3.12
-bench-trees: $(STAMP)-setup ## trees beside shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
-	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON312) $(VENV)/trees
-	$(BIN)/uv pip install --quiet --python $(VENV)/trees/bin/python --editable . --group bench-trees
-	$(SINGLE) $(VENV)/trees/bin/python benchmarks/tree_peers.py $(TREES)
+bench-trees: $(STAMP)-peers ## trees beside shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
+	$(SINGLE) $(PEERS)/bin/python benchmarks/tree_peers.py $(TREES)
 
 doc: $(STAMP)-doc ## build the documentation into doc/_build/html
 	$(BIN)/python -m sphinx -W --keep-going doc doc/_build/html
 
 linkcheck: doc ## check the links between the pages; those to other sites need a network
 	$(BIN)/python doc/check_links.py doc/_build/html
+
+# The wheel is made of the sdist, and tested where there is nothing but what it asks for; then the
+# tests that the sdist carries run against the wheel, away from the sources.
+DIST := build/dist
+DIST_TESTS ?= tests -m "not slow" -n 2
+dist: $(STAMP)-setup ## build wheel and sdist into dist/, and test both in environments of their own
+	rm -rf dist $(DIST)
+	$(BIN)/uv build --quiet --python $(BIN)/python --build-constraints constraints.txt --out-dir dist
+	$(BIN)/uv venv --quiet --python $(BIN)/python $(DIST)/venv
+	$(BIN)/uv pip install --quiet --python $(DIST)/venv/bin/python --constraints constraints.txt dist/*.whl
+	cd $(DIST) && venv/bin/python -I ../../tools/smoke.py
+	mkdir $(DIST)/sdist && tar -xzf dist/*.tar.gz -C $(DIST)/sdist --strip-components 1
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(DIST)/venv/bin/python \
+		--constraints constraints.txt \
+		--group $(DIST)/sdist/pyproject.toml:test --group $(DIST)/sdist/pyproject.toml:lint
+	cd $(DIST)/sdist && $(SINGLE) ../venv/bin/pytest $(DIST_TESTS)
+
+release: $(STAMP)-setup ## write, build, test and tag VERSION; with DRY_RUN=1 only show its changelog
+	$(BIN)/python tools/release.py $(VERSION) $(if $(DRY_RUN),--dry-run)
 
 changelog: $(STAMP)-setup ## show what the next release's changelog would say
 	$(BIN)/towncrier build --draft

@@ -1,11 +1,17 @@
 """What every test and doctest of the project starts from."""
 
 import os
+import sys
 
 from hypothesis import settings
 
 # No window ever opens during tests, on a desktop either.
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+# Bytecode is kept whatever the shell says: the tests start some sixty interpreters and workers, and
+# each would compile for four seconds.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Examples are not judged by the clock. Everything else follows hypothesis' own profile, which
 # in CI draws the same examples each time.

@@ -2,7 +2,10 @@
 
 The data, bundled with scikit-learn, are 569 breast tumours measured under the microscope: thirty
 features of the cell nuclei, and whether the tumour was malignant (Street, Wolberg and Mangasarian,
-1993). Run it with `make demo`, or `python examples/demo.py`; the files go to demo_output/.
+1993). The trees are read, so that their attributions and interactions are exact. The network is
+sampled, and each attribution has a standard error.
+
+Run it with `make demo`, or `python examples/demo.py`; the files go to demo_output/.
 """
 
 import time
@@ -22,15 +25,8 @@ from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier
 
 from skshapley import ShapleyExplainer
-from skshapley.plots import BarDisplay, BeeswarmDisplay, WaterfallDisplay
 
 OUTPUT = Path("demo_output")
-MODELS = {
-    "XGBoost": XGBClassifier(n_estimators=100, max_depth=3, learning_rate=0.1, random_state=0),
-    "MLP": make_pipeline(
-        StandardScaler(), MLPClassifier((32,), alpha=0.1, max_iter=1000, random_state=0)
-    ),
-}
 
 
 def tumours():
@@ -39,10 +35,31 @@ def tumours():
     return train_test_split(data.data, data.target == 0, test_size=0.25, random_state=0)
 
 
-def explain(model, X_train, X_test):
-    """Explain the probability that each test tumour is malignant."""
-    explainer = ShapleyExplainer(model, random_state=0)
-    return explainer.fit(X_train).explain(X_test)
+def explain_trees(X_train, X_test, y_train, y_test):
+    """Read the log-odds of boosted trees: exact values, and the interactions of all pairs."""
+    model = XGBClassifier(n_estimators=100, max_depth=3, learning_rate=0.1, random_state=0)
+    model.fit(X_train, y_train)
+    print(f"\nXGBoost: {model.score(X_test, y_test):.0%} of the test tumours recognised.")
+    explainer = ShapleyExplainer(model, response_method="log_odds", interactions=True)
+    return timed(lambda: explainer.fit(X_train).explain(X_test))
+
+
+def explain_network(X_train, X_test, y_train, y_test):
+    """Sample the probability of a neural network: values with standard errors."""
+    network = MLPClassifier((32,), alpha=0.1, max_iter=1000, random_state=0)
+    model = make_pipeline(StandardScaler(), network).fit(X_train, y_train)
+    print(f"\nMLP: {model.score(X_test, y_test):.0%} of the test tumours recognised.")
+    explainer = ShapleyExplainer(model, max_background=100, max_rows=15_000, random_state=0)
+    return timed(lambda: explainer.fit(X_train).explain(X_test))
+
+
+def timed(explain):
+    """Return an explanation and say what it cost."""
+    began = time.perf_counter()
+    explanation = explain()
+    seconds = time.perf_counter() - began
+    print(f"Explained in {seconds:.1f} s with {explanation.n_model_rows.sum():,} model rows.")
+    return explanation
 
 
 def table(explanation, row, n_features=6):
@@ -54,7 +71,9 @@ def table(explanation, row, n_features=6):
 
 
 def save(explanation, name):
-    """Write every attribution and three pictures; return the files."""
+    """Write the report, every attribution and some pictures; return the files."""
+    title = f"Breast tumours, by {name}"
+    files = [explanation.report(OUTPUT / f"{name}_report.html", title=title)]
     frame = explanation.to_frame("long")
     path = OUTPUT / f"{name}_attributions.parquet"
     try:
@@ -62,39 +81,46 @@ def save(explanation, name):
     except ImportError:  # without pyarrow
         path = path.with_suffix(".csv")
         frame.to_csv(path, index=False)
-    files = [path]
-    for kind, display in {
-        "beeswarm": BeeswarmDisplay.from_explanation(explanation),
-        "importance": BarDisplay.from_explanation(explanation),
-        "waterfall": WaterfallDisplay.from_explanation(explanation, row=0),
-    }.items():
+    files.append(path)
+    displays = {
+        "beeswarm": explanation.plot.beeswarm(),
+        "importance": explanation.plot.bar(),
+        "waterfall": explanation.plot.waterfall(row=0),
+    }
+    if explanation.interactions is not None:
+        displays["interactions"] = explanation.plot.interactions()
+    for kind, display in displays.items():
         files.append(OUTPUT / f"{name}_{kind}.png")
         display.figure_.savefig(files[-1], dpi=150)
         plt.close(display.figure_)
     return files
 
 
+def show(explanation, name, response):
+    """Print the explanation of the first tumour, and write all of them."""
+    print(
+        f"The {response} of the first one is {explanation.predictions[0]:.3f}, against"
+        f" {explanation.base_values[0]:.3f} on average, because of"
+    )
+    with pd.option_context("display.float_format", "{:.4f}".format):
+        print(table(explanation, row=0).to_string())
+        if explanation.interactions is not None:
+            strongest = explanation[0].interactions.strongest(1).iloc[0]
+            print(
+                f"Together, {strongest['feature']} and {strongest['other']} add"
+                f" {strongest['value']:+.4f} beyond what each adds by itself."
+            )
+    files = save(explanation, name)
+    print("Written: " + ", ".join(str(path) for path in files))
+
+
 def main():
     OUTPUT.mkdir(exist_ok=True)
     X_train, X_test, y_train, y_test = tumours()
     print(f"{len(X_train)} breast tumours to learn from, {len(X_test)} to explain.")
-    for name, model in MODELS.items():
-        model.fit(X_train, y_train)
-        began = time.perf_counter()
-        explanation = explain(model, X_train, X_test)
-        seconds = time.perf_counter() - began
-        print(
-            f"\n{name}: {model.score(X_test, y_test):.0%} of the test tumours recognised;"
-            f" explained in {seconds:.1f} s with {explanation.n_model_rows.sum():,} model rows."
-        )
-        print(
-            f"The first one is malignant with probability {explanation.predictions[0]:.3f},"
-            f" against {explanation.base_values[0]:.3f} on average, because of"
-        )
-        with pd.option_context("display.float_format", "{:.4f}".format):
-            print(table(explanation, row=0).to_string())
-        files = save(explanation, name.lower())
-        print("Written: " + ", ".join(str(path) for path in files))
+    show(explain_trees(X_train, X_test, y_train, y_test), "xgboost", "log-odds of malignancy")
+    show(explain_network(X_train, X_test, y_train, y_test), "mlp", "probability of malignancy")
+    print(f"\nOpen {OUTPUT / 'mlp_report.html'} in a browser to see all of it.")
 
 
 if __name__ == "__main__":

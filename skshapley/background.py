@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from skshapley._references import herded
 from skshapley._tables._inputs import as_pandas, checked_weights, is_frame, n_rows, take_rows
@@ -58,7 +59,10 @@ def herd(X, n: int, *, predictions=None, sample_weight=None, random_state=None) 
     >>> bool((abs(rows.mean() - X.mean()) < 0.2 * X.std()).all())
     True
     """
-    X = X if is_frame(X) else np.asarray(X)
+    if sparse.issparse(X):
+        X = X.tocsr()
+    elif not is_frame(X):
+        X = np.asarray(X)
     b = n_rows(X)
     if not Count().allows(n) or n > b:
         raise ValueError(f"herd takes n as a positive int, at most the {b} rows of X; got {n!r}.")

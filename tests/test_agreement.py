@@ -1,5 +1,7 @@
 """The same values as the definition, and as shap's exact algorithm for trees."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
@@ -113,6 +115,7 @@ FOREST.fit(DIABETES, np.digitize(TARGET, [100, 200]))
 MLP = MLPRegressor(
     hidden_layer_sizes=(8,), solver="lbfgs", max_iter=5000, random_state=0, alpha=10.0
 ).fit(DIABETES, TARGET)
+INSTANCES = DIABETES[100:112]
 PAIRS = ["exact", "antithetic", "orthogonal", "leverage"]
 ARRAYS = (
     "values",
@@ -124,9 +127,16 @@ ARRAYS = (
 )
 
 
-def explained(model, X, **parameters):
-    parameters = {"max_rows": 1022 * 15 + 1, "random_state": 0, **parameters}
+def explained(model, X, sampler, **parameters):
+    n_rows = (1022 if sampler == "exact" else 222) * 15 + 1
+    parameters = {"max_rows": n_rows, "random_state": 0, "sampler": sampler, **parameters}
     return ShapleyExplainer(model, **parameters).fit(DIABETES[:15]).explain(X)
+
+
+@cache
+def alone(model, n, sampler):
+    """The first instances, in one process and the usual memory."""
+    return explained(model, INSTANCES[:n], sampler)
 
 
 def assert_same(first, second, atol=0.0):
@@ -143,43 +153,40 @@ def assert_same(first, second, atol=0.0):
 def test_workers_do_not_matter(n_jobs, backend):
     import joblib
 
-    X = DIABETES[100:112]
     for sampler in PAIRS if backend == "threading" else ["antithetic"]:
-        alone = explained(FOREST, X, sampler=sampler)
         with joblib.parallel_config(backend=backend):
-            assert_same(explained(FOREST, X, sampler=sampler, n_jobs=n_jobs), alone)
+            made = explained(FOREST, INSTANCES, sampler, n_jobs=n_jobs)
+        assert_same(made, alone(FOREST, 12, sampler))
 
 
 @pytest.mark.parametrize("sampler", PAIRS)
-@pytest.mark.parametrize("memory", [1, 3, 4096])
+@pytest.mark.parametrize("memory", [0.2, 1, 4096])
 def test_the_working_memory_does_not_matter(sampler, memory):
     import sklearn
 
-    X = DIABETES[100:106]
-    usual = {m: explained(m, X, sampler=sampler) for m in (FOREST, MLP)}
-    with sklearn.config_context(working_memory=memory):
-        assert_same(explained(FOREST, X, sampler=sampler), usual[FOREST])
-        assert_same(explained(MLP, X, sampler=sampler), usual[MLP], atol=1e-9)
+    for model, atol in ((FOREST, 0.0), (MLP, 1e-9)):
+        with sklearn.config_context(working_memory=memory):
+            made = explained(model, INSTANCES[:6], sampler)
+        assert_same(made, alone(model, 6, sampler), atol)
 
 
 @pytest.mark.parametrize("sampler", PAIRS)
 def test_a_row_does_not_depend_on_the_rows_after_it(sampler):
-    X = DIABETES[100:112]
     for model, atol in ((FOREST, 0.0), (MLP, 1e-9)):
-        whole = explained(model, X, sampler=sampler)
-        for n in (1, 5):
-            assert_same(explained(model, X[:n], sampler=sampler), whole[:n], atol)
+        whole = alone(model, 12, sampler)
+        for n in (1, 6):
+            assert_same(alone(model, n, sampler), whole[:n], atol)
 
 
 @pytest.mark.parametrize("sampler", ["antithetic", "leverage"])
 def test_frames_and_arrays_agree(sampler):
     frame, y = load_diabetes(return_X_y=True, as_frame=True)
-    X = frame[100:104]
+    X = frame[100:106]
     model = RandomForestClassifier(n_estimators=5, max_depth=5, random_state=0)
     model.fit(frame, np.digitize(y, [100, 200]))
-    explainer = ShapleyExplainer(model, sampler=sampler, max_rows=198 * 15 + 1, random_state=0)
+    explainer = ShapleyExplainer(model, sampler=sampler, max_rows=222 * 15 + 1, random_state=0)
     made = explainer.fit(frame[:15]).explain(X)
-    assert_same(made, explained(FOREST, X.to_numpy(), sampler=sampler, max_rows=198 * 15 + 1))
+    assert_same(made, alone(FOREST, 6, sampler))
 
 
 def test_the_configuration_reaches_the_workers():

@@ -266,6 +266,7 @@ WRONG_PLOTS = {
     "folder": (("--folder",), USAGE, "holds no _manifest.json"),
     "output": (("--output", "rose"), USAGE, r"--output 'rose' is none .*\['setosa'"),
     "option": (("--output", "setosa", "--row", "1"), USAGE, "--kind beeswarm takes no --row"),
+    "row": (("--kind", "waterfall"), USAGE, "waterfall shows one row of the 15 in .*: pass --row"),
     "suffix": (("--output", "setosa", "--out", "x.doc"), USAGE, r"'x\.doc' has a suffix"),
     "long": (("--out", LONG), USAGE, r"--out '.*xx' is no path .*too long"),
 }
@@ -302,6 +303,25 @@ def test_no_picture_has_so_many_dots(dpi, phi, tmp_path, capsys):
         main(["plot", phi, "--kind", "bar", "--out", str(tmp_path / "x.png"), "--dpi", dpi])
     assert end.value.code == USAGE
     assert "--dpi" in capsys.readouterr().err
+
+
+# --- report --------------------------------------------------------------------------------------
+
+
+def test_report(phi, tmp_path, capsys):
+    path = tmp_path / "new" / "report.html"
+    command = ["report", phi, "--out", str(path), "--title", "Irises", "--max-rows", "5"]
+    assert main(command) == OK
+    assert capsys.readouterr().out == f"{path}\n"
+    text = path.read_text(encoding="utf-8")
+    assert "<h1>Irises</h1>" in text
+    shown = json.loads(text.partition('id="content">')[2].partition("</script>")[0])
+    assert (len(shown["rows"]), shown["n_explained"], shown["n_rows"]) == (5, 5, 15)
+    assert main(command) == USAGE
+    assert re.search(r"report\.html' exists; .*--overwrite", capsys.readouterr().err)
+    assert main([*command, "--overwrite"]) == OK
+    assert main(["report", str(tmp_path), "--out", str(tmp_path / "x.html")]) == USAGE
+    assert "holds no _manifest.json" in capsys.readouterr().err
 
 
 # --- status --------------------------------------------------------------------------------------
@@ -403,7 +423,7 @@ def test_a_lock_that_cannot_be_had(make, folder, tmp_path, capsys):
     assert "another run" not in error
 
 
-@pytest.mark.parametrize("command", [[], ["explain"], ["status"], ["plot"]])
+@pytest.mark.parametrize("command", [[], ["explain"], ["status"], ["plot"], ["report"]])
 def test_help_is_a_manual(command, capsys):
     with pytest.raises(SystemExit) as end:
         main([*command, "--help"])

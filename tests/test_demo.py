@@ -19,10 +19,12 @@ def test_demo(tmp_path):
     assert "standard error" in done.stdout
     files = {path.name: path for path in (tmp_path / "demo_output").iterdir()}
     for name in ("xgboost", "mlp"):
-        assert {f"{name}_{kind}.png" for kind in ("beeswarm", "importance", "waterfall")} <= {
-            *files
-        }
+        pictures = {f"{name}_{kind}.png" for kind in ("beeswarm", "importance", "waterfall")}
+        assert pictures <= {*files}
         frame = pd.read_parquet(files[f"{name}_attributions.parquet"])
-        assert (frame["standard_error"] > 0).any()
+        assert (frame["standard_error"] > 0).any() == (name == "mlp")  # the trees are read
         assert np.isfinite(frame["value"]).all()
         assert f"demo_output/{name}_waterfall.png" in done.stdout
+        assert f"by {name}</h1>" in files[f"{name}_report.html"].read_text(encoding="utf-8")
+    assert "xgboost_interactions.png" in files
+    assert "beyond what each adds by itself" in done.stdout

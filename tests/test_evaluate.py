@@ -8,6 +8,7 @@ from joblib import parallel_config
 from skshapley._run._evaluate import BATCH_ROWS, Evaluator, Requests
 from skshapley._run._ledger import Ledger
 from skshapley.designs import PermutationDesign
+from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Game
 from skshapley.testing import parametrize_contract
 
@@ -286,3 +287,25 @@ def test_what_counts_is_every_coalition_that_is_new_whatever_agrees(p, keep):
 def test_without_players_that_agree_what_counts_is_what_is_sent():
     _, sent, new = Ledger(4, 1, np.arange(4)).evaluate(Evaluator(Numbered(4)), repeated())
     np.testing.assert_array_equal(sent, new)
+
+
+def test_what_a_game_has_no_value_for_is_refused_or_filled_in():
+    class Silent(Numbered):
+        def __call__(self, coalitions, rows, references=None):
+            values = super().__call__(coalitions, rows, references)
+            values[~coalitions[..., 0]] = np.nan
+            return values
+
+    asked = requests(40, 5)
+    known = np.flatnonzero(asked.coalitions[:, 0])
+    game = Silent(5)
+    with pytest.raises(ModelOutputError, match=r"Silent returned NaN for \d+ coalitions"):
+        Evaluator(game)(asked)
+    assert np.isfinite(Evaluator(game)(asked, known)).all()
+    game.unvalued = lambda coalitions: coalitions.sum(axis=1, keepdims=True) * [1.0, 2.0]
+    index = np.arange(39, -1, -1)
+    values, plain = Evaluator(game)(asked, index), Evaluator(Numbered(5))(asked, index)
+    silent = ~asked.coalitions[index, 0]
+    np.testing.assert_array_equal(values[~silent], plain[~silent])
+    size = asked.coalitions[index].sum(axis=1)
+    np.testing.assert_array_equal(values[silent], np.stack([size, 2 * size], axis=1)[silent])

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.frozen import FrozenEstimator
@@ -11,6 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.fixes import parse_version
 
 from skshapley import ShapleyExplainer
 
@@ -179,6 +181,10 @@ def test_polars(enumerated):
     assert made.feature_names.tolist() == columns
 
 
+@pytest.mark.skipif(
+    parse_version(sklearn.__version__) < parse_version("1.8"),
+    reason="scikit-learn then finds columns of polars by a protocol that polars 2 has dropped",
+)
 def test_polars_into_a_scikit_learn_pipeline():
     polars = pytest.importorskip("polars")
     frame = polars.from_pandas(people()[["job", "owner"]].reset_index(drop=True))
@@ -302,16 +308,29 @@ def test_log_odds_of_certain_predictions():
     assert set(np.round(np.abs(made.predictions)).tolist()) == {36.0}
 
 
-def test_reordered_columns_are_refused():
+def test_columns_are_put_in_order_by_their_names():
     """shap explains df[["b", "a"]] as df[["a", "b"]]."""
     X = people()[["income", "owner"]].fillna(0)
+    other = X[["owner", "income"]]
     model = FrozenEstimator(LogisticRegression().fit(X, np.arange(N) % 2))
-    explainer = ShapleyExplainer(model)
-    with pytest.raises(ValueError, match="same order"):
-        explainer.fit(X[["owner", "income"]])  # here the model itself complains
-    explainer.fit(X)
-    with pytest.raises(ValueError, match=r"\+ owner; - owner"):
-        explainer.explain(X[["owner", "income"]])
+    expected = ShapleyExplainer(model).fit(X).explain(X[:3])
+    for background, instances in ((X, other[:3]), (other, X[:3]), (other, other[:3])):
+        explainer = ShapleyExplainer(model).fit(background)
+        made = explainer.explain(instances)
+        assert made.feature_names.tolist() == ["income", "owner"]
+        np.testing.assert_array_equal(made.values, expected.values)
+    with pytest.raises(ValueError, match="same order"):  # as scikit-learn's transformers do
+        explainer.transform(other)
+    with pytest.raises(ValueError, match=r"\+ more"):
+        explainer.explain(other.assign(more=1))
+
+
+def test_polars_columns_are_put_in_order_by_their_names():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": [1.0, 2.0], "b": [5.0, 3.0]})
+    explainer = ShapleyExplainer(lambda X: 2 * X["a"].to_numpy()).fit(frame[:1])
+    made = explainer.explain(frame.select("b", "a")[1:])
+    assert made.values.tolist() == [[2.0, 0.0]]
 
 
 def test_all_rows_of_the_background_are_used():

@@ -13,7 +13,7 @@ import sys
 import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
@@ -29,12 +29,13 @@ PACKAGE = ROOT / "skshapley"
 # A name stands for a module or a whole subpackage.
 LAYERS = (
     {"_tools", "exceptions"},
-    {"_tables", "_references", "designs", "indices", "_odd", "_even", "_ensembles"},
-    {"explanation", "_records"},
+    {"_tables", "_references", "_inference", "designs", "indices", "_odd", "_even", "_ensembles"},
+    {"explanation", "_records", "comparison"},
     {"rewards", "samplers", "solvers", "stopping"},
     {"_run"},
     {"_estimators", "trees", "closed_forms"},
     {"background", "plots", "testing", "diagnostics", "datasets", "bounds", "responses", "batches"},
+    {"_report"},
     {"__init__", "_cli", "__main__"},
 )
 # The roles of one layer that know nothing of each other, so that any of them can be replaced.
@@ -43,7 +44,7 @@ STRANGERS = {"rewards", "samplers", "solvers", "stopping"}
 # Never loaded by `import skshapley`, whoever imports them.
 HEAVY = {
     *("matplotlib", "xgboost", "lightgbm", "catboost", "shap", "shapiq", "dask", "distributed"),
-    *("polars", "networkx", "skops", "IPython", "pandas.plotting._matplotlib"),
+    *("polars", "networkx", "skops", "skimage", "torch", "IPython", "pandas.plotting._matplotlib"),
 }
 # Never loaded beyond what `DEPENDENCIES` load by themselves (scikit-learn 1.9 brings scipy.stats).
 # Ruff (TID253) sees to it that no file imports them by itself.
@@ -71,7 +72,7 @@ class Source:
     text: str
     is_package: bool = False
 
-    @property
+    @cached_property
     def tree(self) -> ast.Module:
         return ast.parse(self.text)
 
@@ -86,6 +87,7 @@ def room(module: str) -> str:
     return [*module.split("."), "__init__"][1]
 
 
+@cache
 def package_sources() -> list[Source]:
     sources = []
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -99,10 +101,18 @@ def package_sources() -> list[Source]:
 # --- the rules -----------------------------------------------------------------------------------
 
 
+def nodes_that_run(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those that only type checkers read."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield node
+            yield from nodes_that_run(node)
+
+
 def imported_modules(source: Source) -> Iterator[tuple[int, str]]:
     """The line and the absolute name of everything of skshapley that a file imports."""
     home = source.name.split(".") if source.is_package else source.name.split(".")[:-1]
-    for node in ast.walk(source.tree):
+    for node in nodes_that_run(source.tree):
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -228,7 +228,7 @@ def test_displays_of_some_players_leave_the_interactions_out():
     assert len(explanation.plot.waterfall(row=0, max_features=2).frame()) == 3
 
 
-def test_batches_in_memory_have_interactions_and_folders_refuse_them(tmp_path):
+def test_batches_in_memory_have_interactions():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6, 4))
     explainer = ShapleyExplainer(lambda Z: Z[:, 0] * Z[:, 1], interactions=True)
@@ -238,5 +238,3 @@ def test_batches_in_memory_have_interactions_and_folders_refuse_them(tmp_path):
     found = Explanation.merge(parts).interactions
     np.testing.assert_array_equal(found.values, whole.values)
     assert found.rows.tolist() == list(range(6))
-    with pytest.raises(ValueError, match=r"writes no interactions; got .*: pass out=None"):
-        explain_batches(explainer, X, tmp_path / "out")

@@ -13,7 +13,8 @@ import pytest
 from skshapley import GlobalImportance, ShapleyExplainer
 from skshapley._tables._keys import row_keys
 from skshapley.batches import explain_batches
-from skshapley.samplers import SAMPLERS
+from skshapley.rewards import CausalReward, SurrogateReward
+from skshapley.samplers import SAMPLERS, Ordered
 
 RNG = np.random.default_rng(0)
 P = 6
@@ -58,6 +59,30 @@ def test_order_company_and_repetition_do_not_matter(sampler):
 @pytest.mark.parametrize("background", [BACKGROUND, LARGE], ids=["few", "many"])
 def test_nor_do_they_by_default_or_where_the_background_is_sampled(background, how):
     everywhere(fitted(background, **how))
+
+
+CAUSAL = CausalReward([[0, 1, 2], [3, 4, 5]])
+
+
+@pytest.mark.parametrize(
+    ("reward", "sampler", "max_rows"),
+    [
+        ("conditional", "antithetic", 9001),  # of one instance, more than a call takes
+        ("conditional", Ordered("antithetic", [(0, 1)]), 9001),
+        ("conditional", "odd", 3001),
+        ("copula", "antithetic", 1501),
+        (CAUSAL, "antithetic", 1501),
+        (CAUSAL, "leverage", 2001),
+        ("empirical", "leverage", 8001),
+        (SurrogateReward(n_masks=1), "odd", 301),
+    ],
+)
+def test_nor_do_they_where_columns_follow_each_other(reward, sampler, max_rows):
+    """One factor serves a walk, with many references one matrix a set; few rows a call, or many."""
+    explainer = fitted(LARGE, reward=reward, sampler=sampler, max_rows=max_rows)
+    whole = explainer.explain(X)
+    assert_same(explainer.explain(X[2:4]), whole[2:4])
+    assert_same(explainer.explain(X[8:]), whole[8:])
 
 
 def test_nor_does_the_size_of_batches():

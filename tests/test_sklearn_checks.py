@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skshapley import GlobalImportance, ShapleyExplainer
+from skshapley import GlobalImportance, ShapleyExplainer, ShapleyImportance
 
 
 class RowSum(RegressorMixin, BaseEstimator):
@@ -22,14 +23,27 @@ class RowSum(RegressorMixin, BaseEstimator):
         return True
 
 
-@parametrize_with_checks(
+CHECKS = parametrize_with_checks(
     [
         ShapleyExplainer(RowSum(), max_rows=2000, random_state=0),
         ShapleyExplainer(FrozenEstimator(RowSum()), sampler="kernel"),
-        ShapleyExplainer(RowSum(), reward="baseline", random_state=0),
+        ShapleyExplainer(RowSum(), reward="baseline", max_rows=200, random_state=0),
         GlobalImportance(RowSum(), random_state=0),
+        ShapleyImportance(LinearRegression(), cv=2),
     ]
 )
+NAMES, PAIRS = CHECKS.args
+
+
+# a list, since pytest is about to refuse the generator of earlier versions of scikit-learn
+@pytest.mark.parametrize(NAMES, list(PAIRS), **CHECKS.kwargs)
 @pytest.mark.filterwarnings("default")  # the checks' own warnings are not ours
 def test_scikit_learn_compatible(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([ShapleyImportance(LogisticRegression(), cv=2)])
+@pytest.mark.filterwarnings("default")
+def test_scikit_learn_compatible_classifier(estimator, check):
     check(estimator)

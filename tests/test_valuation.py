@@ -6,7 +6,9 @@ from math import factorial
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_classification
+from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from skshapley import DataShapley, shapley_values
@@ -75,6 +77,115 @@ def test_nearest_neighbours_are_valued_exactly(data, k):
     np.testing.assert_allclose(valued.values_, by_permutations(utility, 6), atol=1e-12)
     np.testing.assert_allclose(valued.full_value_, utility(range(6)))
     assert (valued.standard_errors_ == 0).all()
+
+
+@pytest.mark.parametrize("index", ["shapley", "banzhaf", beta(4, 1)], ids=str)
+@pytest.mark.parametrize("weights", ["uniform", "distance", lambda far: np.exp(-far)])
+@pytest.mark.parametrize("k", [1, 3, 8])
+def test_weighted_neighbours_by_any_index_equal_enumeration(data, k, weights, index):
+    """Against all 64 sets of points, one of which stands on a validation point."""
+    X, y, X_val, y_val = data
+    X_val = np.vstack([X_val[:8], X[:1]])
+    y_val = np.append(y_val[:8], 1 - y[0])
+    model = KNeighborsClassifier(k, weights=weights)
+
+    def utility(S):
+        if not S.any():
+            return 0.0
+        size = min(k, S.sum())
+        fitted = KNeighborsClassifier(size, weights=weights).fit(X[S], y[S])
+        probability = fitted.predict_proba(X_val)
+        found = np.zeros((len(X_val), 2))
+        found[:, fitted.classes_] = probability
+        return found[np.arange(len(y_val)), y_val].mean() * size / k
+
+    expected = shapley_values(
+        lambda coalitions: np.array([utility(S) for S in coalitions]), n_players=6, index=index
+    )
+    valued = DataShapley(model, index=index).fit(X, y, X_val, y_val)
+    np.testing.assert_allclose(valued.values_, expected.values, atol=1e-12)
+    np.testing.assert_allclose(valued.full_value_, expected.full_value)
+    assert not valued.standard_errors_.any()
+
+
+def test_neighbours_with_too_many_sets_are_sampled_from_the_same_utility(data, monkeypatch):
+    model = KNeighborsClassifier(3, weights="distance")
+    exact = DataShapley(model).fit(*data)
+    monkeypatch.setattr("skshapley._estimators._knn_valuation.MOST_SETS", 100)
+    sampled = DataShapley(model).fit(*data)  # all 64 sets of points
+    np.testing.assert_allclose(sampled.values_, exact.values_, atol=1e-12)
+    assert sampled.n_evaluations_ == 64
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc", "neg_brier_score", "roc_auc_ovr"])
+def test_scores_that_want_all_classes(data, scoring):
+    """Coalitions lack classes: their models are scored as if one further point were of any class.
+
+    Against scikit-learn's own functions of the mixed probabilities, over all sets of points.
+    """
+    X, y, X_val, y_val = data
+    if scoring == "roc_auc_ovr":
+        X, y = load_iris(return_X_y=True)
+        X, y, X_val, y_val = X[::25], y[::25], X[3::9], y[3::9]
+    classes, prior = np.unique(y), np.bincount(y) / len(y)
+    score = {
+        "neg_log_loss": lambda q: -log_loss(y_val, q, labels=classes),
+        "roc_auc": lambda q: roc_auc_score(y_val, q[:, 1]),
+        "neg_brier_score": lambda q: -brier_score_loss(y_val, q[:, 1]),
+        "roc_auc_ovr": lambda q: roc_auc_score(y_val, q, multi_class="ovr"),
+    }[scoring]
+
+    def worth(S):
+        if not S.any():
+            return score(np.tile(prior, (len(y_val), 1)))
+        found = np.zeros((len(y_val), len(classes)))
+        if len(set(y[S])) == 1:
+            found[:, y[S][0]] = 1
+        else:
+            model = LogisticRegression().fit(X[S], y[S])
+            found[:, model.classes_] = model.predict_proba(X_val)
+        if len(set(y[S])) < len(classes):
+            found = (S.sum() * found + prior) / (S.sum() + 1)
+        return score(found)
+
+    expected = shapley_values(lambda C: np.array([worth(S) for S in C]), n_players=6)
+    valued = DataShapley(LogisticRegression(), scoring=scoring).fit(X, y, X_val, y_val)
+    np.testing.assert_allclose(valued.values_, expected.values, atol=1e-10)
+    assert valued.n_unfitted_ == 0
+
+
+@pytest.mark.parametrize(("n_jobs", "error_score"), [(None, "empty"), (2, 0.25)])
+def test_points_that_are_too_few_to_fit_have_a_value_and_are_counted(data, n_jobs, error_score):
+    """Three neighbours of one or two points: 6 + 15 of 64 coalitions, but those of one class."""
+    X, y, X_val, y_val = data
+    neighbours = KNeighborsClassifier(3)
+    how = {"scoring": "accuracy", "error_score": error_score, "n_jobs": n_jobs}
+    with pytest.warns(FitFailedWarning, match=r"DataGame cannot fit KNei.*2 training poi"):
+        valued = DataShapley(neighbours, **how).fit(X, y, X_val, y_val)
+    two = sum(len(set(y[[i, j]])) == 2 for i in range(6) for j in range(i))
+    assert valued.n_unfitted_ == two > 0
+
+    def worth(S):
+        if not S.any():
+            return np.mean(y_val == np.bincount(y).argmax())
+        if len(set(y[S])) == 1:
+            return np.mean(y_val == y[S][0])
+        if S.sum() < 3:
+            return valued.base_value_ if error_score == "empty" else error_score
+        return neighbours.fit(X[S], y[S]).score(X_val, y_val)
+
+    expected = shapley_values(lambda C: np.array([worth(S) for S in C]), n_players=6)
+    np.testing.assert_allclose(valued.values_, expected.values, atol=1e-12)
+
+
+def test_errors_are_raised_where_they_shall_be(data):
+    neighbours = KNeighborsClassifier(3)
+    with pytest.raises(ValueError, match="Expected n_neighbors <= n_samples_fit"):
+        DataShapley(neighbours, scoring="accuracy", error_score="raise").fit(*data)
+    with pytest.raises(ValueError, match="Expected n_neighbors <= n_samples_fit"):
+        DataShapley(KNeighborsClassifier(7), scoring="accuracy").fit(*data)  # of all six
+    with pytest.raises(ValueError, match=r'error_score as "empty", "raise" or a .*; got nan'):
+        DataShapley(neighbours, error_score=np.nan).fit(*data)
 
 
 IRIS_BY_PYDVL = [

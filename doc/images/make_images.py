@@ -10,9 +10,7 @@ HERE = Path(__file__).parent
 
 def main():
     demo = run_path(str(HERE.parents[1] / "examples" / "demo.py"))
-    X_train, X_test, y_train, _ = demo["tumours"]()
-    model = demo["MODELS"]["XGBoost"].fit(X_train, y_train)
-    explanation = demo["explain"](model, X_train, X_test)
+    explanation = demo["explain_trees"](*demo["tumours"]())
     figure = BeeswarmDisplay.from_explanation(explanation).figure_
     figure.savefig(HERE / "readme_beeswarm.png", dpi=130)
 

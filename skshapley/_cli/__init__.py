@@ -1,4 +1,4 @@
-"""The command line: ``skshapley explain``, ``status`` and ``plot``."""
+"""The command line: ``skshapley explain``, ``status``, ``plot`` and ``report``."""
 
 from skshapley._cli._main import main
 

@@ -12,6 +12,7 @@ import skshapley
 from skshapley._cli._explain import run_explain
 from skshapley._cli._plot import DISPLAYS, run_plot
 from skshapley._cli._report import run_report
+from skshapley._cli._state import run_status
 from skshapley._cli._status import FAILED, USAGE, UsageError
 from skshapley.exceptions import PartialExplanationError
 
@@ -32,6 +33,7 @@ examples:
   skshapley explain --model model.skops --background bg.parquet --data rows.parquet --out phi/
   skshapley status phi/
   skshapley plot phi/ --kind beeswarm --out beeswarm.png
+  skshapley report phi/ --out report.html
 
 Each command has a manual of its own: skshapley explain --help, and so on.
 
@@ -92,6 +94,16 @@ examples:
   skshapley plot phi/ --kind beeswarm --out beeswarm.png
   skshapley plot phi/ --kind waterfall --row 12 --output setosa --out row12.svg
   skshapley plot phi/ --kind dependence --features age income --out dependence.pdf
+
+{CODES}"""
+
+REPORT_MANUAL = f"""\
+One file, which opens in any browser without a server or a network: how sure the explanation is,
+what matters, and each row with its waterfall. Importances are those of the rows that are shown.
+
+examples:
+  skshapley report phi/ --out report.html
+  skshapley report phi/ --out report.html --title "Who cancels" --max-rows 5000
 
 {CODES}"""
 
@@ -164,9 +176,16 @@ def _parser() -> argparse.ArgumentParser:
             "say how far a folder of explanations is, and whether it is whole",
             STATUS_MANUAL,
             _status_arguments,
-            run_report,
+            run_status,
         ),
         ("plot", "draw a folder of explanations", PLOT_MANUAL, _plot_arguments, run_plot),
+        (
+            "report",
+            "write a folder of explanations as a page for a browser",
+            REPORT_MANUAL,
+            _report_arguments,
+            run_report,
+        ),
     ):
         one = commands.add_parser(
             name,
@@ -230,6 +249,28 @@ def _plot_arguments(parser: argparse.ArgumentParser) -> None:
         help="rows to draw, evenly spread over all (%(default)s)",
     )
     add("--dpi", type=_dpi, default=150, metavar="N", help="dots per inch (%(default)s)")
+    add("--overwrite", action="store_true", help="replace FILE where there is one")
+
+
+def _report_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("folder", type=Path, metavar="FOLDER", help="what `skshapley explain` wrote")
+    add("--out", type=Path, required=True, metavar="FILE", help="the page: report.html")
+    add("--title", metavar="TEXT", help="the title (default: named after the model)")
+    add(
+        "--max-rows",
+        type=_positive,
+        default=1000,
+        metavar="N",
+        help="rows to show, evenly spread over all (%(default)s)",
+    )
+    add(
+        "--max-features",
+        type=_positive,
+        default=50,
+        metavar="N",
+        help="features to show one by one; the others are summed (%(default)s)",
+    )
     add("--overwrite", action="store_true", help="replace FILE where there is one")
 
 

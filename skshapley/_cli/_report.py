@@ -1,28 +1,32 @@
-"""``skshapley status``: what is in a folder of explanations, and whether it is whole."""
+"""``skshapley report``: a folder of explanations as a page for a browser."""
 
 import sys
 from argparse import Namespace
 
-from skshapley._cli._status import FAILED, OK, UsageError, check_there
+from skshapley._cli._status import OK, UsageError, check_free, check_name, check_there
+from skshapley._report import report_html
 from skshapley.batches import ExplanationDataset
+from skshapley.batches._files import write_whole
 
 
 def run_report(arguments: Namespace) -> int:
-    """Say how far a run has come, and name what is damaged or lost."""
+    """Write the report of a folder of explanations."""
     check_there(arguments.folder, "FOLDER")
+    if arguments.overwrite:
+        check_name(arguments.out, "--out")
+    else:
+        check_free(arguments.out, "--out", "choose another name, or pass --overwrite")
     try:
         dataset = ExplanationDataset(arguments.folder)
     except FileNotFoundError as error:
         raise UsageError(str(error)) from error
-    wrong = dataset.check()
-    for sentence in wrong:
-        sys.stderr.write(f"skshapley: {sentence}\n")
-    state = "finished" if dataset.finished else "not finished"
-    if wrong:
-        sys.stdout.write(f"{arguments.folder}: {state}, {len(wrong)} damaged or lost\n")
-        return FAILED
-    skipped = len(dataset.skipped())
-    sys.stdout.write(
-        f"{arguments.folder}: {state}, {len(dataset)} rows explained, {skipped} set aside\n"
+    text = report_html(
+        dataset.read(arguments.max_rows),
+        title=arguments.title,
+        max_features=arguments.max_features,
+        n_rows=len(dataset),
     )
-    return OK if dataset.finished and not skipped else FAILED
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(arguments.out, lambda file: file.write(text.encode("utf-8", "replace")))
+    sys.stdout.write(f"{arguments.out}\n")
+    return OK

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skshapley._estimators._background import Background
 from skshapley._records._interactions import Interactions
 from skshapley._records._outcome import Outcome
 from skshapley._records._settings import Settings, label
 from skshapley._run._engine import Plan
+from skshapley._tables._inputs import is_frame, n_rows
 from skshapley.explanation import Explanation
 from skshapley.indices import pair_index
 from skshapley.rewards import Players
@@ -59,7 +60,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         rows, facts = self.background_, self._facts()
         if plan is not None:
             facts["random_state"] = label(self.random_state)
-        n_background = None if rows is None else len(rows)
+        n_background = None if rows is None else n_rows(rows)
         return Settings.of(outcome, plan, model=self._model, n_background=n_background, **facts)
 
     def _recorded(self, outcome: Outcome, X: Any, plan: Plan | None = None) -> Explanation:
@@ -110,6 +111,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -126,12 +128,21 @@ class Attributor(TransformerMixin, TableEstimator):
         Parameters
         ----------
         X : array or frame of shape (r, d)
+            In the background's order of columns, as scikit-learn's transformers ask.
 
         Returns
         -------
         attributions : ndarray of shape (r, p), or (r, p k) with the outputs of a player side by
         side
         """
+        check_is_fitted(self, "players_")
+        if not self.players_.n_players:
+            raise TypeError(
+                f"{type(self).__name__} was fitted on documents, whose tokens make no table of the"
+                f" same columns each time: use explain(X).to_frame()."
+            )
+        if is_frame(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
         values = self.explain(X).values
         return np.array(values.reshape(len(values), -1))
 

@@ -14,16 +14,19 @@ from skshapley._tables._inputs import (
     checked_weights,
     column_changes,
     column_names,
+    in_order_of,
     is_frame,
     is_like,
+    n_rows,
     take_rows,
     validated,
 )
+from skshapley._tables._portable import Portable
 from skshapley.rewards import Players
 
 
 @dataclass(frozen=True, eq=False)
-class Background:
+class Background(Portable):
     """Background rows, their weights and their players.
 
     Attributes
@@ -64,7 +67,7 @@ class Background:
         """
         name = type(owner).__name__
         X = checked_table(owner, X)
-        weights = checked_weights(sample_weight, len(X), name)
+        weights = checked_weights(sample_weight, n_rows(X), name)
         players = Players.from_groups(groups, column_names(X), name)
         rows = np.flatnonzero(weights)
         return cls(take_rows(X, rows), weights[rows] / weights[rows].sum(), players)
@@ -106,8 +109,9 @@ def checked_table(owner: BaseEstimator, X: Any, like: Any = None, fitted: bool =
     ----------
     owner : estimator
         It learns the number and the names of the columns, or knows them.
-    X : array or frame
-    like : array or frame, or None
+    X : array, sparse matrix or frame
+        The columns of a frame are put in the order of `like`, else of those of the model.
+    like : array, sparse matrix or frame, or None
         What X must have the container, the columns and the dtypes of.
     fitted : bool, default=False
         Whether `owner` knows its columns already.
@@ -117,6 +121,9 @@ def checked_table(owner: BaseEstimator, X: Any, like: Any = None, fitted: bool =
         check_container(X, like, name)
     if is_frame(X):
         check_frame(X, name)
+        known = getattr(owner.estimator, "feature_names_in_", None) if like is None else None
+        if like is not None or known is not None:
+            X = in_order_of(X, column_names(like) if known is None else list(known))
     try:
         X = validated(owner, X, not fitted)
     except ValueError as error:

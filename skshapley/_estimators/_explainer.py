@@ -8,6 +8,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
+from skshapley._estimators._documents import (
+    explain_documents,
+    fit_documents,
+    takes_documents,
+)
 from skshapley._estimators._sampling import (
     COUNTS,
     given_background,
@@ -22,7 +27,7 @@ from skshapley._run._engine import Plan
 from skshapley._run._learn import learn
 from skshapley._run._plan import is_auto
 from skshapley._run._size import Size
-from skshapley._tables._inputs import take_rows
+from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve
 from skshapley._tools._progress import CallbackSupportMixin, callbacks, with_callbacks
@@ -32,6 +37,7 @@ from skshapley.closed_forms._read import explained, fitted_form
 from skshapley.explanation import Explanation
 from skshapley.indices import Index, pair_index, player_index
 from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
+from skshapley.rewards._documents import DocumentReward
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
@@ -66,7 +72,8 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         "auto": none at all where the response can be read and is explained exactly: sums of trees,
         linear terms and products of kernels, be they at the end of a pipeline of column-wise steps
         (see `skshapley.closed_forms`); all of them where the budget covers them; pairs of
-        complements for the solver "gp" where it covers four evaluations a player; else, and under a
+        complements for the solver "gp" where it covers four evaluations a player and two background
+        rows, explained in ``fit``, do not show that permutations err less; else, and under a
         stopping rule, antithetic permutations, each pair against a background row of its own;
         single permutations below two a player.
     solver : str or Solver, default="auto"
@@ -180,8 +187,11 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
 
         Parameters
         ----------
-        X : array or frame of shape (b, d)
+        X : array, sparse matrix or frame of shape (b, d), or documents
             The background rows, in the container and with the columns that the model was fitted on.
+            A list or Series of str, or a frame of one column for a model that begins with a
+            vectoriser, are documents: they are explained by their tokens, which are left out where
+            absent, and no background is needed.
         y : ignored
         sample_weight : array of shape (b,), optional
 
@@ -201,7 +211,10 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         reward = resolve(self.reward, registry=REWARDS, base=Reward, owner=name, parameter="reward")
         reward.check()
         response = Response(self.estimator, self.response_method, self.output, owner=name)
-        self._take(given_background(self, X, sample_weight))
+        if takes_documents(self.estimator, X):
+            fit_documents(self, X, response, sample_weight)
+            return self
+        self._take(given_background(self, X, sample_weight, reward))
         _ = self._indices  # which refuses what is none
         # other rewards tell what an evaluation costs when they are fitted: a model row at the least
         b = n_background(self) if type(reward) is InterventionalReward else 1
@@ -211,6 +224,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
+        self._walks = False
         self.exact_, self._unread = self._short_cut(self._plan(pairs=False).max_rows)
         self._learn()
         return self
@@ -227,11 +241,13 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
 
     def _learn(self) -> None:
         """Learn what all instances share, from the background alone."""
-        self._lesson = None
+        self._lesson, self._walks = None, False
         if self.exact_ is None:
+            if self._plan().takes_parts(self.players_.n_players):
+                self.reward_.split(generator(self._entropy, 8))
             if self._samples_references:
                 self.reward_.deal(generator(self._entropy, 4))
-            self._lesson = self._learned()
+            self._lesson, self._walks = self._learned()
 
     def _redrawn(self, entropy: int) -> Self:
         """Return this explainer as its fit would have made it from other entropy."""
@@ -241,18 +257,22 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
             other._learn()
         return other
 
-    def _learned(self) -> Any:
-        """Return what a few background rows teach about all instances, or None."""
+    def _learned(self) -> tuple[Any, bool]:
+        """Return what a few background rows teach about all, or None, and whether to walk."""
         plan = self._plan()
         _, solver = plan.components(self.players_.n_players)
         n = min(solver.pilots, len(self.background_weights_))
         if not n:
-            return None
+            return None, False
         rng = generator(self._entropy, 6)
         likely = self.background_weights_
         rows = rng.choice(len(likely), n, replace=False, p=likely)
         game = self.reward_.game(take_rows(self.background_, np.sort(rows)))
-        return learn(game, plan, self.n_jobs)
+        index, pairs = self._indices
+        walks = None
+        if self._auto and pairs is None and index.adds_up:
+            walks = plan_of(self, self._size, unbiased=True)
+        return learn(game, plan, self.n_jobs, walks)
 
     @property
     def _size(self) -> Size:
@@ -260,7 +280,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         return Size(self.players_.n_players, reward.n_references_, reward.rows_per_value_)
 
     def _plan(self, pairs: bool = True) -> Plan:
-        return plan_of(self, self._size, pairs=pairs)
+        return plan_of(self, self._size, unbiased=self._walks, pairs=pairs)
 
     @property
     def _samples_references(self) -> bool:
@@ -286,12 +306,13 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
 
         Parameters
         ----------
-        X : array or frame of shape (r, d)
-            In the background's container, with its columns in its order.
+        X : array, sparse matrix or frame of shape (r, d), or documents
+            In the background's container, with its columns; those of a frame in any order.
 
         Returns
         -------
         explanation : Explanation
+            Of documents, with a column for each token in any of them, 0 where it is not.
 
         Raises
         ------
@@ -305,6 +326,8 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         """
         check_is_fitted(self, "reward_")
         check_parameters(self, COUNTS)
+        if isinstance(self.reward_, DocumentReward):
+            return explain_documents(self, X)
         X = self._background.table(self, X)
         if self.exact_ is not None:
             rows = self.reward_.preparation_.transform(X)
@@ -317,7 +340,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         def partial(outcome: Outcome) -> Explanation:
             return self._recorded(outcome, take_rows(X, slice(0, len(outcome.values))), plan)
 
-        with callbacks(self, len(X)) as tasks:
+        with callbacks(self, n_rows(X)) as tasks:
             outcome = run_plan(self, game, plan, partial, tasks, self._lesson)
         return self._recorded(outcome, X, plan)
 

@@ -22,7 +22,7 @@ from skshapley._records._settings import label
 from skshapley._run._engine import Plan
 from skshapley._run._plan import is_auto
 from skshapley._run._size import Size
-from skshapley._tables._inputs import checked_weights, take_rows
+from skshapley._tables._inputs import checked_weights, n_rows, take_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve
 from skshapley._tools._random import generator
@@ -178,7 +178,7 @@ class GlobalImportance(TableEstimator):
         reward.check()
         response = WholeResponse(self.estimator, self.response_method, owner=owner)
         self.loss_ = resolve_loss(self.loss, response, owner)
-        self._take(given_background(self, X, sample_weight))
+        self._take(given_background(self, X, sample_weight, reward))
         # other rewards tell what an evaluation costs when they are fitted: a model row at the least
         plain = type(reward) is InterventionalReward
         least = self._sized(min(n_background(self), REFERENCES_A_ROW) if plain else 1)
@@ -223,9 +223,9 @@ class GlobalImportance(TableEstimator):
         owner = type(self).__name__
         X = self._background.table(self, X)
         check_consistent_length(X, y)
-        targets = self.loss_.targets(y, len(X))
-        weights = checked_weights(sample_weight, len(X), owner, unit="row")
-        plan = plan_of(self, self._size, self._max_rows(len(X)), unbiased=True)
+        targets = self.loss_.targets(y, n_rows(X))
+        weights = checked_weights(sample_weight, n_rows(X), owner, unit="row")
+        plan = plan_of(self, self._size, self._max_rows(n_rows(X)), unbiased=True)
         game = self.reward_.game(X)
         game = LossGame(game, self.loss_, targets, self._references(game, plan))
 

@@ -1,43 +1,159 @@
-"""Exact data Shapley values of k-nearest-neighbour classifiers (Jia et al. 2019)."""
+"""Exact values of training points of k-nearest-neighbour classifiers, by any index.
+
+The utility of S is the mean over validation points of
+
+    u(S) = min(K, |S|)/K times the share of the right label in the weights of the min(K, |S|)
+    nearest points of S,
+
+which of uniform weights is 1/K times the number of right labels among them (Jia et al. 2019).
+"""
+
+from itertools import combinations
+from math import comb
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
+from skshapley.indices import Index
 
-def knn_shapley(estimator: KNeighborsClassifier, X, y, X_val, y_val) -> tuple[np.ndarray, float]:
-    """Return the Shapley values of training points for the utility of k nearest neighbours.
+MOST_SETS = 5 * 10**7  # of neighbours, times validation points: some ten seconds
+CHUNK_NUMBERS = 2**22
 
-    The utility of S is the mean over validation points of (1/K) times the number of the min(K, |S|)
-    nearest points of S that have the right label. In order of distance, from the farthest point on,
-    s_N = [y_N = y] min(K, N)/(N K) and s_i = s_{i+1} + ([y_i = y] - [y_{i+1} = y])/K min(K, i)/i.
 
-    Parameters
+class Neighbours(NamedTuple):
+    """Training points in the order of their distance from each of v validation points.
+
+    Attributes
     ----------
-    estimator : KNeighborsClassifier
-        Its metric and its K are used; points at the same distance are ordered as it orders them.
-    X, y : training data, ``(n, d)`` and ``(n,)``
-    X_val, y_val : validation data, ``(v, d)`` and ``(v,)``
-
-    Returns
-    -------
-    values : ndarray of shape (n,)
-    full_value : float
-        The utility of all points; the empty set has 0.
-
-    References
-    ----------
-    Jia, Dao, Wang, Hubis, Gurel, Li, Zhang, Spanos & Song (2019), Efficient task-specific data
-    valuation for nearest neighbor algorithms, VLDB 12, Theorem 1.
+    order : ndarray of shape (v, n), int
+        Positions of the training points, the nearest first.
+    right : ndarray of shape (v, n), float
+        1 where the label, in that order, is that of the validation point.
+    distance : ndarray of shape (v, n)
+        In that order.
+    k : int
+    weights : "uniform", "distance" or callable
+        As scikit-learn has them.
     """
-    model = clone(estimator).fit(X, y)
-    n, k = len(y), model.n_neighbors
-    order = model.kneighbors(X_val, n_neighbors=n, return_distance=False)
-    right = (np.asarray(y)[order] == np.asarray(y_val)[:, None]).astype(np.float64)
-    position = np.arange(1, n)
-    steps = (right[:, :-1] - right[:, 1:]) / k * np.minimum(k, position) / position
-    last = right[:, -1:] * min(k, n) / (n * k)
-    ranked = np.concatenate([steps, last], axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]
-    values = np.empty_like(ranked)
-    np.put_along_axis(values, order, ranked, axis=1)
-    return values.mean(axis=0), float(right[:, :k].sum(axis=1).mean() / k)
+
+    order: NDArray[np.intp]
+    right: NDArray[np.float64]
+    distance: NDArray[np.float64]
+    k: int
+    weights: object
+
+    @classmethod
+    def of(cls, estimator: KNeighborsClassifier, X, y, X_val, y_val) -> Self:
+        """Return them for the metric and the K of an estimator, and points alike in its order."""
+        model = clone(estimator).fit(X, y)
+        distance, order = model.kneighbors(X_val, n_neighbors=len(y))
+        right = (np.asarray(y)[order] == np.asarray(y_val)[:, None]).astype(np.float64)
+        return cls(order, right, distance, model.n_neighbors, model.weights)
+
+    @property
+    def n_players(self) -> int:
+        """How many training points there are."""
+        return self.order.shape[1]
+
+    @property
+    def sizes(self) -> range:
+        """How many neighbours there can be, but none."""
+        return range(1, min(self.k, self.n_players) + 1)
+
+    def __call__(self, coalitions) -> NDArray[np.float64]:
+        """Return the utility of coalitions ``(m, n)``, ``(m,)``."""
+        out = np.zeros(len(coalitions))
+        step = max(1, CHUNK_NUMBERS // self.n_players)
+        for start in range(0, len(coalitions), step):
+            part = coalitions[start : start + step]
+            for point in range(len(self.order)):
+                present = part[:, self.order[point]]
+                near = present & (present.cumsum(axis=1) <= self.k)
+                for size in self.sizes:
+                    some = near.sum(axis=1) == size
+                    ranks = np.nonzero(near[some])[1].reshape(-1, size)
+                    out[start : start + step][some] += self.shares(point, ranks)
+        return out / len(self.order)
+
+    def shares(self, point: int, ranks: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the utility of sets of neighbours ``(t, size)``, by rank, for one point."""
+        size, right = ranks.shape[1], self.right[point][ranks]
+        weights = self._weights(self.distance[point][ranks])
+        if weights is None:
+            return right.sum(axis=1) / self.k
+        total = weights.sum(axis=1)
+        share = np.divide((right * weights).sum(axis=1), total, out=np.zeros(len(ranks)),
+                          where=total > 0)  # fmt: skip
+        return share * (size / self.k)
+
+    def _weights(self, distance: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        if self.weights == "uniform":
+            return None
+        if callable(self.weights):
+            return np.asarray(self.weights(distance), dtype=np.float64)
+        same = distance == 0  # these have all the weight
+        with np.errstate(divide="ignore"):
+            return np.where(same.any(axis=1, keepdims=True), same, 1 / distance)
+
+    @property
+    def n_sets(self) -> int:
+        """How many sets of at most K neighbours there are, times validation points."""
+        return len(self.order) * sum(comb(self.n_players, size) for size in self.sizes)
+
+    @property
+    def exact(self) -> bool:
+        """Whether `values` is at hand."""
+        return self.weights == "uniform" or self.n_sets <= MOST_SETS
+
+    def values(self, index: Index) -> NDArray[np.float64]:
+        """Return the values of the training points by an index, ``(n,)``."""
+        ranked = self._uniform(index) if self.weights == "uniform" else self._weighted(index)
+        values = np.empty_like(ranked)
+        np.put_along_axis(values, self.order, ranked, axis=1)
+        return values.mean(axis=0)
+
+    def _uniform(self, index: Index) -> NDArray[np.float64]:
+        """Return values in order of distance, ``(v, n)``.
+
+        Two points that follow each other make a difference where fewer than K of those nearer are
+        present (Jia et al. 2019, Theorem 1, for Shapley's uniform law).
+        """
+        n, k = self.n_players, self.k
+        room = np.array([index.size_law(nearer)[:k].sum() for nearer in range(n)])
+        steps = (self.right[:, :-1] - self.right[:, 1:]) * room[:-1]
+        last = self.right[:, -1:] * room[-1]
+        return np.concatenate([steps, last], axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1] / k
+
+    def _weighted(self, index: Index) -> NDArray[np.float64]:
+        """Return values in order of distance, ``(v, n)``: a sum over all sets of K neighbours.
+
+        Where others are present with probability t, the K nearest are the set T, whose farthest has
+        the rank m, with probability t^K (1 - t)^(m - K); the value of a point is the mean of the
+        derivative by its own probability. Sets of fewer than K are all that is present, as if m
+        were n.
+        """
+        n = self.n_players
+        out = np.zeros((len(self.order), n))
+        for size in self.sizes:
+            ranks = np.array(list(combinations(range(n), size)), dtype=np.intp).reshape(-1, size)
+            last = ranks[:, -1] if size == self.k else np.full(len(ranks), n - 1)
+            with_it = _chances(index, n, size - 1)[last]
+            without = _chances(index, n, size)[last]
+            for point in range(len(self.order)):
+                worth = self.shares(point, ranks)
+                absent = np.bincount(last, worth * without, minlength=n)
+                out[point] -= absent[::-1].cumsum()[::-1]
+                each = np.repeat(worth * (with_it + without), size)
+                out[point] += np.bincount(ranks.ravel(), each, minlength=n)
+        return out
+
+
+def _chances(index: Index, n: int, present: int) -> NDArray[np.float64]:
+    """Return E[t^present (1 - t)^(m - present)], of m = 0..n - 1 others, 0 where there is none."""
+    out = np.zeros(n)
+    for others in range(present, n):
+        out[others] = index.size_law(others)[present] / comb(others, present)
+    return out

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from scipy import sparse
+
 from skshapley._estimators._background import Background
 from skshapley._records._outcome import Outcome
 from skshapley._run._engine import Interrupted, Plan, run
@@ -12,7 +14,7 @@ from skshapley._tools._constraints import Count, Fitting, Maybe
 from skshapley._tools._progress import progress
 from skshapley._tools._random import entropy_from, generator
 from skshapley.exceptions import PartialExplanationError
-from skshapley.rewards import Response
+from skshapley.rewards import Response, Reward
 
 COUNTS = {
     "max_background": Maybe(Count()),
@@ -21,12 +23,23 @@ COUNTS = {
 }
 
 
-def given_background(estimator: Any, X: Any, sample_weight: Any) -> Background:
+def given_background(estimator: Any, X: Any, sample_weight: Any, reward: Reward) -> Background:
     """Return the background of an estimator, as it was given.
 
     With it comes the entropy, of which everything is drawn until the next ``fit``.
+
+    Raises
+    ------
+    TypeError
+        For a sparse matrix and a reward that takes none.
     """
-    estimator._entropy = entropy_from(estimator.random_state, type(estimator).__name__)
+    name = type(estimator).__name__
+    if sparse.issparse(X) and not reward.takes_sparse:
+        raise TypeError(
+            f"{name} got a sparse matrix with reward={estimator.reward!r}, which takes dense tables"
+            f' alone: choose reward="interventional" or "baseline", or pass X.toarray().'
+        )
+    estimator._entropy = entropy_from(estimator.random_state, name)
     return Background.of(estimator, X, sample_weight, estimator.groups)
 
 

@@ -1,6 +1,6 @@
 """DataShapley: what each training point is worth, on the engine that explains predictions."""
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
@@ -8,19 +8,23 @@ from sklearn.metrics import check_scoring
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_consistent_length
 
-from skshapley._estimators._knn_valuation import knn_shapley
+from skshapley._estimators._knn_valuation import Neighbours
 from skshapley._estimators._sampling import COUNTS
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import is_auto, make_plan
 from skshapley._run._size import Size
-from skshapley._tools._constraints import Constraint, Maybe, Number, check_parameters
+from skshapley._tools._constraints import Constraint, Fitting, Maybe, Number, check_parameters
 from skshapley._tools._progress import progress
-from skshapley.indices import Index
-from skshapley.rewards import DataGame
+from skshapley.indices import Index, player_index
+from skshapley.rewards import DataGame, FunctionGame
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
+
+
+def _is_error_score(value: Any) -> bool:
+    return (isinstance(value, str) and value in ("empty", "raise")) or Number().allows(value)
 
 
 class DataShapley(MetaEstimatorMixin, BaseEstimator):
@@ -33,9 +37,11 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     scoring : str, callable or None, default=None
         The reward, as in scikit-learn; None is the estimator's own score.
     sampler, solver : str or object, default="auto"
-        As in `ShapleyExplainer`. With everything at its default, a `KNeighborsClassifier` with
-        uniform weights is valued exactly, for the utility of Jia et al. (2019): the share of right
-        labels among the K nearest points.
+        As in `ShapleyExplainer`. With these, `scoring` and `groups` at their defaults, a
+        `KNeighborsClassifier` is valued for the utility of Jia et al. (2019): the share of the
+        right label in the weights of the K nearest points. That is exact for uniform weights, and
+        for others where the sets of K neighbours, times validation points, are no more than
+        50 million.
     groups : array of shape (n,), default=None
         Points with the same label are one player.
     max_evals : int or "auto", default="auto"
@@ -47,6 +53,10 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     truncation : float, default=None
         Along a walk, once the score is this close to that of all points, the rest of the walk adds
         nothing and is not fitted (Ghorbani & Zou 2019). Saves fits, for a bias of that order.
+    error_score : "empty", "raise" or float, default="empty"
+        What a set of points is worth that the estimator cannot be fitted to, or not scored on, such
+        as fewer points than it needs neighbours: as much as none of them, or a number, with a
+        warning. "raise": the error ends the valuation. An error of all points together is raised.
     n_jobs : int, default=None
         Workers, through joblib; each fit is one task.
     random_state : None, int, Generator or RandomState, default=None
@@ -62,6 +72,8 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     base_value_, full_value_ : float
         Scores without any point (a constant prediction) and with all of them.
     n_evaluations_ : int
+    n_unfitted_ : int
+        How many of them have the `error_score`.
     converged_ : bool
 
     References
@@ -84,6 +96,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         "truncation": Maybe(Number(least=0)),
+        "error_score": Fitting(_is_error_score, '"empty", "raise" or a finite number'),
         "n_jobs": COUNTS["n_jobs"],
         "verbose": COUNTS["verbose"],
     }
@@ -100,6 +113,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         stopping: StoppingRule | None = None,
         index: str | Index = "shapley",
         truncation: float | None = None,
+        error_score: str | float = "empty",
         n_jobs: int | None = None,
         random_state=None,
         verbose: int = 0,
@@ -113,6 +127,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         self.stopping = stopping
         self.index = index
         self.truncation = truncation
+        self.error_score = error_score
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -138,9 +153,12 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         check_consistent_length(X, y)
         check_consistent_length(X_val, y_val)
         self.players_, members = self._members(len(y))
+        wanted = player_index(self.index, type(self).__name__)
+        near = None
         if self._is_nearest_neighbours():
-            return self._fit_exactly(X, y, X_val, y_val)
-        scorer = check_scoring(self.estimator, scoring=self.scoring)
+            near = Neighbours.of(self.estimator, X, y, X_val, y_val)
+            if near.exact:
+                return self._keep_exact(near, near.values(wanted))
         plan = make_plan(
             sampler=self._sampler,
             solver=self.solver,
@@ -151,19 +169,28 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
             owner=type(self).__name__,
             index=self.index,
         )
-        game = DataGame(
+        game = (
+            self._game(X, y, X_val, y_val, members)
+            if near is None
+            else FunctionGame(near, near.n_players)
+        )
+        with progress(1, self.verbose, "valuing") as report:
+            outcome = run(game, plan, n_jobs=self.n_jobs, progress=(report,))
+        self.n_unfitted_ = getattr(game, "n_unfitted", 0)
+        return self._keep(ShapleyResult.from_outcome(outcome, one_output=True))
+
+    def _game(self, X, y, X_val, y_val, members) -> DataGame:
+        return DataGame(
             self.estimator,
             X,
             y,
             X_val,
             y_val,
-            scorer=scorer,
+            scorer=check_scoring(self.estimator, scoring=self.scoring),
             members=members,
             truncation=self.truncation,
+            error_score=self.error_score,
         )
-        with progress(1, self.verbose, "valuing") as report:
-            outcome = run(game, plan, n_jobs=self.n_jobs, progress=(report,))
-        return self._keep(ShapleyResult.from_outcome(outcome, one_output=True))
 
     def _members(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the players' labels and the player of each point."""
@@ -186,16 +213,15 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     def _is_nearest_neighbours(self) -> bool:
         return (
             type(self.estimator) is KNeighborsClassifier
-            and self.estimator.weights == "uniform"
             and self.scoring is None
-            and self.index == "shapley"
             and self.groups is None
             and is_auto(self.sampler)
             and is_auto(self.solver)
         )
 
-    def _fit_exactly(self, X, y, X_val, y_val) -> Self:
-        values, full = knn_shapley(self.estimator, X, y, X_val, y_val)
+    def _keep_exact(self, near: Neighbours, values) -> Self:
+        full = float(near(np.ones((1, near.n_players), dtype=bool))[0])
+        self.n_unfitted_ = 0
         return self._keep(ShapleyResult(values, np.zeros_like(values), 0.0, full, 1, True))
 
     def _keep(self, result: ShapleyResult) -> Self:

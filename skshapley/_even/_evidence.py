@@ -22,7 +22,7 @@ class EvenEvidence:
     Parameters
     ----------
     pairs : Pairs
-        Relative to the full coalition, of outputs that are not all zero.
+        Relative to the full coalition. Outputs that are zero at all of them do not count.
     reach : ndarray of shape (p,)
     """
 
@@ -32,7 +32,8 @@ class EvenEvidence:
         hyper = EvenHyper.from_vector(reach, self.priors[0])
         signs = pairs.signs
         self._roughness = pairs.roughness
-        self._values = pairs.values / np.abs(pairs.values).max(axis=0)
+        largest = np.abs(pairs.values).max(axis=0)
+        self._values = pairs.values[:, largest > 0] / largest[largest > 0]
         two, more = order_two(signs, signs, hyper), higher(signs, signs, hyper)
         self._parts = [two, more, size_covariance(signs, signs)]
         same = pairs.same_block
@@ -70,7 +71,7 @@ def fit_scalars(pairs: Pairs, reach: np.ndarray, start: np.ndarray | None = None
     Parameters
     ----------
     pairs : Pairs
-        Relative to the full coalition, of outputs that are not all zero.
+        Relative to the full coalition, of which one output at least is not all zero.
     reach : ndarray of shape (p,)
     start : ndarray or None
         The vector of an earlier fit.

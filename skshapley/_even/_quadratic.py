@@ -9,8 +9,8 @@ ROUNDING = 1e-13  # of the game's own values, from which these are differences
 SPARE = 2  # points beyond the unknowns, which bear witness that only pairs interact
 
 
-def quadratic(pairs: Pairs, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least-squares interactions and whether they leave a residual.
+def quadratic(pairs: Pairs, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the least-squares interactions, the points to spare and whether they leave a residual.
 
     Parameters
     ----------
@@ -23,6 +23,8 @@ def quadratic(pairs: Pairs, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     -------
     interactions : ndarray of shape (p (p - 1)/2, k)
         With blocks, the mean of their solutions, by weight. 0 where there is a residual.
+    spare : ndarray of shape (k,)
+        How many points bear witness: those beyond the unknowns, or all where nothing varies.
     residual : ndarray of shape (k,), bool
         True where pairs do not explain the values, or too few points could tell.
     """
@@ -35,10 +37,12 @@ def quadratic(pairs: Pairs, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     size = np.abs(pairs.values).max(axis=0)
     flat = (size <= ROUNDING * scale) & (len(pairs) >= SPARE)
     solution, residual = np.zeros((n_unknowns, k)), ~flat
-    spare = min(map(len, parts)) - n_unknowns
+    few = min(map(len, parts))  # what one block misses all may: rows can be alike
+    spare = few - n_unknowns
+    witnesses = np.where(flat, few, max(spare, 1))
     whole = pairs.blocks is None or pairs.blocks.complete
     if spare < SPARE or flat.all() or not whole:
-        return solution, residual
+        return solution, witnesses, residual
     least, residual = np.maximum(NOTHING * size, ROUNDING * scale), np.zeros(k, dtype=bool)
     first, second = np.triu_indices(p, 1)
     share = np.ones(1) if pairs.blocks is None else pairs.blocks.share
@@ -51,4 +55,4 @@ def quadratic(pairs: Pairs, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if residual.all():
             break
         solution += weight * found
-    return np.where(residual, 0.0, solution), residual
+    return np.where(residual, 0.0, solution), witnesses, residual

@@ -43,15 +43,25 @@ def fit_hyper(pairs: Pairs, start: np.ndarray | None = None) -> np.ndarray:
 
 
 def thinned(pairs: Pairs, most: int) -> Pairs:
-    """Return at most about `most` points, spread evenly over the design, or whole blocks of it."""
-    n = len(pairs)
-    if n <= most:
+    """Return at most about `most` points, spread evenly over the design, or whole blocks of it.
+
+    One of them has a value that is not zero, if there is one.
+    """
+    if len(pairs) <= most:
         return pairs
+    kept = _spread(pairs, most)
+    if not pairs.values[kept].any():
+        kept = np.append(kept, np.abs(pairs.values).max(axis=1).argmax())
+    return pairs.take(kept)
+
+
+def _spread(pairs: Pairs, most: int) -> np.ndarray:
+    """Return the places of the points that `thinned` keeps."""
     if pairs.block is None:
-        return pairs.take(np.linspace(0, n - 1, most).round().astype(int))
+        return np.linspace(0, len(pairs) - 1, most).round().astype(int)
     sizes = np.bincount(pairs.block)
     blocks = max(LEAST_BLOCKS, int(np.searchsorted(np.cumsum(sizes), most, side="right")))
     kept = np.flatnonzero(pairs.block < blocks)
     if len(kept) > 1.2 * most:  # few and large blocks: some points of each
         kept = kept[np.linspace(0, len(kept) - 1, most).round().astype(int)]
-    return pairs.take(kept)
+    return kept

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from skshapley._inference._means import Means
+from skshapley._inference._tests import adjusted, p_values
+from skshapley._records._inferred import check_confidence, inferences, units
 from skshapley.explanation import Explanation
 
 
@@ -107,6 +110,41 @@ class GlobalExplanation:
         }
         frame = pd.DataFrame(columns, index=pd.Index(self.feature_names, name="feature"))
         return frame.sort_values("importance", ascending=False, kind="stable")
+
+    def importance(self, confidence: float = 0.95, simultaneous: bool = True) -> pd.DataFrame:
+        """Return the importance of each player with intervals, ranks and tests, largest first.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Of intervals and ranks.
+        simultaneous : bool, default=True
+            Whether they hold for all players at once in that share of samples of rows, or each by
+            itself.
+
+        Returns
+        -------
+        importance : DataFrame
+            Index: feature. Columns ``importance``, the SAGE values; ``standard_error`` by both
+            causes; ``low`` and ``high``; ``rank``, ``best_rank`` and ``worst_rank``, the places
+            that the data do not rule out; ``p_value`` of a player that saves no loss or costs some;
+            ``p_adjusted``: players up to q of it are a selection of which a share of q or less is
+            false on average (Benjamini & Yekutieli 2001).
+
+        Raises
+        ------
+        ValueError
+            For a confidence that is none.
+        """
+        check_confidence("GlobalExplanation.importance", confidence, simultaneous)
+        unit = units(self.rows.values, len(self.feature_names))
+        means = Means.of(self.rows.values / unit, self.weights)
+        table = inferences(means, confidence, simultaneous, self.rows)
+        numbers = ["importance", "standard_error", "low", "high"]
+        table[numbers] = table[numbers].mul(unit, axis=0)
+        table["p_value"] = p_values(means)
+        table["p_adjusted"] = adjusted(table["p_value"].to_numpy())
+        return table.sort_values("importance", ascending=False, kind="stable")
 
     def __repr__(self) -> str:
         return (

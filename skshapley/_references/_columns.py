@@ -5,9 +5,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from skshapley._tables._inputs import as_pandas
+from skshapley._tools._random import generator
 
+MOST_CELLS = 2**22  # of a sparse matrix that is made dense: 32 MB
+N_MIXTURES = 64
 MOST_CATEGORIES = 8  # that have a column of their own; the rest share one
 
 
@@ -38,7 +42,16 @@ class Column:
 
 
 def columns_of(table: Any) -> list[Column]:
-    """Return the columns of an array or a frame ``(n, d)``."""
+    """Return the columns of a table ``(n, d)``; of a large sparse one, some mixtures of them.
+
+    Mixtures with random signs keep the distances of rows (Achlioptas 2003, Database-friendly random
+    projections, Journal of Computer and System Sciences 66).
+    """
+    if sparse.issparse(table):
+        if table.shape[0] * table.shape[1] > MOST_CELLS:
+            signs = generator(0).choice([-1.0, 1.0], (table.shape[1], N_MIXTURES))
+            return [Column(column) for column in (table @ signs).T]
+        table = table.toarray()
     if isinstance(table, np.ndarray) and table.dtype.kind in "biuf":
         return [Column(column.astype(np.float64)) for column in table.T]
     frame = as_pandas(table)

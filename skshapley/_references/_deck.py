@@ -76,7 +76,9 @@ class Deck:
         cards = _by_weight(weights, rng)
         features = Features.of(numbers[cards], rng)(numbers[cards])
         key = standardised(predictions, weights).sum(axis=1)[cards]
-        traits = Traits.of(columns, predictions, weights, column_player)
+        traits = None  # of mixtures of columns, which are no player's own
+        if len(columns) == len(column_player):
+            traits = Traits.of(columns, predictions, weights, column_player)
         order = balanced_order(features, key, rng)
         return cls(cards[order], CHUNK, 1 / float(weights @ weights), traits)
 

@@ -121,7 +121,10 @@ class Cohort:
         members = self.members[self.asking]
         if self.count < self.block.game.n_players:
             wide = np.zeros((len(flat), self.block.game.n_players), dtype=bool)
-            np.put_along_axis(wide, self.players[self.asking][instance], flat, axis=1)
+            ends = np.searchsorted(instance, np.arange(len(self.asking) + 1))
+            for place, own in enumerate(self.players[self.asking]):
+                block = slice(ends[place], ends[place + 1])
+                wide[block, own] = flat[block]
             flat, bits = wide, None
         rows = self.block.rows[members][instance]
         requests = Requests(rows, flat, references, bits)
@@ -170,6 +173,20 @@ class Cohort:
 
     def _result(self) -> Estimate:
         """Return values and errors in the units of the game, against the whole background."""
+        estimate, known = self._sampled(), self.block.known
+        if known is None:
+            return estimate
+        at = self.members[:, None], self.players
+        values, errors, apart = estimate
+        if errors is not None:
+            errors = np.hypot(errors, known.standard_errors[at])
+        if apart is not None:
+            weights = self.block.game.reference_weights
+            apart = np.sqrt(apart**2 + known.variances[at] * (weights @ weights))
+        return Estimate(values + known.values[at], errors, apart)
+
+    def _sampled(self) -> Estimate:
+        """Return what was sampled, of the game that was left to be sampled."""
         values, *errors = self.solver.result()
         errors = [None if part is None else part * self.units for part in errors]
         estimate = Estimate(values * self.units, *errors)

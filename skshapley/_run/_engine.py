@@ -46,6 +46,11 @@ class Plan:
     stopping: StoppingRule | None
     entropy: int
 
+    def takes_parts(self, n_players: int) -> bool:
+        """Return whether a part of a game may be taken off whose Shapley values are known."""
+        sampler, solver = self.components(n_players)
+        return n_players > 1 and solver.takes_parts(sampler.produces)
+
 
 class Interrupted(Exception):  # noqa: N818 - never leaves the package
     """Carries the outcome of the finished instances."""
@@ -85,6 +90,8 @@ def run(
         If an error or a KeyboardInterrupt (its cause) comes after the first block.
     """
     _, solver = plan.components(game.n_players)
+    whole, rest = game, game.remainder() if plan.takes_parts(game.n_players) else None
+    game = game if rest is None else rest
     outcome = Outcome.blank(game.n_rows, game.n_outputs, solver.entries(game.n_players))
     size = _block_size(game, plan)
     with Evaluator(game, n_jobs) as evaluator:
@@ -92,6 +99,7 @@ def run(
             rows = np.arange(start, min(start + size, game.n_rows))
             try:
                 Block(game, plan, rows, lesson).fill(outcome, evaluator)
+                outcome.v_empty[rows], outcome.v_full[rows] = whole.v_empty(rows), whole.full(rows)
             except (Exception, KeyboardInterrupt) as error:
                 if rows[0] == 0:
                     raise
@@ -141,14 +149,13 @@ class Block:
     def __init__(self, game: Any, plan: Plan, rows: np.ndarray, lesson: Any) -> None:
         self.game, self.plan, self.rows, self.lesson = game, plan, rows, lesson
         self.empty, self.v_empty = game.empty(rows), game.v_empty(rows)
-        self.v_full = game.full(rows)
+        self.v_full, self.known = game.full(rows), game.known(rows)
         # model rows that count against the budget, and that were evaluated; coalitions that were
         self.charged, self.spent, self.asked = np.zeros((3, len(rows)), dtype=np.int64)
 
     def fill(self, outcome: Outcome, evaluator: Evaluator) -> list[Cohort]:
         """Run all cohorts to their end and write the outcome; return the cohorts."""
         rows = self.rows
-        outcome.v_empty[rows], outcome.v_full[rows] = self.v_empty, self.v_full
         active = self.game.active(rows)
         if self.plan.components(self.game.n_players)[0].needs_all_players:
             active = np.ones_like(active)

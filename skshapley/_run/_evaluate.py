@@ -81,21 +81,50 @@ class Evaluator:
         width = self.batch_width(requests)
         n = len(requests.rows) if index is None else len(index)
         values = np.empty((n, self.game.n_outputs))
+        ends = self._ends(requests.rows if index is None else requests.rows[index], width)
         if self._parallel is None:
-            for start in range(0, n, width):
-                batch = slice(start, start + width)
+            for batch in _slices(ends):
                 part = requests.take(batch if index is None else index[batch])
                 values[batch] = _batch(self.game, part)
-            return values
-        tasks = [
-            slice(start, start + width * TASK_BATCHES)
-            for start in range(0, n, width * TASK_BATCHES)
-        ]
+            return self._completed(requests, index, values)
+        groups = [ends[i : i + TASK_BATCHES] for i in range(0, len(ends), TASK_BATCHES)]
+        starts = [0, *(group[-1] for group in groups[:-1])]
+        tasks = [slice(a, group[-1]) for a, group in zip(starts, groups, strict=True)]
         parts = (requests.take(task if index is None else index[task]) for task in tasks)
-        jobs = (delayed(_task)(*self._shipped(part), width) for part in parts)
+        jobs = (
+            delayed(_task)(*self._shipped(part), [end - task.start for end in group])
+            for part, task, group in zip(parts, tasks, groups, strict=True)
+        )
         for task, result in zip(tasks, self._parallel(jobs), strict=True):
             values[task] = result
+        return self._completed(requests, index, values)
+
+    def _completed(
+        self, requests: Requests, index: np.ndarray | None, values: np.ndarray
+    ) -> np.ndarray:
+        """Return values with those of coalitions that the game has none for."""
+        missing = np.flatnonzero(np.isnan(values[:, 0]))
+        if len(missing):
+            at = missing if index is None else index[missing]
+            values[missing] = self.game.unvalued(requests.coalitions[at])
         return values
+
+    def _ends(self, rows: np.ndarray, width: int) -> list[int]:
+        """Return where batches of requests end, whose instances are `rows`."""
+        n = len(rows)
+        if not n:
+            return []
+        if not self.game.parted_by_instance:
+            return [*range(width, n, width), n]
+        own = np.flatnonzero(np.diff(rows, append=rows[-1] + 1)) + 1
+        ends, start = [0], 0
+        for end in own.tolist():
+            # an instance's requests are parted where they are with nobody beside it
+            for piece in (*range(start + width, end, width), end):
+                if piece - ends[-1] > width and start > ends[-1]:
+                    ends.append(start)
+                start = piece
+        return [*ends[1:], n]
 
     def batch_width(self, requests: Requests) -> int:
         """Return how many requests go into one call of the reward."""
@@ -124,16 +153,19 @@ def _as_sent(shared: Any) -> Any:
     return Parcel(shared) if own and shared is not None else shared
 
 
+def _slices(ends: list[int]) -> list[slice]:
+    return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
+
+
 def _batch(game: Game, requests: Requests) -> np.ndarray:
     references = None if requests.references is None else requests.references[:, None]
     return game(requests.coalitions[:, None], requests.rows, references)[:, 0]
 
 
-def _task(shared: Any, game: Game, requests: Requests, width: int) -> np.ndarray:
+def _task(shared: Any, game: Game, requests: Requests, ends: list[int]) -> np.ndarray:
     if shared is not None:
         game.shared = shared
-    n = len(requests.rows)
     # as every response does; asking dask once for all of them is quicker
     with parallel_config("sequential"):
-        parts = [_batch(game, requests.take(slice(i, i + width))) for i in range(0, n, width)]
+        parts = [_batch(game, requests.take(batch)) for batch in _slices(ends)]
     return np.concatenate(parts)

@@ -9,12 +9,15 @@ from skshapley._records._outcome import Outcome
 from skshapley._run._cohort import N_DESIGNS
 from skshapley._run._engine import Block, Plan, run
 from skshapley._run._evaluate import Evaluator
+from skshapley._run._rival import SHARE, walks_serve_better
 from skshapley._tools._random import generator
 from skshapley.rewards import Game
 
 
-def learn(game: Game, plan: Plan, n_jobs: int | None = None) -> Any:
-    """Return what the instances of a game teach about others, or None.
+def learn(
+    game: Game, plan: Plan, n_jobs: int | None = None, walks: Plan | None = None
+) -> tuple[Any, bool]:
+    """Return what the instances of a game teach about others, or None, and whether to walk.
 
     The designs that instances will share are made, and what solvers compute of a design alone, by
     a run with numbers in place of a model.
@@ -25,18 +28,28 @@ def learn(game: Game, plan: Plan, n_jobs: int | None = None) -> Any:
         Of few instances.
     plan : Plan
     n_jobs : int or None
+    walks : Plan or None
+        Of walks that may serve better; a share of the model rows goes to their trial.
     """
     plan = replace(plan, stopping=None)
     _, solver = plan.components(game.n_players)
     outcome = Outcome.blank(game.n_rows, game.n_outputs, solver.entries(game.n_players))
+    last, lesson = game.n_rows - 1, None
     with Evaluator(game, n_jobs) as evaluator:
-        cohorts = Block(game, plan, np.arange(game.n_rows), None).fill(outcome, evaluator)
-    lesson = None
-    for cohort in cohorts:
-        lesson = cohort.solver.lesson(lesson)
-    if lesson is not None:
-        run(_Rehearsal(game), plan, lesson=lesson)
-    return lesson
+        for row in range(game.n_rows):
+            # the last pilot pays for the walks of the first
+            share = 1 - SHARE if walks is not None and row == last > 0 else 1.0
+            own = replace(plan, max_rows=int(share * plan.max_rows))
+            for cohort in Block(game, own, np.array([row]), None).fill(outcome, evaluator):
+                lesson = cohort.solver.lesson(lesson)
+    if lesson is None:  # nothing to learn: few coalitions, or a game that least squares solves
+        return None, False
+    if walks is not None:
+        first = game.take(np.array([0]))
+        if walks_serve_better(first, walks, outcome.standard_errors[0]):
+            return None, True
+    run(_Rehearsal(game), plan, lesson=lesson)
+    return lesson, False
 
 
 class _Rehearsal(Game):

@@ -113,17 +113,18 @@ def is_auto(value: Any) -> bool:
 
 
 def auto_pair(count: int, size: Size, n_rows: int, *, walks: bool) -> tuple[Sampler, Solver]:
-    """Return what ``sampler="auto", solver="auto"`` stand for: by counts alone.
+    """Return what ``sampler="auto", solver="auto"`` stand for, before any value is seen.
 
     All coalitions where the budget covers them against all background rows. Where it covers four
     evaluations a player against all of them, the process on the odd part: of all methods here it
     makes the least error of the same model rows (``benchmarks/bench_accuracy.py``). Its algebra
-    takes about a quarter of a second for each of the first eight instances and some milliseconds
-    for those that follow; the decision does not know how many there are, nor what a model row
-    costs, so that no result depends on either. Else, for tables of many rows too, pairs of walks
-    that each have a background row of their own (``benchmarks/bench_background.py``), or, where the
-    budget does not reach for those, single walks. Walks serve too with `walks`, where a stopping
-    rule asks for standard errors again and again, which cost them nothing, or a mean over instances
+    takes a second or two in ``fit``, and some milliseconds an instance; the decision does not know
+    how many there are, nor what a model row costs, so that no result depends on either. An
+    explainer turns to walks where its pilots show that these do better (`skshapley._run._rival`).
+    Else, for tables of many rows too, pairs of walks that each have a background row of their own
+    (``benchmarks/bench_background.py``), or, where the budget does not reach for those, single
+    walks. Walks serve too with `walks`, where a stopping rule asks for standard errors again and
+    again, which cost them nothing, or a mean over instances
     for no bias; and for more players than a process holds four pairs of.
     """
     b, values = size.n_references, size.values(n_rows)

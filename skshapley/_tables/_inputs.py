@@ -1,7 +1,8 @@
 """Tables as they come in: kept in their own container, checked against the background's.
 
-Anything that is not a frame becomes a numpy array of its own dtype. Frames keep their columns,
-dtypes, categories and index; pandas is handled directly, other frames (polars) through narwhals.
+Frames keep their columns, dtypes, categories and index; pandas is handled directly, other frames
+(polars) through narwhals. Sparse matrices become CSR. Anything else becomes a numpy array of its
+own dtype.
 """
 
 from difflib import unified_diff
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 MOST_CHANGES = 20
@@ -61,7 +63,7 @@ def as_pandas(X: Any) -> pd.DataFrame:
         return pd.DataFrame(
             {column.name: column.to_numpy() for column in narwhal(X).iter_columns()}
         )
-    return pd.DataFrame(X, columns=column_names(X))
+    return pd.DataFrame(X.toarray() if sparse.issparse(X) else X, columns=column_names(X))
 
 
 def column_types(X: Any) -> list:
@@ -83,6 +85,14 @@ def take_rows(X: Any, positions: Any) -> Any:
     if is_foreign(X):
         return narwhal(X)[positions].to_native()
     return X[positions]
+
+
+def in_order_of(X: Any, names: list) -> Any:
+    """Return a frame with its columns in the order of `names`; as it is if it has others."""
+    given = column_names(X)
+    if given == names or len(given) != len(names) or set(given) != set(names):
+        return X
+    return X[names] if isinstance(X, pd.DataFrame) else narwhal(X).select(names).to_native()
 
 
 def check_frame(X: Any, owner: str) -> None:
@@ -110,8 +120,11 @@ def is_like(X: Any, rows: Any) -> bool:
 
 
 def check_container(X: Any, background: Any, owner: str) -> None:
-    """Refuse another container than the background's."""
-    if is_frame(background) != is_frame(X) or is_foreign(background) != is_foreign(X):
+    """Refuse another container than the background's, but for an array where that is sparse."""
+    kinds = [is_frame, is_foreign]
+    if sparse.issparse(X):
+        kinds.append(sparse.issparse)
+    if any(kind(background) != kind(X) for kind in kinds):
         kind, given = type(background).__name__, type(X).__name__
         raise TypeError(
             f"{owner} was fitted on a background of type {kind}, and got instances of type {given}:"
@@ -138,18 +151,18 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
     Raises
     ------
     ValueError
-        For other columns or another order (shown as a diff), other dtypes, unknown categories.
+        For other columns (shown as a diff), other dtypes, unknown categories.
     TypeError
         For another container.
     """
     check_container(X, background, owner)
     if not is_frame(X):
-        return _checked_array(X, background, owner)
+        X = _checked_array(X, background, owner)
+        alike = sparse.issparse(X) == sparse.issparse(background)
+        return X if alike else _all_stored(X, type(background))
     changes = column_changes(X, background)
     if changes:
-        raise ValueError(
-            f"{owner} got other columns, or another order, than the background's: {changes}."
-        )
+        raise ValueError(f"{owner} got other columns than the background's: {changes}.")
     if isinstance(X, pd.DataFrame):
         return _checked_frame(X, background, owner)
     given, expected = narwhal(X).schema, narwhal(background).schema
@@ -174,6 +187,12 @@ def _checked_array(X: np.ndarray, background: np.ndarray, owner: str) -> np.ndar
             f" convert it with X.astype."
         )
     return X
+
+
+def _all_stored(X: np.ndarray, kind: type) -> Any:
+    """Return an array as a CSR matrix that stores zeros too: absent may mean missing to a model."""
+    r, d = X.shape
+    return kind((X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)), shape=(r, d))
 
 
 def _checked_frame(X: pd.DataFrame, background: pd.DataFrame, owner: str) -> pd.DataFrame:
@@ -232,7 +251,18 @@ def validated(explainer: Any, X: Any, reset: bool) -> Any:
         validate_data(explainer, X, reset=reset, skip_check_array=True)
         return X
     _refuse_masked_and_ragged(X, type(explainer).__name__)
-    return validate_data(explainer, X, reset=reset, dtype=None, ensure_all_finite=False)
+    X = validate_data(
+        explainer, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse="csr"
+    )
+    return _canonical(X) if sparse.issparse(X) else X
+
+
+def _canonical(X: Any) -> Any:
+    """Return a CSR matrix with sorted entries, each once; the given one stays as it is."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def _refuse_masked_and_ragged(X: Any, owner: str) -> None:

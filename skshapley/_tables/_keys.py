@@ -4,23 +4,30 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from skshapley._tables._inputs import as_pandas
 from skshapley._tools._hashing import hashed
 
 SEED = 0x2545F4914F6CDD1D
+DENSE_CELLS = 2**20  # of a sparse matrix, that are made dense at once
 
 
 def row_keys(X: Any) -> np.ndarray:
     """Return a 64-bit key of each row, ``(r,)`` uint64; equal rows have equal keys.
 
     Numbers count by their value, whatever their type; a missing one equals any other. Everything
-    else counts by what pandas hashes of it, the same in every process.
+    else counts by what pandas hashes of it, the same in every process. A sparse matrix has the keys
+    of the array that it stands for.
 
     Parameters
     ----------
-    X : array or frame of shape (r, d)
+    X : array, sparse matrix or frame of shape (r, d)
     """
+    if sparse.issparse(X):
+        step = max(1, DENSE_CELLS // X.shape[1])
+        pieces = range(0, X.shape[0], step)
+        return np.concatenate([row_keys(X[start : start + step].toarray()) for start in pieces])
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
         columns = [_bits(column) for column in X.T]
     else:

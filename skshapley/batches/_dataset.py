@@ -8,11 +8,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from skshapley._records._inferred import check_confidence, inferred_importance
 from skshapley.batches import _layout
 from skshapley.batches._files import DamagedFileError, need_pyarrow, read_json
 from skshapley.batches._hashes import digest_of
 from skshapley.batches._parts import Footer, Part
 from skshapley.explanation import Explanation
+
+SAMPLE_ROWS = 10_000  # whose attributions tell the sizes of all
 
 
 def run_of(manifest: dict) -> str:
@@ -105,6 +108,28 @@ class ExplanationDataset:
         total = len(self)
         n = total if max_rows is None else min(max_rows, total)
         return self.take(np.arange(n) * total // max(n, 1))
+
+    def importance(self, confidence: float = 0.95, simultaneous: bool = True) -> pd.DataFrame:
+        """Return `Explanation.importance` with a confidence, one batch in memory at a time.
+
+        The sizes of attributions and errors, by which the bias of noise is removed, are told by up
+        to 10,000 instances, evenly spread over all of them.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Of intervals and ranks.
+        simultaneous : bool, default=True
+            Whether they hold for all players at once, or each by itself.
+
+        Raises
+        ------
+        ValueError
+            If there are no instances, or for a confidence that is none.
+        """
+        check_confidence("ExplanationDataset.importance", confidence, simultaneous)
+        sample = self.read(max_rows=SAMPLE_ROWS)
+        return inferred_importance(lambda: self, sample, confidence, simultaneous)
 
     def take(self, positions) -> Explanation:
         """Return some instances, in the order of the files.

@@ -34,6 +34,12 @@ def sealed(data: bytes) -> bytes:
     return data[:start] + _hash_but_seal(data) + data[stop:]
 
 
+def seal_of(data: bytes) -> str:
+    """Return the hash in sealed bytes."""
+    start, stop = _seal_place(data)
+    return data[start:stop].decode()
+
+
 def is_sealed(data: bytes) -> bool:
     """Return whether the bytes are those that were sealed."""
     start, stop = _seal_place(data)

@@ -82,6 +82,7 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._schema: pa.Schema | None = None
+        self._least_interaction = 0.0
         self._digest = ""
 
     @contextmanager
@@ -104,6 +105,7 @@ class Folder:
     def begin(self, explainer: Any, source: Source, settings: dict) -> int:
         """Write the manifest, or compare with the one that is there; return the run's entropy."""
         random_state = getattr(explainer, "random_state", None)
+        self._least_interaction = settings.get("least_interaction", 0.0)
         fixed = {
             "settings": {**settings, "random_state": _seed(random_state)},
             "source": source.facts(),
@@ -211,6 +213,7 @@ class Folder:
             batch.keyed,
             typed,
             self._schema,
+            self._least_interaction,
         )
 
     def end(self, n_rows: int, last: Batch) -> None:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 MANIFEST = "_manifest.json"
+PAIRS = "_interactions"
 _NUMBER = r"\d{8}|[1-9]\d{8,}"  # as the names below write it
 _NAMES = {
     "part": (re.compile(rf"part-({_NUMBER})\.parquet"), "part-{:08d}.parquet"),
@@ -14,6 +15,11 @@ _NAMES = {
 def part(folder: Path, number: int) -> Path:
     """Return where the explanations of a batch are."""
     return folder / _NAMES["part"][1].format(number)
+
+
+def pairs(part: Path) -> Path:
+    """Return where the interactions of a part are."""
+    return part.parent / PAIRS / part.name
 
 
 def skipped(folder: Path, number: int) -> Path:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
 from skshapley._tables._inputs import column_names, is_frame
+from skshapley._tools._constraints import Number
 from skshapley._tools._progress import progress
 from skshapley._tools._texts import unaddressed
 from skshapley.batches._dataset import ExplanationDataset
@@ -45,6 +46,7 @@ def explain_batches(
     keys: Hashable | list = None,
     on_error: str = "raise",
     retry: bool = True,
+    least_interaction: float = 0.0,
     verbose: int = 0,
 ) -> Iterator[Explanation]: ...
 
@@ -60,6 +62,7 @@ def explain_batches(
     keys: Hashable | list = None,
     on_error: str = "raise",
     retry: bool = True,
+    least_interaction: float = 0.0,
     verbose: int = 0,
 ) -> ExplanationDataset: ...
 
@@ -74,6 +77,7 @@ def explain_batches(
     keys=None,
     on_error="raise",
     retry=True,
+    least_interaction=0.0,
     verbose=0,
 ) -> ExplanationDataset | Iterator[Explanation]:
     """Explain the rows of a table of any size, a batch at a time.
@@ -105,6 +109,9 @@ def explain_batches(
     retry : bool, default=True
         Whether rows that an earlier run into `out` set aside are tried again: where one can be
         explained now, its batch is explained anew.
+    least_interaction : float, default=0.0
+        Of an explainer with interactions: those that are smaller in size are not written to `out`,
+        and are 0, of unknown error, where they are read back. 0: all are written.
     verbose : int, default=0
         Shows progress, rows per second and the time left where positive.
 
@@ -147,14 +154,17 @@ def explain_batches(
     [[1. 0.]]
     [[0. 2.]]
     """
-    _check(explainer, out, batch_rows, on_error, retry)
+    _check(explainer, batch_rows, on_error, retry, least_interaction)
     source, wanted = opened(explainer, source, columns, keys)
     if out is None:
         run = _Run(explainer, None, on_error)
         return _stream(run, source, wanted, int(batch_rows), verbose)
     folder = Folder(Path(out))
     with folder.held():
-        settings = {"batch_rows": int(batch_rows), "columns": wanted.columns, "keys": wanted.keys}
+        settings: dict[str, Any] = {"batch_rows": int(batch_rows), "columns": wanted.columns}
+        settings["keys"] = wanted.keys
+        if getattr(explainer, "interactions", False) is not False:
+            settings["least_interaction"] = float(least_interaction)
         entropy = folder.begin(explainer, source, settings)
         run = _Run(explainer, entropy, on_error)
         parts = batches(source, wanted, int(batch_rows))
@@ -177,7 +187,7 @@ def opened(
     return source, wanted
 
 
-def _check(explainer: Any, out: Any, batch_rows: Any, on_error: Any, retry: Any) -> None:
+def _check(explainer: Any, batch_rows: Any, on_error: Any, retry: Any, least: Any) -> None:
     if not isinstance(explainer, Attributor):
         raise TypeError(
             f"{OWNER} takes a fitted ShapleyExplainer or TreeExplainer; got"
@@ -191,12 +201,9 @@ def _check(explainer: Any, out: Any, batch_rows: Any, on_error: Any, retry: Any)
         raise ValueError(f"{OWNER} takes on_error as one of {ON_ERROR}; got {on_error!r}.")
     if not isinstance(retry, (bool, np.bool_)):
         raise ValueError(f"{OWNER} takes retry as True or False; got {retry!r}.")
-    if out is not None and getattr(explainer, "interactions", False) is not False:
-        raise ValueError(
-            f"{OWNER} writes no interactions; got an explainer with"
-            f" interactions={explainer.interactions!r} and out={str(out)!r}: pass out=None, and"
-            f" keep those of each batch."
-        )
+    positive = Number(least=0)
+    if not positive.allows(least):
+        raise ValueError(f"{OWNER} takes least_interaction as {positive.choices}; got {least!r}.")
 
 
 def _wanted(explainer: Any, columns: list | None, keys: Any) -> Wanted:

@@ -28,6 +28,9 @@ class HeatMapDisplay(Display):
         What to draw under the attributions.
     response : str, default="response"
         Name of the explained response, for the colour bar.
+    labels : ndarray of shape (height, width), default=None
+        The player of each pixel, where the players are no grid. ``row`` and ``column`` are then the
+        middle of its pixels.
 
     Attributes
     ----------
@@ -51,10 +54,11 @@ class HeatMapDisplay(Display):
 
     _constraints = {"row": ROW, "ax": AXES}
 
-    def __init__(self, table, image=None, response="response") -> None:
+    def __init__(self, table, image=None, response="response", labels=None) -> None:
         self.table = table
         self.image = image
         self.response = response
+        self.labels = labels
 
     @classmethod
     def from_explanation(
@@ -65,13 +69,13 @@ class HeatMapDisplay(Display):
         Parameters
         ----------
         explanation : Explanation
-        shape : tuple (height, width), or int
-            How the players are arranged: the shape of their grid, in C order, or their number along
-            a signal.
+        shape : tuple (height, width), int, or int array of shape (height, width)
+            How the players are arranged: the shape of their grid, in C order, their number along a
+            signal, or the player of each pixel from 0, such as `TileReward.labels`.
         row : int, default=None
             Position of the instance. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         image : array of shape (height, width), (height, width, 3) or (n,), default=None
             What to draw under the attributions: an image or a signal of any size, over which the
             players are spread evenly. None: the players' own values if they are numbers, else
@@ -86,16 +90,23 @@ class HeatMapDisplay(Display):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For a shape that does not fit the players, or an invalid row, output or ax.
+            For a shape that does not fit the players, or an invalid row, output, image or ax.
         """
         check_drawing(cls, explanation, ax=ax, output=output, row=row, one_row=True)
-        shape = _checked_shape(cls.__name__, shape, len(explanation.feature_names))
-        chosen = one_row(explanation, row)
-        rows, columns = np.indices(shape)
+        chosen, p, labels = one_row(explanation, row), len(explanation.feature_names), None
+        if np.ndim(shape) == 2:
+            labels = _checked_labels(cls.__name__, shape, p)
+            rows, columns = _middles(labels)
+        else:
+            shape = _checked_shape(cls.__name__, shape, p)
+            rows, columns = np.indices(shape)
+        grid = np.arange(p).reshape(shape) if labels is None else labels
         if image is None:
-            image = _own_values(chosen, shape)
+            image = _own_values(chosen, grid)
+        else:
+            image = _checked_image(cls.__name__, image, grid.shape)
 
-        def read(output) -> tuple[pd.DataFrame, Any, str]:
+        def read(output) -> tuple[pd.DataFrame, Any, str, Any]:
             shown = one_output(chosen, output)
             table = pd.DataFrame(
                 {
@@ -106,9 +117,9 @@ class HeatMapDisplay(Display):
                     "standard_error": errors_of(shown)[0],
                 }
             )
-            return table, image, response_name(shown)
+            return table, image, response_name(shown), labels
 
-        return by_output(cls, explanation, output, ax, read)
+        return by_output(cls, chosen, output, ax, read)
 
     def frame(self) -> pd.DataFrame:
         """Return the attributions and their positions.
@@ -132,7 +143,9 @@ class HeatMapDisplay(Display):
 
     @property
     def _shape(self) -> tuple[int, int]:
-        """Return height and width of the grid of players."""
+        """Return height and width of the grid of players, or of the labels."""
+        if self.labels is not None:
+            return self.labels.shape
         return int(self.table["row"].max()) + 1, int(self.table["column"].max()) + 1
 
     @property
@@ -153,7 +166,8 @@ class HeatMapDisplay(Display):
         self : HeatMapDisplay
         """
         shape = self._shape
-        values = self.table["value"].to_numpy().reshape(shape)
+        values = self.table["value"].to_numpy()
+        values = values.reshape(shape) if self.labels is None else values[self.labels]
         signal = self._is_signal
         (ax,) = self._panels(ax)
         height, width = shape if self.image is None else _size(self.image)
@@ -195,11 +209,52 @@ def _checked_shape(owner, shape, p) -> tuple[int, int]:
     return int(sides[0]), int(sides[1])
 
 
-def _own_values(shown, shape) -> NDArray[np.float64] | None:
+def _checked_image(owner, image, shape) -> np.ndarray:
+    """Return an image of numbers for a grid of players, or a signal for a line of them."""
+    given = np.asarray(image)
+    if shape[0] == 1:
+        kinds = "(n,) for players along a signal"
+        fits = given.ndim == 1 or (given.ndim == 2 and len(given) == 1)
+    else:
+        kinds = "(height, width), (height, width, 3) or (height, width, 4) for players on a grid"
+        fits = given.ndim == 2 or (given.ndim == 3 and given.shape[2] in (3, 4))
+    if given.dtype.kind not in "biuf" or not (fits and given.size):
+        raise ValueError(
+            f"{owner} got an image of shape {given.shape} and type {given.dtype}: choose numbers of"
+            f" shape {kinds}."
+        )
+    most = 1 if given.dtype.kind in "bf" else 255
+    if given.ndim == 3 and not ((given >= 0) & (given <= most)).all():
+        raise ValueError(
+            f"{owner} got an image with colours from {given.min()} to {given.max()}: choose floats"
+            f" from 0 to 1, or ints from 0 to 255."
+        )
+    return given
+
+
+def _checked_labels(owner, labels, p) -> NDArray[np.intp]:
+    """Return the player of each pixel."""
+    labels = np.asarray(labels)
+    if labels.dtype.kind not in "iu" or not np.array_equal(np.unique(labels), np.arange(p)):
+        raise ValueError(
+            f"{owner} got labels of shape {labels.shape} for {p} players: the ints from 0 to"
+            f" {p - 1} must be there, and no others."
+        )
+    return labels.astype(np.intp)
+
+
+def _middles(labels) -> tuple[NDArray, NDArray]:
+    """Return the mean row and column of each player's pixels."""
+    sizes = np.bincount(labels.ravel())
+    rows, columns = (np.bincount(labels.ravel(), at.ravel()) for at in np.indices(labels.shape))
+    return rows / sizes, columns / sizes
+
+
+def _own_values(shown, labels) -> NDArray[np.float64] | None:
     """Return the players' values as an image, or None if they are not numbers."""
     if not all(pd.api.types.is_numeric_dtype(kind) for kind in shown.data.dtypes):
         return None
-    return shown.data.to_numpy(dtype=float).reshape(shape)
+    return shown.data.to_numpy(dtype=float)[0][labels]
 
 
 def _size(image) -> tuple[int, int]:

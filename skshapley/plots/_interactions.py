@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
-from skshapley.plots._common import HALF_WIDTH, one_output, response_name
+from skshapley.plots._common import HALF_WIDTH, one_output, one_row, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
+from skshapley.plots._pairs import check_pairs
 from skshapley.plots._style import font_size, ink, label_x, side_label, signed_colours, write_names
 from skshapley.plots._text import number, short_names
 
@@ -57,6 +58,7 @@ class InteractionsDisplay(Display):
     """
 
     _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
+    _asked = {"interactions": True}
 
     def __init__(self, table, response="response", title="interaction") -> None:
         self.table = table
@@ -77,7 +79,7 @@ class InteractionsDisplay(Display):
             Position of the instance. None: the mean absolute interactions of all instances, or the
             only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=8
             Features shown, those with the largest interactions. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -93,11 +95,7 @@ class InteractionsDisplay(Display):
             For an explanation without interactions, or an invalid row, output, max_features or ax.
         """
         check_drawing(cls, explanation, ax=ax, output=output, row=row, max_features=max_features)
-        if explanation.interactions is None:
-            raise ValueError(
-                f"{cls.__name__} got an explanation without interactions: explain with"
-                f" interactions=True."
-            )
+        check_pairs(cls.__name__, explanation)
         row = 0 if row is None and len(explanation) == 1 else row
 
         def read(output) -> tuple[pd.DataFrame, str, str]:
@@ -106,7 +104,7 @@ class InteractionsDisplay(Display):
             title = "interaction" if row is not None else "mean absolute interaction"
             return table, response_name(shown), title
 
-        return by_output(cls, explanation, output, ax, read)
+        return by_output(cls, one_row(explanation, row), output, ax, read)
 
     def frame(self) -> pd.DataFrame:
         """Return the cells, row by row.

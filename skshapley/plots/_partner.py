@@ -9,6 +9,8 @@ from skshapley.plots._common import ordered_numbers
 MAX_BINS = 10
 LEAST_BIN = 12
 MAX_CATEGORIES = 6
+# Of the largest attribution
+ROUNDING = 1e-9
 
 
 def strongest_partner(explanation, feature) -> str | None:
@@ -34,7 +36,7 @@ def strongest_partner(explanation, feature) -> str | None:
     Returns
     -------
     partner : str or None
-        None if no candidate has a positive score.
+        None if no candidate has a positive score, or nothing is left to explain.
 
     References
     ----------
@@ -43,8 +45,10 @@ def strongest_partner(explanation, feature) -> str | None:
     """
     data = explanation.data
     bins = _bins(data.iloc[:, feature])
-    own = np.nan_to_num(ordered_numbers(data.iloc[:, feature]))
+    own = np.nan_to_num(ordered_numbers(data.iloc[:, feature]), posinf=0.0, neginf=0.0)
     rest = _without_slope(explanation.values[:, feature], own, bins)
+    if rest.std() <= ROUNDING * np.abs(explanation.values[:, feature]).max(initial=0.0):
+        return None  # rounding errors may well follow another feature
     explained, q = _explained(rest, data, bins)
     t = np.log(20 * data.shape[1])
     scores = explained - rest.var() * (q + 2 * np.sqrt(q * t) + 2 * t)

@@ -72,7 +72,7 @@ class SentenceDisplay(Display):
         row : int, default=None
             Position of the instance. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
@@ -89,16 +89,17 @@ class SentenceDisplay(Display):
 
         def read(output) -> tuple[pd.DataFrame, str]:
             shown = one_row(one_output(explanation, output), row)
+            pieces = shown.data.iloc[0].tolist()
             table = pd.DataFrame(
                 {
-                    "token": [str(piece) for piece in shown.data.iloc[0]],
+                    "token": [str(piece) for piece in pieces],
                     "value": shown.values[0],
                     "standard_error": errors_of(shown)[0],
                 }
             )
-            return table, response_name(shown)
+            return table.iloc[_in_order(pieces)].reset_index(drop=True), response_name(shown)
 
-        return by_output(cls, explanation, output, ax, read)
+        return by_output(cls, one_row(explanation, row), output, ax, read)
 
     def frame(self) -> pd.DataFrame:
         """Return the tokens.
@@ -168,6 +169,19 @@ class SentenceDisplay(Display):
         ax.set_xlim(0, width)
         ax.set_ylim(n_lines - 0.4, -0.6)
         return self._drawn_on([ax])
+
+
+def _in_order(pieces) -> list[int]:
+    """Return the places of a document's pieces in its order, where others have other tokens."""
+    own = [place for place, piece in enumerate(pieces) if isinstance(piece, str)]
+    if len(own) == len(pieces):
+        return own
+    if not all(hasattr(pieces[place], "place") for place in own):
+        raise ValueError(
+            "SentenceDisplay got a document among others whose order of tokens was not kept:"
+            " explain the document alone."
+        )
+    return sorted(own, key=lambda place: pieces[place].place)
 
 
 def _write(ax, word, colour, line, column) -> None:

@@ -11,6 +11,7 @@ from skshapley.rewards._players import Players
 from skshapley.rewards._response import Response
 from skshapley.rewards._reward import InterventionalReward, Reward
 from skshapley.rewards._surrogate import SurrogateReward
+from skshapley.rewards._tiles import TileReward
 from skshapley.rewards._tokens import TokenReward
 
 REWARDS: dict[str, type[Reward]] = {
@@ -37,5 +38,6 @@ __all__ = [
     "Response",
     "Reward",
     "SurrogateReward",
+    "TileReward",
     "TokenReward",
 ]

@@ -5,8 +5,16 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
-from skshapley._tables._inputs import as_pandas, check_columns, is_frame, narwhal
+from skshapley._tables._inputs import (
+    as_pandas,
+    check_columns,
+    column_names,
+    in_order_of,
+    is_frame,
+    narwhal,
+)
 from skshapley._tools._constraints import Fitting
 from skshapley.rewards._reward import InterventionalReward
 
@@ -65,13 +73,20 @@ class BaselineReward(InterventionalReward):
         row = self.baseline
         if not is_frame(row):
             framed = isinstance(background, pd.DataFrame)
-            row = _as_frame(row, background) if framed else np.atleast_2d(np.asarray(row))
-        if len(row) != 1 or row.shape[1] != background.shape[1]:
+            row = _as_frame(row, background) if framed else _as_array(row)
+            row = type(background)(row) if sparse.issparse(background) else row
+        if is_frame(row):
+            row = in_order_of(row, column_names(background))
+        if row.shape[0] != 1 or row.shape[1] != background.shape[1]:
             raise ValueError(
                 f"BaselineReward got a baseline of shape {row.shape}: pass one row with the"
                 f" {background.shape[1]} columns of the background, or None."
             )
         return check_columns(row, background, "BaselineReward")
+
+
+def _as_array(row) -> np.ndarray:
+    return np.atleast_2d(row.toarray() if sparse.issparse(row) else np.asarray(row))
 
 
 def _as_frame(row, background) -> pd.DataFrame:
@@ -90,6 +105,8 @@ def _as_frame(row, background) -> pd.DataFrame:
 
 def _typical_row(background, weights) -> Any:
     """Return the weighted mean of numeric columns and the weighted mode of the others, one row."""
+    if sparse.issparse(background):
+        return type(background)(np.atleast_2d(background.T @ weights))
     frame = as_pandas(background)
     typical = [_typical(frame.iloc[:, j], weights) for j in range(frame.shape[1])]
     if not is_frame(background):

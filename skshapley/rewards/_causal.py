@@ -107,6 +107,9 @@ class CausalReward(ConditionalReward):
         flags = self._flags(len(taken))
         return CausalModel(**vars(model), components=components, confounded=flags)
 
+    def split(self, rng) -> None:
+        """Learn nothing: rows that follow causes have no known part."""
+
     def _flags(self, n) -> tuple[bool, ...]:
         """Return whether each component is confounded."""
         if isinstance(self.confounded, bool | np.bool_):

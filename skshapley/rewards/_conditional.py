@@ -1,6 +1,7 @@
 """Conditional rewards: absent columns follow the present ones, by the model of a normal law."""
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from skshapley._tools._constraints import Fitting
 from skshapley.rewards._gaussian import LEAST_SHRINKAGE, learned_correlation, shrunk
 from skshapley.rewards._margins import Margins, NormalMargins, RankMargins
 from skshapley.rewards._masked import MaskedModel, Preparation
+from skshapley.rewards._quadratic import fitted_quadratic
+from skshapley.rewards._quadratic_values import KnownPart, quadratic_values
+from skshapley.rewards._remainder import TransportGame
 from skshapley.rewards._reward import BackgroundReward
 from skshapley.rewards._transport import TransportModel, numbers
 
@@ -19,6 +23,8 @@ class _TransportReward(BackgroundReward):
 
     Subclasses say what the margins are (`_margins`), and may know the correlation.
     """
+
+    masked_: TransportModel
 
     def _prepared(self) -> tuple[Preparation, MaskedModel]:
         owner = type(self).__name__
@@ -41,6 +47,41 @@ class _TransportReward(BackgroundReward):
         """Return the model whose rows move, made of the one in which all columns go together."""
         return model
 
+    def split(self, rng) -> None:
+        """Fit the quadratic part of the response, and learn its Shapley values.
+
+        Not where a player is constant: what does not matter to an instance is left out of its game.
+        """
+        model, column = self.masked_, self.response_.column
+        if not self.players_.of_columns((self.varies_ | self._linked)[None]).all():
+            return
+        columns = slice(None) if column is None else slice(column, column + 1)
+        standard = model.margins.standard(numbers(self.background_, model.owner, "background"))
+        targets, weights = self.empty_[:, columns], self.weights_
+        function = fitted_quadratic(standard, targets, weights, rng)
+        if function is None:
+            return
+        values = quadratic_values(
+            function, standard, weights, self.correlation_, model.column_player, rng
+        )
+        if values is not None:
+            part = KnownPart(function, values, columns, weights @ function(standard))
+            self.masked_ = replace(model, part=part)
+
+    def _dealt_by(self) -> NDArray[np.float64]:
+        """Return what is left to be sampled of each background row's response, and all of it."""
+        part = self.masked_.part
+        if part is None:
+            return self.empty_
+        standard = self.masked_.margins.standard(
+            numbers(self.background_, self.masked_.owner, "background")
+        )
+        rest = part.left(self.empty_, part.function(standard))[:, part.columns]
+        return np.concatenate([rest, self.empty_], axis=1)
+
+    def _game_of(self, *parts) -> TransportGame:
+        return TransportGame(*parts)
+
     @abstractmethod
     def _margins(self, table, weights) -> Margins:
         """Return the margins of a table of numbers ``(b, d)``."""
@@ -57,8 +98,12 @@ class _TransportReward(BackgroundReward):
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players that can matter: a constant one too, if others move it."""
         numbers(X, type(self).__name__, "instances")  # refused before the model is called on them
-        linked = (self.correlation_ != np.eye(len(self.correlation_))).any(axis=1)
-        return super()._active(X) | self.players_.of_columns(linked[None])
+        return super()._active(X) | self.players_.of_columns(self._linked[None])
+
+    @property
+    def _linked(self) -> NDArray[np.bool_]:
+        """Which columns go together with others, ``(d,)``."""
+        return (self.correlation_ != np.eye(len(self.correlation_))).any(axis=1)
 
 
 def _is_covariance(value) -> bool:
@@ -113,6 +158,10 @@ class ConditionalReward(_TransportReward):
 
     Notes
     -----
+    Of walks, what a quadratic function of the columns says of the response is not sampled: it is
+    fitted to the background in ``fit``, and its values are known but for a small error, which is in
+    the standard errors. Only the rest of the response is sampled.
+
     Standard errors are those of sampling coalitions and rows. What the normal law gets wrong, and
     what the rows do not tell of Sigma, is in none of them.
     `skshapley.diagnostics.conditional_error` compares rewards on rows that were left out.

@@ -1,12 +1,17 @@
 """The game of data valuation: a coalition of training points is worth the score of its model."""
 
+from typing import Any
+from warnings import warn
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import _safe_indexing
 
 from skshapley.exceptions import ModelOutputError
+from skshapley.rewards._all_classes import AllClasses
 from skshapley.rewards._game import Game
 
 
@@ -15,7 +20,9 @@ class DataGame(Game):
 
     The players are training points, or groups of them. The game has one instance and one output,
     and one evaluation is one fit. The empty coalition has the score of the constant prediction made
-    from all labels. A coalition of a single class has the score of predicting that class.
+    from all labels. A coalition of a single class has the score of predicting that class. Where the
+    points of a coalition lack classes, probabilities are those of its model and of one further
+    point of any class: (n proba + share of the class among all labels)/(n + 1) for n points.
 
     Parameters
     ----------
@@ -30,33 +37,89 @@ class DataGame(Game):
         Saves fits along chains of growing coalitions, such as walks. Once a score is this close to
         the score with all points, the larger coalitions of the chain take the latter without a fit
         (Ghorbani & Zou 2019, Algorithm 1). None: no truncation.
+    error_score : "empty", "raise" or float, default="empty"
+        What a coalition is worth that the estimator cannot be fitted to, or not scored on: as much
+        as none of the points, or a number. "raise": the error ends the run.
+
+    Attributes
+    ----------
+    n_unfitted : int
+        How many such coalitions were met.
     """
 
     n_rows = n_outputs = 1
 
-    def __init__(self, estimator, X, y, X_val, y_val, *, scorer, members, truncation=None) -> None:
+    def __init__(
+        self,
+        estimator,
+        X,
+        y,
+        X_val,
+        y_val,
+        *,
+        scorer,
+        members,
+        truncation=None,
+        error_score="empty",
+    ) -> None:
         self.estimator, self.scorer = estimator, scorer
         self.X, self.y, self.X_val, self.y_val = X, y, X_val, y_val
-        self.members, self.truncation = members, truncation
+        self.members, self.truncation, self.error_score = members, truncation, error_score
         self.n_players = int(members.max()) + 1
         self.most_values = self.n_players - 1 if truncation is not None else 1
+        self.n_unfitted = 0
         self._classifier = is_classifier(estimator)
+        self._classes = self._prior = None
+        if self._classifier:
+            self._classes, counts = np.unique(np.asarray(y), return_counts=True)
+            self._prior = counts / counts.sum()
         constant = DummyClassifier() if self._classifier else DummyRegressor()
         self._v_empty = self._scored(constant.fit(X, y))
         self._v_full = self._fitted(np.ones(self.n_players, dtype=bool))
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
-        """Return the scores of coalitions, ``(r, m, 1)``."""
+        """Return the scores of coalitions, ``(r, m, 1)``; NaN where there is none."""
         r, m, p = coalitions.shape
         values, done, last = np.empty(r * m), False, None
         for i, coalition in enumerate(coalitions.reshape(-1, p)):
             grows = last is not None and not (last & ~coalition).any()
             done = done and grows
-            values[i] = self._v_full if done else self._fitted(coalition)
+            values[i] = self._v_full if done else self._value(coalition)
             if self.truncation is not None:
                 done = abs(values[i] - self._v_full) <= self.truncation
             last = coalition
         return values.reshape(r, m, 1)
+
+    def unvalued(self, coalitions) -> NDArray[np.float64]:
+        """Return `error_score` for coalitions without a score, and count them."""
+        worth = self._v_empty if self.error_score == "empty" else float(self.error_score)
+        if not self.n_unfitted:
+            self._warn(coalitions[0], worth)
+        self.n_unfitted += len(coalitions)
+        return np.full((len(coalitions), 1), worth)
+
+    def _warn(self, coalition, worth) -> None:
+        """Say what became of the first coalition without a score: the error is made once more."""
+        try:
+            self._fitted(coalition)
+        except Exception as error:
+            n = coalition[self.members].sum()
+            warn(
+                f"DataGame cannot fit {self.estimator!r} to some coalitions, or not score it; they"
+                f" count as {worth:.6g} (error_score={self.error_score!r}). The first, of {n}"
+                f" training points: {type(error).__name__}: {error}",
+                FitFailedWarning,
+                stacklevel=2,
+            )
+
+    def _value(self, coalition) -> float:
+        """Return the score of a coalition, or NaN if that may be."""
+        if self.error_score == "raise":
+            return self._fitted(coalition)
+        try:
+            return self._fitted(coalition)
+        except Exception:
+            return np.nan
 
     def _fitted(self, coalition) -> float:
         """Return the score of a model fitted to the points of a coalition."""
@@ -64,10 +127,14 @@ class DataGame(Game):
         if not len(rows):
             return self._v_empty
         y = _safe_indexing(self.y, rows)
-        model = clone(self.estimator)
+        model: Any = clone(self.estimator)
         if self._classifier and len(np.unique(y)) == 1:
             model = DummyClassifier()
-        return self._scored(model.fit(_safe_indexing(self.X, rows), y))
+        model.fit(_safe_indexing(self.X, rows), y)
+        known = getattr(model, "classes_", None)
+        if self._classes is not None and known is not None and len(known) < len(self._classes):
+            model = AllClasses(model, self._classes, self._prior, len(rows))
+        return self._scored(model)
 
     def _scored(self, model) -> float:
         """Return the score of a fitted model on the validation data."""

@@ -103,7 +103,9 @@ class EmpiricalReward(BackgroundReward):
     Notes
     -----
     Version 1.0 of the R package shapr divides squared distances by the square of the number of
-    columns, where the paper divides by the number.
+    columns, where the paper divides by the number: it is the bandwidth times the root of their
+    number here, and on its own example moves values by up to 4 of 20. Of rows that are equally far,
+    where `eta` cuts, it keeps some; here all of them are kept.
 
     References
     ----------

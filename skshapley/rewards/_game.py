@@ -1,11 +1,27 @@
 """The protocol that the engine evaluates: a reward at given instances."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skshapley._references import Deck
+from skshapley.exceptions import ModelOutputError
+
+
+class Known(NamedTuple):
+    """Shapley values that are known of a part of a game.
+
+    Attributes
+    ----------
+    values, standard_errors : ndarray of shape (r, p, k)
+    variances : ndarray of shape (r, p, k)
+        Of the values against single background rows.
+    """
+
+    values: np.ndarray
+    standard_errors: np.ndarray
+    variances: np.ndarray
 
 
 class Game(ABC):
@@ -31,6 +47,9 @@ class Game(ABC):
     most_values : int
         Most coalitions in one call. With 1, as for a costly reward, every call can be given to
         another worker.
+    parted_by_instance : bool
+        Whether coalitions of an instance share work, so that their values may differ by a rounding
+        where they are parted. Calls then part them in the same places in any company.
     shared : object or None
         What the games of all instances share, such as the model. `take` hands it on as it is.
         Workers get it apart from the game, so that a cluster sends it only once.
@@ -45,6 +64,7 @@ class Game(ABC):
     rows_per_value: int = 1
     bytes_per_row: int = 8
     most_values: int = 8192
+    parted_by_instance: bool = False
     shared: Any = None
 
     @abstractmethod
@@ -63,6 +83,27 @@ class Game(ABC):
         -------
         values : ndarray of shape (r, m, k)
         """
+
+    def unvalued(self, coalitions) -> np.ndarray:
+        """Return what coalitions are worth for which the game returned NaN; in the parent process.
+
+        Parameters
+        ----------
+        coalitions : ndarray of shape (u, p), bool
+
+        Returns
+        -------
+        values : ndarray of shape (u, k)
+
+        Raises
+        ------
+        ModelOutputError
+            By default.
+        """
+        raise ModelOutputError(
+            f"{type(self).__name__} returned NaN for {len(coalitions)} coalitions; every coalition"
+            f" needs a finite value."
+        )
 
     @abstractmethod
     def empty(self, rows) -> np.ndarray:
@@ -93,6 +134,20 @@ class Game(ABC):
         rows : ndarray of shape (r,), int
             Positions of the instances.
         """
+
+    def remainder(self) -> "Game | None":
+        """Return the game without a part whose Shapley values are known (`known`), or None."""
+        return None
+
+    def known(self, rows) -> Known | None:
+        """Return the Shapley values of what was taken off this game, or None.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (r,), int
+            Positions of the instances.
+        """
+        return None
 
     def keys(self, rows) -> np.ndarray:
         """Return what stands for each instance where random numbers are drawn, ``(r,)`` int.

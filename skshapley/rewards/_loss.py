@@ -251,6 +251,7 @@ class LossGame(Game):
         self.n_players, self.n_rows = game.n_players, game.n_rows
         self.rows_per_value = game.rows_per_value if references is None else references.shape[1]
         self.bytes_per_row = game.bytes_per_row
+        self.parted_by_instance = game.parted_by_instance
 
     @property
     def shared(self) -> Any:

@@ -16,17 +16,25 @@ from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from skshapley._tables._inputs import as_pandas, column_names, column_types, is_frame, take_rows
+from skshapley._tables._inputs import (
+    as_pandas,
+    column_names,
+    column_types,
+    is_frame,
+    n_rows,
+    take_rows,
+)
+from skshapley._tables._portable import Portable
 from skshapley.rewards._columnwise import MixedColumnsError, sources
 from skshapley.rewards._response import Response
-from skshapley.rewards._rows import RowPool, SparsePool, row_pool
+from skshapley.rewards._rows import RowPool, row_pool
 
 # Hybrids of background rows on which the columns of a pipeline are compared with its own
 CHECKED_ROWS = 512
 
 
 @dataclass(frozen=True, eq=False)
-class MaskedModel:
+class MaskedModel(Portable):
     """A response and its background, in the columns in which hybrid rows are made.
 
     Attributes
@@ -45,13 +53,12 @@ class MaskedModel:
 
     def pool(self, X) -> RowPool:
         """Return the pool of hybrid rows of the instances X ``(r, D)`` and the background."""
-        make = SparsePool if sparse.issparse(self.background) else row_pool
-        return make(X, self.background, self.column_player)
+        return row_pool(X, self.background, self.column_player)
 
     @property
     def bytes_per_row(self) -> int:
         """Return the approximate memory of one hybrid row."""
-        if sparse.issparse(self.background):
+        if sparse.issparse(self.background) and not self.response.dense:
             return 64 + 96 * self.background.nnz // len(self.weights)
         return 24 * len(self.column_player)
 
@@ -77,7 +84,7 @@ class Preparation:
     def transform(self, X) -> Any:
         """Return the columns that are masked, of a table of raw columns ``(n, d)``."""
         if self.steps:  # they get a copy, since some transformers write into their input
-            X = self.response.in_its_container(take_rows(X, np.arange(len(X))))
+            X = self.response.in_its_container(take_rows(X, np.arange(n_rows(X))))
         for step in self.steps:
             X = step.transform(X)
         return X
@@ -107,7 +114,7 @@ class Preparation:
 
 def _in_common_types(X, background) -> tuple[Any, Any]:
     """Return instances and background as they are in hybrid rows."""
-    d, r, b = background.shape[1], len(X), len(background)
+    d, r, b = background.shape[1], n_rows(X), n_rows(background)
     pool = row_pool(X, background, np.arange(d))
     first = np.zeros(max(r, b), dtype=np.intp)
     given = pool.hybrid(np.ones((r, d), dtype=bool), np.arange(r), first[:r, None])

@@ -11,6 +11,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from skshapley.rewards._tensors import is_torch_module
+
 METHODS = (
     "predict",
     "predict_proba",
@@ -18,6 +20,7 @@ METHODS = (
     "decision_function",
     "score_samples",
     "log_odds",
+    "transform",
 )
 BY_CLASS = ("predict_proba", "predict_log_proba", "decision_function", "log_odds")
 FUNCTION = "function"
@@ -37,6 +40,8 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     ValueError
         For an unknown method, or one that the model does not have.
     """
+    if is_torch_module(estimator) and not callable(method):
+        return _of_module(estimator, method, owner)
     has = [name for name in METHODS if hasattr(estimator, name)]
     if isinstance(estimator, type) or not (has or callable(estimator) or hasattr(estimator, "fit")):
         hint = f"; fit {estimator.__name__}() first" if isinstance(estimator, type) else ""
@@ -61,6 +66,7 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     _check_fitted(estimator, owner)
     if callable(method):
         return method
+    _refuse_labels_of_clusters(estimator, method, owner)
     if method == "auto":
         return _auto_method(estimator, owner)
     if method not in METHODS:
@@ -75,6 +81,16 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
             f" {needed}: it has {has}."
         )
     return method
+
+
+def _of_module(module, method, owner) -> str:
+    if method != "auto":
+        raise ValueError(
+            f"{owner} got response_method={method!r} for the torch module {type(module).__name__},"
+            f' which is called as it is: leave it at "auto", or pass a function of (module, X),'
+            f" in which X is a table."
+        )
+    return FUNCTION
 
 
 def _check_fitted(estimator, owner) -> None:
@@ -106,7 +122,7 @@ def _auto_method(estimator, owner) -> str:
     order: tuple[str, ...]
     if kind == "classifier":
         order = ("predict_proba", "decision_function", "predict")
-    elif kind == "outlier_detector":
+    elif kind in ("outlier_detector", "density_estimator"):
         order = ("score_samples", "decision_function")
     else:
         order = ("predict", "decision_function", "score_samples")
@@ -116,6 +132,19 @@ def _auto_method(estimator, owner) -> str:
     raise ValueError(
         f"{owner} found none of {list(order)} on {type(estimator).__name__}; pass response_method"
         f" as a function of (estimator, X)."
+    )
+
+
+def _refuse_labels_of_clusters(estimator, method, owner) -> None:
+    """Refuse a clusterer whose labels are asked for: names, not numbers."""
+    if method not in ("auto", "predict") or estimator_type(estimator) != "clusterer":
+        return
+    distances = 'response_method="transform" for the distances to the clusters, or '
+    raise ValueError(
+        f"{owner} got response_method={method!r} for {type(estimator).__name__}, whose predictions"
+        f" are labels of clusters and no quantity: choose"
+        f" {distances if hasattr(estimator, 'transform') else ''}a function of (estimator, X),"
+        f" such as lambda model, X: model.predict(X) == 0."
     )
 
 

@@ -13,6 +13,8 @@ from skshapley._tables._inputs import as_pandas
 
 def marked_players(flags, column_player, n_players) -> np.ndarray:
     """Return which players have a column that is marked in flags ``(..., d)``, ``(..., p)``."""
+    if n_players == flags.shape[-1] and (column_player == np.arange(n_players)).all():
+        return flags
     marked = np.zeros((*flags.shape[:-1], n_players), dtype=bool)
     for column, player in enumerate(column_player):
         marked[..., player] |= flags[..., column]

@@ -1,13 +1,13 @@
 """The model's response as numbers: its method, its outputs, checked at every call."""
 
-from contextlib import nullcontext
 from copy import copy
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from joblib import effective_n_jobs, parallel_config
+from joblib import parallel_config
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import expit
 
 from skshapley._tables._inputs import as_array, column_names, is_frame, n_rows
@@ -21,6 +21,7 @@ from skshapley.rewards._methods import (
 )
 from skshapley.rewards._numbers import as_floats, flaw
 from skshapley.rewards._rows import row_chunks
+from skshapley.rewards._tensors import as_numpy, asked_module, is_torch_module
 
 
 class Response:
@@ -43,15 +44,19 @@ class Response:
         Labels of the columns; None for a response of one column.
     column : int or None
         The column to explain. None: all columns, or that of each instance's own predicted class.
+    dense : bool
+        Whether the model refused a sparse table, and gets arrays instead. Known after `probe`.
     """
 
     def __init__(self, estimator, method="auto", output=None, owner="ShapleyExplainer") -> None:
         self.estimator, self.output, self.owner = estimator, output, owner
         self.method = checked_method(estimator, method, owner)
+        self._is_module = is_torch_module(estimator)
         self.predicted = isinstance(output, str) and output == "predicted"
         self.n_columns = 0
         self.names: list | None = None
         self.column: int | None = None
+        self.dense = False
         self._classes = _flat_classes(estimator) if self.method in BY_CLASS else None
         if self._classes is not None and output is not None and not self.predicted:
             self._position(self._classes)  # refuses an unknown class
@@ -95,8 +100,14 @@ class Response:
         ValueError
             If the response does not have the output to explain.
         """
-        raw = self._asked(self.in_its_container(X))
-        values = self._numbers(raw, n_rows(X), where)
+        try:
+            raw = self._asked(self.in_its_container(X))
+            values = self._numbers(raw, n_rows(X), where)
+        except (TypeError, ValueError, AttributeError, IndexError):
+            if self.dense or not sparse.issparse(X):
+                raise
+            self.dense = True
+            return self.probe(X, where)
         self._learn(raw, values)
         return values.reshape(n_rows(X), -1)
 
@@ -127,6 +138,7 @@ class Response:
         """
         rest = copy(self)
         rest.estimator, rest._column_names, rest._width = estimator, None, None
+        rest.dense = False  # the steps make what the rest was fitted on
         return rest
 
     def without_model(self) -> Self:
@@ -181,6 +193,17 @@ class Response:
     def output_names(self) -> list | None:
         """Return the labels of the explained outputs; None for one, which is shown without axis."""
         return None if self.predicted or self.column is not None else self.names
+
+    def explained_output(self, winner) -> Any:
+        """Return the label of the explained output of one instance; None for all, or without any.
+
+        Parameters
+        ----------
+        winner : int
+            Its column of `winners`.
+        """
+        column = winner if self.predicted else self.column
+        return None if self.names is None or column is None else self.names[column]
 
     def winners(self, X, values) -> np.ndarray:
         """Return the column of the class that the model predicts for each row, ``(n,)`` int.
@@ -277,6 +300,8 @@ class Response:
                 f"{self.owner} got a table of {X.shape[1]} columns for a model that was fitted on"
                 f" {self._width}: pass the columns that the model was fitted on."
             )
+        if sparse.issparse(X) and (self.dense or self._column_names is not None):
+            X = X.toarray()
         return X if self._column_names is None else pd.DataFrame(X, columns=self._column_names)
 
     @property
@@ -289,18 +314,20 @@ class Response:
         The workers are for the explainer. A model that used them could round differently from call
         to call: a forest sums its trees in the order in which threads end.
         """
-        with parallel_config("sequential") if effective_n_jobs() > 1 else nullcontext():
+        with parallel_config("sequential"):
             return self._raw(X)
 
     def _raw(self, X) -> Any:
         if self.method == FUNCTION:
-            return self.estimator(X)
+            if self._is_module:
+                return asked_module(self.estimator, X)
+            return as_numpy(self.estimator(X))
         if callable(self.method):
-            return self.method(self.estimator, X)
+            return as_numpy(self.method(self.estimator, X))
         if self.method == "log_odds":
             values: Any = log_odds(self.estimator, X)
         else:
-            values = getattr(self.estimator, self.method)(X)
+            values = as_numpy(getattr(self.estimator, self.method)(X))
         signed = self.method in ("decision_function", "log_odds") and not isinstance(values, list)
         if (
             signed

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from skshapley._references import MOST_CARDS, Deck
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tables._keys import row_keys
+from skshapley._tables._portable import Portable
 from skshapley._tools._constraints import Flag, Parametrised
 from skshapley._tools._memory import working_bytes
 from skshapley.rewards._game import Game
@@ -38,12 +39,15 @@ class Reward(Parametrised, ABC):
         The response of the model to evaluate.
     masked_columns_ : str
         The columns in which absent players are filled in, and why, for the record.
+    takes_sparse : bool
+        Whether the background and the instances may be sparse matrices.
     """
 
     n_references_: int
     rows_per_value_: int
     response_: Response
     masked_columns_: str = "raw columns"
+    takes_sparse = False
 
     @abstractmethod
     def fit(self, response: Response, background, weights, players: Players) -> "Reward":
@@ -66,6 +70,14 @@ class Reward(Parametrised, ABC):
         rng : numpy.random.Generator
         """
 
+    def split(self, rng: np.random.Generator) -> None:
+        """Learn a part of the game whose Shapley values are known, if it can be.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+        """
+
     @abstractmethod
     def game(self, X) -> Game:
         """Return the game of given instances.
@@ -77,7 +89,7 @@ class Reward(Parametrised, ABC):
         """
 
 
-class BackgroundReward(Reward):
+class BackgroundReward(Portable, Reward):
     """Base class of rewards that are a mean response over rows made of background rows.
 
     Subclasses say how an instance and a background row make one (`_prepared`).
@@ -100,8 +112,11 @@ class BackgroundReward(Reward):
         self.empty_ = response.over(background, "background rows")
         self.v_empty_ = (weights[:, None] * self.empty_).sum(axis=0)
         self.deck_: Deck | None = None
-        one = row_pool(background, take_rows(background, slice(0, 1)), players.column_player)
-        self.varies_ = one.differs().any(axis=0)
+        first = take_rows(background, slice(0, 1))
+        pools = (
+            row_pool(chunk, first, players.column_player) for chunk, _ in row_chunks(background, "")
+        )
+        self.varies_ = np.any([pool.differs().any(axis=0) for pool in pools], axis=0)
         self.preparation_, self.masked_ = self._prepared()
         self.masked_columns_ = self.preparation_.label
         return self
@@ -110,7 +125,7 @@ class BackgroundReward(Reward):
         """Order the background so that few rows stand for all; of a very large one keep some."""
         weights, n = self.weights_, len(self.weights_)
         column_player = self.players_.column_player
-        deck = Deck.balanced(self.background_, self.empty_, weights, column_player, rng)
+        deck = Deck.balanced(self.background_, self._dealt_by(), weights, column_player, rng)
         self.deck_ = deck
         if n > MOST_CARDS:
             rows, counts = np.unique(deck.cards, return_counts=True)
@@ -120,6 +135,10 @@ class BackgroundReward(Reward):
             background = take_rows(self.masked_.background, rows)
             self.masked_ = replace(self.masked_, background=background, weights=self.weights_)
             self.n_references_ = self.rows_per_value_ = len(rows)
+
+    def _dealt_by(self) -> NDArray[np.float64]:
+        """Return the numbers of each background row to balance it by, ``(b, c)``."""
+        return self.empty_
 
     @abstractmethod
     def _prepared(self) -> tuple[Preparation, MaskedModel]:
@@ -140,7 +159,11 @@ class BackgroundReward(Reward):
         instances = Instances(
             X, active, np.concatenate(full), np.concatenate(winners), np.arange(n_rows(X)), keys
         )
-        return InterventionalGame(masked, self.empty_, self.v_empty_, instances, self.deck_)
+        return self._game_of(masked, self.empty_, self.v_empty_, instances, self.deck_)
+
+    def _game_of(self, *parts) -> "InterventionalGame":
+        """Return the game of these parts."""
+        return InterventionalGame(*parts)
 
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players that can matter to each instance, ``(r, p)``."""
@@ -189,6 +212,7 @@ class InterventionalReward(BackgroundReward):
     """
 
     _constraints = {"transformed": Flag()}
+    takes_sparse = True
 
     def __init__(self, transformed=True) -> None:
         self.transformed = transformed
@@ -286,11 +310,15 @@ class InterventionalGame(Game):
         parts = []
         for start in range(0, q, step):
             chunk = references[:, start : start + step]
-            hybrid = self._pool.hybrid(coalitions, rows, chunk)
             where = f" on hybrid rows of instances {labels[rows[0]]} to {labels[rows[-1]]}"
-            raw = response(hybrid, where=where).reshape(n, chunk.shape[1], -1)
+            raw = self._responses(coalitions, rows, chunk, where)
             parts.append(response.choose(raw, winners[rows][:, None]))
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
+        """Return the raw response of each hybrid row, ``(n, q, K)``."""
+        hybrid = self._pool.hybrid(coalitions, rows, references)
+        return self.shared.response(hybrid, where=where).reshape(*references.shape, -1)
 
     def empty(self, rows) -> NDArray[np.float64]:
         """Return the response on each background row, ``(r, b, k)``."""
@@ -325,4 +353,4 @@ class InterventionalGame(Game):
     def take(self, rows) -> "InterventionalGame":
         """Return the game of some instances."""
         instances = self._instances.take(rows)
-        return InterventionalGame(self.shared, self._empty, self._v_empty, instances)
+        return type(self)(self.shared, self._empty, self._v_empty, instances)

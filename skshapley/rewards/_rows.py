@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 from skshapley._tables._inputs import is_frame, n_rows, narwhal, take_rows
 
@@ -20,8 +21,10 @@ CHUNK_ROWS = 8192
 BLEND_BYTES = 2**17
 
 
-def row_pool(X, background, column_player) -> "ColumnPool":
+def row_pool(X, background, column_player) -> "ColumnPool | SparsePool":
     """Return the pool that fits the container of the background."""
+    if sparse.issparse(background):
+        return SparsePool(X, background, column_player)
     if not is_frame(background):
         return ArrayPool(np.asarray(X), np.asarray(background), column_player)
     if not isinstance(background, pd.DataFrame):
@@ -201,23 +204,54 @@ class NarwhalsPool(ColumnPool):
 
 
 class SparsePool(RowPool):
-    """Sparse matrices of one dtype: what is stored stays stored, be it zero."""
+    """CSR matrices of one dtype: what is stored stays stored, be it zero.
+
+    To some models (XGBoost) an entry that is not stored is missing, and not zero.
+    """
+
+    def differs(self) -> NDArray[np.bool_]:
+        """Return where an instance differs from some background row, ``(r, d)`` bool."""
+        first = np.zeros(max(self.X.shape[0], self.background.shape[0]), dtype=np.intp)
+        others = _differing(self.background, self.background[first[: self.background.shape[0]]])
+        own = _differing(self.X, self.background[first[: self.X.shape[0]]])
+        return own | others.any(axis=0)
+
+    def unlike(self, rows, references) -> NDArray[np.bool_]:
+        """Return where instances differ from a background row each, ``(n, d)`` bool."""
+        return _differing(self.X[rows], self.background[references])
 
     def hybrid(self, coalitions, rows, references) -> Any:
         """Return hybrid rows in the background's container."""
         q = references.shape[1]
-        rows, coalitions = np.repeat(rows, q), np.repeat(coalitions, q, axis=0)
+        if q > 1:
+            rows, coalitions = np.repeat(rows, q), np.repeat(coalitions, q, axis=0)
         given = self._stored(self.X[rows], coalitions)
         filled = self._stored(self.background[references.ravel()], ~coalitions)
         data, row, column = (np.concatenate(pair) for pair in zip(given, filled, strict=True))
         shape = len(rows), len(self.column_player)
-        return type(self.background)((data, (row, column)), shape=shape)
+        hybrid = type(self.background)((data, (row, column)), shape=shape)
+        hybrid.sort_indices()  # as later versions of SciPy do by themselves
+        return hybrid
 
     def _stored(self, matrix, present) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return values, rows and columns of the entries of the players that are present."""
         entries = matrix.tocoo()
         kept = present[entries.row, self.column_player[entries.col]]
         return entries.data[kept], entries.row[kept], entries.col[kept]
+
+
+def _differing(matrix, other) -> NDArray[np.bool_]:
+    """Return where two CSR matrices of one shape differ; missing equals missing."""
+    different = np.zeros(matrix.shape, dtype=bool)
+    flat, places, values = different.ravel(), [], []
+    for part in (matrix, other):
+        row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
+        places.append(row * part.shape[1] + part.indices)
+        values.append(part.data)
+        flat[places[-1]] = True
+    both, own, its = np.intersect1d(places[0], places[1], assume_unique=True, return_indices=True)
+    flat[both] = ~_same(values[0][own], values[1][its])
+    return different
 
 
 def _pool_index(present, rows, references) -> NDArray[np.intp]:

@@ -1,18 +1,13 @@
 """Text: the players are the tokens of one document."""
 
-import re
-from itertools import compress
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._records._settings import Settings, label
 from skshapley.explanation import Explanation
+from skshapley.rewards._documents import WORDS, Document
 from skshapley.rewards._response import Response
-
-WORDS = r"\w+(?:['’-]\w+)*"
 
 
 class TokenReward:
@@ -85,20 +80,13 @@ class TokenReward:
                 f"TokenReward got document={document!r}: pass one document as a str; for several"
                 f" documents, make a reward for each."
             )
-        found = list(re.finditer(token_pattern, document))
-        if not found:
+        self._parts = Document(document, token_pattern, mask)
+        if not self._parts.tokens:
             raise ValueError(
                 f"TokenReward got token_pattern={token_pattern!r}, which matches nothing in the"
                 f" document {document[:60]!r}: choose a pattern of its tokens."
             )
-        self.document, self.mask = document, mask
-        self.tokens = [match.group() for match in found]
-        starts = [match.start() for match in found]
-        ends = [*starts[1:], len(document)]
-        self._head = document[: starts[0]]
-        self._present = [document[start:end] for start, end in zip(starts, ends, strict=True)]
-        gaps = [document[match.end() : end] for match, end in zip(found, ends, strict=True)]
-        self._absent = None if mask is None else [mask + gap for gap in gaps]
+        self.document, self.mask, self.tokens = document, mask, self._parts.tokens
         self.response = Response(estimator, response_method, output, owner="TokenReward")
         values = self.response.probe([document])
         self._winner = int(self.response.winners([document], values)[0])
@@ -116,14 +104,7 @@ class TokenReward:
         coalitions : array of shape (m, p), bool
             Which tokens are present.
         """
-        rows = np.asarray(coalitions, dtype=bool).tolist()
-        if self._absent is None:
-            return [self._head + "".join(compress(self._present, row)) for row in rows]
-        pieces = list(zip(self._absent, self._present, strict=True))
-        return [
-            self._head + "".join([pair[there] for pair, there in zip(pieces, row, strict=True)])
-            for row in rows
-        ]
+        return self._parts.kept(coalitions)
 
     def __call__(self, coalitions) -> NDArray[np.float64]:
         """Return the values of coalitions ``(m, p)``; ``(m,)``, or ``(m, k)`` for k outputs."""
@@ -142,8 +123,8 @@ class TokenReward:
         result : ShapleyResult
         """
         names = self.response.output_names
-        pieces = [self._head + self._present[0], *self._present[1:]]
-        labels = _different(self.tokens)
+        first, *others = self._parts.pieces
+        pieces, labels = [self._parts.head + first, *others], self._parts.labels
         method = self.response.method
         errors = result.standard_errors
         return Explanation(
@@ -160,22 +141,7 @@ class TokenReward:
             settings=Settings(
                 model=label(self.response.estimator),
                 response_method=label(method),
-                output=self._explained_output(),
+                output=self.response.explained_output(self._winner),
                 reward=f"TokenReward(mask={self.mask!r})",
             ),
         )
-
-    def _explained_output(self) -> Any:
-        response = self.response
-        column = self._winner if response.predicted else response.column
-        return None if response.names is None or column is None else response.names[column]
-
-
-def _different(tokens) -> list[str]:
-    """Return the tokens, with numbers behind repeated ones: "it", "it (2)"."""
-    seen: dict[str, int] = {}
-    labels = []
-    for token in tokens:
-        seen[token] = seen.get(token, 0) + 1
-        labels.append(token if seen[token] == 1 else f"{token} ({seen[token]})")
-    return labels

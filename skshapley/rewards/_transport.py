@@ -1,6 +1,6 @@
 """Hybrid rows of a conditional reward: background rows moved to where the present columns are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from skshapley._tables._inputs import (
 from skshapley.rewards._gaussian import chain_starts, moves, regressed
 from skshapley.rewards._margins import Margins
 from skshapley.rewards._masked import MaskedModel
+from skshapley.rewards._quadratic_values import KnownPart
 from skshapley.rewards._rows import RowPool
 
 
@@ -30,11 +31,14 @@ class TransportModel(MaskedModel):
     margins : Margins
     owner : str
         Name of the reward, for errors.
+    part : KnownPart or None
+        Of the response.
     """
 
     correlation: np.ndarray
     margins: Margins
     owner: str
+    part: KnownPart | None = field(default=None, kw_only=True)
 
     def pool(self, X) -> RowPool:
         """Return the pool of moved background rows for the instances X ``(r, d)``."""
@@ -53,6 +57,13 @@ class TransportPool(RowPool):
     ----------
     X : array or frame of shape (r, d)
     model : TransportModel
+
+    Attributes
+    ----------
+    given : ndarray of shape (r, d)
+        The instances in standard units.
+    scores : ndarray of shape (b, d)
+        The background in standard units.
     """
 
     def __init__(self, X, model: TransportModel) -> None:
@@ -60,25 +71,32 @@ class TransportPool(RowPool):
         self._model = model
         self._given = numbers(X, model.owner, "instances")
         self._rows = numbers(model.background, model.owner, "background")
-        self._scores = [model.margins.standard(part) for part in (self._given, self._rows)]
+        self.given, self.scores = (model.margins.standard(t) for t in (self._given, self._rows))
 
     def hybrid(self, coalitions, rows, references) -> Any:
         """Return moved rows in the background's container."""
+        moves = self.moves(coalitions, rows, references)
+        return self.hybrid_of(coalitions, rows, references, moves)
+
+    def hybrid_of(self, coalitions, rows, references, moves) -> Any:
+        """Return rows that moved by `moves` ``(n, q, d)``, in the background's container."""
         present = coalitions.take(self.column_player, axis=1)
         (n, q), d = references.shape, present.shape[1]
-        moved = self._moved(present, rows, references).reshape(-1, d)
         flat = references.ravel()
         hybrid = self._model.margins.moved(
-            self._rows[flat], self._scores[1][flat], moved.reshape(-1, d)
+            self._rows[flat], self.scores[flat], moves.reshape(-1, d)
         ).reshape(n, q, d)
         np.copyto(hybrid, self._given[rows][:, None], where=present[:, None])
         return like(self.background, hybrid.reshape(-1, d))
 
+    def moves(self, coalitions, rows, references) -> NDArray[np.float64]:
+        """Return how far the references ``(n, q)`` move in standard units, ``(n, q, d)``."""
+        return self._moved(coalitions.take(self.column_player, axis=1), rows, references)
+
     def _moved(self, present, rows, references) -> NDArray[np.float64]:
         """Return the moves of the references ``(n, q)`` in standard units, ``(n, q, d)``."""
         starts = chain_starts(present, rows, references)
-        given, scores = self._scores
-        gaps = given[rows[starts]][:, None] - scores[references[starts]]
+        gaps = self.given[rows[starts]][:, None] - self.scores[references[starts]]
         return moves(self._model.correlation, present, starts, gaps)
 
 
@@ -113,8 +131,8 @@ class CausalPool(TransportPool):
     _model: CausalModel
 
     def _moved(self, present, rows, references) -> NDArray[np.float64]:
-        given, scores = self._scores
-        moved = np.where(present[:, None], given[rows][:, None] - scores[references], 0.0)
+        gaps = self.given[rows][:, None] - self.scores[references]
+        moved = np.where(present[:, None], gaps, 0.0)
         earlier = np.zeros(present.shape[1], dtype=bool)
         model = self._model
         for component, confounded in zip(model.components, model.confounded, strict=True):

@@ -77,6 +77,18 @@ class Solver(Parametrised, ABC):
         """
         return index == INDICES["shapley"]
 
+    def takes_parts(self, produced: type) -> bool:
+        """Return whether it gives the Shapley value of any game, with designs of a class.
+
+        Then a part whose Shapley values are known can be taken off the game, and added to them.
+
+        Parameters
+        ----------
+        produced : type
+            The class of the sampler's designs.
+        """
+        return False
+
     def gives_pairs(self, produced: type, index: Index) -> bool:
         """Return whether interactions of pairs of players come out where they are wanted.
 

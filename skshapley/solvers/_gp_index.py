@@ -22,14 +22,16 @@ class EvenPlayersCase(EvenCase):
     def _means(self, posterior: EvenPosterior) -> np.ndarray:
         return posterior.witnessed()
 
-    def _straight(self, points: Pairs, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        pairs, residual = super()._straight(points, scale)
+    def _straight(
+        self, points: Pairs, scale: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        pairs, witnesses, residual = super()._straight(points, scale)
         p = points.n_players
         values = np.zeros((p, pairs.shape[1]))
         for players in np.triu_indices(p, 1):
             np.add.at(values, players, pairs)
         # c_ij is a quarter of the interaction, and each player has twice the mean of u of it
-        return values * (self.index.moments(2)[1] / 2), residual
+        return values * (self.index.moments(2)[1] / 2), witnesses, residual
 
 
 class IndexCase:

@@ -19,7 +19,9 @@ from skshapley._even import (
 )
 from skshapley._odd import Lesson, Pairs, fit_hyper
 from skshapley.indices import Index, enumerated
-from skshapley.solvers._gp_errors import LARGEST, NOTHING, TINY
+from skshapley.solvers._gp_errors import LARGEST, NOTHING, TINY, overlooked
+from skshapley.solvers._gp_straight import ENOUGH_ZEROS, MISSED
+from skshapley.solvers._silence import span
 
 LEAST_POINTS = 1.3  # per player, below which nothing can be said of the error
 
@@ -73,8 +75,8 @@ class EvenCase:
             return values, np.zeros_like(values)
         points = relative(even)
         scale = np.maximum(np.abs(even.values), np.abs(odd.values)).max(axis=0)
-        values, residual = self._straight(points, scale)
-        errors = np.zeros_like(values)
+        values, witnesses, residual = self._straight(points, scale)
+        errors = _unwitnessed(values, witnesses, odd)
         if residual.any():
             posterior = self._posterior(points.outputs(residual), odd, theta)
             values[:, residual] = self._means(posterior)
@@ -105,7 +107,9 @@ class EvenCase:
     def _means(self, posterior: EvenPosterior) -> np.ndarray:
         return posterior.interactions()
 
-    def _straight(self, points: Pairs, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _straight(
+        self, points: Pairs, scale: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return quadratic(points, scale)
 
 
@@ -124,6 +128,27 @@ def _by_enumeration(even: Pairs, index: Index) -> np.ndarray:
     values = np.empty((2**p, even.values.shape[1]))
     values[number] = values[2**p - 1 - number] = even.values
     return enumerated(values, index, 2)
+
+
+def _unwitnessed(values: np.ndarray, witnesses: np.ndarray, odd: Pairs) -> np.ndarray:
+    """Return the standard errors of values by least squares that left nothing, as their shape is.
+
+    Where n points bear out that only pairs interact, 3/n of all may not: 1.96 errors are 3/n of the
+    range of the values or, where nothing interacts, of what the players are worth.
+
+    Parameters
+    ----------
+    values : ndarray of shape (e, k)
+    witnesses : ndarray of shape (k,)
+        The n of each output.
+    odd : Pairs
+        The odd part, which tells what the players are worth.
+    """
+    worth, *_ = np.linalg.lstsq(odd.signs / 2, odd.values, rcond=None)
+    spread = np.where(values.any(axis=0), span(values)[0], span(worth)[0])
+    silence = np.where(witnesses >= ENOUGH_ZEROS, 0.0, np.nan)
+    errors = np.where(spread > 0, MISSED * spread / witnesses, silence)
+    return np.broadcast_to(errors, values.shape).copy()
 
 
 def pair_errors(posterior: EvenPosterior, theta: np.ndarray | None) -> np.ndarray:
@@ -149,7 +174,8 @@ def pair_errors(posterior: EvenPosterior, theta: np.ndarray | None) -> np.ndarra
         moved = weight @ squared / (weight.sum() * np.maximum(scale, TINY))
         spent = 1 + process.points.n_players / len(process.points)
         scale = scale * spent * np.maximum(1.0, np.maximum(moved, _surprise(posterior, theta)))
-    return np.sqrt(process.interaction_variance[:, None] * scale)
+    errors = np.sqrt(process.interaction_variance[:, None] * scale)
+    return errors if process.points.block is not None else overlooked(posterior, errors)
 
 
 def _surprise(posterior: EvenPosterior, theta: np.ndarray | None) -> np.ndarray:
@@ -159,7 +185,7 @@ def _surprise(posterior: EvenPosterior, theta: np.ndarray | None) -> np.ndarray:
     """
     full, values = posterior, posterior.values
     held, points, index = full.process.held, full.process.points, full.process.index
-    if theta is None:
+    if theta is None or not values[~held].any():
         rest = full.process.held_out
     else:
         others = Pairs(points.signs[~held], values[~held])
@@ -171,7 +197,8 @@ def _surprise(posterior: EvenPosterior, theta: np.ndarray | None) -> np.ndarray:
         full = EvenPosterior(kind(points, hyper, index), values)
     kept = EvenPosterior(rest, values[~held])
     mean, variance = kept.predict(points.signs[held])
-    scale = np.maximum(kept.scale, TINY)
+    # values may vary nowhere but at the points held out
+    scale = np.maximum(kept.scale, np.maximum(full.scale / LARGEST**2, TINY))
     squared = (values[held] - mean) ** 2 / (variance[:, None] * scale)
     moved = ((full.witnessed() - kept.witnessed()) ** 2).sum(axis=0)
     before, after = rest.witnessed_variance.sum(), full.process.witnessed_variance.sum()

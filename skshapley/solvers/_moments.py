@@ -42,14 +42,17 @@ class Moments:
 
     def add(self, rows, strata, units, unit_size) -> None:
         """Merge units ``(r, u, v, p, k)`` of v variables, in strata ``(r, u)``, into `rows`."""
-        r, b = len(rows), self.units.shape[1]
-        group = (np.arange(r)[:, None] * b + strata).ravel()
+        # most designs are of a few strata of many
+        used, place = np.unique(strata, return_inverse=True)
+        r, b = len(rows), len(used)
+        group = (np.arange(r)[:, None] * b + place.reshape(strata.shape)).ravel()
         flat = units.reshape(-1, *units.shape[2:])
         count = np.bincount(group, minlength=r * b)
         mean = _sum_by(group, flat, r * b) / np.maximum(count, 1)[:, None, None, None]
         deviation = flat - mean[group]
         inside = unit_size * _sum_by(group, deviation[:, :, None] * deviation[:, None], r * b)
         wide = (r, b, 1, 1, 1)
+        rows = rows[:, None], used
         old, new = self.size[rows].reshape(wide), (unit_size * count).reshape(wide)
         total = np.maximum(old + new, 1e-300)
         mean = mean.reshape(r, b, *mean.shape[1:])

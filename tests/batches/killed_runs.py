@@ -1,11 +1,8 @@
-"""Runs that are killed at random moments, and one in peace, each in a fresh interpreter.
+"""Runs that are killed at random moments, each in a fresh interpreter, and finished by another.
 
-``killed_runs.py FOLDER ROWS TRIALS SEED`` starts a run into ``FOLDER/<trial>``, kills it, and has
-another interpreter finish it; it prints the number of parts that each kill found, and how many
-there are. ``killed_runs.py run FOLDER ROWS`` is such a run.
+``killed_runs.py ROWS FOLDER...`` is such a run, into one folder after the other.
 """
 
-import json
 import subprocess
 import sys
 import time
@@ -25,15 +22,15 @@ def slow(X):
     return np.where(X[:, 0] * X[:, 1] > X[:, 2], X[:, 3], X[:, 1] - X[:, 2] * X[:, 3])
 
 
-def run(folder, n_rows):
+def run(n_rows, folder):
     rng = np.random.default_rng(0)
     explainer = ShapleyExplainer(slow, sampler="antithetic", max_rows=14 * 5 + 1, random_state=5)
     explainer.fit(rng.normal(size=(5, 4)))
     explain_batches(explainer, rng.normal(size=(n_rows, 4)), folder, batch_rows=BATCH_ROWS)
 
 
-def started(folder, n_rows):
-    return subprocess.Popen([sys.executable, __file__, "run", folder, str(n_rows)])
+def started(n_rows, *folders):
+    return subprocess.Popen([sys.executable, __file__, str(n_rows), *folders])
 
 
 def parts(folder):
@@ -42,10 +39,9 @@ def parts(folder):
 
 def killed(folder, n_rows, rng):
     """Return how many parts there were when a run was killed."""
-    enough, child = rng.integers(n_rows // BATCH_ROWS), started(folder, n_rows)
+    enough, child = rng.integers(n_rows // BATCH_ROWS), started(n_rows, folder)
     while not (folder / "_manifest.json").exists() or parts(folder) < enough:
-        if child.poll() is not None:
-            raise SystemExit("a run ended before it was killed")
+        assert child.poll() is None, "a run ended before it was killed"
         time.sleep(0.002)
     time.sleep(rng.uniform(0, 0.03))
     child.kill()
@@ -53,23 +49,19 @@ def killed(folder, n_rows, rng):
     return parts(folder)
 
 
-def finish(folder, n_rows):
-    if started(folder, n_rows).wait():
-        raise SystemExit(f"the run in {folder.name} failed")
+def trials(root, n_rows, n_trials, seed):
+    """Kill runs into ``root/0``, ...; finish each, and make one in peace.
 
-
-def main(root, n_rows, n_trials, seed):
+    Returns the number of parts that each kill found.
+    """
     rng, found = np.random.default_rng(seed), []
-    finish(root / "peace", n_rows)
     for trial in range(n_trials):
-        folder = root / str(trial)
+        folder, others = root / str(trial), () if trial else (root / "peace",)
         found.append(killed(folder, n_rows, rng))
-        finish(folder, n_rows)
-    sys.stdout.write(json.dumps([found, parts(root / "peace")]))
+        assert started(n_rows, folder, *others).wait() == 0, f"the run in {folder} failed"
+    return found
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "run":
-        run(Path(sys.argv[2]), int(sys.argv[3]))
-    else:
-        main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
+    for folder in sys.argv[2:]:
+        run(int(sys.argv[1]), Path(folder))

@@ -301,17 +301,17 @@ def test_memory_does_not_grow_with_the_rows(name, background, tmp_path):
     def peak(n):
         source = tmp_path / f"{n}.parquet"
         frame = pd.DataFrame(np.random.default_rng(0).normal(size=(n, 5)), columns=NAMES)
-        pq.write_table(pa.Table.from_pandas(frame), source, row_group_size=50)
+        pq.write_table(pa.Table.from_pandas(frame), source, row_group_size=25)
         del frame
         gc.collect()
         tracemalloc.start()
-        explain_batches(explainer, source, tmp_path / f"out {n}", batch_rows=50)
+        explain_batches(explainer, source, tmp_path / f"out {n}", batch_rows=25)
         highest = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return highest
 
-    peak(100)  # whatever is made once
-    assert peak(800) < 1.2 * peak(200)
+    peak(50)  # whatever is made once
+    assert peak(400) < 1.2 * peak(100)
 
 
 # --- randomness ----------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ B, R = 9, 3
 GROUPS = {"pair": [0, 2]}
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def one_thread():
     with threadpool_limits(1):
         yield

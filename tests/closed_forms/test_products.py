@@ -8,6 +8,8 @@ import sklearn
 from sklearn.svm import SVR
 
 from skshapley import ShapleyExplainer
+from skshapley._run._budget import auto_rows
+from skshapley._run._size import Size
 from skshapley.closed_forms._products import ProductGames, cost_of_products, quadrature
 from skshapley.closed_forms._read import fitted_form
 from skshapley.trees import UnreadableModelError
@@ -111,4 +113,7 @@ def test_the_cheaper_of_reading_and_sampling_serves():
 def test_many_players_are_sampled():
     """Products grow with the square of the players, the usual budget with their number."""
     X = RNG.normal(size=(60, 400))
-    assert ShapleyExplainer(SVR().fit(X, X[:, 0])).fit(X).exact_ is None
+    explainer = ShapleyExplainer(SVR().fit(X, X[:, 0]), sampler="antithetic").fit(X)
+    usual = auto_rows(Size(400, len(X), len(X)))
+    with pytest.raises(UnreadableModelError, match=r"product kernels would cost .* model rows"):
+        fitted_form(explainer.reward_, usual)

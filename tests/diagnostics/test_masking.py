@@ -51,8 +51,8 @@ def test_the_number_of_masked_players_is_rounded_and_ties_keep_their_order():
 def cancer():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
-    explainer = ShapleyExplainer(model, reward="baseline", random_state=0).fit(X)
-    return X, model, explainer
+    how = {"reward": "baseline", "sampler": "antithetic", "random_state": 0}
+    return X, model, ShapleyExplainer(model, **how).fit(X)
 
 
 def test_an_explainer_of_a_classifier_is_followed_in_the_log_odds_of_its_class(cancer):

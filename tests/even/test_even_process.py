@@ -324,11 +324,12 @@ def test_where_only_pairs_interact_least_squares_is_exact():
     first, second = all_pairs(p)
     values = (points[:, first] * points[:, second] - 1) @ coefficients
     both = np.column_stack([values, values + 0.1 * rng.normal(size=20), np.zeros(20)])
-    found, residual = quadratic(Pairs(points, both), np.full(3, 9.0))
+    found, witnesses, residual = quadratic(Pairs(points, both), np.full(3, 9.0))
+    assert witnesses.tolist() == [5, 5, 20], "20 points, 15 unknowns, none where nothing varies"
     assert residual.tolist() == [False, True, False]
     np.testing.assert_allclose(found[:, 0], 4 * coefficients, atol=1e-12)
     assert not found[:, 1:].any()
-    few, residual = quadratic(Pairs(points[:16], both[:16]), np.full(3, 9.0))
+    few, _, residual = quadratic(Pairs(points[:16], both[:16]), np.full(3, 9.0))
     assert residual.tolist() == [True, True, False], "one point to spare bears no witness"
     assert not few.any()
 
@@ -342,11 +343,12 @@ def test_blocks_that_are_pairwise_have_the_mean_of_their_solutions():
     products = signs[:, first] * signs[:, second] - 1
     values = np.einsum("nm,nm->n", products, each[block])[:, None]
     blocks = Blocks.of(np.array([[0], [1]]), np.array([0.3, 0.7]))
-    found, residual = quadratic(Pairs(signs, values, block, blocks), np.ones(1))
+    found, witnesses, residual = quadratic(Pairs(signs, values, block, blocks), np.ones(1))
+    assert witnesses == 15 - 6
     assert not residual.any()
     np.testing.assert_allclose(found[:, 0], 4 * (0.3 * each[0] + 0.7 * each[1]), atol=1e-12)
     unseen = Blocks.of(np.array([[0], [1]]), np.full(3, 1 / 3))
-    assert quadratic(Pairs(signs, values, block, unseen), np.ones(1))[1].all()
+    assert quadratic(Pairs(signs, values, block, unseen), np.ones(1))[2].all()
 
 
 def test_pairs_that_no_point_tells_apart_are_left_to_the_process():
@@ -355,6 +357,6 @@ def test_pairs_that_no_point_tells_apart_are_left_to_the_process():
     signs = np.column_stack([rest[:, 0], rest])[:-1]
     signs = np.vstack([signs, signs[:2]])
     values = signs[:, :1] * signs[:, 2:3] - 1
-    found, residual = quadratic(Pairs(signs, values), np.ones(1))
+    found, _, residual = quadratic(Pairs(signs, values), np.ones(1))
     assert residual.all()
     assert not found.any()

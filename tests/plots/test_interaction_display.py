@@ -104,3 +104,81 @@ def test_several_outputs_are_side_by_side(style, with_pairs):
 def test_explanations_without_interactions_are_refused(explanation):
     with pytest.raises(ValueError, match=r"InteractionsDisplay got .* explain with interactions=T"):
         InteractionsDisplay.from_explanation(explanation)
+
+
+def test_the_strongest_pairs_have_bars_of_their_own_in_a_waterfall(with_pairs):
+    explanation = with_pairs()
+    display = explanation.plot.waterfall(row=2, max_pairs=2, max_features=None)
+    frame = display.frame().set_index("feature")
+    strongest = explanation.interactions[2].strongest(2)
+    left = dict(zip(explanation.feature_names, explanation.values[2], strict=True))
+    for line in strongest.itertuples():
+        bar = frame.loc[f"{line.feature} × {line.other}"]
+        assert bar["value"] == line.value
+        assert bar["standard_error"] == 0.5
+        for name in (line.feature, line.other):
+            left[name] -= line.value / 2
+            assert np.isnan(frame.loc[name, "standard_error"])
+    for name, value in left.items():
+        assert frame.loc[name, "value"] == pytest.approx(value)
+    untouched = set(left) - set(strongest["feature"]) - set(strongest["other"])
+    assert np.isfinite(frame.loc[list(untouched), "standard_error"]).all()
+    assert frame["end"].iloc[0] == pytest.approx(explanation.predictions[2])
+    shown = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert sum("×" in text for text in shown) == 2
+    plain = explanation.plot.waterfall(row=2, max_pairs=0)
+    assert not any("×" in name for name in plain.frame()["feature"])
+    few = explanation.plot.waterfall(row=2, max_pairs=2, max_features=3).frame()
+    assert few["value"].sum() == pytest.approx(frame["value"].sum())
+
+
+def test_pairs_that_do_not_interact_have_no_bars(with_pairs):
+    explanation = with_pairs(errors=False)
+    values = np.zeros((6, 5, 5))
+    values[:, 0, 1] = values[:, 1, 0] = 2.0
+    record = replace(explanation.interactions, values=values)
+    frame = replace(explanation, interactions=record).plot.waterfall(row=0, max_pairs=9).frame()
+    assert sum("×" in name for name in frame["feature"]) == 1
+
+
+def test_dependence_is_coloured_by_the_measured_partner(with_pairs):
+    explanation = with_pairs(40)
+    size = np.abs(explanation.interactions.values).mean(axis=0)
+    names = explanation.feature_names
+    frame = explanation.plot.dependence(max_features=None).frame()
+    for feature, part in frame.groupby("feature"):
+        expected = names[size[names.tolist().index(feature)].argmax()]
+        assert (part["partner"] == expected).all()
+    none = replace(explanation.interactions, values=np.zeros((40, 5, 5)))
+    frame = replace(explanation, interactions=none).plot.dependence().frame()
+    assert frame["partner"].isna().all()
+
+
+def test_an_interaction_is_drawn_against_both_of_its_features(with_pairs):
+    explanation = with_pairs(40)
+    found, names = explanation.interactions, explanation.feature_names.tolist()
+    strongest = set(found.importance().index[0])
+    display = explanation.plot.dependence(kind="interaction")
+    frame = display.frame()
+    assert set(frame["feature"]) == strongest
+    assert display.ax_.get_ylabel().startswith("interaction")
+    for (feature, other), part in frame.groupby(["feature", "partner"]):
+        assert {feature, other} == strongest
+        i, j = names.index(feature), names.index(other)
+        np.testing.assert_array_equal(part["value"], found.values[:, i, j])
+        np.testing.assert_array_equal(part["standard_error"], found.standard_errors[:, i, j])
+        np.testing.assert_array_equal(part["data"], explanation.data[feature])
+    chosen = explanation.plot.dependence(kind="interaction", features=names[1], partner=names[3])
+    pairs = chosen.frame().groupby("feature", sort=False)["partner"].first()
+    assert pairs.to_dict() == {names[1]: names[3], names[3]: names[1]}
+    both = explanation.plot.dependence(kind="interaction", features=names[:2]).frame()
+    assert both["feature"].drop_duplicates().tolist() == names[:2]
+
+
+def test_what_needs_interactions_says_so(explanation):
+    with pytest.raises(ValueError, match=r"WaterfallDisplay got .* explain with interactions=Tr"):
+        explanation.plot.waterfall(row=0, max_pairs=1)
+    with pytest.raises(ValueError, match=r"DependenceDisplay got .* explain with interactions=T"):
+        explanation.plot.dependence(kind="interaction")
+    with pytest.raises(ValueError, match=r'kind as one of "attribution", "interaction"; got'):
+        explanation.plot.dependence(kind="main")

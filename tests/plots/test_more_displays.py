@@ -245,6 +245,9 @@ def test_partner_is_found(explanation_maker, kind):
     values = np.array(values)
     values[:, 2] = x
     assert strongest_partner(replace(explanation, values=values), 2) is None
+    # Nor to one whose rounding errors follow another.
+    values[:, 2] = x + 1e-14 * z
+    assert strongest_partner(replace(explanation, values=values), 2) is None
 
 
 def test_partner_is_seldom_found_in_noise(explanation_maker):

@@ -6,12 +6,14 @@ import pytest
 from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import IsolationForest, RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neural_network import MLPClassifier
@@ -20,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from skshapley import ShapleyExplainer
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Response
 
@@ -384,7 +387,7 @@ def test_unfitted_model(model):
         Response(model)
 
 
-@pytest.mark.parametrize("method", ["preditc", 3, None, "transform"])
+@pytest.mark.parametrize("method", ["preditc", 3, None, "fit"])
 def test_unknown_method(method):
     with pytest.raises(ValueError, match=r'choose "auto", one of \[\'predict\', '):
         Response(LinearRegression().fit(X, Y), method)
@@ -480,3 +483,29 @@ def test_another_number_of_outputs_than_before():
     response, _ = probed(lambda X: X[:, : next(widths)])
     with pytest.raises(ModelOutputError, match="3 outputs on block 7, after 2 before"):
         response(X, where=" on block 7")
+
+
+@pytest.mark.parametrize("method", ["auto", "predict"])
+def test_labels_of_clusters_are_no_quantity(method):
+    centres = KMeans(3, random_state=0).fit(X)
+    for model, distances in ((centres, True), (make_pipeline(StandardScaler(), centres), True)):
+        with pytest.raises(ValueError, match=r"labels of clusters and no quantity") as caught:
+            ShapleyExplainer(model.fit(X), response_method=method).fit(X[:3])
+        assert ('"transform" for the distances' in str(caught.value)) == distances
+
+
+def test_distances_to_clusters_and_membership_if_asked():
+    model = KMeans(3, random_state=0).fit(X)
+    made = ShapleyExplainer(model, response_method="transform").fit(X[:9]).explain(X[50:52])
+    np.testing.assert_allclose(made.predictions, model.transform(X[50:52]), atol=1e-12)
+    total = made.base_values + made.values.sum(axis=1)
+    np.testing.assert_allclose(total, made.predictions, atol=1e-9)
+    inside = ShapleyExplainer(model, response_method=lambda model, X: model.predict(X) == 0)
+    made = inside.fit(X[::9]).explain(X[50:52])
+    np.testing.assert_array_equal(made.predictions, model.predict(X[50:52]) == 0)
+
+
+def test_densities_of_a_mixture():
+    model = GaussianMixture(2, random_state=0).fit(X)
+    made = ShapleyExplainer(model).fit(X[:9]).explain(X[50:52])
+    np.testing.assert_allclose(made.predictions, model.score_samples(X[50:52]), atol=1e-9)

@@ -6,7 +6,7 @@ import pytest
 from skshapley import shapley_values
 from skshapley.samplers import Owen, OwenHalved
 from skshapley.samplers._owen import _shares
-from skshapley.testing import RandomGame, brute_force
+from skshapley.testing import RandomGame, as_instances, brute_force, explain_game
 
 EVERY = [Owen(), OwenHalved(), Owen("uniform"), OwenHalved("uniform")]
 
@@ -116,12 +116,8 @@ def test_unbiased_with_honest_errors(name):
     """|z| < 5 for each player (false alarm 6e-7); 95 % intervals hold 88 to 99 % of 300 runs."""
     game = RandomGame(6, seed=2)
     truth = brute_force(game, 6)
-    results = [
-        shapley_values(game, n_players=6, sampler=name, max_evals=80, random_state=seed)
-        for seed in range(300)
-    ]
-    values = np.array([result.values for result in results])
-    errors = np.array([result.standard_errors for result in results])
+    found = explain_game(as_instances(game, 300), sampler=name, max_evals=80)
+    values, errors = found.values[:, :, 0], found.standard_errors[:, :, 0]
     z = (values.mean(axis=0) - truth) / (values.std(axis=0, ddof=1) / np.sqrt(300))
     assert np.abs(z).max() < 5
     assert 0.88 < (np.abs(values - truth) <= 1.96 * errors).mean() < 0.99
@@ -132,14 +128,8 @@ def test_published_rule_is_biased_as_it_says():
     p, game = 6, RandomGame(6, seed=2)
     nodes = np.linspace(0, 1, 4)
     biased = np.mean([expected_contributions(game, p, min(q, 1 - 1e-12)) for q in nodes], axis=0)
-    values = np.array(
-        [
-            shapley_values(
-                game, n_players=p, sampler=Owen("uniform"), max_evals=58, random_state=seed
-            ).values
-            for seed in range(300)
-        ]
-    )
+    runs = as_instances(game, 300)
+    values = explain_game(runs, sampler=Owen("uniform"), max_evals=58).values[:, :, 0]
     error = values.std(axis=0, ddof=1) / np.sqrt(300)
     assert np.abs((values.mean(axis=0) - biased) / error).max() < 5
     assert np.abs((values.mean(axis=0) - brute_force(game, p)) / error).max() > 5

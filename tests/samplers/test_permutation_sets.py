@@ -23,7 +23,7 @@ from skshapley.samplers import (
     draw_permutations,
 )
 from skshapley.samplers._sobol import hyperplane_basis
-from skshapley.testing import HybridGame, RandomGame, brute_force, explain_game
+from skshapley.testing import HybridGame, RandomGame, as_instances, brute_force, explain_game
 
 BY_NAME = [name for name, cls in SAMPLERS.items() if issubclass(cls, PermutationSampler)]
 CODES = [
@@ -79,11 +79,8 @@ def test_each_permutation_is_uniform(sampler, p):
 def test_attributions_are_unbiased_and_add_up(sampler):
     game = RandomGame(5, seed=3)
     truth = brute_force(game, 5)
-    results = [
-        shapley_values(game, n_players=5, sampler=sampler, max_evals=30, random_state=seed)
-        for seed in range(200)
-    ]
-    values = np.array([result.values for result in results])
+    runs = as_instances(game, 200)
+    values = explain_game(runs, sampler=sampler, max_evals=30).values[:, :, 0]
     np.testing.assert_allclose(values.sum(axis=1), truth.sum(), atol=1e-9)
     z = (values.mean(axis=0) - truth) / (values.std(axis=0, ddof=1) / np.sqrt(200) + 1e-12)
     assert np.abs(z).max() < 5
@@ -151,17 +148,13 @@ def test_replicates_give_standard_errors(cls):
     game = RandomGame(6, seed=1)
     truth = brute_force(game, 6)
 
-    def run(replicates, seed):
-        return shapley_values(
-            game, n_players=6, sampler=cls(replicates=replicates), max_evals=50, random_state=seed
-        )
+    def run(replicates, n):
+        sampler = cls(replicates=replicates)
+        return explain_game(as_instances(game, n), sampler=sampler, max_evals=50)
 
-    one = run(1, 0)
-    assert one.standard_errors is None or np.isnan(one.standard_errors).all()
-    results = [run(4, seed) for seed in range(200)]
-    errors = np.array([result.standard_errors for result in results])
-    values = np.array([result.values for result in results])
-    covered = np.abs(values - truth) <= 1.96 * errors
+    assert np.isnan(run(1, 1).standard_errors).all()
+    found = run(4, 200)
+    covered = np.abs(found.values[:, :, 0] - truth) <= 1.96 * found.standard_errors[:, :, 0]
     assert 0.90 < covered.mean() < 0.99
 
 

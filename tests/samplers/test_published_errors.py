@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_regression
 
-from skshapley import shapley_values
 from skshapley.samplers import (
     Antithetic,
     Herding,
@@ -23,7 +22,7 @@ from skshapley.samplers import (
     Sobol,
 )
 from skshapley.solvers import _stratified_mean
-from skshapley.testing import brute_force
+from skshapley.testing import HybridGame, brute_force, explain_game
 
 D = 10
 
@@ -77,15 +76,13 @@ def planned_draws(monkeypatch):
 def mean_error(games, sampler, max_evals, trials=25):
     errors = []
     for i, (worth, truth) in enumerate(zip(*games, strict=True)):
-        for trial in range(trials):
-            found = shapley_values(
-                lambda S, worth=worth: worth[S @ 2 ** np.arange(D)],
-                n_players=D,
-                sampler=sampler,
-                max_evals=max_evals,
-                random_state=1000 * trial + i,
-            )
-            errors.append(np.mean((found.values - truth) ** 2))
+
+        def function(rows, worth=worth):
+            return worth[(rows > 0) @ 2 ** np.arange(D)]
+
+        runs = HybridGame(function, np.ones((trials, D)), np.zeros((1, D)))
+        found = explain_game(runs, sampler=sampler, max_evals=max_evals, random_state=i)
+        errors.append(np.mean((found.values[:, :, 0] - truth) ** 2))
     return np.mean(errors)
 
 

@@ -9,6 +9,7 @@ from skshapley import shapley_values
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers import Importance, Kernel, Leverage, OuterSizes, SquareRoot
 from skshapley.solvers import SampleReuse
+from skshapley.testing import HybridGame, explain_game
 
 P = 6
 
@@ -137,21 +138,12 @@ def test_unbiased_and_standard_errors_true(sampler):
     nominal 95 % intervals that hold it in 92-98 of 100 cases, of which 6 players x 400 runs have a
     standard deviation of at most 0.011, if the players of a run stand and fall together."""
     runs = 400
-    results = [
-        shapley_values(
-            game(),
-            n_players=P,
-            sampler=sampler,
-            solver="sample-reuse",
-            max_evals=26,
-            random_state=i,
-        )
-        for i in range(runs)
-    ]
-    values = np.array([result.values for result in results])
+    instances = HybridGame(lambda S: game()(S > 0), np.ones((runs, P)), np.zeros((1, P)))
+    found = explain_game(instances, sampler=sampler, solver="sample-reuse", max_evals=26)
+    values, errors = found.values[:, :, 0], found.standard_errors[:, :, 0]
     deviation = values.std(axis=0)
     assert (abs(values.mean(axis=0) - truth()) < 5 * deviation / np.sqrt(runs)).all()
-    held = abs(values - truth()) <= 1.96 * np.array([r.standard_errors for r in results])
+    held = abs(values - truth()) <= 1.96 * errors
     # repeated coalitions: drawn with replacement, said without
     assert (0.88 if isinstance(sampler, OuterSizes) else 0.92) <= held.mean() <= 0.98, held.mean()
 

@@ -1,0 +1,275 @@
+"""ShapleyImportance: features selected by what their attributions tell out of fold."""
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import check_cv
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from skshapley._estimators._background import checked_table
+from skshapley._estimators._explainer import ShapleyExplainer
+from skshapley._estimators._gains import explained_rows, gains, targets_of
+from skshapley._estimators._noise_columns import with_noise
+from skshapley._estimators._sampling import COUNTS
+from skshapley._inference._means import Means
+from skshapley._inference._tests import adjusted, p_values
+from skshapley._tables._inputs import column_names, take_rows
+from skshapley._tools._constraints import Count, Number, check_parameters
+from skshapley._tools._random import entropy_from, generator
+from skshapley.explanation import Explanation
+
+
+def _has(name: str) -> Any:
+    return available_if(lambda self: hasattr(self.estimator, name))
+
+
+class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Feature importances from attributions of held-out rows, and a selection by tests of them.
+
+    In each fold the model is fitted to the other rows, and the rows of the fold are explained. The
+    importance of a feature is the mean of its attribution times what the target has beyond the
+    attributions of the other features. That is the mean squared attribution where the model is
+    right, and zero, up to chance, for a feature that has nothing to do with the target, however
+    much a model makes of it on the rows that it was fitted to.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A regressor, or a classifier with ``predict_proba``. It is cloned, and fitted in each fold.
+    cv : int, cross-validation generator or iterable, default=5
+        The folds, as in scikit-learn. A row may be in one fold at most.
+    alpha : float, default=0.05
+        The share of false ones among the features selected, at most and on average (Benjamini &
+        Yekutieli 2001). Not used with `n_noise`.
+    n_noise : int, default=0
+        Noise columns to fit along, as a yardstick: permuted copies of columns drawn by chance. The
+        features above all of them are selected. A useless feature that can be told from n noise
+        columns by nothing is with probability 1 / (n + 1), which is 1/20 for 19.
+    max_rows : int or "auto", default="auto"
+        As in `ShapleyExplainer`, where the model has to be sampled. Trees and linear models,
+        classifiers by their log-odds, are read.
+    n_jobs : int, default=None
+        Workers of the explainer, through joblib.
+    random_state : None, int, Generator or RandomState, default=None
+
+    Attributes
+    ----------
+    feature_importances_ : ndarray of shape (d,)
+        Mean gains, in squared units of the target (log-odds times probability where a classifier
+        is explained by its log-odds). 0 for a mean below zero.
+    p_values_ : ndarray of shape (d,)
+        Of a feature that tells nothing of the target.
+    explanation_ : Explanation
+        The attributions of the held-out rows, in the order of X, noise columns included.
+    false_selection_rate_ : float
+        `alpha`, or ``1 / (n_noise + 1)``.
+    estimator_ : estimator
+        Fitted to all rows and columns.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (d,)
+        Where X has names.
+
+    See Also
+    --------
+    GlobalImportance : SAGE values of one fitted model.
+
+    Notes
+    -----
+    The test is Student's, over the held-out rows, and one-sided. Two features that go along share
+    what they tell: both may be selected, or neither. What is selected tells of the target given
+    this kind of model, and not what would happen if it were changed.
+
+    References
+    ----------
+    Verhaeghe et al. (2022), Powershap: a power-full Shapley feature selection method, ECML PKDD
+    (noise as the yardstick). Benjamini & Yekutieli (2001), The control of the false discovery rate
+    in multiple testing under dependency, Annals of Statistics 29.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_regression
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from skshapley import ShapleyImportance
+    >>> X, y = make_regression(200, 6, n_informative=2, noise=10.0, random_state=0)
+    >>> selector = ShapleyImportance(LinearRegression()).fit(X, y)
+    >>> selector.feature_importances_.round()
+    array([  1.,   0.,  44.,   0.,   0., 564.])
+    >>> selector.get_support(indices=True)
+    array([2, 5])
+    """
+
+    _constraints = {
+        "alpha": Number(above=0, below=1),
+        "n_noise": Count(0),
+        "n_jobs": COUNTS["n_jobs"],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        cv=5,
+        alpha: float = 0.05,
+        n_noise: int = 0,
+        max_rows: int | str = "auto",
+        n_jobs: int | None = None,
+        random_state=None,
+    ) -> None:
+        self.estimator = estimator
+        self.cv = cv
+        self.alpha = alpha
+        self.n_noise = n_noise
+        self.max_rows = max_rows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X, y) -> Self:
+        """Explain each fold by a model of the others, and test what the attributions tell.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n, d)
+        y : array of shape (n,)
+            Class labels, or numbers.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For wrong parameters or tables, or folds that hold a row twice.
+        """
+        owner = type(self).__name__
+        check_parameters(self, self._constraints)
+        X = checked_table(self, X)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        entropy = entropy_from(self.random_state, owner)
+        names, table = column_names(X), with_noise(X, self.n_noise, generator(entropy, 1))
+        folds: list = list(
+            check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(table, y)
+        )
+        rows = _rows_of(folds, owner)
+        found = [self._explained(table, y, train, test, entropy) for train, test in folds]
+        order = np.argsort(rows, kind="stable")
+        self.explanation_ = Explanation.merge([part for part, _ in found])[order]
+        gained = np.concatenate([part for _, part in found])
+        self._means = Means.of(gained, np.full(len(rows), 1 / len(rows)))
+        self._names = names
+        self.p_values_ = p_values(self._means)[: len(names)]
+        self.feature_importances_ = np.maximum(self._means.values[: len(names)], 0.0)
+        self.false_selection_rate_ = 1 / (self.n_noise + 1) if self.n_noise else self.alpha
+        self.estimator_ = clone(self.estimator).fit(X, y)
+        return self
+
+    def _explained(
+        self, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, entropy: int
+    ) -> tuple[Explanation, np.ndarray]:
+        """Return the explanation of a fold's rows by a model of the others, and their gains."""
+        known, held_out = take_rows(X, train), take_rows(X, test)
+        model = clone(self.estimator).fit(known, y[train])
+        explainer = ShapleyExplainer(
+            model, max_rows=self.max_rows, n_jobs=self.n_jobs, random_state=entropy
+        )
+        explanation, link = explained_rows(explainer.fit(known), held_out)
+        classes = model.classes_ if is_classifier(model) else None
+        return explanation, gains(explanation, link, targets_of(y[test], classes, explanation))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return importances, tests and the selection, the most important feature first.
+
+        Returns
+        -------
+        importance : DataFrame
+            Index: feature, noise columns included. Columns ``importance`` (the mean gain, be it
+            below zero), ``standard_error``, ``p_value``, ``p_adjusted`` (NaN for noise columns, and
+            by Benjamini & Yekutieli over the others), ``selected``.
+        """
+        check_is_fitted(self)
+        d = self.n_features_in_
+        columns = {
+            "importance": self._means.values,
+            "standard_error": self._means.errors,
+            "p_value": p_values(self._means),
+            "p_adjusted": np.append(adjusted(self.p_values_), np.full(self.n_noise, np.nan)),
+            "selected": np.append(self._get_support_mask(), np.zeros(self.n_noise, dtype=bool)),
+        }
+        names = [*self._names, *self.explanation_.feature_names[d:]]
+        frame = pd.DataFrame(columns, index=pd.Index(names, name="feature"))
+        return frame.sort_values("importance", ascending=False, kind="stable")
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        if self.n_noise:
+            means = self._means.values
+            return means[: self.n_features_in_] > means[self.n_features_in_ :].max()
+        return adjusted(self.p_values_) <= self.alpha
+
+    @_has("predict")
+    def predict(self, X) -> np.ndarray:
+        """Return the predictions of `estimator_`, fitted to all rows, for cross-validated scores.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
+
+    @_has("predict_proba")
+    def predict_proba(self, X) -> np.ndarray:
+        """Return the probabilities of `estimator_`.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    @_has("score")
+    def score(self, X, y) -> float:
+        """Return the score of `estimator_`.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+        y : array of shape (r,)
+        """
+        check_is_fitted(self)
+        return self.estimator_.score(X, y)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Class labels, of a classifier."""
+        return self.estimator_.classes_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        own = get_tags(self.estimator)
+        tags.estimator_type = own.estimator_type
+        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = own.input_tags.allow_nan
+        tags.input_tags.string = own.input_tags.string
+        tags.input_tags.categorical = own.input_tags.categorical
+        return tags
+
+
+def _rows_of(folds: list, owner: str) -> np.ndarray:
+    """Return the rows that are held out, fold by fold, or refuse folds that share some."""
+    rows = np.concatenate([test for _, test in folds])
+    if len(np.unique(rows)) < len(rows):
+        raise ValueError(
+            f"{owner} got cv with folds that share rows, so that errors over rows would be too"
+            f" small: choose folds that do not, such as KFold."
+        )
+    return rows

@@ -1,0 +1,121 @@
+"""Importances with intervals, ranks and tests, from explanations in memory or batch by batch."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from skshapley._inference._means import Means
+from skshapley._inference._simultaneous import intervals, ranks
+from skshapley._inference._sizes import LEFT, debiased_sizes, noise_limits
+from skshapley._tools._constraints import Flag, Number, check_values
+
+if TYPE_CHECKING:
+    from skshapley.explanation import Explanation
+
+CONFIDENCE = {
+    "confidence": Number(above=0, below=1, hint=".95, for example"),
+    "simultaneous": Flag(),
+}
+# Solvers whose values are drawn towards what is expected: they are not too large by their noise
+SHRINKING = ("GaussianProcess", "LeaveOneOutProcess")
+
+
+def inferred_importance(
+    batches: Callable[[], Iterable["Explanation"]],
+    sample: "Explanation",
+    confidence: float,
+    simultaneous: bool,
+) -> pd.DataFrame:
+    """Return the table of `Explanation.importance` with a confidence.
+
+    Parameters
+    ----------
+    batches : callable
+        Returns the explanations, each time anew.
+    sample : Explanation
+        Some of the instances, which tell the sizes of attributions and errors.
+    confidence : float
+    simultaneous : bool
+    """
+    unit = units(flat(sample.values), len(sample.feature_names))
+    limits = noise_limits_of(sample)
+    left, apart = np.zeros((2, len(unit)))
+
+    def scores() -> Iterable[np.ndarray]:
+        for batch in batches():
+            noise = np.fmin(flat_errors(batch), limits)
+            left[:] += noise.sum(axis=0) / unit
+            apart[:] += flat_errors(batch, "background_errors").sum(axis=0) / unit
+            yield debiased_sizes(flat(batch.values), noise) / unit
+
+    means = Means.of_batches(scores())
+    table = inferences(means, confidence, simultaneous, sample)
+    table.insert(2, "max_bias", LEFT * left / means.n)
+    table.insert(3, "background_error", apart / means.n)
+    numbers = table.columns.difference(["rank", "best_rank", "worst_rank"])
+    table[numbers] = table[numbers].mul(unit, axis=0)
+    return table.sort_values("importance", ascending=False, kind="stable")
+
+
+def noise_limits_of(sample: "Explanation") -> np.ndarray:
+    """Return the most noise that is taken off sizes of attributions, ``(k p,)``."""
+    limits = noise_limits(flat(sample.values), flat_errors(sample))
+    shrunk = (sample.settings.solver or "").startswith(SHRINKING)
+    return np.zeros(len(limits)) if shrunk else limits
+
+
+def inferences(
+    means: Means, confidence: float, simultaneous: bool, explanation: "Explanation"
+) -> pd.DataFrame:
+    """Return means, errors, intervals and ranks of players, in the order of the explanation.
+
+    Ranks are among the players of each output.
+    """
+    low, high = intervals(means, confidence, simultaneous)
+    table = pd.DataFrame(
+        {"importance": means.values, "standard_error": means.errors, "low": low, "high": high},
+        index=player_index(explanation),
+    )
+    p = len(explanation.feature_names)
+    places = []
+    for start in range(0, len(table), p):
+        own = slice(start, start + p)
+        part = Means(means.values[own], means.covariance[own, own], means.n)
+        places.append(np.stack(ranks(part, confidence, simultaneous), axis=1))
+    table[["rank", "best_rank", "worst_rank"]] = np.concatenate(places)
+    return table
+
+
+def player_index(explanation: "Explanation") -> pd.Index:
+    """Return the index of a table of players, those of each output together."""
+    if explanation.output_names is None:
+        return pd.Index(explanation.feature_names, name="feature")
+    levels = [explanation.output_names, explanation.feature_names]
+    return pd.MultiIndex.from_product(levels, names=["output", "feature"])
+
+
+def flat(array: np.ndarray) -> np.ndarray:
+    """Return numbers ``(n, p)`` or ``(n, p, k)`` as ``(n, k p)``, in the order of the index."""
+    return array if array.ndim == 2 else np.swapaxes(array, 1, 2).reshape(len(array), -1)
+
+
+def flat_errors(explanation: "Explanation", kind: str = "standard_errors") -> np.ndarray:
+    """Return errors as `flat` does; NaN where there are none."""
+    errors = getattr(explanation, kind)
+    return flat(np.full(explanation.values.shape, np.nan) if errors is None else errors)
+
+
+def units(values: np.ndarray, n_players: int) -> np.ndarray:
+    """Return a power of two near the largest size of each output, for each of its players.
+
+    Squares of large numbers are no floats.
+    """
+    largest = np.abs(values).max(axis=0, initial=0.0).reshape(-1, n_players).max(axis=1)
+    return np.repeat(np.ldexp(1.0, np.frexp(largest)[1]), n_players)
+
+
+def check_confidence(owner: str, confidence: float, simultaneous: bool) -> None:
+    """Refuse what is no confidence."""
+    check_values(owner, {"confidence": confidence, "simultaneous": simultaneous}, CONFIDENCE)

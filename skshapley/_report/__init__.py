@@ -1,0 +1,5 @@
+"""An explanation as one file for a browser: what is in it, its numbers, and its page."""
+
+from skshapley._report._write import report_html, write_report
+
+__all__ = ["report_html", "write_report"]

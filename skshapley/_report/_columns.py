@@ -1,0 +1,97 @@
+"""The columns of the data as the report keeps them: numbers, dates, or texts by their number."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skshapley.plots._common import ordered_numbers
+from skshapley.plots._text import shorten
+
+# A script's numbers are doubles: larger integers would change their last digits
+LARGEST_INTEGER = 2**53
+DATA_DIGITS = 10
+TEXT_LETTERS = 120
+# The ends of the colours, as in the displays: one outlier does not make all others look alike
+COLOUR_ENDS = (0.05, 0.95)
+
+
+def rounded(numbers: NDArray[np.float64], digits: int) -> list[float | None]:
+    """Return numbers of so many significant digits, short in JSON; None for NaN and infinity."""
+    form = f"%.{digits}g"
+    return [_short(float(form % x)) if np.isfinite(x) else None for x in numbers.tolist()]
+
+
+def column(data: pd.Series) -> dict[str, Any]:
+    """Return a column of the data for the page.
+
+    Returns
+    -------
+    column : dict
+        Numbers and dates: ``kind`` ("number", or "date" in seconds), ``x`` (None where there is no
+        finite number) and ``ends``, where the colours begin and end. What is infinite stands as
+        text by row in ``texts``. All else: ``kind`` "text", ``names``, ``codes`` (-1 for missing
+        values) and whether the names are ``ordered``.
+    """
+    if pd.api.types.is_datetime64_any_dtype(data):
+        return _numbers("date", _seconds(data))
+    if pd.api.types.is_bool_dtype(data):
+        return _texts(data, [False, True], ordered=True)
+    if isinstance(data.dtype, pd.CategoricalDtype):
+        return _texts(data, list(data.cat.categories), ordered=bool(data.cat.ordered))
+    numbers = ordered_numbers(data)
+    known = numbers[~np.isnan(numbers)]
+    if not len(known) or pd.api.types.is_timedelta64_dtype(data) or _too_large(data):
+        told = [text(value) for value in data]
+        names = sorted({value for value in told if value is not None})
+        return _texts(pd.Series(told, dtype=object), names, ordered=False)
+    return _numbers("number", numbers)
+
+
+def text(value: Any) -> str | None:
+    """Return any value as a text of at most 120 letters, None for a missing one."""
+    missing = pd.isna(value)
+    if isinstance(missing, bool | np.bool_) and missing:
+        return None
+    return shorten(value, TEXT_LETTERS)
+
+
+def _numbers(kind: str, numbers: NDArray[np.float64]) -> dict[str, Any]:
+    finite = numbers[np.isfinite(numbers)]
+    ends = np.quantile(finite, COLOUR_ENDS) if len(finite) else np.zeros(2)
+    if ends[0] == ends[1] and len(finite):
+        ends = np.array([finite.min(), finite.max()])
+    infinite = np.flatnonzero(np.isinf(numbers))
+    return {
+        "kind": kind,
+        "x": rounded(numbers, DATA_DIGITS if kind == "number" else 17),
+        "ends": rounded(ends, DATA_DIGITS),
+        "texts": {str(row): "∞" if numbers[row] > 0 else "−∞" for row in infinite},
+    }
+
+
+def _texts(data: pd.Series, names: list, ordered: bool) -> dict[str, Any]:
+    codes = pd.Categorical(data, names).codes
+    told = [text(name) for name in names]
+    return {"kind": "text", "names": told, "codes": codes.tolist(), "ordered": ordered}
+
+
+def _seconds(data: pd.Series) -> NDArray[np.float64]:
+    """Return dates as seconds of the clock beside which they were written; NaN if missing."""
+    clock = data.dt.tz_localize(None) if data.dt.tz is not None else data
+    counts = clock.astype("datetime64[ms]").astype("int64").to_numpy() / 1e3
+    return np.where(data.isna(), np.nan, counts)
+
+
+def _too_large(data: pd.Series) -> bool:
+    """Return whether a column has integers that a script cannot hold, such as long keys."""
+    if not pd.api.types.is_integer_dtype(data):
+        return False
+    known = data.dropna()
+    return bool(len(known)) and max(abs(int(known.min())), abs(int(known.max()))) > LARGEST_INTEGER
+
+
+def _short(number: float) -> float:
+    """Return a number as an int where it is one: "2" is shorter than "2.0" and "-0.0"."""
+    return int(number) if number.is_integer() and abs(number) <= LARGEST_INTEGER else number

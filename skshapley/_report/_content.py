@@ -1,0 +1,162 @@
+"""The numbers of a report: those of an explanation, rounded, the strongest features first."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley._records._gap import gap_shows
+from skshapley._report._columns import column, rounded, text
+from skshapley._report._facts import facts
+from skshapley.explanation import Explanation
+from skshapley.plots._common import response_name
+from skshapley.plots._partner import strongest_partner
+
+VALUE_DIGITS = 6
+ERROR_DIGITS = 3
+# Features whose partner is looked for, and pairs whose interactions are drawn
+MOST_PARTNERED = 30
+MOST_PAIRS = 10
+
+
+def content(
+    explanation: Explanation,
+    max_rows: int | None = None,
+    max_features: int | None = None,
+    n_rows: int | None = None,
+) -> dict[str, Any]:
+    """Return what the page shows, as lists and dicts.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    max_rows, max_features : int or None
+        As in `Explanation.report`.
+    n_rows : int, default=None
+        The number of rows that the explanation is a sample of.
+
+    Returns
+    -------
+    content : dict
+        Features and columns are in the order of the largest share that a feature has of any output.
+        Attributions are lists by feature, each of all rows; the sum of the features left out is one
+        more.
+    """
+    r = len(explanation)
+    n = r if max_rows is None else min(max_rows, r)
+    rows = np.arange(n) * r // n
+    outputs = _by_output(explanation)
+    order = _order(outputs)
+    kept = order[:max_features]
+    kept = order if len(order) - len(kept) <= 1 else kept
+    rest = order[len(kept) :]
+    shown = explanation[rows]
+    return {
+        "rows": [text(label) or "missing" for label in shown.index],
+        "n_rows": r if n_rows is None else n_rows,
+        "n_explained": r,
+        "features": [str(name) for name in explanation.feature_names[kept]],
+        "n_others": len(rest),
+        "columns": [column(shown.data.iloc[:, player]) for player in kept],
+        "outputs": [_output(whole, rows, kept, rest) for whole in outputs],
+        "names": None
+        if explanation.output_names is None
+        else [str(name) for name in explanation.output_names],
+    }
+
+
+def _by_output(explanation: Explanation) -> list[Explanation]:
+    """Return an explanation of each output, whose features are known by their positions."""
+    positions = np.arange(len(explanation.feature_names))
+    pairs = explanation.interactions
+    numbered = replace(
+        explanation,
+        feature_names=positions,
+        interactions=None if pairs is None else replace(pairs, feature_names=positions),
+    )
+    names = explanation.output_names
+    return [numbered] if names is None else [numbered.output(name) for name in names]
+
+
+def _order(outputs: list[Explanation]) -> NDArray[np.intp]:
+    """Return the positions of the features, ``(p,)``, the largest share of any output first."""
+    sizes = np.array([np.abs(each.values).mean(axis=0) for each in outputs])
+    total = sizes.sum(axis=1, keepdims=True)
+    shares = np.divide(sizes, total, out=np.zeros_like(sizes), where=total > 0)
+    return np.argsort(-shares.max(axis=0), kind="stable")
+
+
+def _output(
+    whole: Explanation, rows: NDArray[np.intp], kept: NDArray[np.intp], rest: NDArray[np.intp]
+) -> dict[str, Any]:
+    """Return the numbers of one output: importances of all rows, attributions of some."""
+    shown = whole[rows]
+    values = shown.values[:, kept]
+    if len(rest):
+        values = np.column_stack([values, shown.values[:, rest].sum(axis=1)])
+    return {
+        "response": response_name(whole),
+        "facts": facts(whole),
+        "base": rounded(shown.base_values, VALUE_DIGITS),
+        "predictions": rounded(shown.predictions, VALUE_DIGITS),
+        "gap": gap_shows(shown.values, shown.base_values, shown.predictions),
+        "values": _by_feature(values, VALUE_DIGITS),
+        "errors": _errors(shown.standard_errors, kept),
+        "wider": _errors(shown.background_errors, kept),
+        "importance": _importance(whole, kept),
+        "others": float(np.abs(whole.values[:, rest].sum(axis=1)).mean()),
+        "partners": _partners(shown, kept),
+        "pairs": _pairs(whole, rows, kept),
+    }
+
+
+def _by_feature(numbers: NDArray[np.float64], digits: int) -> list[list[float | None]]:
+    return [rounded(numbers[:, player], digits) for player in range(numbers.shape[1])]
+
+
+def _errors(
+    errors: NDArray[np.float64] | None, kept: NDArray[np.intp]
+) -> list[list[float | None]] | None:
+    """Return errors by feature; None where all of them are 0 or unknown: there is no interval."""
+    if errors is None or not (np.nan_to_num(errors[:, kept]) > 0).any():
+        return None
+    return _by_feature(errors[:, kept], ERROR_DIGITS)
+
+
+def _importance(whole: Explanation, kept: NDArray[np.intp]) -> list[list[float | None]]:
+    """Return mean size, its standard error and that of the background, for each feature kept."""
+    frame = whole.importance().loc[kept]
+    names = ["importance", "standard_error", "background_error"]
+    return [rounded(line, VALUE_DIGITS) for line in frame[names].to_numpy(dtype=float)]
+
+
+def _partners(shown: Explanation, kept: NDArray[np.intp]) -> list[int | None]:
+    """Return, for each feature kept, the place of the one that colours its dependence."""
+    places = {int(player): place for place, player in enumerate(kept)}
+    some = kept[:MOST_PARTNERED]
+    found = [strongest_partner(shown, int(player)) for player in some]
+    partners = [None if each is None else places.get(int(each)) for each in found]
+    return partners + [None] * (len(kept) - len(some))
+
+
+def _pairs(
+    whole: Explanation, rows: NDArray[np.intp], kept: NDArray[np.intp]
+) -> list[dict[str, Any]]:
+    """Return the strongest pairs among the features kept, with their interactions row by row."""
+    if whole.interactions is None:
+        return []
+    places = {int(player): place for place, player in enumerate(kept)}
+    shown = whole.interactions[rows]
+    pairs: list[dict[str, Any]] = []
+    for (first, second), line in whole.interactions.importance().iterrows():
+        if first in places and second in places and len(pairs) < MOST_PAIRS:
+            size = line[["importance", "standard_error"]].to_numpy(dtype=float)
+            pairs.append(
+                {
+                    "features": [places[first], places[second]],
+                    "importance": rounded(size, VALUE_DIGITS),
+                    "values": rounded(shown.values[:, first, second], VALUE_DIGITS),
+                }
+            )
+    return pairs

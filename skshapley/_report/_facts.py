@@ -1,0 +1,105 @@
+"""What was explained and how sure it is, in words."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skshapley._records._gap import gap_shows
+from skshapley.plots._common import response_name
+from skshapley.plots._text import number, shorten
+
+if TYPE_CHECKING:
+    from skshapley.explanation import Explanation
+
+MODEL_LETTERS = 400
+
+
+def facts(explanation: "Explanation") -> list[list[str]]:
+    """Return pairs of a name and what is to be said of it.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of one output.
+    """
+    settings = explanation.settings
+    told = {
+        "Response": response_name(explanation),
+        "Model": settings.model and shorten(settings.model, MODEL_LETTERS),
+        "Method": _method(explanation),
+        "Index": settings.index,
+        "Absent features": _absent(settings.reward),
+        "Background": _count(settings.n_background, "row"),
+        "Model rows": _model_rows(explanation),
+        "Stopped in time": _converged(explanation),
+        "Standard errors": _standard_errors(explanation),
+        "Background errors": _background_errors(explanation),
+        "Adds up": _adds_up(explanation),
+        "Exact instead": settings.exact_response and f"response_method={settings.exact_response!r}",
+        "Seed": None if settings.entropy is None else str(settings.entropy),
+        "Source": settings.source,
+    }
+    return [[name, text] for name, text in told.items() if text]
+
+
+def _method(explanation: "Explanation") -> str:
+    settings = explanation.settings
+    if settings.closed_form is not None or settings.why_sampled is None:
+        return settings.method
+    return f"{settings.method}. Not read: {settings.why_sampled}"
+
+
+def _absent(reward: str | None) -> str | None:
+    """Return how absent features are filled in; rewards of other names speak for themselves."""
+    interventional = reward is not None and reward.startswith("InterventionalReward(")
+    return f"as in the background's rows: {reward}" if interventional else reward
+
+
+def _count(n: int | None, noun: str) -> str | None:
+    return None if n is None else f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def _model_rows(explanation: "Explanation") -> str:
+    rows = np.asarray(explanation.n_model_rows, dtype=float)
+    if np.isnan(rows).any():
+        return "not on record"
+    if not rows.any():
+        return "none: the model was read, and not called for the rows"
+    return f"{rows.mean():,.0f} for each row, {rows.sum():,.0f} in all"
+
+
+def _converged(explanation: "Explanation") -> str | None:
+    """Return how many rows are exact or as accurate as was asked; nothing where none was asked."""
+    n = int(explanation.converged.sum())
+    return f"{n:,} of {len(explanation):,} rows" if 0 < n < len(explanation) else None
+
+
+def _standard_errors(explanation: "Explanation") -> str:
+    errors = explanation.standard_errors
+    if errors is None or not np.isfinite(errors).any():
+        return "not known: the method has none"
+    known = errors[np.isfinite(errors)]
+    if not known.any():
+        return "0: the attributions are exact for this background"
+    largest = np.abs(explanation.values).max()
+    share = f", {known.max() / largest:.1%} of the largest attribution" if largest else ""
+    return f"{number(np.median(known))} as a rule (median), {number(known.max())} at most{share}"
+
+
+def _background_errors(explanation: "Explanation") -> str:
+    errors = explanation.background_errors
+    if errors is None or not np.isfinite(errors).any():
+        return "not known"
+    known = errors[np.isfinite(errors)]
+    return (
+        f"{number(np.median(known))} as a rule (median), {number(known.max())} at most: what"
+        f" another background of the same kind would change"
+    )
+
+
+def _adds_up(explanation: "Explanation") -> str:
+    ends = explanation.base_values, explanation.predictions
+    largest = np.abs(explanation.efficiency_gap).max()
+    if gap_shows(explanation.values, *ends):
+        return f"no: base value and attributions miss the prediction by up to {number(largest)}"
+    return "yes: base value and attributions make the prediction, but for rounding"

@@ -1,0 +1,79 @@
+// Each row as a point, feature by feature: where many are alike, they pile up.
+
+const STRIP = 40; // pixels
+const BIN = 4; // pixels within which points would cover each other
+
+// Offsets from the middle of a strip, for points at these places along it.
+function swarm(places) {
+  const piles = new Map();
+  places.forEach((x, i) => {
+    const bin = Math.round(x / BIN);
+    piles.set(bin, [...(piles.get(bin) ?? []), i]);
+  });
+  const offsets = new Float64Array(places.length);
+  let most = 1;
+  for (const pile of piles.values()) {
+    const middle = pile.length % 2 ? 0 : 0.5;
+    pile.forEach((i, place) => {
+      offsets[i] = (place % 2 ? place + 1 : -place) / 2 - middle;
+      most = Math.max(most, Math.abs(offsets[i]));
+    });
+  }
+  const step = Math.min(4, (STRIP / 2 - 3) / most);
+  return offsets.map((offset) => offset * step);
+}
+
+function beeswarmStrip(content, output, feature, ends, width, open) {
+  const values = output.values[feature];
+  const errors = output.errors?.[feature];
+  const to = scale(ends, 6, width - 6);
+  const places = values.map(to);
+  const offsets = swarm(places);
+  const column = content.columns[feature];
+  const points = places.map((x, row) => ({
+    x, y: STRIP / 2 + offsets[row], row, colour: colourOf(level(column, row)),
+    text: () => `${content.rows[row]}: ${content.features[feature]} = ${datum(column, row)}, ${number(values[row], true)}`,
+  }));
+  const lines = errors ? points.map(({ y }, row) => {
+    const half = HALF_WIDTH * (errors[row] ?? 0);
+    return half ? `M${to(values[row] - half).toFixed(1)} ${y.toFixed(1)}H${to(values[row] + half).toFixed(1)}` : "";
+  }).join("") : "";
+  const [low, high] = extent(values);
+  const svg = shape("svg", { role: "img", height: STRIP, "aria-label": `from ${number(low, true)} to ${number(high, true)}` },
+    shape("line", { class: "zero", x1: to(0), x2: to(0), y1: 0, y2: STRIP }),
+    lines ? shape("path", { class: "interval", d: lines }) : null,
+    ...cloud(points, dotSize(values.length)));
+  pointed(svg, points, open);
+  return svg;
+}
+
+function axisStrip(ends, width) {
+  const to = scale(ends, 6, width - 6);
+  const places = ticks(ends, Math.max(2, Math.floor(width / 110)));
+  const texts = tickTexts(places);
+  return shape("svg", { height: 24, "aria-hidden": "true" },
+    shape("line", { class: "axis", x1: 0, x2: width, y1: 1, y2: 1 }),
+    ...places.map((x, i) => shape("text", { x: to(x), y: 18, "text-anchor": "middle" }, texts[i])));
+}
+
+function drawBeeswarm(content, output, all, open) {
+  byId("beeswarm").hidden = content.rows.length < 2;
+  if (content.rows.length < 2) return;
+  const features = featuresShown(output, all);
+  const [low, high] = extent(features.flatMap((feature) => output.values[feature]));
+  const ends = [Math.min(low, 0), Math.max(high, 0)];
+  part("beeswarm", ".note").replaceChildren(
+    `Attributions (${output.response}) of ${count(content.rows.length, "row")}. ` +
+      `${output.errors ? "The line through a point is its 95 % interval. " : ""}Point at a row to read it; click to open it.`,
+  );
+  const box = part("beeswarm", ".chart");
+  const blank = features.map((feature) => ({ name: [content.features[feature]], strip: shape("svg", { height: STRIP }) }));
+  const table = strips("Attributions of all rows by feature", [...blank, { name: [], strip: shape("svg", { height: 24 }) }]);
+  const key = element("div", { class: "key" }, ...levelKey("Value of the feature"));
+  box.replaceChildren(key, table);
+  const slots = [...table.querySelectorAll("td")];
+  const width = slots[0].clientWidth;
+  features.forEach((feature, i) => slots[i].replaceChildren(beeswarmStrip(content, output, feature, ends, width, open)));
+  slots.at(-1).replaceChildren(axisStrip(ends, width));
+  slots.at(-1).parentElement.setAttribute("aria-hidden", "true");
+}

@@ -1,0 +1,121 @@
+// What all pictures share: scales, ticks, colours, and clouds of points that can be pointed at.
+
+const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]; // Okabe and Ito
+const NEUTRAL = "#8C8C8C";
+const LEVELS = blended([[0x24, 0x68, 0xb4], [0x8a, 0x7f, 0xa8], [0xc9, 0x83, 0x7a], [0xf0, 0xa0, 0x2c]], 12);
+const REACH = 14; // pixels within which a point is pointed at
+
+function blended(stops, n) {
+  return Array.from({ length: n }, (_, i) => {
+    const place = (i / (n - 1)) * (stops.length - 1);
+    const start = Math.min(stops.length - 2, Math.floor(place));
+    const mix = stops[start].map((x, c) => Math.round(x + (place - start) * (stops[start + 1][c] - x)));
+    return `rgb(${mix.join(",")})`;
+  });
+}
+
+function colourOf(share) {
+  return share === null ? NEUTRAL : LEVELS[Math.round(share * (LEVELS.length - 1))];
+}
+
+function extent(numbers) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const x of numbers) {
+    if (x === null) continue;
+    if (x < low) low = x;
+    if (x > high) high = x;
+  }
+  return low <= high ? [low, high] : [0, 0];
+}
+
+// From data to pixels. Data that are all alike are in the middle.
+function scale([low, high], from, to) {
+  const span = high - low;
+  return (x) => (span > 0 ? from + ((x - low) / span) * (to - from) : (from + to) / 2);
+}
+
+// Round numbers within the ends, about n of them.
+function ticks([low, high], n) {
+  if (!(high > low)) return [low];
+  const rough = (high - low) / (n + 1);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough * 0.999);
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+}
+
+// Numbers that stand beside each other, each as long as all of them need.
+function tickTexts(places) {
+  return places.map((x) => plain(Number(x.toPrecision(6))));
+}
+
+function dotSize(n) {
+  return n <= 150 ? 6 : n <= 600 ? 5 : n <= 2000 ? 4 : 3;
+}
+
+// One path for each colour draws thousands of points at once: lines of no length with round ends.
+function cloud(points, size) {
+  const paths = new Map();
+  for (const { x, y, colour } of points) {
+    paths.set(colour, (paths.get(colour) ?? "") + `M${x.toFixed(1)} ${y.toFixed(1)}h0`);
+  }
+  return [...paths].map(([stroke, d]) => shape("path", { class: "dots", stroke, "stroke-width": size, d }));
+}
+
+// Say what is beneath the pointer, and open its row where it is clicked.
+function pointed(svg, points, open) {
+  const tip = byId("tip");
+  const found = (event) => {
+    const box = svg.getBoundingClientRect();
+    const x = event.clientX - box.left;
+    const y = event.clientY - box.top;
+    let best = null;
+    let least = REACH ** 2;
+    for (const point of points) {
+      const distance = (point.x - x) ** 2 + (point.y - y) ** 2;
+      if (distance < least) [best, least] = [point, distance];
+    }
+    return best;
+  };
+  svg.addEventListener("pointermove", (event) => {
+    const point = found(event);
+    tip.hidden = point === null;
+    svg.classList.toggle("near", point !== null);
+    if (point === null) return;
+    tip.textContent = point.text();
+    const left = Math.min(event.clientX + 12, window.innerWidth - tip.offsetWidth - 8);
+    tip.style.left = `${Math.max(4, left)}px`;
+    tip.style.top = `${event.clientY + 16}px`;
+  });
+  svg.addEventListener("pointerleave", () => (tip.hidden = true));
+  svg.addEventListener("click", (event) => {
+    const point = found(event);
+    if (point === null) return;
+    tip.hidden = true;
+    open(point.row);
+  });
+}
+
+// What the colours of a partner mean.
+function levelKey(name) {
+  const bars = LEVELS.map((fill, i) => shape("rect", { x: i, width: 1.02, height: 1, fill }));
+  const box = { viewBox: `0 0 ${LEVELS.length} 1`, preserveAspectRatio: "none", "aria-hidden": "true" };
+  return [element("span", {}, `${name}:`), element("span", {}, "low", shape("svg", box, ...bars), "high")];
+}
+
+function groupKey(name, groups) {
+  const box = { class: "dot", viewBox: "0 0 2 2", "aria-hidden": "true" };
+  const dot = (fill) => shape("svg", box, shape("circle", { cx: 1, cy: 1, r: 0.9, fill }));
+  return [element("span", {}, `${name}:`), ...groups.map((group, i) => element("span", {}, dot(COLOURS[i]), group))];
+}
+
+// A table with a picture in each line: name, strip, and number.
+function strips(caption, lines) {
+  const body = lines.map(({ name, strip, told, kind }) =>
+    element("tr", { class: kind }, element("th", { scope: "row" }, ...name), element("td", {}, strip),
+      told === undefined ? null : element("td", { class: "number" }, told)),
+  );
+  return element("table", { class: "strips", "aria-label": caption }, element("tbody", {}, ...body));
+}

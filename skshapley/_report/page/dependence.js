@@ -1,0 +1,119 @@
+// The value of a feature against its attribution, coloured by the feature that seems to matter with it.
+
+const PANELS = 4;
+const HEIGHT = 240; // pixels, as in the style
+const MARGIN = { left: 46, right: 8, top: 8, bottom: 30 };
+const MOST_GROUPS = 6;
+const LABELS = 8;
+const chosen = { output: null, panels: [], pair: 0 }; // what a reader has picked for this output
+
+// Places along the axis: numbers where they are, what is missing aside, texts side by side.
+function axisOf(column) {
+  if (column.kind === "text") {
+    const missing = column.codes.some((code) => code < 0);
+    const names = missing ? [...column.names, MISSING] : column.names;
+    const every = Math.ceil(names.length / LABELS);
+    const marks = names.map((name, place) => [place, name]).filter(([place]) => place % every === 0);
+    return { x: column.codes.map((code) => (code < 0 ? column.names.length : code)), marks,
+      ends: [-0.6, names.length - 0.4], spread: 0.3 };
+  }
+  const [low, high] = extent(column.x);
+  const span = high - low || 1;
+  const aside = low - 0.12 * span;
+  const missing = column.x.some((x) => x === null);
+  const [few, gap] = fewValues(column.x);
+  const places = column.kind === "date" ? [low, (low + high) / 2, high] : gap > span / 12 ? few : ticks([low, high], 4);
+  const texts = column.kind === "date" ? places.map((x) => date(x).slice(0, 10)) : tickTexts(places);
+  const marks = places.map((x, i) => [x, texts[i]]);
+  return { x: column.x.map((x) => x ?? aside), marks: missing ? [[aside, MISSING], ...marks] : marks,
+    ends: [missing ? aside - 0.04 * span : low - 0.06 * span, high + 0.06 * span], spread: gap > span / 12 ? 0.2 * gap : 0 };
+}
+
+// The values of a column, in order, and the least gap between them: 0 where they are many.
+function fewValues(numbers) {
+  const values = [...new Set(numbers.filter((x) => x !== null))].sort((a, b) => a - b);
+  const many = values.length < 2 || values.length > LABELS;
+  return [values, many ? 0 : Math.min(...values.slice(1).map((x, i) => x - values[i]))];
+}
+
+function coloursBy(column, rows) {
+  const grouped = column !== null && column.kind === "text" && column.names.length <= MOST_GROUPS;
+  return rows.map((_, row) => {
+    if (column === null) return COLOURS[0];
+    if (grouped) return COLOURS[column.codes[row]] ?? NEUTRAL;
+    return colourOf(level(column, row));
+  });
+}
+
+function keyOf(name, column) {
+  if (column === null) return [];
+  if (column.kind === "text" && column.names.length <= MOST_GROUPS) return groupKey(name, column.names);
+  return levelKey(name);
+}
+
+// Points of a column of the data and numbers; whole texts are in `told`.
+function scatter(width, { axis, values, errors, colours, told, label, open }) {
+  const bound = (side) => values.map((y, row) => y + side * HALF_WIDTH * (errors?.[row] ?? 0));
+  const [low, high] = extent([...bound(-1), ...bound(1), 0]);
+  const pad = 0.04 * (high - low || 1);
+  const across = scale(axis.ends, MARGIN.left, width - MARGIN.right);
+  const up = scale([low - pad, high + pad], HEIGHT - MARGIN.bottom, MARGIN.top);
+  const wiggle = (row) => (axis.spread ? axis.spread * (((row * 0.618034) % 1) * 2 - 1) : 0);
+  const points = values.map((y, row) => ({
+    x: across(axis.x[row] + wiggle(row)), y: up(y), row, colour: colours[row], text: () => told(row),
+  }));
+  const lines = errors ? points.map(({ x }, row) => {
+    const half = HALF_WIDTH * (errors[row] ?? 0);
+    return half ? `M${x.toFixed(1)} ${up(values[row] - half).toFixed(1)}V${up(values[row] + half).toFixed(1)}` : "";
+  }).join("") : "";
+  const heights = ticks([low, high], 5);
+  const sides = tickTexts(heights);
+  const bottom = HEIGHT - MARGIN.bottom;
+  const room = Math.floor((width - MARGIN.left) / Math.max(1, axis.marks.length) / 7);
+  const svg = shape("svg", { role: "img", "aria-label": label },
+    shape("line", { class: "zero", x1: MARGIN.left, x2: width - MARGIN.right, y1: up(0), y2: up(0) }),
+    shape("line", { class: "axis", x1: MARGIN.left, x2: width - MARGIN.right, y1: bottom, y2: bottom }),
+    ...heights.map((y, i) => shape("text", { x: MARGIN.left - 6, y: up(y) + 4, "text-anchor": "end" }, sides[i])),
+    ...axis.marks.map(([x, text]) =>
+      shape("text", { x: across(x), y: bottom + 18, "text-anchor": "middle" }, shortened(text, Math.max(3, room)))),
+    lines ? shape("path", { class: "interval", d: lines }) : null,
+    ...cloud(points, dotSize(values.length)));
+  pointed(svg, points, open);
+  return svg;
+}
+
+function drawPanel(panel, content, output, feature, open) {
+  const partner = output.partners[feature];
+  const column = content.columns[feature];
+  const other = partner === null ? null : content.columns[partner];
+  const name = content.features[feature];
+  const also = (row) => (other ? `, ${content.features[partner]} = ${datum(other, row)}` : "");
+  const svg = scatter(panel.clientWidth, {
+    axis: axisOf(column), values: output.values[feature], errors: output.errors?.[feature],
+    colours: coloursBy(other, content.rows), open, label: `Attributions of ${name} against its values`,
+    told: (row) => `${content.rows[row]}: ${name} = ${datum(column, row)}, ${number(output.values[feature][row], true)}${also(row)}`,
+  });
+  const key = partner === null ? [] : keyOf(content.features[partner], other);
+  panel.replaceChildren(panel.firstChild, element("div", { class: "key" }, ...key), svg);
+}
+
+function drawDependence(content, output, open) {
+  byId("dependence").hidden = content.rows.length < 2;
+  if (content.rows.length < 2) return;
+  part("dependence", ".note").textContent =
+    "The colour is the feature that best explains why rows of one value have different attributions, " +
+    `if there is one${output.errors ? "; lines are 95 % intervals" : ""}. Another feature can be chosen in each panel.`;
+  if (chosen.output !== output) Object.assign(chosen, { output, panels: featuresShown(output, true).slice(0, PANELS), pair: 0 });
+  const panels = chosen.panels.map((feature, place) => {
+    const select = element("select", { "aria-label": `Feature of panel ${place + 1}` });
+    options(select, content.features, feature);
+    const panel = element("div", { class: "panel" }, select);
+    select.addEventListener("change", () => {
+      chosen.panels[place] = Number(select.value);
+      drawPanel(panel, content, output, chosen.panels[place], open);
+    });
+    return [panel, feature];
+  });
+  part("dependence", ".panels").replaceChildren(...panels.map(([panel]) => panel));
+  for (const [panel, feature] of panels) drawPanel(panel, content, output, feature, open);
+}

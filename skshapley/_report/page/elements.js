@@ -1,0 +1,36 @@
+// Elements are made here and nowhere else. Text is always text: no name is ever read as markup.
+"use strict";
+
+const NAMESPACE = document.querySelector("svg").namespaceURI;
+
+function element(tag, attributes, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+function shape(tag, attributes, ...children) {
+  return filled(document.createElementNS(NAMESPACE, tag), attributes, children);
+}
+
+function filled(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
+  }
+  node.append(...children.filter((child) => child !== null));
+  return node;
+}
+
+function byId(id) {
+  return document.getElementById(id);
+}
+
+// The parts of a section that change with the output.
+function part(section, selector) {
+  return byId(section).querySelector(selector);
+}
+
+function options(select, names, chosen) {
+  select.replaceChildren(
+    ...names.map((name, place) => element("option", { value: place, selected: place === chosen && "" }, name)),
+  );
+}

@@ -1,0 +1,52 @@
+// The mean absolute attribution of each feature over all rows, with its interval.
+
+const FIRST_FEATURES = 10;
+
+// Features by importance in the chosen output: the first ones, or all.
+function featuresShown(output, all) {
+  const order = output.importance.map((_, feature) => feature);
+  order.sort((a, b) => output.importance[b][0] - output.importance[a][0]);
+  return all ? order : order.slice(0, FIRST_FEATURES);
+}
+
+function barStrip([size, error, wider], share, told) {
+  const half = HALF_WIDTH * (error ?? 0);
+  const more = Math.hypot(half, HALF_WIDTH * (wider ?? 0));
+  const range = (reach, kind) =>
+    reach > 0 ? shape("line", { class: kind, x1: share(size - reach), x2: share(size + reach), y1: "50%", y2: "50%" }) : null;
+  return shape("svg", { role: "img", "aria-label": told },
+    shape("rect", { class: "bar", x: 0, width: share(size), y: "15%", height: "70%" }),
+    more > half ? range(more, "wider") : null, range(half, "error"));
+}
+
+// Lines of [size, standard error, background error] with names, as bars on one scale.
+function barTable(caption, lines) {
+  const reach = ([size, error, wider]) => size + HALF_WIDTH * Math.hypot(error ?? 0, wider ?? 0);
+  const most = Math.max(...lines.map(({ size }) => reach(size))) || 1;
+  const share = (x) => `${((100 * Math.max(0, x)) / most).toFixed(2)}%`;
+  const table = strips(caption, lines.map(({ name, size }) => {
+    const half = plusMinus(HALF_WIDTH * size[1], size[0]);
+    return { name, told: `${number(size[0])}${half}`, strip: barStrip(size, share, `mean size ${number(size[0])}${half}`) };
+  }));
+  table.classList.add("bars");
+  return table;
+}
+
+function drawImportance(content, output, all) {
+  const lines = featuresShown(output, all).map((feature) => ({
+    name: [content.features[feature]], size: output.importance[feature],
+  }));
+  if (content.n_others) {
+    lines.push({ name: [`${content.n_others} other features, summed`], size: [output.others, null, null] });
+  }
+  part("importance", ".note").textContent =
+    `Mean size of the attributions (${output.response}) over ${count(content.n_explained, "row")}. ` +
+    (output.importance.some(([, error]) => error !== null)
+      ? "\u00b1 and the dark line are the 95 % interval, these rows being a sample of more of their kind" : "") +
+    (output.importance.some(([, , wider]) => wider > 0) ? "; the pale line adds the background as a sample." : ".");
+  part("importance", ".chart").replaceChildren(barTable("Importance of features", lines));
+  const button = byId("all-features");
+  button.hidden = content.features.length <= FIRST_FEATURES;
+  button.setAttribute("aria-pressed", String(all));
+  button.textContent = all ? `Show the strongest ${FIRST_FEATURES} features` : `Show all ${content.features.length} features`;
+}

@@ -1,0 +1,54 @@
+// The page as a whole: which output it shows, and when it is drawn.
+
+const content = JSON.parse(byId("content").textContent);
+const rows = new Rows(content);
+const state = { output: 0, all: false, width: 0 };
+
+function drawPictures() {
+  const output = content.outputs[state.output];
+  const open = (row) => rows.open(row);
+  drawImportance(content, output, state.all);
+  drawBeeswarm(content, output, state.all, open);
+  drawDependence(content, output, open);
+  drawInteractions(content, output, open);
+  state.width = document.body.clientWidth;
+}
+
+function draw() {
+  const output = content.outputs[state.output];
+  part("facts", "dl").replaceChildren(
+    ...output.facts.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]),
+  );
+  drawPictures();
+  rows.draw(output);
+}
+
+function begin() {
+  const features = content.features.length + content.n_others;
+  const of = content.n_rows > content.n_explained ? `, evenly spread over ${count(content.n_rows, "row")}` : "";
+  byId("summary").textContent = `${count(content.n_explained, "row")}${of}, ${count(features, "feature")}` +
+    (content.names ? `, ${count(content.names.length, "output")}` : "");
+  part("rows", ".note").textContent = (content.rows.length < content.n_explained
+    ? `${count(content.rows.length, "row")}, evenly spread over the ${content.n_explained.toLocaleString("en")} explained. ` : "") +
+    "A row opens its waterfall; a title sorts; the search looks at names of rows and at texts.";
+  if (content.names) {
+    options(byId("output"), content.names, 0);
+    byId("outputs").hidden = false;
+    byId("output").addEventListener("change", (event) => {
+      state.output = Number(event.target.value);
+      draw();
+    });
+  }
+  byId("all-features").addEventListener("click", () => {
+    state.all = !state.all;
+    drawPictures();
+  });
+  if (content.rows.length === 1) rows.opened.add(0);
+  draw();
+  new ResizeObserver(() => {
+    if (document.body.clientWidth !== state.width) drawPictures();
+  }).observe(document.body);
+  document.documentElement.dataset.drawn = "";
+}
+
+begin();

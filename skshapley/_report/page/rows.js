@@ -1,0 +1,143 @@
+// The table of rows: searched, sorted, a page at a time; each row opens its waterfall.
+
+const PAGE = 25;
+const REASONS = 3;
+const collator = new Intl.Collator("en", { numeric: true });
+
+class Rows {
+  constructor(content) {
+    this.content = content;
+    this.opened = new Set();
+    this.sort = { key: null, up: true };
+    this.page = 0;
+    this.feature = 0;
+    this.found = content.rows.map((_, row) => row);
+    this.cells = content.rows.map((name, row) => [name, ...content.columns
+      .filter((column) => column.kind === "text").map((column) => datum(column, row))].join("\n").toLowerCase());
+    options(byId("column"), content.features, 0);
+    byId("column").addEventListener("change", (event) => this.change({ feature: Number(event.target.value) }));
+    byId("search").addEventListener("input", () => this.change({ page: 0 }));
+    byId("previous").addEventListener("click", () => this.change({ page: this.page - 1 }));
+    byId("next").addEventListener("click", () => this.change({ page: this.page + 1 }));
+  }
+
+  change(state) {
+    Object.assign(this, state);
+    this.draw(this.output);
+  }
+
+  // The columns: title, what sorts them, and what stands in their cells.
+  columns() {
+    const { content, output, feature } = this;
+    const column = content.columns[feature];
+    const name = content.features[feature];
+    const raw = column.kind === "text" && !column.ordered
+      ? (row) => (column.codes[row] < 0 ? null : datum(column, row))
+      : (row) => (column.kind === "text" ? (column.codes[row] < 0 ? null : column.codes[row]) : column.x[row]);
+    return [
+      { key: "row", title: "Row", of: (row) => content.rows[row] },
+      { key: "prediction", title: "Prediction", of: (row) => output.predictions[row], text: (row) => number(output.predictions[row]) },
+      { key: "data", title: name, of: raw, text: (row) => datum(column, row) },
+      { key: "value", title: "Its attribution", of: (row) => output.values[feature][row], text: (row) => number(output.values[feature][row], true) },
+    ];
+  }
+
+  search() {
+    const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    this.found = this.content.rows.map((_, row) => row)
+      .filter((row) => words.every((word) => this.cells[row].includes(word)));
+    const column = this.columns().find(({ key }) => key === this.sort.key);
+    if (!column) return;
+    const sign = this.sort.up ? 1 : -1;
+    this.found.sort((a, b) => {
+      const [x, y] = [column.of(a), column.of(b)];
+      if (x === null || y === null) return (x === null) - (y === null); // missing ones last, both ways
+      return sign * (typeof x === "string" ? collator.compare(x, y) : x - y) || a - b;
+    });
+  }
+
+  reasons(row) {
+    const { content, output } = this;
+    return content.features.map((name, feature) => [name, output.values[feature][row]])
+      .sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, REASONS)
+      .map(([name, value]) => `${shortened(name, 40)} ${number(value, true)}`).join(", ");
+  }
+
+  header({ key, title }) {
+    const sorted = this.sort.key === key;
+    const sort = () => {
+      const up = sorted ? !this.sort.up : key === "row" || key === "data";
+      this.change({ sort: { key, up }, page: 0 });
+      part("rows", `button[data-key=${key}]`).focus();
+    };
+    const mark = sorted ? (this.sort.up ? " \u25B4" : " \u25BE") : "";
+    return element("th", { scope: "col", "aria-sort": sorted ? (this.sort.up ? "ascending" : "descending") : "none" },
+      element("button", { type: "button", "data-key": key, click: sort }, title,
+        element("span", { "aria-hidden": "true" }, mark)));
+  }
+
+  line(row, columns) {
+    const { content } = this;
+    const open = this.opened.has(row);
+    const button = element("button", { type: "button", class: "opener", "aria-expanded": String(open), "data-row": row },
+      element("span", {}, content.rows[row]));
+    const line = element("tr", {}, element("th", { scope: "row" }, button),
+      ...columns.slice(1).map(({ text }) => element("td", { class: "number" }, text(row))),
+      element("td", { class: "reasons" }, this.reasons(row)));
+    button.addEventListener("click", () => {
+      const opening = !this.opened.has(row);
+      if (opening) this.opened.add(row);
+      else this.opened.delete(row);
+      button.setAttribute("aria-expanded", String(opening));
+      if (opening) line.after(this.detail(row));
+      else line.nextSibling.remove();
+    });
+    return open ? [line, this.detail(row)] : [line];
+  }
+
+  detail(row) {
+    const { content, output } = this;
+    const box = element("td", { colspan: 5 });
+    const draw = (all) => {
+      const more = content.features.length > FIRST_FEATURES + 1 && element("button", { type: "button", click: () => {
+        draw(!all);
+        box.lastChild.focus();
+      } }, all ? `The strongest ${FIRST_FEATURES}` : `All ${content.features.length} features`);
+      box.replaceChildren(...[waterfall(content, output, row, all), more].filter(Boolean));
+    };
+    draw(false);
+    return element("tr", { class: "detail" }, box);
+  }
+
+  // Show a row that was pointed at elsewhere.
+  open(row) {
+    this.opened.add(row);
+    this.search();
+    if (!this.found.includes(row)) byId("search").value = "";
+    this.search();
+    this.change({ page: Math.floor(this.found.indexOf(row) / PAGE) });
+    const button = part("rows", `button[data-row="${row}"]`);
+    button.scrollIntoView({ block: "center" });
+    button.focus();
+  }
+
+  draw(output) {
+    this.output = output;
+    this.search();
+    const { found } = this;
+    const pages = Math.max(1, Math.ceil(found.length / PAGE));
+    this.page = Math.min(Math.max(0, this.page), pages - 1);
+    const columns = this.columns();
+    const shown = found.slice(this.page * PAGE, (this.page + 1) * PAGE);
+    const head = element("tr", {}, ...columns.map((column) => this.header(column)),
+      element("th", { scope: "col" }, element("span", { class: "title" }, "Largest attributions")));
+    byId("table").replaceChildren(element("table", { "aria-label": "Rows" }, element("thead", {}, head),
+      element("tbody", {}, ...shown.flatMap((row) => this.line(row, columns)))));
+    byId("previous").disabled = this.page === 0;
+    byId("next").disabled = this.page === pages - 1;
+    const first = this.page * PAGE + 1;
+    byId("place").textContent = found.length
+      ? `${first.toLocaleString("en")} to ${(first + shown.length - 1).toLocaleString("en")} of ${count(found.length, "row")}`
+      : "no row found";
+  }
+}

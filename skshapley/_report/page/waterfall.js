@@ -1,0 +1,75 @@
+// One row: from the base value up and down to the prediction, the largest attribution on top.
+
+// Lines from top to bottom, with where their bars start and end.
+function waterfallLines(content, output, row, all) {
+  const base = output.base[row];
+  const steps = content.features.map((name, feature) => ({
+    name, data: datum(content.columns[feature], row), value: output.values[feature][row],
+    error: output.errors?.[feature][row] ?? null, wider: output.wider?.[feature][row] ?? null,
+  }));
+  steps.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  const kept = all || steps.length <= FIRST_FEATURES + 1 ? steps : steps.slice(0, FIRST_FEATURES);
+  const rest = steps.slice(kept.length);
+  const sum = (lines) => lines.reduce((total, { value }) => total + value, 0);
+  const lines = [...kept];
+  if (rest.length + content.n_others) {
+    const others = content.n_others ? output.values.at(-1)[row] : 0;
+    lines.push({ name: `${rest.length + content.n_others} other features`, value: sum(rest) + others });
+  }
+  if (output.gap) lines.push({ name: "unexplained", value: output.predictions[row] - base - sum(lines), kind: "unexplained" });
+  let place = base;
+  for (const line of lines.toReversed()) {
+    line.start = place;
+    place += line.value;
+    line.end = place;
+  }
+  return lines;
+}
+
+function reaches({ error = null, wider = null }) {
+  const half = HALF_WIDTH * (error ?? 0);
+  return [half, Math.hypot(half, HALF_WIDTH * (wider ?? 0))];
+}
+
+function stepStrip(line, at) {
+  const [half, more] = reaches(line);
+  const kind = line.kind ?? (line.value < 0 ? "negative" : "positive");
+  const left = Math.min(line.start, line.end);
+  const width = `${(parseFloat(at(Math.max(line.start, line.end))) - parseFloat(at(left))).toFixed(2)}%`;
+  const range = (reach, name) =>
+    reach > 0 ? shape("line", { class: name, x1: at(line.end - reach), x2: at(line.end + reach), y1: "50%", y2: "50%" }) : null;
+  return shape("svg", { "aria-hidden": "true" },
+    shape("line", { class: "step", x1: at(line.start), x2: at(line.start), y1: "50%", y2: "100%" }),
+    shape("line", { class: "step", x1: at(line.end), x2: at(line.end), y1: 0, y2: "50%" }),
+    shape("rect", { class: kind, x: at(left), width, y: "15%", height: "70%" }),
+    more > half ? range(more, "wider") : null, range(half, "error"));
+}
+
+function endStrip(value, at, top) {
+  return shape("svg", { "aria-hidden": "true" },
+    shape("line", { class: "step", x1: at(value), x2: at(value), y1: top ? "50%" : 0, y2: top ? "100%" : "50%" }),
+    shape("circle", { class: "mark", cx: at(value), cy: "50%", r: 4 }));
+}
+
+function waterfall(content, output, row, all) {
+  const lines = waterfallLines(content, output, row, all);
+  const [base, prediction] = [output.base[row], output.predictions[row]];
+  const [low, high] = extent([base, prediction, ...lines.flatMap((line) => {
+    const [, more] = reaches(line);
+    return [line.start, line.end - more, line.end + more];
+  })]);
+  const span = high - low || 1;
+  const at = (x) => `${(1.5 + (97 * (x - low)) / span).toFixed(2)}%`;
+  const told = (line) => {
+    const [half] = reaches(line);
+    return number(line.value, true) + plusMinus(half, line.value);
+  };
+  const name = (line) => (line.data === undefined ? [line.name] : [line.name, element("span", { class: "value" }, ` = ${line.data}`)]);
+  const table = strips(`From the base value to the prediction of row ${content.rows[row]}`, [
+    { name: ["prediction"], strip: endStrip(prediction, at, true), told: number(prediction), kind: "end" },
+    ...lines.map((line) => ({ name: name(line), strip: stepStrip(line, at), told: told(line) })),
+    { name: ["base value"], strip: endStrip(base, at, false), told: number(base), kind: "end" },
+  ]);
+  table.classList.add("bars");
+  return table;
+}

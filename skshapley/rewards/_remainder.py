@@ -1,0 +1,65 @@
+"""The games of rewards that move background rows: whole, and without their quadratic part."""
+
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley.rewards._game import Known
+from skshapley.rewards._quadratic_values import KnownPart
+from skshapley.rewards._reward import InterventionalGame
+from skshapley.rewards._transport import TransportModel, TransportPool
+
+
+class TransportGame(InterventionalGame):
+    """The mean response over moved rows, at given instances."""
+
+    shared: TransportModel
+    _pool: TransportPool
+    parted_by_instance = True  # one factor serves a walk
+
+    def remainder(self) -> "RemainderGame | None":
+        """Return the game of the response less its quadratic part, or None."""
+        part = self.shared.part
+        if part is None:
+            return None
+        instances, pool = self._instances, self._pool
+        full = part.left(instances.full, part.function(pool.given))
+        empty = part.left(self._empty, part.function(pool.scores))
+        v_empty = part.left(self._v_empty, part.mean)
+        rest = instances._replace(full=full)
+        return RemainderGame(self.shared, empty, v_empty, rest, self.deck)
+
+
+class RemainderGame(InterventionalGame):
+    """What the quadratic part of the response leaves of a game: less to be sampled."""
+
+    shared: TransportModel
+    _pool: TransportPool
+    parted_by_instance = True
+
+    def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
+        pool, model, known = self._pool, self.shared, self._known_part
+        moves = pool.moves(coalitions, rows, references)
+        hybrid = pool.hybrid_of(coalitions, rows, references, moves)
+        raw = model.response(hybrid, where=where).reshape(*references.shape, -1)
+        moves += pool.scores[references]
+        part = known.function(moves.reshape(-1, moves.shape[2]))
+        return known.left(raw, part.reshape(*references.shape, -1))
+
+    @property
+    def _known_part(self) -> KnownPart:
+        return cast(KnownPart, self.shared.part)  # without one there is no such game
+
+    def known(self, rows) -> Known:
+        """Return the Shapley values of the quadratic part."""
+        response, part = self.shared.response, self._known_part
+        shape = (len(rows), self.n_players, self._instances.full.shape[1])
+        winners = self._instances.winners[rows][:, None]
+
+        def chosen(numbers) -> NDArray[np.float64]:
+            values = np.zeros(shape)
+            values[..., part.columns] = numbers
+            return response.choose(values, winners)
+
+        return Known(*(chosen(each) for each in part.values(self._pool.given[rows])))

@@ -1,0 +1,97 @@
+"""Models and answers of other array libraries, none of which is imported here.
+
+A torch module is called with a tensor of its own device and number type, in evaluation mode and
+without gradients. What any model returns becomes a numpy array.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from skshapley._tables._inputs import as_array, is_frame
+
+
+def is_torch_module(model: Any) -> bool:
+    """Return whether a model is a `torch.nn.Module`."""
+    return any(
+        (kind.__module__, kind.__name__) == ("torch.nn.modules.module", "Module")
+        for kind in type(model).__mro__
+    )
+
+
+def asked_module(module: Any, X: Any) -> Any:
+    """Return what a torch module says of a table; one column without its axis.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+    X : array, sparse matrix or frame of shape (n, d)
+
+    Returns
+    -------
+    values : ndarray of shape (n,) or (n, k)
+
+    Raises
+    ------
+    TypeError
+        For a table that holds more than numbers.
+    RuntimeError
+        If the module fails.
+    """
+    import torch
+
+    table: Any = as_array(X) if is_frame(X) else X
+    table = np.ascontiguousarray(table.toarray() if sparse.issparse(table) else table)
+    if table.dtype.kind not in "biuf":
+        raise TypeError(
+            f"A torch module takes numbers, and got a table of dtype {table.dtype}: encode its"
+            f" columns, or pass a function of the table that does."
+        )
+    parameter = next((p for p in module.parameters() if p.is_floating_point()), None)
+    kind = torch.float32 if parameter is None else parameter.dtype
+    device = None if parameter is None else parameter.device
+    with torch.no_grad(), _evaluating(module):
+        try:
+            values = as_numpy(module(torch.as_tensor(table).to(device=device, dtype=kind)))
+        except Exception as error:
+            raise RuntimeError(
+                f"The torch module {type(module).__name__} failed on {len(table)} rows of"
+                f" {table.shape[1]} columns, {kind} on {device}, with {type(error).__name__}:"
+                f" {error}. Pass the columns that it was trained on, or a function of the table."
+            ) from error
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+@contextmanager
+def _evaluating(module: Any) -> Iterator[None]:
+    """Put a module into evaluation mode, in which dropout is off, and back as it was."""
+    training = [part for part in module.modules() if part.training]
+    for part in training:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part in training:
+            part.training = True
+
+
+def as_numpy(raw: Any) -> Any:
+    """Return the array of another library as a numpy array; anything else as it is.
+
+    Tensors leave their graph and their device. Others come through ``__array__`` or DLPack.
+    """
+    if isinstance(raw, np.ndarray) or hasattr(raw, "columns"):
+        return raw
+    if hasattr(raw, "detach") and hasattr(raw, "cpu"):
+        raw = raw.detach().cpu()
+        if raw.is_floating_point():  # numpy has no bfloat16
+            raw = raw.double()
+        return raw.numpy()
+    if hasattr(raw, "__array__"):
+        return raw
+    if hasattr(raw, "__dlpack__"):
+        return np.from_dlpack(raw)
+    return raw

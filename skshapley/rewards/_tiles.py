@@ -1,0 +1,300 @@
+"""Images: the players are tiles of one image, given by labels or as a grid."""
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+
+from skshapley._records._settings import Settings, label
+from skshapley._tools._memory import working_bytes
+from skshapley.explanation import Explanation
+from skshapley.rewards._response import Response
+
+FILLS = ("mean", "blur", "inpaint")
+# Standard deviation of the blur, as a share of the shorter side: edges and texture are gone, where
+# the colours lie is not
+BLUR_SHARE = 1 / 8
+
+
+class TileReward:
+    """The model's response to an image of which only some tiles are shown.
+
+    Use it as the reward of `shapley_values`. The model is called with many images at once, as the
+    working memory of scikit-learn allows (``sklearn.set_config(working_memory=)``).
+
+    Parameters
+    ----------
+    estimator : fitted estimator, or callable
+        A callable takes images ``(n, height, width)`` or ``(n, height, width, channels)``, in the
+        image's dtype, and returns ``(n,)`` or ``(n, k)``. An estimator is given the same pixels as
+        rows ``(n, height * width * channels)``, as scikit-learn's are.
+    image : array of shape (height, width) or (height, width, channels)
+    tiles : tuple (rows, columns), or int array of shape (height, width), default=(8, 8)
+        A grid of so many rows and columns of tiles, as even as they come, or the tile of each pixel
+        by any labels: superpixels of `skimage.segmentation.slic`, say, or objects.
+    absent : number, "mean", "blur", "inpaint", or array, default="mean"
+        What is seen in place of an absent tile. A number, or a colour ``(channels,)``; "mean", the
+        image's mean colour; "blur", the image without detail; "inpaint", what surrounds it, by
+        scikit-image's biharmonic inpainting; an image of the same shape; or a background of images,
+        ``(b, *image.shape)``, whose own tiles are seen: the value is the mean response over them.
+    response_method : str or callable, default="auto"
+        As in `ShapleyExplainer`.
+    output : None, "predicted" or label, default=None
+        As in `ShapleyExplainer`: "predicted" is the class predicted for the whole image.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (height, width), int
+        The tile of each pixel, from 0; in the order of the labels that were given, or of the grid.
+    grid : tuple or None
+        Rows and columns of the grid, for ``sampler=LocalShapley(("grid", reward.grid))`` and
+        `plots.HeatMapDisplay`; None for other tiles.
+    n_players : int
+        The number of tiles p.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For an image, tiles or a fill that do not fit each other, an invalid response method or
+        output.
+    ImportError
+        For "inpaint" without scikit-image: ``pip install skshapley[image]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import shapley_values
+    >>> from skshapley.rewards import TileReward
+    >>> image = np.array([[1.0, 1.0, 0.0, 2.0], [1.0, 1.0, 0.0, 0.0]])
+    >>> brightness = lambda images: images.sum(axis=(1, 2))
+    >>> reward = TileReward(brightness, image, tiles=(1, 2), absent=0.0)
+    >>> result = shapley_values(reward)
+    >>> result.values
+    array([4., 2.])
+    >>> reward.painted(result.values)
+    array([[4., 4., 2., 2.],
+           [4., 4., 2., 2.]])
+    """
+
+    def __init__(
+        self,
+        estimator,
+        image,
+        *,
+        tiles=(8, 8),
+        absent="mean",
+        response_method="auto",
+        output=None,
+    ) -> None:
+        self.image = _checked_image(image)
+        self.labels, self.grid = _labels(tiles, self.image.shape[:2])
+        self.absent = absent
+        self._fill = _checked_fill(absent, self.image)
+        self._flat = not callable(estimator)
+        self.response = Response(estimator, response_method, output, owner="TileReward")
+        whole = self._given(self.image[None])
+        values = self.response.probe(whole)
+        self._winner = int(self.response.winners(whole, values)[0])
+
+    @property
+    def n_players(self) -> int:
+        """Return the number of tiles p."""
+        return int(self.labels.max()) + 1
+
+    def images(self, coalitions) -> NDArray:
+        """Return the image with only the tiles of each coalition.
+
+        Parameters
+        ----------
+        coalitions : array of shape (m, p), bool
+            Which tiles are shown.
+
+        Returns
+        -------
+        images : ndarray of shape (m, b, *image.shape)
+            Against each image of the background; b is 1 without one.
+        """
+        shown = np.asarray(coalitions, dtype=bool)[:, self.labels]
+        if self._fill is None:
+            return np.stack([_inpainted(self.image, mask) for mask in shown])[:, None]
+        if self.image.ndim == 3:
+            shown = shown[..., None]
+        return np.where(shown[:, None], self.image, self._fill)
+
+    def __call__(self, coalitions) -> NDArray[np.float64]:
+        """Return the values of coalitions ``(m, p)``; ``(m,)``, or ``(m, k)`` for k outputs."""
+        coalitions = np.asarray(coalitions, dtype=bool)
+        b = 1 if self._fill is None else len(self._fill)
+        step = max(1, int(working_bytes() // (self.image.nbytes * b)))
+        parts = [
+            self._mean_response(coalitions[start : start + step], b)
+            for start in range(0, len(coalitions), step)
+        ]
+        values = np.concatenate(parts)
+        return values[:, 0] if self.response.output_names is None else values
+
+    def _mean_response(self, coalitions, b) -> NDArray[np.float64]:
+        images = self.images(coalitions).reshape(-1, *self.image.shape)
+        raw = self.response(self._given(images), where=" on parts of the image")
+        chosen = self.response.choose(raw, self._winner)
+        return chosen.reshape(len(coalitions), b, -1).mean(axis=1)
+
+    def _given(self, images) -> NDArray:
+        """Return images as the model takes them."""
+        return images.reshape(len(images), -1) if self._flat else images
+
+    def painted(self, values) -> NDArray[np.float64]:
+        """Return values of the tiles as an image: each pixel has that of its tile.
+
+        Parameters
+        ----------
+        values : array of shape (p,) or (p, k)
+
+        Returns
+        -------
+        painted : ndarray of shape (height, width) or (height, width, k)
+        """
+        return np.asarray(values, dtype=np.float64)[self.labels]
+
+    def explanation(self, result) -> Explanation:
+        """Return a result of `shapley_values` for this reward as an `Explanation`.
+
+        It has one instance. Its data are the mean brightness of each tile.
+
+        Parameters
+        ----------
+        result : ShapleyResult
+        """
+        names, errors = self.response.output_names, result.standard_errors
+        tiles = [f"tile {j}" for j in range(self.n_players)]
+        if self.grid is not None:
+            tiles = [f"tile {i}, {j}" for i, j in np.ndindex(self.grid)]
+        channels = self.image.reshape(*self.image.shape[:2], -1).mean(axis=2)
+        sizes = np.bincount(self.labels.ravel())
+        means = np.bincount(self.labels.ravel(), channels.ravel()) / sizes
+        rows = result.n_evaluations * (1 if self._fill is None else len(self._fill))
+        return Explanation(
+            values=result.values[None],
+            standard_errors=None if errors is None else errors[None],
+            base_values=np.asarray(result.base_value)[None],
+            predictions=np.asarray(result.full_value)[None],
+            data=pd.DataFrame([means], columns=tiles),
+            feature_names=np.array(tiles, dtype=object),
+            output_names=None if names is None else np.array(names, dtype=object),
+            n_evaluations=np.array([result.n_evaluations]),
+            n_model_rows=np.array([rows]),
+            converged=np.array([result.converged]),
+            settings=Settings(
+                model=label(self.response.estimator),
+                response_method=label(self.response.method),
+                output=self.response.explained_output(self._winner),
+                reward=f"TileReward(absent={_shown(self.absent)})",
+            ),
+        )
+
+
+def _checked_image(image) -> NDArray:
+    image = np.array(image)
+    if image.ndim not in (2, 3) or 0 in image.shape or image.dtype.kind not in "uif":
+        raise ValueError(
+            f"TileReward got an image of shape {image.shape} and type {image.dtype}: pass numbers"
+            f" of shape (height, width) or (height, width, channels); for several images, make a"
+            f" reward for each."
+        )
+    return image
+
+
+def _labels(tiles, shape) -> tuple[NDArray[np.intp], tuple[int, int] | None]:
+    """Return the tile of each pixel, from 0, and the grid if there is one."""
+    if np.ndim(tiles) == 1 and len(tiles) == 2:
+        if all(
+            isinstance(n, (int, np.integer)) and 0 < n <= m
+            for n, m in zip(tiles, shape, strict=True)
+        ):
+            rows, columns = (
+                np.arange(side) * n // side for n, side in zip(tiles, shape, strict=True)
+            )
+            return rows[:, None] * tiles[1] + columns, (int(tiles[0]), int(tiles[1]))
+    elif np.shape(tiles) == shape and np.asarray(tiles).dtype.kind in "iub":
+        return np.unique(tiles, return_inverse=True)[1].reshape(shape).astype(np.intp), None
+    told = f"labels of shape {np.shape(tiles)}" if np.ndim(tiles) > 1 else repr(tiles)
+    raise ValueError(
+        f"TileReward got tiles={told} for an image of {shape[0]} x {shape[1]} pixels: choose (rows,"
+        f" columns) of a grid of no more than that, or int labels of shape {shape}."
+    )
+
+
+def _checked_fill(absent, image) -> NDArray | None:
+    """Return what is seen in place of absent tiles, ``(b, *image.shape)``; None: inpainting."""
+    if isinstance(absent, str):
+        if absent not in FILLS:
+            raise ValueError(
+                f"TileReward takes absent as a number, a colour, an array of images or one of"
+                f" {FILLS}; got {absent!r}."
+            )
+        return _made(absent, image)
+    if not isinstance(absent, Real):
+        absent = np.asarray(absent)
+        colour = image.ndim == 3 and absent.shape == image.shape[2:]
+        background = absent.ndim == image.ndim + 1 and absent.shape[1:] == image.shape
+        if not (colour or absent.shape == image.shape or (background and len(absent))):
+            raise ValueError(
+                f"TileReward got absent of shape {absent.shape} for an image of shape"
+                f" {image.shape}: pass a number, a colour, an image of that shape, or a background"
+                f" of shape (b, {', '.join(map(str, image.shape))})."
+            )
+    fill = np.asarray(absent).astype(image.dtype)
+    if image.dtype.kind in "ui" and not np.array_equal(fill, absent):
+        raise ValueError(
+            f"TileReward got absent={_shown(absent)} for an image of {image.dtype}, which cannot"
+            f" hold it: pass values of that type, or an image of floats."
+        )
+    if fill.ndim == image.ndim + 1:
+        return fill
+    return np.broadcast_to(fill, image.shape)[None]
+
+
+def _made(absent, image) -> NDArray | None:
+    """Return the fill that is made of the image itself."""
+    if absent == "inpaint":
+        try:
+            import skimage.restoration  # noqa: F401
+        except ImportError as error:
+            raise ImportError(
+                'TileReward needs scikit-image for absent="inpaint": pip install skshapley[image],'
+                ' or choose "blur".'
+            ) from error
+        return None
+    if absent == "mean":
+        fill: Any = np.broadcast_to(image.mean(axis=(0, 1)), image.shape)
+    else:
+        width = BLUR_SHARE * min(image.shape[:2])
+        sigma = (width, width, 0)[: image.ndim]
+        fill = gaussian_filter(image.astype(np.float64), sigma)
+    return _as_pixels(fill, image.dtype)[None]
+
+
+def _as_pixels(values, dtype) -> NDArray:
+    """Return values in an image's type, rounded where it counts."""
+    return np.rint(values).astype(dtype) if dtype.kind in "ui" else values.astype(dtype)
+
+
+def _inpainted(image, shown) -> NDArray:
+    """Return the image with what is not shown continued from its surroundings."""
+    from skimage.restoration import inpaint_biharmonic
+
+    if shown.all():
+        return image
+    if not shown.any():
+        return _as_pixels(np.broadcast_to(image.mean(axis=(0, 1)), image.shape), image.dtype)
+    channels = -1 if image.ndim == 3 else None
+    found = inpaint_biharmonic(image.astype(np.float64), ~shown, channel_axis=channels)
+    return _as_pixels(found, image.dtype)
+
+
+def _shown(absent) -> str:
+    """Return the fill in a word."""
+    return repr(absent) if isinstance(absent, str | Real) else f"array of shape {np.shape(absent)}"

@@ -1,0 +1,112 @@
+"""Interactions in folders of results: written, read back, resumed, damaged."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skshapley import ShapleyExplainer
+from skshapley.batches import ExplanationDataset, explain_batches
+
+NAMES = list("abcd")
+
+
+def bilinear(X):
+    X = np.asarray(X)
+    return np.column_stack([X[:, 0] * X[:, 1] + X[:, 2], 3 * X[:, 3] * X[:, 0] - X[:, 1]])
+
+
+def one_output(X):
+    return bilinear(X)[:, 0] + np.tanh(np.asarray(X).sum(axis=1))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(7, 4)), columns=NAMES)
+    return X.assign(key=[f"k{i}" for i in range(7)])
+
+
+def fitted(model, **kwargs):
+    background = pd.DataFrame(np.zeros((1, 4)), columns=NAMES)
+    return ShapleyExplainer(model, interactions=True, random_state=0, **kwargs).fit(background)
+
+
+@pytest.mark.parametrize("model", [one_output, bilinear])
+def test_what_is_read_back_is_what_was_explained(model, rows, tmp_path):
+    explainer = fitted(model)
+    whole = explainer.explain(rows[NAMES]).interactions
+    dataset = explain_batches(explainer, rows, tmp_path / "phi", batch_rows=3, keys="key")
+    found = dataset.read().interactions
+    for name in ("values", "standard_errors", "attributions", "base_values", "feature_names"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+    assert found.index == "shapley"
+    assert found.rows.tolist() == rows["key"].tolist()
+    some = dataset.take([5, 1]).interactions
+    np.testing.assert_array_equal(some.values, whole.values[[1, 5]])
+    assert [len(part.interactions) for part in dataset] == [3, 3, 1]
+    assert dataset.check() == []
+
+
+@pytest.mark.parametrize("model", [one_output, bilinear])
+def test_files_are_long_frames_that_pandas_reads(model, rows, tmp_path):
+    """... and the parts beside them are read as if they were not there."""
+    explainer = fitted(model)
+    dataset = explain_batches(explainer, rows, tmp_path, batch_rows=3, keys="key")
+    frame = pd.read_parquet(tmp_path / "_interactions")
+    expected = explainer.explain(rows[NAMES]).interactions.to_frame()
+    assert frame.columns.tolist() == expected.columns.tolist()
+    assert frame["row"].tolist() == expected["row"].tolist()
+    for name in ("feature", "other", "output"):
+        if name in frame:
+            assert frame[name].astype(str).tolist() == expected[name].astype(str).tolist()
+    np.testing.assert_array_equal(frame["value"], expected["value"])
+    np.testing.assert_array_equal(frame["standard_error"], expected["standard_error"])
+    assert len(pd.read_parquet(tmp_path)) == len(rows) * (2 if model is bilinear else 1)
+    assert len(dataset) == len(rows)
+
+
+def test_small_ones_are_left_out_and_read_as_zeros_of_unknown_error(rows, tmp_path):
+    explainer = fitted(one_output)
+    whole = explainer.explain(rows[NAMES]).interactions
+    least = float(np.quantile(np.abs(whole.values[:, *np.triu_indices(4, 1)]), 0.7))
+    dataset = explain_batches(explainer, rows[NAMES], tmp_path, least_interaction=least)
+    found, kept = dataset.read().interactions, np.abs(whole.values) >= least
+    np.testing.assert_array_equal(found.values, np.where(kept, whole.values, 0.0))
+    off = ~np.eye(4, dtype=bool)
+    assert np.isnan(found.standard_errors[~kept & off]).all()
+    np.testing.assert_array_equal(found.standard_errors[kept], whole.standard_errors[kept])
+    frame = pd.read_parquet(tmp_path / "_interactions")
+    assert len(frame) == kept.sum() / 2 < 7 * 6
+    with pytest.raises(FileExistsError, match=r"least_interaction"):
+        explain_batches(explainer, rows[NAMES], tmp_path)
+    nothing = explain_batches(explainer, rows[NAMES], tmp_path / "none", least_interaction=1e9)
+    assert not nothing.read().interactions.values.any()
+    assert nothing.read().interactions.standard_errors is None
+    with pytest.raises(ValueError, match=r"least_interaction as a number of at least 0; got -1"):
+        explain_batches(explainer, rows[NAMES], tmp_path, least_interaction=-1)
+
+
+@pytest.mark.parametrize("how", ["lost", "broken", "another"])
+def test_lost_and_damaged_files_are_named_and_made_anew(how, rows, tmp_path):
+    explainer = fitted(one_output)
+    explain_batches(explainer, rows[NAMES], tmp_path, batch_rows=3)
+    files = sorted((tmp_path / "_interactions").iterdir())
+    whole = [file.read_bytes() for file in files]
+    if how == "lost":
+        files[1].unlink()
+    else:
+        files[1].write_bytes(whole[0] if how == "another" else whole[1][:-30])
+    (wrong,) = ExplanationDataset(tmp_path).check()
+    assert "_interactions" in wrong
+    with pytest.raises(OSError, match="_interactions"):
+        ExplanationDataset(tmp_path).read()
+    explain_batches(explainer, rows[NAMES], tmp_path, batch_rows=3)
+    assert [file.read_bytes() for file in files] == whole
+    assert ExplanationDataset(tmp_path).check() == []
+
+
+def test_folders_of_explainers_without_interactions_have_none(rows, tmp_path):
+    explainer = fitted(one_output).set_params(interactions=False)
+    dataset = explain_batches(explainer, rows[NAMES], tmp_path)
+    assert dataset.read().interactions is None
+    assert not (tmp_path / "_interactions").exists()
+    assert "least_interaction" not in dataset.manifest["settings"]

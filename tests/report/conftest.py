@@ -1,0 +1,92 @@
+"""Explanations to report, with names that would be markup if they were not escaped."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skshapley import Explanation, Interactions
+from skshapley._records._settings import Settings
+
+EVIL = "</script><img src=x onerror=\"document.title='evil'\">"
+
+
+def make_explanation(n_rows=40, n_features=6, *, outputs=None, pairs=False):
+    """An explanation that adds up, of numbers, texts, dates, truths and missing values."""
+    rng = np.random.default_rng(0)
+    k = 1 if outputs is None else len(outputs)
+    values = rng.normal(size=(n_rows, n_features, k)) * np.geomspace(1, 0.1, n_features)[:, None]
+    base = np.full((n_rows, k), 0.4)
+    flat = [values, np.abs(rng.normal(size=values.shape)) * 0.1, base, base + values.sum(axis=1)]
+    if outputs is None:
+        flat = [part[..., 0] for part in flat]
+    data = pd.DataFrame(rng.normal(size=(n_rows, n_features)))
+    data.columns = [f"x{i}" for i in range(n_features)]
+    data.index = [f"row {i}" for i in range(n_rows)]
+    explanation = Explanation(
+        values=flat[0],
+        standard_errors=flat[1],
+        base_values=flat[2],
+        predictions=flat[3],
+        data=data,
+        feature_names=data.columns.to_numpy(dtype=object),
+        output_names=None if outputs is None else np.array(outputs, dtype=object),
+        n_evaluations=np.full(n_rows, 32.0),
+        n_model_rows=np.full(n_rows, 320),
+        converged=np.ones(n_rows, dtype=bool),
+        settings=Settings(model="Model(depth=3)", response_method="predict_proba", n_background=7),
+        background_errors=0.5 * flat[1],
+    )
+    if not pairs:
+        return explanation
+    numbers = rng.normal(size=(n_rows, n_features * (n_features - 1) // 2, *flat[0].shape[2:]))
+    interactions = Interactions.of_pairs(
+        numbers,
+        None,
+        attributions=flat[0],
+        base_values=flat[2],
+        feature_names=explanation.feature_names,
+        index="shapley",
+        rows=data.index,
+        output_names=explanation.output_names,
+    )
+    return replace(explanation, interactions=interactions)
+
+
+def make_awkward():
+    """Two outputs; every name and text is an attempt to be markup; every kind of column."""
+    explanation = make_explanation(outputs=[f"yes {EVIL}", f"no {EVIL}"], pairs=True)
+    n = len(explanation)
+    data = explanation.data.copy()
+    data["x0"] = [f"{EVIL} {i % 3}" for i in range(n)]
+    data["x1"] = pd.Timestamp("2024-02-28 12:00") + pd.to_timedelta(np.arange(n), unit="D")
+    data["x2"] = np.arange(n) % 2 == 0
+    data["x3"] = np.arange(n) % 4
+    data["x4"] = np.where(np.arange(n) % 5, data["x4"], np.nan)
+    data.columns = [f"{name} {EVIL}" for name in data.columns]
+    data.index = [f"row {i} {EVIL}" for i in range(n)]
+    names = data.columns.to_numpy(dtype=object)
+    pairs = replace(explanation.interactions, feature_names=names, rows=data.index)
+    return replace(explanation, data=data, feature_names=names, interactions=pairs)
+
+
+@pytest.fixture(scope="session")
+def plain():
+    return make_explanation()
+
+
+@pytest.fixture(scope="session")
+def awkward():
+    return make_awkward()
+
+
+@pytest.fixture(scope="session")
+def evil():
+    return EVIL
+
+
+@pytest.fixture(scope="session")
+def thousand():
+    """A thousand rows of thirty features, with errors and interactions."""
+    return make_explanation(1000, 30, pairs=True)

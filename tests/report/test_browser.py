@@ -1,0 +1,222 @@
+"""The report in a browser: it draws, asks for nothing, and can be used by keyboard and by phone.
+
+It runs where `make test-browser` has put Playwright and axe.
+"""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.slow
+SYSTEM = ("chromium", "chromium-headless-shell", "google-chrome")
+LIMIT_MS = 1000
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as session:
+        found = filter(None, map(shutil.which, SYSTEM))
+        try:
+            browser = session.chromium.launch()
+        except playwright.Error:  # Playwright's own is not there
+            path = next(found, None)
+            if path is None:
+                pytest.skip("no Chromium: playwright install chromium")
+            browser = session.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Open the report of an explanation; at the end nothing was asked for, nothing went wrong."""
+    pages, wrong, asked = [], [], []
+
+    def open_report(explanation, width=1200, context=None, **options):
+        path = explanation.report(tmp_path / "report.html", **options)
+        page = browser.new_page(viewport={"width": width, "height": 900}, **(context or {}))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("request", lambda request: asked.append(request.url))
+        page.set_default_timeout(10_000)
+        page.goto(path.as_uri())
+        pages.append(page)
+        return page
+
+    yield open_report
+    for page in pages:
+        page.close()
+    assert not wrong
+    assert {*asked} == {(tmp_path / "report.html").as_uri()}
+
+
+def texts(page, selector):
+    return page.locator(selector).all_inner_texts()
+
+
+def test_a_thousand_rows_are_ready_within_a_second(opened, thousand):
+    """... of processor time of the page's thread, which the load of the machine does not change."""
+    page = opened(thousand)
+    client = page.context.new_cdp_session(page)
+    client.send("Performance.enable", {"timeDomain": "threadTicks"})
+    page.reload()
+    page.wait_for_selector("html[data-drawn]", state="attached")
+    metrics = client.send("Performance.getMetrics")["metrics"]
+    busy = {metric["name"]: metric["value"] for metric in metrics}
+    assert page.locator("#beeswarm .dots").count() > 50
+    assert 1000 * busy["TaskDuration"] < LIMIT_MS
+
+
+def test_everything_is_drawn(opened, awkward, evil):
+    page = opened(awkward)
+    assert page.title() == "Explanation of Model"  # which every evil name would change
+    assert page.locator("img").count() == 0
+    shown = texts(page, "#importance th")
+    order = awkward.output(awkward.output_names[0]).importance().index
+    assert shown == list(order)
+    assert page.locator("#dependence .panel svg .dots").count() >= 4
+    assert len(texts(page, "#interactions .chart tr")) == 10
+    assert page.locator("#interactions .panel svg .dots").count() >= 1
+    # the other output
+    page.locator("#output").select_option(label=f"no {evil}")
+    order = awkward.output(awkward.output_names[1]).importance().index
+    assert texts(page, "#importance th") == list(order)
+    assert "probability of no" in texts(page, "#facts dd")[0]
+
+
+def test_a_row_opens_its_waterfall(opened, plain):
+    page = opened(plain)
+    row = page.get_by_role("button", name="row 3", exact=True)
+    assert row.get_attribute("aria-expanded") == "false"
+    row.click()
+    assert row.get_attribute("aria-expanded") == "true"
+    lines = texts(page, ".detail th")
+    values = plain.to_frame().loc["row 3"]
+    order = values.abs().sort_values(ascending=False).index
+    assert [line.split(" = ")[0] for line in lines] == ["prediction", *order, "base value"]
+    told = texts(page, ".detail td.number")
+    assert told[1].startswith(f"{values[order[0]]:+.3g}".replace("-", "−"))
+    assert told[0] == f"{plain.predictions[3]:.3g}".replace("-", "−")
+    row.click()
+    assert page.locator(".detail").count() == 0
+
+
+def test_bars_of_a_waterfall_lead_from_base_to_prediction(opened, plain):
+    page = opened(plain)
+    page.get_by_role("button", name="row 3", exact=True).click()
+    boxes = page.evaluate(
+        """() => [...document.querySelectorAll(".detail svg")].map(svg => {
+          const drawn = svg.querySelector("rect") ?? svg.querySelector("circle");
+          const box = drawn.getBoundingClientRect();
+          return [box.left, box.right];
+        })"""
+    )
+    middle = [(left + right) / 2 for left, right in (boxes[0], boxes[-1])]
+    values = plain.to_frame().loc["row 3"]
+    steps = values[values.abs().sort_values().index].cumsum() + plain.base_values[3]
+    unit = (middle[0] - middle[1]) / (plain.predictions[3] - plain.base_values[3])
+    start = plain.base_values[3]
+    for end, box in zip(steps, boxes[-2:0:-1], strict=True):
+        known = sorted(middle[1] + unit * (x - plain.base_values[3]) for x in (start, end))
+        assert box == pytest.approx(known, abs=1.0)  # a pixel
+        start = end
+
+
+def test_rows_are_sorted_and_searched(opened, plain):
+    page = opened(plain)
+    page.get_by_role("button", name="Prediction", exact=True).click()
+    head = page.locator("th", has=page.get_by_role("button", name="Prediction", exact=True))
+    assert head.get_attribute("aria-sort") == "descending"
+    order = plain.index[(-plain.predictions).argsort(kind="stable")]
+    assert texts(page, "#table .opener") == list(order[:25])
+    page.get_by_role("button", name="Next").click()
+    assert texts(page, "#table .opener") == list(order[25:])
+    assert page.locator("#place").inner_text() == "26 to 40 of 40 rows"
+    page.get_by_role("button", name="Prediction", exact=True).click()
+    assert texts(page, "#table .opener") == list(order[::-1][:25])
+    page.get_by_label("Search").fill("row 3")
+    found = {name for name in plain.index if "3" in name}
+    assert {*texts(page, "#table .opener")} == found
+    page.get_by_label("Search").fill("nowhere")
+    assert page.locator("#place").inner_text() == "no row found"
+
+
+def test_a_point_opens_its_row(opened, plain):
+    """... wherever the table is: at another page, in another order, or with nothing found."""
+    page = opened(plain)
+    page.get_by_role("button", name="Prediction", exact=True).click()
+    page.get_by_role("button", name="Prediction", exact=True).click()
+    page.get_by_label("Search").fill("nowhere")
+    strip = page.locator("#beeswarm svg[role=img]").first
+    strip.scroll_into_view_if_needed()
+    last = plain.importance().index[0]
+    row = plain.to_frame()[last].idxmax()
+    box = strip.bounding_box()
+    page.mouse.move(box["x"] + box["width"] - 6, box["y"] + box["height"] / 2)
+    assert page.locator("#tip").inner_text().startswith(f"{row}: {last} = ")
+    page.mouse.down()
+    page.mouse.up()
+    opener = page.get_by_role("button", name=row, exact=True)
+    assert opener.get_attribute("aria-expanded") == "true"
+    assert opener.evaluate("button => button === document.activeElement")
+
+
+def test_keyboard_alone_will_do(opened, plain):
+    page = opened(plain)
+    seen = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate("document.activeElement.textContent"))
+        ring = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert ring == "solid"
+        if seen[-1] == "row 1":
+            break
+    assert any(text.startswith("Prediction") for text in seen)
+    page.keyboard.press("Enter")
+    assert page.locator(".detail").count() == 1
+    page.keyboard.press("Space")
+    assert page.locator(".detail").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 360])
+def test_axe_finds_nothing(width, scheme, opened, awkward):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    # its script is put in from outside, which the page's own policy forbids
+    page = opened(awkward, width, {"color_scheme": scheme, "bypass_csp": True})
+    page.locator(".opener").first.click()
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+    assert dark == (scheme == "dark")
+    found = axe.Axe().run(page)
+    assert not found.response["violations"], found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_long_names_stay_within_a_phone(opened, plain):
+    names = np.array([f"{'x' * 90}{i}" for i in range(6)], dtype=object)
+    data = plain.data.set_axis(names, axis=1).set_axis([f"{'y' * 90}{i}" for i in range(40)])
+    page = opened(replace(plain, feature_names=names, data=data), 320)
+    page.locator(".opener").first.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_one_row_shows_its_waterfall_at_once(opened, plain):
+    page = opened(plain[3])
+    assert page.locator(".detail").count() == 1
+    assert not page.locator("#beeswarm").is_visible()
+    assert not page.locator("#dependence").is_visible()
+
+
+def test_many_features(opened, thousand):
+    page = opened(thousand[:20], max_features=14)
+    assert len(texts(page, "#importance .strips th")) == 11  # ten, and the sum of sixteen
+    assert "16 other features, summed" in texts(page, "#importance th")
+    page.get_by_role("button", name="Show all 14 features").click()
+    assert len(texts(page, "#importance .strips th")) == 15
+    page.locator(".opener").first.click()
+    assert texts(page, ".detail th")[-2] == "20 other features"
+    page.get_by_role("button", name="All 14 features", exact=True).click()
+    assert texts(page, ".detail th")[-2] == "16 other features"

@@ -1,0 +1,221 @@
+"""The report's text: the explanation's numbers, no name that is markup, nothing to load."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skshapley._report import report_html
+from skshapley._report._columns import column
+
+
+class Page(HTMLParser):
+    """The elements of a page, and the text of its scripts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.scripts, self.policy = [], [], [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if dict(attrs).get("http-equiv") == "Content-Security-Policy":
+            self.policy = dict(attrs)["content"]
+
+    def handle_data(self, data):
+        if self.tags and self.tags[-1] == "script" and data.strip():
+            self.scripts.append(data)
+
+
+def content_of(text):
+    return json.loads(Page(text).scripts[0])
+
+
+def by_output(explanation):
+    names = explanation.output_names
+    return [explanation] if names is None else [explanation.output(name) for name in names]
+
+
+def close(told, known, digits):
+    """Whether rounded numbers, None for NaN, are those that are known, feature by feature."""
+    told = np.array(told, dtype=float).T
+    np.testing.assert_allclose(told, known, rtol=0.5 * 10.0 ** (1 - digits) * 1.001, atol=0)
+
+
+@pytest.mark.parametrize("kind", ["plain", "awkward"])
+def test_numbers_are_the_explanation_s(kind, request):
+    explanation = request.getfixturevalue(kind)
+    shown = content_of(report_html(explanation))
+    names = [str(name) for name in explanation.feature_names]
+    assert sorted(shown["features"]) == sorted(names)
+    assert shown["rows"] == [str(label) for label in explanation.index]
+    kept = [names.index(name) for name in shown["features"]]
+    for told, known in zip(shown["outputs"], by_output(explanation), strict=True):
+        close(told["values"], known.values[:, kept], 6)
+        close(told["errors"], known.standard_errors[:, kept], 3)
+        close(told["wider"], known.background_errors[:, kept], 3)
+        close(told["predictions"], known.predictions, 6)
+        close(told["base"], known.base_values, 6)
+        columns = ["importance", "standard_error", "background_error"]
+        frame = known.importance().loc[[explanation.feature_names[j] for j in kept], columns]
+        close(told["importance"], frame.to_numpy().T, 6)
+        assert not told["gap"]
+
+
+def test_strongest_features_come_first_and_others_are_summed(plain):
+    shown = content_of(report_html(plain, max_features=3, max_rows=10))
+    order = plain.importance().index
+    assert shown["features"] == order[:3].tolist()
+    assert (shown["n_others"], len(shown["rows"]), shown["n_explained"]) == (3, 10, 40)
+    (output,) = shown["outputs"]
+    rest = [list(plain.feature_names).index(name) for name in order[3:]]
+    sums = plain.values[:, rest].sum(axis=1)
+    close(output["values"][3], sums[::4], 6)
+    assert output["others"] == pytest.approx(np.abs(sums).mean())
+    # importances are those of all rows
+    known = plain.importance()["importance"].iloc[:3]
+    np.testing.assert_allclose([line[0] for line in output["importance"]], known, rtol=1e-5)
+
+
+def test_a_single_feature_is_not_summed(plain):
+    shown = content_of(report_html(plain, max_features=5))
+    assert (len(shown["features"]), shown["n_others"]) == (6, 0)
+
+
+def test_pairs_are_the_strongest_interactions(awkward):
+    shown = content_of(report_html(awkward))
+    names = [str(name) for name in awkward.feature_names]
+    places = [names.index(name) for name in shown["features"]]
+    for told, known in zip(shown["outputs"], by_output(awkward), strict=True):
+        frame = known.interactions.importance()
+        assert len(told["pairs"]) == 10
+        for pair, ((first, second), line) in zip(told["pairs"], frame.iterrows(), strict=False):
+            assert [shown["features"][place] for place in pair["features"]] == [first, second]
+            a, b = (places[place] for place in pair["features"])
+            close(pair["values"], known.interactions.values[:, a, b], 6)
+            assert pair["importance"][0] == pytest.approx(line["importance"], rel=1e-5)
+
+
+def test_no_name_is_markup(awkward, evil):
+    page = Page(report_html(awkward, title=f"</title>{evil}"))
+    assert "img" not in page.tags
+    assert page.tags.count("script") == 2
+    assert len(page.scripts) == 2  # what ends a script early would be a third
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    assert json.loads(page.scripts[0])["rows"][3] == f"row 3 {evil}"
+
+
+def test_it_asks_for_nothing(awkward):
+    text = report_html(awkward)
+    assert "://" not in text
+    assert not re.search(r"@import|\burl\(|fetch\(|XMLHttp|innerHTML|eval\(", text)
+    page = Page(text)
+    sources = [value for name, value in page.attributes if name in ("src", "href")]
+    assert sources == ["data:,"]
+    assert "default-src 'none'" in page.policy
+    assert "unsafe" not in page.policy
+
+
+def test_a_thousand_rows_of_thirty_features_are_small(thousand):
+    assert len(report_html(thousand).encode()) < 2_500_000
+
+
+def facts_of(explanation):
+    return dict(content_of(report_html(explanation))["outputs"][0]["facts"])
+
+
+def test_it_says_how_sure_it_is(plain):
+    facts = facts_of(plain)
+    assert facts["Response"] == "probability"
+    assert facts["Model rows"] == "320 for each row, 12,800 in all"
+    assert facts["Adds up"].startswith("yes")
+    largest = f"{plain.standard_errors.max():.3f}"
+    assert largest in facts["Standard errors"]
+    assert "of the same kind" in facts["Background errors"]
+    exact = replace(plain, standard_errors=np.zeros_like(plain.values), background_errors=None)
+    facts = facts_of(exact)
+    assert facts["Standard errors"].startswith("0: ")
+    assert facts["Background errors"] == "not known"
+    assert content_of(report_html(exact))["outputs"][0]["errors"] is None
+    unknown = replace(plain, standard_errors=None, predictions=plain.predictions + 0.5)
+    facts = facts_of(unknown)
+    assert facts["Standard errors"].startswith("not known")
+    assert facts["Adds up"].startswith("no: ")
+    assert "0.500" in facts["Adds up"]
+    assert content_of(report_html(unknown))["outputs"][0]["gap"]
+
+
+COLUMNS = {
+    "integers": ([3, -1, 2], {"kind": "number", "x": [3, -1, 2]}),
+    "floats": ([0.5, np.nan, 1e300], {"x": [0.5, None, 1e300], "texts": {}}),
+    "infinite": ([1.0, -np.inf, np.inf], {"x": [1, None, None], "texts": {"1": "−∞", "2": "∞"}}),
+    "texts": (["b", None, "a"], {"names": ["a", "b"], "codes": [1, -1, 0], "ordered": False}),
+    "truths": ([True, False], {"names": ["False", "True"], "codes": [1, 0], "ordered": True}),
+    "long integers": ([2**60 + 1, 5], {"kind": "text", "names": [str(2**60 + 1), "5"]}),
+    "nothing": ([None, None], {"kind": "text", "names": [], "codes": [-1, -1]}),
+    "lists": ([[1, 2], [3]], {"kind": "text", "names": ["[1, 2]", "[3]"]}),
+    "dates": (
+        pd.to_datetime(["1970-01-02 00:00:01", None]).tz_localize("Europe/Berlin"),
+        {"kind": "date", "x": [86401, None]},
+    ),
+    "levels": (
+        pd.Categorical(["low", "high", None], ["low", "mid", "high"], ordered=True),
+        {"names": ["low", "mid", "high"], "codes": [0, 2, -1], "ordered": True},
+    ),
+}
+
+
+@pytest.mark.parametrize(("values", "known"), COLUMNS.values(), ids=COLUMNS)
+def test_columns(values, known):
+    told = column(pd.Series(values))
+    assert {name: told[name] for name in known} == known
+    json.dumps(told, allow_nan=False)
+
+
+def test_names_that_come_twice(plain):
+    """... as tokens do, stay apart: features are known by their places."""
+    names = np.array(["the"] * 6, dtype=object)
+    twice = replace(plain, feature_names=names, data=plain.data.set_axis(names, axis=1))
+    shown = content_of(report_html(twice))
+    again = content_of(report_html(plain))
+    assert shown["features"] == ["the"] * 6
+    assert shown["outputs"][0]["importance"] == again["outputs"][0]["importance"]
+
+
+def test_file(plain, tmp_path):
+    path = plain.report(tmp_path / "r.html", title="Ärger & Freude \udcff")
+    text = path.read_text(encoding="utf-8")
+    assert path == tmp_path / "r.html"
+    assert "<h1>Ärger &amp; Freude ?</h1>" in text
+    assert "Explanation of Model" in plain.report(str(path)).read_text(encoding="utf-8")
+
+
+def test_one_row(plain):
+    shown = content_of(report_html(plain[0]))
+    assert shown["rows"] == ["row 0"]
+    assert shown["outputs"][0]["importance"][0][1] is None  # no spread to judge by
+
+
+WRONG = {
+    "rows": (dict(max_rows=0), ValueError, "takes max_rows as None or a positive .*got 0"),
+    "features": (
+        dict(max_features=1.5),
+        ValueError,
+        "takes max_features as None or a positive int",
+    ),
+    "title": (dict(title=3), TypeError, "takes title as None or a str.*got 3"),
+}
+
+
+@pytest.mark.parametrize(("given", "error", "told"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be(given, error, told, plain, tmp_path):
+    with pytest.raises(error, match=f"Explanation.report {told}"):
+        plain.report(tmp_path / "r.html", **given)
+    with pytest.raises(ValueError, match="at least one row"):
+        plain[[]].report(tmp_path / "r.html")
+    assert not list(tmp_path.iterdir())

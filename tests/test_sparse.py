@@ -1,0 +1,216 @@
+"""Sparse matrices are explained as the arrays that they stand for, and stay sparse on the way."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+
+from skshapley import GlobalImportance, ShapleyExplainer
+from skshapley._references import Deck
+from skshapley._tables._keys import row_keys
+from skshapley.background import herd
+from skshapley.rewards._rows import SparsePool
+from skshapley.trees import TreeExplainer
+
+D = 7
+
+
+def table(n, seed=0, density=0.4):
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random((n, D)) < density, rng.integers(1, 4, (n, D)), 0).astype(float)
+
+
+class Products(RegressorMixin, BaseEstimator):
+    """A model without a state that takes sparse matrices, and remembers what it was given."""
+
+    def __init__(self):
+        self.given = []
+
+    def fit(self, X, y=None):
+        return self
+
+    def predict(self, X):
+        self.given.append(type(X))
+        dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
+        return dense @ np.arange(1.0, D + 1) + dense[:, 0] * dense[:, 2] * dense[:, 5]
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
+@pytest.mark.parametrize("options", [{}, {"max_rows": 300}, {"reward": "baseline"}], ids=str)
+def test_as_the_array_that_it_stands_for(kind, options):
+    background, rows = table(12), table(3, seed=1)
+    model, dense = Products(), Products()
+    explainer = ShapleyExplainer(model, random_state=0, **options).fit(kind(background))
+    made = explainer.explain(kind(rows))
+    expected = ShapleyExplainer(dense, random_state=0, **options).fit(background).explain(rows)
+    np.testing.assert_allclose(made.values, expected.values, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(made.data, expected.data)
+    assert all(sparse.issparse(given((1, D))) for given in model.given)
+    assert (made.n_model_rows <= expected.n_model_rows).all()
+
+
+def test_by_enumeration(enumerated):
+    background, rows = table(6), table(2, seed=1)
+    explainer = ShapleyExplainer(Products(), sampler="exact").fit(sparse.csr_array(background))
+    made = explainer.explain(sparse.csr_array(rows))
+    expected = enumerated(Products().predict, rows, background)
+    np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
+
+
+def test_groups_of_columns(enumerated):
+    background, rows = table(6), table(2, seed=1)
+    groups = {"first": [0, 2], "last": [5, 6]}
+    explainer = ShapleyExplainer(Products(), groups=groups, sampler="exact")
+    made = explainer.fit(sparse.csr_array(background)).explain(sparse.csr_array(rows))
+    players = [[0, 2], [1], [3], [4], [5, 6]]
+    expected = enumerated(Products().predict, rows, background, players)
+    np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
+    assert made.feature_names.tolist() == ["first", "x1", "x3", "x4", "last"]
+
+
+def test_dense_blocks_where_the_model_takes_no_sparse_table():
+    background, rows = table(30), table(2, seed=1)
+    background[:, 0] = np.arange(30) % 2
+    model = GaussianNB().fit(background, background[:, 0])
+    made = ShapleyExplainer(model).fit(sparse.csr_array(background)).explain(sparse.coo_array(rows))
+    expected = ShapleyExplainer(model).fit(background).explain(rows)
+    np.testing.assert_allclose(made.values, expected.values, rtol=0, atol=1e-12)
+    # one output a row from a function that knows arrays only
+    product = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1]).fit(sparse.csr_matrix(background))
+    made = product.explain(sparse.csr_matrix(rows))
+    np.testing.assert_allclose(made.predictions, rows[:, 0] * rows[:, 1], atol=1e-12)
+
+
+def test_an_error_of_the_model_itself_is_told():
+    def broken(X):
+        raise ValueError("no such luck")
+
+    with pytest.raises(ValueError, match="no such luck"):
+        ShapleyExplainer(broken).fit(sparse.csr_array(table(3)))
+
+
+def test_a_pipeline_of_sparse_steps():
+    background, rows = table(40), table(2, seed=1)
+    network = MLPRegressor(hidden_layer_sizes=(3,), solver="lbfgs", tol=0.1, random_state=0)
+    steps = MaxAbsScaler(), network
+    model = make_pipeline(*steps).fit(background, background[:, 0] * background[:, 1])
+    made = ShapleyExplainer(model).fit(sparse.csr_array(background)).explain(sparse.csr_array(rows))
+    expected = ShapleyExplainer(model).fit(background).explain(rows)
+    assert made.settings.masked == "columns made once by maxabsscaler"
+    np.testing.assert_allclose(made.values, expected.values, rtol=0, atol=1e-9)
+
+
+def test_players_that_agree_with_the_reference_are_seen():
+    """Against one background row each, a coalition is asked once for each set that differs."""
+    background, rows = table(20, density=0.2), table(2, seed=1, density=0.2)
+    pool = SparsePool(sparse.csr_array(rows), sparse.csr_array(background), np.arange(D))
+    at, references = np.repeat([0, 1], 20), np.tile(np.arange(20), 2)
+    expected = rows[at] != background[references]
+    np.testing.assert_array_equal(pool.unlike(at, references), expected)
+    differs = (rows[:, None] != background).any(axis=1)
+    assert (pool.differs() >= differs).all()
+    np.testing.assert_array_equal(
+        pool.differs()[0], differs[0] | (background != background[0]).any(axis=0)
+    )
+
+
+def test_what_is_stored_counts():
+    """A stored zero is not an absent entry, which means missing to XGBoost; NaN is NaN."""
+    stored = sparse.csr_array(([0.0, np.nan, 2.0], [0, 1, 2], [0, 3]), shape=(1, 4))
+    plain = sparse.csr_array(([np.nan, 2.0], [1, 2], [0, 2]), shape=(1, 4))
+    pool = SparsePool(stored, plain, np.arange(4))
+    assert pool.unlike(np.array([0]), np.array([0])).tolist() == [[True, False, False, False]]
+    hybrid = pool.hybrid(np.array([[True, False, False, True]]), np.array([0]), np.array([[0]]))
+    assert hybrid.indices.tolist() == [0, 1, 2]
+
+
+def test_xgboost_takes_absent_for_missing():
+    xgboost = pytest.importorskip("xgboost")
+    background = table(60)
+    X = sparse.csr_array(background)
+    model = xgboost.XGBRegressor(n_estimators=10, max_depth=3)
+    model.fit(X, (background[:, 0] == 0) * 2 + background[:, 1])
+    made = ShapleyExplainer(model).fit(X[:20]).explain(X[20:23])
+    assert made.settings.why_sampled is None
+    sampled = ShapleyExplainer(model, sampler="exact").fit(X[:20]).explain(X[20:23])
+    np.testing.assert_allclose(made.values, sampled.values, rtol=0, atol=1e-5)
+    of_trees = TreeExplainer(model).fit(X[:20]).explain(X[20:23])
+    np.testing.assert_allclose(of_trees.values, made.values, rtol=0, atol=1e-12)
+    # an array's zeros are zeros, also behind a sparse background
+    rows = background[20:23]
+    np.testing.assert_allclose(
+        ShapleyExplainer(model).fit(X[:20]).explain(rows).predictions,
+        model.predict(rows),
+        rtol=1e-5,
+    )
+
+
+def test_keys_are_those_of_the_array():
+    rows = table(9)
+    np.testing.assert_array_equal(row_keys(sparse.csr_array(rows)), row_keys(rows))
+
+
+def test_equal_rows_are_explained_alike():
+    background, rows = sparse.csr_array(table(200, seed=3)), sparse.csr_array(table(4, seed=1))
+    explainer = ShapleyExplainer(Products(), max_rows=300, random_state=0).fit(background)
+    together = explainer.explain(rows).values
+    for i in range(4):
+        np.testing.assert_array_equal(explainer.explain(rows[[i]]).values[0], together[i])
+
+
+def test_entries_that_come_twice_are_added_up():
+    twice = sparse.csr_array(([1.0, 2.0], [3, 3], [0, 2]), shape=(1, D))
+    explainer = ShapleyExplainer(Products()).fit(sparse.csr_array(table(5)))
+    once = sparse.csr_array(([3.0], [3], [0, 1]), shape=(1, D))
+    np.testing.assert_array_equal(explainer.explain(twice).values, explainer.explain(once).values)
+    assert twice.nnz == 2
+
+
+def test_a_wide_matrix_is_dealt_by_mixtures_of_its_columns(monkeypatch):
+    monkeypatch.setattr("skshapley._references._columns.MOST_CELLS", 100)
+    background, rows = sparse.csr_array(table(200)), sparse.csr_array(table(2, seed=1))
+    deck = Deck.balanced(
+        background,
+        np.zeros((200, 1)),
+        np.full(200, 1 / 200),
+        np.arange(D),
+        np.random.default_rng(0),
+    )
+    assert sorted(deck.cards) == list(range(200))
+    assert deck.traits is None
+    made = ShapleyExplainer(Products(), max_rows=300, random_state=0).fit(background).explain(rows)
+    total = made.base_values + made.values.sum(axis=1)
+    np.testing.assert_allclose(total, made.predictions, rtol=0, atol=1e-9)
+    assert herd(background, 5, random_state=0).shape == (5, D)
+
+
+def test_global_importance_of_sparse_rows():
+    X = table(60)
+    y = X[:, 0] > 1
+    model = LogisticRegression().fit(X, y)
+    made = GlobalImportance(model, random_state=0).fit(sparse.csr_array(X[:20]))
+    expected = GlobalImportance(model, random_state=0).fit(X[:20])
+    np.testing.assert_allclose(
+        made.explain(sparse.csr_array(X[20:]), y[20:]).values,
+        expected.explain(X[20:], y[20:]).values,
+        rtol=0,
+        atol=1e-9,
+    )
+
+
+def test_what_is_refused():
+    X = sparse.csr_array(table(5))
+    with pytest.raises(TypeError, match=r"sparse matrix with reward='conditional', .* X\.toarray"):
+        ShapleyExplainer(Products(), reward="conditional").fit(X)
+    with pytest.raises(TypeError, match="of type ndarray, and got instances of type csr_array"):
+        ShapleyExplainer(Products()).fit(X.toarray()).explain(X)
+    with pytest.raises(ValueError, match="expecting 7 features"):
+        ShapleyExplainer(Products()).fit(X).explain(X[:, :3])
