@@ -52,7 +52,7 @@ class PairsOfWalks:
         worth = self._worths.take(walked.decided, axis=0) * value[:, None]
         n_starts, size = len(at) * len(weights), self.n_players**2
         to_either = self._summed(walked, worth, n_starts).ravel()
-        one, before = branchings_before(walked, n_starts)
+        one, before = branchings_before(walked, origin, n_starts)
         other = before >> 1
         i, j = walked.players.take(one), walked.players.take(other)
         key = np.minimum(i, j) * self.n_players + np.maximum(i, j)
@@ -84,12 +84,15 @@ class PairsOfWalks:
         return summed
 
 
-def branchings_before(walked, n_starts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def branchings_before(walked, origin, n_starts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return every branching with each of those before it in the same lineages.
+
+    They come start by start, so that sums do not depend on who else walked.
 
     Parameters
     ----------
     walked : Walk
+    origin : ndarray of shape (n_lineages,), int64
     n_starts : int
 
     Returns
@@ -104,7 +107,10 @@ def branchings_before(walked, n_starts) -> tuple[NDArray[np.int64], NDArray[np.i
         previous[start:stop] = last.take(parent)
         last[parent] = 2 * number
         last[n_starts + start : n_starts + stop] = 2 * number + 1
-    one, before = np.arange(n), previous
+    # Small integers are sorted by their digits, in no time.
+    small = origin[n_starts:].astype(np.min_scalar_type(n_starts))
+    one = np.argsort(small, kind="stable")
+    before = previous.take(one)
     ones: list[Any] = [one[:0]]
     befores: list[Any] = [one[:0]]
     while len(one):
