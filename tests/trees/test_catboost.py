@@ -1,6 +1,5 @@
 """CatBoost's trees, read from its export: they predict what it predicts, and so are explained."""
 
-import catboost
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +9,8 @@ from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley._ensembles._city_hash import category_hash
 from skshapley._ensembles._codes import plan_codes, predict
 from skshapley.trees import UnreadableModelError, read_trees
+
+catboost = pytest.importorskip("catboost")
 
 N, B, R = 300, 10, 3
 RNG = np.random.default_rng(0)
