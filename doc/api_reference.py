@@ -11,8 +11,15 @@ API = [
         [
             *("ShapleyExplainer", "TreeExplainer", "Explanation", "Interactions"),
             *("GlobalImportance", "GlobalExplanation", "ShapleyImportance", "shapley_values"),
+            "interaction_values",
             "DataShapley",
         ],
+    ),
+    (
+        "Comparison",
+        "Groups, models and periods, with errors.",
+        "skshapley.comparison",
+        ["compare", "Comparison", "find_cohorts", "drift", "Drift"],
     ),
     (
         "Trees",
@@ -43,6 +50,7 @@ API = [
             *("WaterfallDisplay", "BarDisplay", "BeeswarmDisplay", "DependenceDisplay"),
             *("ForceDisplay", "DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
             *("ConvergenceDisplay", "HeatMapDisplay", "SentenceDisplay", "MaskingCurveDisplay"),
+            *("ImportanceDisplay", "DumbbellDisplay", "ControlChartDisplay"),
             *("InteractionsDisplay", "SmallMultiples", "PlotAccessor"),
             "Display",
         ],
@@ -125,7 +133,9 @@ API = [
         [
             *("hoeffding_permutations", "chebyshev_permutations", "least_evals"),
             *("expected_error", "markov_probability", "deviation_probability", "gradient_norm"),
-            *("strong_convexity", "condition_number"),
+            *("strong_convexity", "condition_number", "leverage_error", "leverage_samples"),
+            *("quadrature_error", "function_variation", "dot_product_bounds"),
+            *("graph_error", "graph_dependence", "absolute_information"),
         ],
     ),
     (

@@ -3,6 +3,7 @@
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._estimators._functional import shapley_values
 from skshapley._estimators._global import GlobalImportance
+from skshapley._estimators._orders import interaction_values
 from skshapley._estimators._selection import ShapleyImportance
 from skshapley._estimators._valuation import DataShapley
 from skshapley._records._global_explanation import GlobalExplanation
@@ -23,8 +24,9 @@ __all__ = [
     "ShapleyExplainer",
     "ShapleyImportance",
     "TreeExplainer",
+    "interaction_values",
     "shapley_values",
 ]
 
-Explanation.plot = property(PlotAccessor)
+Explanation.plot = property(PlotAccessor)  # type: ignore[method-assign, assignment]
 Explanation.report = write_report

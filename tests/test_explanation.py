@@ -87,7 +87,7 @@ def test_row_that_is_not_there(rows):
         made()[rows]
 
 
-@pytest.mark.parametrize("rows", ["yes", ("u", "v"), (0, 1), [0.5], None, {0}])
+@pytest.mark.parametrize("rows", [("u", "v"), [0.5], None, {0}, [["age"]]])
 def test_rows_that_are_no_rows(rows):
     with pytest.raises(TypeError, match=r"int, slice, positions or a boolean mask"):
         made()[rows]

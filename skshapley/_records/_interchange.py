@@ -148,7 +148,8 @@ def _table(data: Any, names: Any, shape: tuple[int, int], owner: str) -> pd.Data
     if len(names) != shape[1]:
         raise ValueError(f"{owner} needs a name for each of {shape[1]} features; got {len(names)}.")
     if data is None:
-        return pd.DataFrame(None, index=range(shape[0]), columns=list(names), dtype=object)
+        nothing = np.full(shape, None, dtype=object)  # which displays leave out, unlike NaN
+        return pd.DataFrame(nothing, columns=list(names))
     if np.size(data) != np.prod(shape):
         raise ValueError(f"{owner} needs data of shape {shape}; got shape {np.shape(data)}.")
     if not isinstance(data, pd.DataFrame):

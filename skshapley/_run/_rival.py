@@ -13,10 +13,8 @@ from skshapley._run._size import Size
 from skshapley._tools._random import generator
 from skshapley.rewards import Game
 
-SHARE = 1 / 4  # of a pilot's model rows that go to walks
-# A process of the other three quarters errs somewhat more than one of all rows, and what it says of
-# its error is right to about a half: walks have to do better by as much.
-BETTER = 0.8
+SHARE = 1 / 4  # of the model rows of an instance that go to the trial
+BETTER = 0.8  # of the error that the process states, which is right to about a half
 
 
 def walks_serve_better(game: Game, rival: Plan, errors: np.ndarray) -> bool:
@@ -25,11 +23,11 @@ def walks_serve_better(game: Game, rival: Plan, errors: np.ndarray) -> bool:
     Parameters
     ----------
     game : Game
-        Of the pilots.
+        Of one pilot.
     rival : Plan
         Of walks, with the whole budget.
-    errors : ndarray of shape (r, p, k)
-        Standard errors of the process; NaN where it knows none.
+    errors : ndarray of shape (p, k)
+        Standard errors of the process with the whole budget; NaN where it knows none.
     """
     if np.isnan(errors).any():
         return False
@@ -46,7 +44,7 @@ def error_of_walks(game: Game, rival: Plan) -> float | None:
     Parameters
     ----------
     game : Game
-        Of the pilots.
+        Of one pilot.
     rival : Plan
         Of walks, with the whole budget.
     """

@@ -72,7 +72,7 @@ class SentenceDisplay(Display):
         row : int, default=None
             Position of the instance. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
@@ -99,7 +99,7 @@ class SentenceDisplay(Display):
             )
             return table.iloc[_in_order(pieces)].reset_index(drop=True), response_name(shown)
 
-        return by_output(cls, explanation, output, ax, read)
+        return by_output(cls, one_row(explanation, row), output, ax, read)
 
     def frame(self) -> pd.DataFrame:
         """Return the tokens.

@@ -4,18 +4,25 @@ phi minimises sum_S w_S (v(S) - v(empty) - sum_{i in S} phi_i)^2 with the Shaple
 w_S = (p - 1)/(C(p, s) s (p - s)), subject to sum phi = v(all) - v(empty) (Charnes et al. 1988;
 Lundberg & Lee 2017, Theorem 2). A coalition drawn with probability p_S enters with weight w_S/p_S,
 in which the binomial cancels (Musco & Witter 2025).
+
+Banzhaf values are the slopes of plain least squares with a constant, all coalitions alike and no
+constraint (Hammer & Holzman 1992); a coalition then enters with weight 1/p_S.
 """
 
 import numpy as np
 
 from skshapley._tools._counting import log_binomial
 from skshapley.designs import CoalitionDesign
+from skshapley.indices import INDICES, Index
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._silence import span, unseen
 
 
 class LeastSquares(Solver):
     """Weighted least squares over sampled coalitions, constrained to the exact sum.
+
+    With ``index="banzhaf"``, unweighted and unconstrained: Banzhaf values. Additive games are exact
+    by either.
 
     Standard errors are those of a sandwich over units (pairs), each residual divided by one minus
     the unit's leverage (HC3, an approximate jackknife), and without the part of the population
@@ -29,7 +36,9 @@ class LeastSquares(Solver):
     Charnes, Golany, Keane & Rousseau (1988), Extremal principle solutions of games in
     characteristic function form. Lundberg & Lee (2017), A unified approach to interpreting model
     predictions, Theorem 2. Musco & Witter (2025), Provably accurate Shapley value estimation via
-    leverage score sampling, Algorithm 1. MacKinnon & White (1985), J. of Econometrics 29 (HC3).
+    leverage score sampling, Algorithm 1. Hammer & Holzman (1992), Approximations of pseudo-Boolean
+    functions; applications to game theory, ZOR 36 (Banzhaf values). MacKinnon & White (1985), J. of
+    Econometrics 29 (HC3).
 
     Examples
     --------
@@ -51,6 +60,10 @@ class LeastSquares(Solver):
     accepts = (CoalitionDesign,)
     default_sampler = "leverage"
 
+    def gives(self, produced: type, index: Index) -> bool:
+        """Return whether the values of an index are a least-squares fit."""
+        return index in (INDICES["shapley"], INDICES["banzhaf"])
+
     def _start(self, players, lesson) -> None:
         self._seen: list[list[tuple]] = [[] for _ in self.v_empty_]
 
@@ -58,7 +71,10 @@ class LeastSquares(Solver):
         """Keep the coalitions, their weights and values: residuals need them at the end."""
         p, m = self.n_players_, design.coalitions.shape[1]
         size = design.coalitions.sum(axis=2)
-        weight = m / (size * (p - size) * design.expected_draws)
+        if self.index == INDICES["banzhaf"]:
+            weight = m * np.exp(log_binomial(p, size) - p * np.log(2)) / design.expected_draws
+        else:
+            weight = m / (size * (p - size) * design.expected_draws)
         drawn = np.zeros_like(weight) if design.replacement else _fraction_drawn(design, size, p)
         self._unit, self._exact = design.unit, design.exact
         for i, row in enumerate(rows):
@@ -73,6 +89,8 @@ class LeastSquares(Solver):
         coalitions, weight, open_part, values = (
             np.concatenate(part) for part in zip(*self._seen[row], strict=True)
         )
+        if self.index == INDICES["banzhaf"]:
+            return self._unconstrained(row, coalitions, weight, open_part, values)
         p = self.n_players_
         size = coalitions.sum(axis=1, keepdims=True)
         share = (self.v_full_[row] - self.v_empty_[row]) / p
@@ -91,6 +109,38 @@ class LeastSquares(Solver):
         spare = len(centred) // self._unit - p
         return beta + share, unseen(errors, span(beta + share), 1 / spare)
 
+    def _unconstrained(
+        self,
+        row: int,
+        coalitions: np.ndarray,
+        weight: np.ndarray,
+        open_part: np.ndarray,
+        values: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return slopes and standard errors of the fit with a constant, ``(p, k)`` each."""
+        p, unit, ends = self.n_players_, self._unit, np.array([[False], [True]])
+        known = np.stack([self.v_empty_[row], self.v_full_[row]])
+        signs = 2.0 * np.concatenate([np.repeat(ends, p, axis=1), coalitions]) - 1
+        signs = np.column_stack([np.ones(len(signs)), signs])
+        target = np.concatenate([known, values])
+        # each coalition of the cube once, those drawn for all of them
+        weight = np.concatenate([np.full(2, len(coalitions) / 2.0**p), weight])
+        open_part = np.concatenate([np.zeros(2), open_part])
+        gram = signs.T @ (signs * weight[:, None])
+        inverse = np.linalg.pinv(gram, hermitian=True)
+        slopes = inverse @ (signs.T @ (target * weight[:, None]))
+        found = 2 * slopes[1:]
+        if self._exact:
+            return found, np.zeros_like(found)
+        spare = len(coalitions) // unit - p
+        if spare <= 0 or np.linalg.matrix_rank(gram, hermitian=True) <= p:
+            return found, np.full_like(found, np.nan)
+        errors = self._errors(signs, weight, open_part, target - signs @ slopes, inverse)
+        errors = 2 * errors[1:]
+        if np.all(open_part < 1e-9):
+            return found, errors
+        return found, unseen(errors, span(found), 1 / spare)
+
     def _errors(
         self,
         centred: np.ndarray,
@@ -100,14 +150,18 @@ class LeastSquares(Solver):
         inverse: np.ndarray,
     ) -> np.ndarray:
         """Return the sandwich standard errors over units, ``(p, k)``."""
-        p, unit = self.n_players_, self._unit
+        unit = self._unit
         n_units = len(centred) // unit
         spread = centred @ inverse
         leverage = np.einsum("mp,mp,m->m", spread, centred, weight).reshape(-1, unit).sum(axis=1)
         scaled = weight[:, None] * residual
         # the scores of a unit add up: for a pair both rows are the same direction, with opposite
         # sign
-        influence = (spread[:, :, None] * scaled[:, None, :]).reshape(n_units, unit, p, -1).sum(1)
+        influence = (
+            (spread[:, :, None] * scaled[:, None, :])
+            .reshape(n_units, unit, spread.shape[1], -1)
+            .sum(1)
+        )
         keep = open_part.reshape(-1, unit)[:, 0] / np.maximum(1 - leverage, 1e-9) ** 2
         return np.sqrt(np.einsum("u,upk->pk", keep, influence**2))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from skshapley._references import Deck
 from skshapley.designs import OrderedDesign, PermutationDesign
+from skshapley.indices import INDICES, Index
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._dealt import DealtUnits
 from skshapley.solvers._positions import Centring, Walks, fitted
@@ -41,7 +42,8 @@ class PermutationMean(Solver):
     walk.
 
     Where references are drawn at random, their chance value of v(empty) is corrected by regression
-    on the units' sums, whose mean is known, so that attributions add up exactly.
+    on the units' sums, whose mean is known, so that attributions add up exactly. Of another index
+    than Shapley's, which weighs each step by its place, that sum is not known.
 
     References
     ----------
@@ -67,9 +69,13 @@ class PermutationMean(Solver):
     accepts: tuple[type, ...] = (PermutationDesign, OrderedDesign)
     default_sampler = "antithetic"
 
+    def gives(self, produced: type, index: Index) -> bool:
+        """Return whether the steps of a walk are those of an index: each by its place."""
+        return index == INDICES["shapley"] or issubclass(produced, PermutationDesign)
+
     def takes_parts(self, produced: type) -> bool:
         """Return whether the walks are of all orders alike, and their steps count alike."""
-        return produced is PermutationDesign
+        return produced is PermutationDesign and self.index == INDICES["shapley"]
 
     def _start(self, players, lesson) -> None:
         self._players = players
@@ -106,7 +112,9 @@ class PermutationMean(Solver):
         """Make room for all strata, which the first design names."""
         self._symmetric, stratified = design.symmetric, design.stratum_weights is not None
         self._weights = design.stratum_weights if stratified else np.ones(1)
-        self._drifting = design.references is not None and not stratified
+        # only Shapley values are known to have a sum
+        adding_up = self._step_weights(p) is None
+        self._drifting = design.references is not None and not stratified and adding_up
         groups = len(self.v_empty_), len(self._weights)
         self._centring = Centring(groups, (p, k), with_total=self._drifting)
 
@@ -125,7 +133,7 @@ class PermutationMean(Solver):
 
     def _step_weights(self, p: int) -> np.ndarray | None:
         """Return how much the step of each position counts, ``(p,)``; None for all alike."""
-        return None
+        return None if self.index == INDICES["shapley"] else p * self.index.size_law(p - 1)
 
     def result(self) -> Estimate:
         """Return the mean over references of the means within, and standard errors over units."""

@@ -17,9 +17,10 @@ import numpy as np
 
 from skshapley._tools._constraints import Count
 from skshapley.designs import CoalitionDesign, PermutationDesign
+from skshapley.indices import Index
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._permutation_mean import PermutationMean
-from skshapley.solvers._sample_reuse import errors_within, strata, unit_sums
+from skshapley.solvers._sample_reuse import errors_within, size_law, strata, unit_sums
 from skshapley.solvers._silence import span, unseen
 from skshapley.solvers._student import widening
 from skshapley.solvers._surrogates import SURROGATE, check_enumerable, fit_surrogate
@@ -81,6 +82,11 @@ class RegressionAdjustment(Solver):
         self.surrogate = surrogate
         self.folds = folds
 
+    def gives(self, produced: type, index: Index) -> bool:
+        """Return whether it corrects an additive game, which is worth the same by any index."""
+        linear = isinstance(self.surrogate, str) and self.surrogate == "linear"
+        return super().gives(produced, index) or (linear and issubclass(produced, CoalitionDesign))
+
     def check_players(self, n_players: int) -> None:
         """Refuse a surrogate whose values are enumerated, for many players."""
         check_enumerable(self.surrogate, n_players, type(self).__name__)
@@ -113,6 +119,7 @@ class RegressionAdjustment(Solver):
             np.concatenate(part) for part in zip(*self._seen[row], strict=True)
         )
         p, unit = self.n_players_, self._unit
+        law = size_law(self.index, p)
         expected = rates * len(coalitions)
         # the line in the size is known to both ends, and additive: it needs no surrogate
         share = (self.v_full_[row] - self.v_empty_[row]) / p
@@ -132,9 +139,9 @@ class RegressionAdjustment(Solver):
             # what it misses at the two ends is shared by all players alike
             adjusted = own - own.mean(axis=0)
             weights = self._weights(coalitions, expected, inside)
-            parts = unit_sums(coalitions, expected, rest, unit)
+            parts = unit_sums(coalitions, expected, rest, unit, law)
             total += inside.mean() * (adjusted + np.einsum("u,upk->pk", weights, parts))
-        parts = unit_sums(coalitions, expected, missed, unit)
+        parts = unit_sums(coalitions, expected, missed, unit, law)
         if not self._replacement:
             errors = errors_within(coalitions, expected, parts, unit)
             if len(coalitions) >= 2**p - 2:

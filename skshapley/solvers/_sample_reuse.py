@@ -3,7 +3,8 @@
 phi_i = sum_S c_i(S) v(S) with c_i(S) = 1(i in S)/(s C(p, s)) - 1(i not in S)/((p - s) C(p, s)), the
 sum over all S but the two ends, which are known: together they give (v(all) - v(empty))/p. A
 coalition expected e_S times enters with c_i(S)/e_S, in which the binomial cancels (Wang & Jia 2023,
-for semivalues; Kolpaczki et al. 2024).
+for semivalues; Kolpaczki et al. 2024). Of another index, by which q_s of s others are present, c_i
+is 1(i in S) q_{s-1}/C(p - 1, s - 1) - 1(i not in S) q_s/C(p - 1, s); Shapley's q_s are 1/p.
 """
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from skshapley._tools._constraints import OneOf
 from skshapley._tools._counting import log_binomial
 from skshapley.designs import CoalitionDesign
+from skshapley.indices import INDICES, Index
 from skshapley.solvers._base import Estimate, Solver
 from skshapley.solvers._silence import span, unseen
 from skshapley.solvers._student import effective_degrees, widening
@@ -21,9 +23,9 @@ CENTRES = ("line", "empty")
 class SampleReuse(Solver):
     """Unbiased weighted sums of the values of all sampled coalitions.
 
-    Attributions add up exactly. Standard errors come from the spread of units (pairs), within each
-    size where coalitions are drawn without replacement; enumerated sizes carry none. Those of few
-    units are widened as Student's t is against the normal.
+    Values are of any index; Shapley values add up exactly. Standard errors come from the spread of
+    units (pairs), within each size where coalitions are drawn without replacement; enumerated sizes
+    carry none. Those of few units are widened as Student's t is against the normal.
 
     Parameters
     ----------
@@ -62,8 +64,13 @@ class SampleReuse(Solver):
     def __init__(self, centre: str = "line") -> None:
         self.centre = centre
 
+    def gives(self, produced: type, index: Index) -> bool:
+        """Return whether the values of players can be those of an index: of any."""
+        return True
+
     def _start(self, players, lesson) -> None:
         r, k = self.v_empty_.shape
+        self._law = size_law(self.index, self.n_players_)
         shape = (r, self.n_players_, k)
         self._sum, self._square, self._within = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self._draws, self._units = np.zeros(r), np.zeros(r)
@@ -78,7 +85,7 @@ class SampleReuse(Solver):
             if self.centre == "line":
                 share = coalitions.sum(axis=1, keepdims=True) / self.n_players_
                 known = known + share * (self.v_full_[row] - self.v_empty_[row])
-            parts = unit_sums(coalitions, expected, values[i] - known, design.unit)
+            parts = unit_sums(coalitions, expected, values[i] - known, design.unit, self._law)
             # a design of m draws is an estimate; several are merged in proportion to their draws
             self._sum[row] += m * parts.sum(axis=0)
             self._square[row] += m * m * (parts**2).sum(axis=0)
@@ -98,13 +105,26 @@ class SampleReuse(Solver):
             errors = np.sqrt(variance) * widening(np.maximum(units - 1, 1))
         else:
             errors = self._within
-        values = mean + (self.v_full_ - self.v_empty_)[:, None] / self.n_players_
+        # the line from end to end is worth a p-th of it to each player, by any index
+        share = 1 / self.n_players_
+        if self.centre == "empty" and self._law is not None:
+            share = self._law[-1]
+        values = mean + share * (self.v_full_ - self.v_empty_)[:, None]
         everything = not self._independent and (self._draws >= 2.0**self.n_players_ - 2).all()
         return Estimate(values, errors if everything else unseen(errors, span(values), 1 / units))
 
 
+def size_law(index: Index, p: int) -> np.ndarray | None:
+    """Return how likely it is that 0..p - 1 others are present, ``(p,)``; None for Shapley's."""
+    return None if index == INDICES["shapley"] else index.size_law(p - 1)
+
+
 def unit_sums(
-    coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray, unit: int
+    coalitions: np.ndarray,
+    expected: np.ndarray,
+    values: np.ndarray,
+    unit: int,
+    law: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return what each unit adds to the estimate, ``(n_units, p, k)``.
 
@@ -115,10 +135,15 @@ def unit_sums(
         Expected number of coalitions of that size.
     values : ndarray of shape (m, k)
     unit : int
+    law : ndarray of shape (p,) or None
+        As of `size_law`.
     """
     m, p = coalitions.shape
     size = coalitions.sum(axis=1, keepdims=True)
-    coefficient = np.where(coalitions, 1 / size, -1 / (p - size)) / expected[:, None]
+    with_it, without = 1 / size, 1 / (p - size)
+    if law is not None:
+        with_it, without = p * law[size - 1] * with_it, p * law[size] * without
+    coefficient = np.where(coalitions, with_it, -without) / expected[:, None]
     each = coefficient[:, :, None] * values[:, None, :]
     return each.reshape(m // unit, unit, p, -1).sum(axis=1)
 

@@ -11,13 +11,15 @@ from scipy.special import betaln
 from skshapley._tools._constraints import Number, OneOf
 from skshapley._tools._counting import log_binomial
 from skshapley.designs import PermutationDesign
+from skshapley.indices import INDICES, Index
 from skshapley.solvers._permutation_mean import PermutationMean
 
 
 class Semivalue(PermutationMean):
     """Beta and Banzhaf values over permutations: the sizes of coalitions weighted otherwise.
 
-    They need not add up to v(all) - v(empty): ``efficiency_gap`` says what is missing.
+    They need not add up to v(all) - v(empty): ``efficiency_gap`` says what is missing. The
+    parameter `index` of explainers and `shapley_values` gives the same values by better methods.
 
     Parameters
     ----------
@@ -60,6 +62,10 @@ class Semivalue(PermutationMean):
         self.law = law
         self.alpha = alpha
         self.beta = beta
+
+    def gives(self, produced: type, index: Index) -> bool:
+        """Return whether nothing is asked of it but its own law."""
+        return index == INDICES["shapley"]
 
     def takes_parts(self, produced: type) -> bool:
         """Return False: other values than Shapley's are wanted."""

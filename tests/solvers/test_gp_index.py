@@ -12,7 +12,6 @@ from skshapley._odd._kernel import cross as odd_cross
 from skshapley.indices import INDICES, Index, beta, enumerated
 from skshapley.samplers import Odd
 from skshapley.solvers import GaussianProcess
-from skshapley.stopping import StandardError
 from skshapley.testing import RandomGame
 
 LAWS = [INDICES["shapley"], INDICES["banzhaf"], beta(16, 1), beta(1, 4), beta(2, 2)]
@@ -183,11 +182,11 @@ def test_instances_that_follow_learn_from_the_pilots():
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"sampler": "antithetic"}, r'the index "banzhaf", which PermutationMean cannot give'),
-        ({"sampler": "leverage"}, r"LeastSquares cannot give with Leverage"),
+        ({"sampler": "stratified"}, r'the index "banzhaf", which StratifiedMean cannot give'),
+        ({"sampler": "leverage", "index": beta(2, 1)}, r"LeastSquares cannot give with Leverage"),
         ({"sampler": "odd-leverage"}, r"LeaveOneOutProcess cannot give with OddLeverage"),
         ({"sampler": "myerson"}, r"Linear cannot give with Myerson"),
-        ({"sampler": "auto", "stopping": StandardError(rtol=0.1)}, r"with Antithetic: choose"),
+        ({"sampler": "kernel", "solver": "sgd"}, r"ProjectedSGD cannot give with Kernel"),
         ({"index": "owen"}, r"takes index as one of .* or an Index, .*; got 'owen'"),
     ],
 )

@@ -1,0 +1,207 @@
+"""Interactions of any order, from the values of all coalitions."""
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import bernoulli, comb
+
+from skshapley._tools._constraints import Count
+from skshapley._tools._counting import all_coalitions
+from skshapley.indices import INDICES, Index, walsh
+from skshapley.rewards import FunctionGame
+
+MOST_PLAYERS = 20
+BATCH = 8192  # coalitions in a call of the reward
+
+Sets = dict[tuple[int, ...], np.ndarray]  # players to values ``(k,)``
+
+
+def interaction_values(
+    reward: Callable[[np.ndarray], Any],
+    *,
+    n_players: int,
+    order: int = 2,
+    index: str = "shapley",
+) -> pd.DataFrame:
+    """Interactions of all sets of at most `order` players, exactly, from all coalitions.
+
+    Parameters
+    ----------
+    reward : callable
+        From boolean coalitions ``(m, n_players)`` to their values, ``(m,)`` or ``(m, k)``.
+    n_players : int
+        At most 20.
+    order : int, default=2
+        The most players of a set.
+    index : str, default="shapley"
+        "shapley", "banzhaf": the mean of what a set adds together beyond what its parts add, over
+        coalitions of the others. "k-shapley": Shapley interactions shared out to smaller sets, so
+        that all add up to v(all) - v(empty). "shapley-taylor": differences at the empty coalition,
+        and of the largest sets the mean over orders; these add up too. "faithful-shapley",
+        "faithful-banzhaf": the function of sets of that order which is nearest to the game.
+
+    Returns
+    -------
+    interactions : DataFrame
+        Columns ``players`` (a tuple of positions), ``order``, ``output`` where the reward has
+        several, and ``value``.
+
+    Raises
+    ------
+    ValueError
+        For other indices or numbers, before the reward is called.
+    ModelOutputError
+        If the reward returns another shape, NaN or infinity.
+
+    See Also
+    --------
+    shapley_values : With ``interactions=True`` those of pairs, from a part of the coalitions.
+
+    References
+    ----------
+    Grabisch & Roubens (1999), An axiomatic approach to the concept of interaction among players in
+    cooperative games, Int. J. Game Theory 28. Bordt & von Luxburg (2023), From Shapley values to
+    generalized additive models and back, AISTATS ("k-shapley"). Sundararajan, Dhamdhere & Agarwal
+    (2020), The Shapley Taylor interaction index, ICML. Tsai, Yeh & Ravikumar (2023), Faith-Shap:
+    the faithful Shapley interaction index, JMLR 24.
+
+    Examples
+    --------
+    >>> from skshapley import interaction_values
+    >>> found = interaction_values(lambda S: S.all(axis=1) * 6.0, n_players=3, order=3)
+    >>> found.drop_duplicates("order").set_index("players")["value"].round(9)
+    players
+    (0,)         2.0
+    (0, 1)       3.0
+    (0, 1, 2)    6.0
+    Name: value, dtype: float64
+    """
+    owner = interaction_values.__name__
+    for name, value, most in (("n_players", n_players, MOST_PLAYERS), ("order", order, n_players)):
+        if not Count().allows(value) or value > most:
+            raise ValueError(f"{owner} takes {name} as an int from 1 to {most}; got {value!r}.")
+    if not isinstance(index, str) or index not in ORDERED:
+        names = ", ".join(f'"{name}"' for name in ORDERED)
+        raise ValueError(f"{owner} takes index as one of {names}; got {index!r}.")
+    game = FunctionGame(reward, n_players)
+    cube, row = all_coalitions(n_players), np.zeros(1, dtype=int)
+    parts = [game(cube[None, i : i + BATCH], row)[0] for i in range(0, len(cube), BATCH)]
+    found = ORDERED[index](np.concatenate(parts), order)
+    k = game.n_outputs
+    columns = {
+        "players": [players for players in found for _ in range(k)],
+        "order": np.repeat([len(players) for players in found], k),
+        "output": np.tile(np.arange(k), len(found)),
+        "value": np.concatenate(list(found.values())),
+    }
+    if game.one_output:
+        del columns["output"]
+    return pd.DataFrame(columns)
+
+
+def _sets(p: int, order: int, least: int = 1) -> Iterator[tuple[int, ...]]:
+    for size in range(least, order + 1):
+        yield from combinations(range(p), size)
+
+
+def _over_supersets(table: np.ndarray, players: tuple[int, ...], weights) -> np.ndarray:
+    """Return the sum of table entries ``(2^p, k)`` of the sets that contain some players, ``(k,)``.
+
+    `weights` are those of sets of 0, 1, ... other players.
+    """
+    p = len(table).bit_length() - 1
+    # all_coalitions has the first player as the lowest bit, and so as the last axis
+    place = [slice(None)] * p
+    for player in players:
+        place[p - 1 - player] = 1  # type: ignore[call-overload]
+    part = table.reshape(*[2] * p, -1)[tuple(place)].reshape(2 ** (p - len(players)), -1)
+    others = np.bitwise_count(np.arange(len(part)))
+    return np.asarray(weights)[others] @ part
+
+
+def moebius(values: np.ndarray) -> np.ndarray:
+    """Return what each set adds that no part of it does, from all values ``(2^p, k)``."""
+    out, half = np.array(values, dtype=np.float64), 1
+    while half < len(out):
+        pairs = out.reshape(-1, 2, half, out.shape[1])
+        pairs[:, 1] -= pairs[:, 0]
+        half *= 2
+    return out
+
+
+def _means(values: np.ndarray, order: int, index: Index, least: int = 1) -> Sets:
+    """Return the means of differences over coalitions of the others, whose law is the index's."""
+    p, coefficients = len(values).bit_length() - 1, walsh(values)
+    moments = index.moments(p + 1)
+    return {
+        players: 2.0 ** len(players) * _over_supersets(coefficients, players, moments)
+        for players in _sets(p, order, least)
+    }
+
+
+def _k_shapley(values: np.ndarray, order: int) -> Sets:
+    """Return Shapley interactions with their share in those of larger sets (Eq 7, B_1 = -1/2)."""
+    single = _means(values, order, INDICES["shapley"])
+    numbers, out = bernoulli(order), {}
+    p = len(values).bit_length() - 1
+    for players in single:
+        rest = [j for j in range(p) if j not in players]
+        out[players] = sum(
+            (
+                numbers[len(more)] * single[tuple(sorted(players + more))]
+                for more in _sets_of(rest, order - len(players))
+            ),
+            start=np.zeros(values.shape[1]),
+        )
+    return out
+
+
+def _sets_of(players: list[int], most: int) -> Iterator[tuple[int, ...]]:
+    for size in range(most + 1):
+        yield from combinations(players, size)
+
+
+def _shapley_taylor(values: np.ndarray, order: int) -> Sets:
+    p, alone = len(values).bit_length() - 1, moebius(values)
+    bit = 1 << np.arange(p)
+    lower = {players: alone[bit[list(players)].sum()] for players in _sets(p, order - 1)}
+    return lower | _means(values, order, Index("", 1.0, float(order)), least=order)
+
+
+def _faithful_shapley(values: np.ndarray, order: int) -> Sets:
+    """Return Tsai et al.'s Theorem 19: what each set adds, and its share in that of larger ones."""
+    p, alone = len(values).bit_length() - 1, moebius(values)
+    out = {}
+    for players in _sets(p, order):
+        s = len(players)
+        share = np.zeros(p - s + 1)  # by the number of others
+        share[0] = 1.0
+        larger = np.arange(order + 1, p + 1)
+        of_larger = comb(larger - 1, order) / comb(larger + order - 1, order + s)
+        share[larger - s] += (-1) ** (order - s) * s / (order + s) * comb(order, s) * of_larger
+        out[players] = _over_supersets(alone, players, share)
+    return out
+
+
+def _faithful_banzhaf(values: np.ndarray, order: int) -> Sets:
+    """Return the projection on sets of that order, in signs: written in ones and zeros."""
+    p, coefficients = len(values).bit_length() - 1, walsh(values)
+    out = {}
+    for players in _sets(p, order):
+        others = np.arange(p - len(players) + 1)
+        weights = np.where(len(players) + others <= order, (-1.0) ** others, 0.0)
+        out[players] = 2.0 ** len(players) * _over_supersets(coefficients, players, weights)
+    return out
+
+
+ORDERED: dict[str, Callable[[np.ndarray, int], Sets]] = {
+    "shapley": lambda values, order: _means(values, order, INDICES["shapley"]),
+    "banzhaf": lambda values, order: _means(values, order, INDICES["banzhaf"]),
+    "k-shapley": _k_shapley,
+    "shapley-taylor": _shapley_taylor,
+    "faithful-shapley": _faithful_shapley,
+    "faithful-banzhaf": _faithful_banzhaf,
+}
