@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skshapley._ensembles._answers import Answers, plan_answers
 from skshapley._ensembles._ensemble import TreeEnsemble
