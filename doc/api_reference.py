@@ -16,6 +16,12 @@ API = [
         ],
     ),
     (
+        "Comparison",
+        "Groups, models and periods, with errors.",
+        "skshapley.comparison",
+        ["compare", "Comparison", "find_cohorts", "drift", "Drift"],
+    ),
+    (
         "Trees",
         "Exact values of tree ensembles from their structure.",
         "skshapley.trees",
@@ -44,6 +50,7 @@ API = [
             *("WaterfallDisplay", "BarDisplay", "BeeswarmDisplay", "DependenceDisplay"),
             *("ForceDisplay", "DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
             *("ConvergenceDisplay", "HeatMapDisplay", "SentenceDisplay", "MaskingCurveDisplay"),
+            *("ImportanceDisplay", "DumbbellDisplay", "ControlChartDisplay"),
             *("InteractionsDisplay", "SmallMultiples", "PlotAccessor"),
             "Display",
         ],
