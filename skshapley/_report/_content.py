@@ -10,7 +10,7 @@ from skshapley._records._gap import gap_shows
 from skshapley._report._columns import column, rounded, text
 from skshapley._report._facts import facts
 from skshapley.explanation import Explanation
-from skshapley.plots._common import response_name
+from skshapley.plots._common import adding_up, response_name
 from skshapley.plots._partner import strongest_partner
 
 VALUE_DIGITS = 6
@@ -43,6 +43,7 @@ def content(
         Attributions are lists by feature, each of all rows; the sum of the features left out is one
         more.
     """
+    explanation = adding_up(explanation)
     r = len(explanation)
     n = r if max_rows is None else min(max_rows, r)
     rows = np.arange(n) * r // n
