@@ -83,8 +83,17 @@ type: $(STAMP)-setup ## check the types
 bench: $(STAMP)-bench ## run the benchmarks, one after the other; takes long
 	set -e; for script in benchmarks/bench_*.py; do $(SINGLE) $(BIN)/python $$script; done
 
-bench-accuracy: $(STAMP)-bench ## errors by evaluations, rows and CPU time, beside other packages; an hour
-	$(SINGLE) $(BIN)/python benchmarks/bench_accuracy.py $(ACCURACY)
+# The newest shapiq needs Python 3.12, so peers have an environment of their own: a version that uv
+# finds or fetches, or the path of an interpreter. Nothing in it is pinned.
+PYTHON312 ?= 3.12
+PEERS := $(VENV)/peers
+$(STAMP)-peers: pyproject.toml | $(BIN)/uv
+	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON312) $(PEERS)
+	$(BIN)/uv pip install --quiet --upgrade --python $(PEERS)/bin/python --editable . --group peers
+	@touch $@
+
+bench-accuracy: $(STAMP)-peers ## errors by evaluations, rows and CPU time, beside other packages; an hour; README's table
+	$(SINGLE) $(PEERS)/bin/python benchmarks/bench_accuracy.py $(ACCURACY)
 
 bench-sgd: $(STAMP)-bench ## the figures of Grah & Thouvenot; 20 minutes, into doc/results/sgd/
 	$(SINGLE) $(BIN)/python benchmarks/bench_sgd.py
@@ -104,13 +113,8 @@ bench-selection: $(STAMP)-bench ## useful and useless features selected
 bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data in SKSHAPLEY_DATA
 	$(SINGLE) $(BIN)/python benchmarks/bench_structured.py
 
-# The newest shapiq needs Python 3.12, so this has an environment of its own: a version that uv
-# finds or fetches, or the path of an interpreter.
-PYTHON312 ?= 3.12
-bench-trees: $(STAMP)-setup ## trees beside shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
-	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON312) $(VENV)/trees
-	$(BIN)/uv pip install --quiet --python $(VENV)/trees/bin/python --editable . --group bench-trees
-	$(SINGLE) $(VENV)/trees/bin/python benchmarks/tree_peers.py $(TREES)
+bench-trees: $(STAMP)-peers ## trees beside shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
+	$(SINGLE) $(PEERS)/bin/python benchmarks/tree_peers.py $(TREES)
 
 doc: $(STAMP)-doc ## build the documentation into doc/_build/html
 	$(BIN)/python -m sphinx -W --keep-going doc doc/_build/html

@@ -13,7 +13,7 @@ import sys
 import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
@@ -72,7 +72,7 @@ class Source:
     text: str
     is_package: bool = False
 
-    @property
+    @cached_property
     def tree(self) -> ast.Module:
         return ast.parse(self.text)
 
@@ -87,6 +87,7 @@ def room(module: str) -> str:
     return [*module.split("."), "__init__"][1]
 
 
+@cache
 def package_sources() -> list[Source]:
     sources = []
     for path in sorted(PACKAGE.rglob("*.py")):

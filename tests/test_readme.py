@@ -78,6 +78,12 @@ ACCURACY = {
     "shap PermutationExplainer": "shap permutation",
     "shap KernelExplainer(l1_reg=False)": "shap kernel",
     "LightSHAP, kernel": "lightshap kernel",
+    "shapiq LeverageSHAP": "shapiq LeverageSHAP",
+    "shapiq OddSHAP": "shapiq OddSHAP",
+    "shapiq RegressionMSR, linear": "shapiq RegressionMSR",
+    "shapiq PolySHAP, pairs": "shapiq PolySHAP",
+    "shapiq ProxySHAP": "shapiq ProxySHAP",
+    'skshapley, `sampler="antithetic"`': "walks, a row each",
 }
 
 

@@ -45,7 +45,8 @@ def strongest_partner(explanation, feature) -> str | None:
     """
     data = explanation.data
     bins = _bins(data.iloc[:, feature])
-    own = _in_units(np.nan_to_num(ordered_numbers(data.iloc[:, feature])))
+    numbers = ordered_numbers(data.iloc[:, feature])
+    own = _in_units(np.nan_to_num(numbers, posinf=0.0, neginf=0.0))
     rest = _without_slope(_in_units(explanation.values[:, feature]), own, bins)
     if rest.std() <= ROUNDING:
         return None  # rounding errors may well follow another feature
