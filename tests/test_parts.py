@@ -191,6 +191,20 @@ def test_rows_by_label(key, rows):
     assert some.index.tolist() == whole.index[rows].tolist()
 
 
+def test_labels_of_several_levels():
+    levels = pd.MultiIndex.from_tuples([("a", 0), ("a", 1), ("b", 0), ("b", 1), ("c", 0)])
+    whole = made()
+    whole = made(data=whole.data.set_axis(levels, axis=0))
+    for key, rows, players in (
+        (("a", 1), [1], [0, 1, 2, 3]),
+        ("b", [2, 3], [0, 1, 2, 3]),
+        (("b", "sex"), [2, 3], [1]),
+        ((("b", 1), "sex"), [3], [1]),
+        (("b", ["sex", "age"]), [2, 3], [1, 0]),
+    ):
+        np.testing.assert_array_equal(whole.loc[key].values, whole.values[rows][:, players])
+
+
 def test_unknown_labels():
     with pytest.raises(KeyError, match=r"\.loc got 'x', .* 5 rows: choose one of \['u'"):
         made().loc["x"]

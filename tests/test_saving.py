@@ -175,6 +175,19 @@ def test_parquet_of_objects_parts_and_no_errors(mixed, tmp_path):
     np.testing.assert_array_equal(frame["others"], one.others)
 
 
+def test_parquet_of_bins_and_sparse_columns(mixed, tmp_path):
+    pytest.importorskip("pyarrow")
+    one = mixed.output(0)[["note", "age"]]
+    bins = pd.cut(pd.Series([0.5, 1.5, np.nan, 0.1, 1.1, 0.2], one.index), [0, 1, 2])
+    sparse = pd.arrays.SparseArray([0, 0, 3, 0, 1, 0])
+    data = pd.DataFrame({"note": bins, "age": sparse}, index=one.index)
+    Explanation(**{**vars(one), "data": data}).to_parquet(tmp_path / "a")
+    frame = pd.read_parquet(tmp_path / "a")
+    expected = ["(0, 1]", "(1, 2]", "none", "(0, 1]", "(1, 2]", "(0, 1]"]
+    assert frame["data:note"].fillna("none").tolist() == expected
+    assert frame["data:age"].tolist() == [0, 0, 3, 0, 1, 0]
+
+
 def test_parquet_without_pyarrow(mixed, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"needs pyarrow, .* pip install 'skshapley\[parquet\]'"):

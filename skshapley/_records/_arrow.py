@@ -110,6 +110,11 @@ def _arrow(column: pd.Series, typed: bool) -> "pa.Array":
     """Return a column of keys or data as an Arrow array; objects of any kind as text."""
     import pyarrow as pa
 
+    kind = column.dtype
+    if isinstance(kind, pd.SparseDtype):
+        column = column.sparse.to_dense()
+    if isinstance(kind, pd.CategoricalDtype) and isinstance(kind.categories, pd.IntervalIndex):
+        column = column.astype(object)  # pyarrow has no dictionaries of intervals
     if column.dtype == object:
         pairs = zip(column, column.isna(), strict=True)
         return pa.array([None if none else _text(value) for value, none in pairs], pa.string())

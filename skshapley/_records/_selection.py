@@ -38,10 +38,13 @@ class Labels:
     def __getitem__(self, key: Any) -> "Explanation":
         """Return rows by label, a slice of labels (both ends included) or a mask.
 
-        After a comma come players and outputs, as in ``explanation[rows, players, outputs]``.
+        After a comma come players and outputs, as in ``explanation[rows, players, outputs]``. A
+        tuple that is a label of a MultiIndex is taken for one.
         """
         explanation = self._explanation
-        label, rest = (key[0], key[1:]) if isinstance(key, tuple) and key else (key, ())
+        label, rest = key, ()
+        if isinstance(key, tuple) and key and not _is_label(key, explanation.index):
+            label, rest = key[0], key[1:]
         places = pd.Series(np.arange(len(explanation)), index=explanation.index)
         try:
             found = places.loc[label]
@@ -51,6 +54,14 @@ class Labels:
                 f" {len(explanation)} rows{_hint(label, explanation.index)}."
             ) from error
         return explanation[(np.atleast_1d(np.asarray(found)), *rest)]
+
+
+def _is_label(key: tuple, index: pd.Index) -> bool:
+    """Return whether a tuple is a label of an index of several levels."""
+    try:
+        return isinstance(index, pd.MultiIndex) and key in index
+    except TypeError:  # a slice or a list is in the tuple
+        return False
 
 
 def rows(explanation: "Explanation", key: Any) -> "Explanation":

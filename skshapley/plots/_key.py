@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KEY_LETTERS = 40  # of a key beside a row
-KEY_SIZE = 6.5  # points
+KEY_SIZE = 7.5  # points
 LEAST_KEY_ROW = 20.0  # points, below which a row has no room for a key
 
 

@@ -45,7 +45,7 @@ def strongest_partner(explanation, feature) -> str | None:
     """
     data = explanation.data
     bins = _bins(data.iloc[:, feature])
-    own = np.nan_to_num(ordered_numbers(data.iloc[:, feature]))
+    own = np.nan_to_num(ordered_numbers(data.iloc[:, feature]), posinf=0.0, neginf=0.0)
     rest = _without_slope(explanation.values[:, feature], own, bins)
     if rest.std() <= ROUNDING * np.abs(explanation.values[:, feature]).max(initial=0.0):
         return None  # rounding errors may well follow another feature

@@ -55,6 +55,7 @@ def _on_a_scale(
     data: pd.Series, value: np.ndarray, missing: np.ndarray
 ) -> tuple[NDArray[np.float64], Ticks]:
     numbers = ordered_numbers(data)
+    numbers = np.where(np.isfinite(numbers), numbers, np.nan)  # infinite ones have no place
     known = np.unique(numbers[~missing & np.isfinite(numbers)])
     low, high = (known[0], known[-1]) if len(known) else (0.0, 0.0)
     span = float(high - low) or 1.0

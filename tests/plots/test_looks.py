@@ -153,6 +153,15 @@ def test_ticks(values, texts):
         assert np.abs(x - data).max() < gaps.min() / 2  # each is nearest to its own value
 
 
+def test_infinite_values_have_no_place(explanation_maker):
+    x = np.linspace(0, 1, N)
+    x[[3, 7]] = np.inf, -np.inf
+    drawn = DependenceDisplay.from_explanation(shown(explanation_maker, x=x), features="x")
+    drawn.figure_.canvas.draw()
+    places_ = drawn.frame()["x"]
+    assert np.flatnonzero(places_.isna()).tolist() == [3, 7]
+
+
 def test_long_names_of_categories_do_not_overlap(explanation_maker):
     states = np.resize([f"State of the number {i}" for i in range(16)], N)
     drawn = DependenceDisplay.from_explanation(
