@@ -13,7 +13,7 @@ INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/pyth
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-browser lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-selection bench-trees doc linkcheck dist release changelog constraints clean
+.PHONY: help setup demo test test-slow test-oldest test-newest test-browser lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-selection bench-trees doc linkcheck dist release changelog constraints clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,24 @@ test-browser: $(STAMP)-setup ## open the report in a browser, which is fetched i
 	command -v chromium >/dev/null || $(BIN)/playwright install chromium-headless-shell
 	$(SINGLE) $(BIN)/python -m pytest tests/report/test_browser.py
 
+# Pythons of other versions: a version that uv finds or fetches, or the path of an interpreter.
+PYTHON311 ?= 3.11
+PYTHON313 ?= 3.13
+TESTED = $(SINGLE) $(VENV)/$@/bin/python -m pytest -m "not slow" -n 2 $(TESTS)
+
+test-oldest: | $(BIN)/uv ## run the tests with the oldest versions that pyproject.toml allows
+	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON311) $(VENV)/$@
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 \
+		--no-header --no-annotate pyproject.toml --output-file $(VENV)/$@/oldest.txt
+	$(BIN)/uv pip install --quiet --python $(VENV)/$@/bin/python \
+		--constraints $(VENV)/$@/oldest.txt --editable . --group test
+	$(TESTED)
+
+test-newest: | $(BIN)/uv ## run the tests with the newest versions of all packages and Python 3.13
+	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON313) $(VENV)/$@
+	$(BIN)/uv pip install --quiet --upgrade --python $(VENV)/$@/bin/python --editable . --group test
+	$(TESTED)
+
 lint: $(STAMP)-setup ## check style, format, and the rules of the house
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -65,8 +83,17 @@ type: $(STAMP)-setup ## check the types
 bench: $(STAMP)-bench ## run the benchmarks, one after the other; takes long
 	set -e; for script in benchmarks/bench_*.py; do $(SINGLE) $(BIN)/python $$script; done
 
-bench-accuracy: $(STAMP)-bench ## errors by evaluations, rows and CPU time, beside other packages; an hour
-	$(SINGLE) $(BIN)/python benchmarks/bench_accuracy.py $(ACCURACY)
+# The newest shapiq needs Python 3.12, so peers have an environment of their own: a version that uv
+# finds or fetches, or the path of an interpreter. Nothing in it is pinned.
+PYTHON312 ?= 3.12
+PEERS := $(VENV)/peers
+$(STAMP)-peers: pyproject.toml | $(BIN)/uv
+	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON312) $(PEERS)
+	$(BIN)/uv pip install --quiet --upgrade --python $(PEERS)/bin/python --editable . --group peers
+	@touch $@
+
+bench-accuracy: $(STAMP)-peers ## errors by evaluations, rows and CPU time, beside other packages; an hour; README's table
+	$(SINGLE) $(PEERS)/bin/python benchmarks/bench_accuracy.py $(ACCURACY)
 
 bench-sgd: $(STAMP)-bench ## the figures of Grah & Thouvenot; 20 minutes, into doc/results/sgd/
 	$(SINGLE) $(BIN)/python benchmarks/bench_sgd.py
@@ -86,13 +113,8 @@ bench-selection: $(STAMP)-bench ## useful and useless features selected
 bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data in SKSHAPLEY_DATA
 	$(SINGLE) $(BIN)/python benchmarks/bench_structured.py
 
-# The newest shapiq needs Python 3.12, so this has an environment of its own: a version that uv
-# finds or fetches, or the path of an interpreter.
-PYTHON312 ?= 3.12
-bench-trees: $(STAMP)-setup ## trees beside shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
-	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON312) $(VENV)/trees
-	$(BIN)/uv pip install --quiet --python $(VENV)/trees/bin/python --editable . --group bench-trees
-	$(SINGLE) $(VENV)/trees/bin/python benchmarks/tree_peers.py $(TREES)
+bench-trees: $(STAMP)-peers ## trees beside shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
+	$(SINGLE) $(PEERS)/bin/python benchmarks/tree_peers.py $(TREES)
 
 doc: $(STAMP)-doc ## build the documentation into doc/_build/html
 	$(BIN)/python -m sphinx -W --keep-going doc doc/_build/html

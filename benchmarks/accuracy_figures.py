@@ -16,7 +16,9 @@ DRAWN = {
     "shap kernel": ("#888888", "s--"),
     "lightshap kernel": ("#8e63b0", "^--"),
     "shapiq kernel": ("#d5a6e6", "v--"),
-    "shapiq kADD": ("#e377c2", "D--"),
+    "shapiq LeverageSHAP": ("#e377c2", "D--"),
+    "shapiq OddSHAP": ("#7f6000", "D--"),
+    "shapiq RegressionMSR": ("#bcbd22", "v--"),
 }
 
 

@@ -158,8 +158,11 @@ def shapiq(name, **parameters):
             estimate = kind(n=p, random_state=1000 * seed + row, **parameters)
             try:
                 found = estimate.approximate(evals, counted.game(x))
-            except IndexError:  # ProxySPEX, where it finds less than two interactions
-                return None
+            except (IndexError, ValueError) as error:
+                # ProxySPEX, where it finds less than two interactions; too small a budget
+                if isinstance(error, IndexError) or "budget" in str(error).lower():
+                    return None
+                raise
             values.append(found.get_n_order_values(1))
         return np.array(values), None
 
@@ -202,8 +205,12 @@ PEERS = {
     "lightshap kernel": Peer(lightshap("kernel")),
     "shapiq permutation": Peer(shapiq("PermutationSamplingSV")),
     "shapiq kernel": Peer(shapiq("KernelSHAP", pairing_trick=True)),
-    "shapiq kADD": Peer(shapiq("kADDSHAP", max_order=2), most_players=61),
     "shapiq SVARM": Peer(shapiq("SVARM"), most_players=61),
+    "shapiq LeverageSHAP": Peer(shapiq("LeverageSHAP")),
+    "shapiq OddSHAP": Peer(shapiq("OddSHAP")),
+    "shapiq RegressionMSR": Peer(shapiq("RegressionMSR", index="SV", proxy_model="linear")),
+    "shapiq PolySHAP": Peer(shapiq("PolySHAP", max_order=2, pairing_trick=True), most_players=61),
+    "shapiq ProxySHAP": Peer(shapiq("ProxySHAP", max_order=1, index="SV", adjustment=True)),
     "shapiq ProxySPEX": Peer(
         shapiq("ProxySPEX", index="SV", max_order=1), most_players=16, most_seeds=1
     ),

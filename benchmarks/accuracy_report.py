@@ -1,5 +1,6 @@
 """What bench_accuracy.py found, as tables and figures in doc/results/accuracy."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +16,24 @@ from accuracy_tables import (
     worst_table,
 )
 
-RESULTS = Path(__file__).parents[1] / "doc" / "results" / "accuracy"
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "doc" / "results" / "accuracy"
+# What the README shows of the means, by the names that readers know
+SHOWN = {
+    "default": "skshapley, default",
+    "walks, a row each": 'skshapley, `sampler="antithetic"`',
+    "shapiq RegressionMSR": "shapiq RegressionMSR, linear",
+    "shapiq LeverageSHAP": "shapiq LeverageSHAP",
+    "shapiq PolySHAP": "shapiq PolySHAP, pairs",
+    "shapiq OddSHAP": "shapiq OddSHAP",
+    "shapiq ProxySHAP": "shapiq ProxySHAP",
+    "shap permutation": "shap PermutationExplainer",
+    "shap kernel": "shap KernelExplainer(l1_reg=False)",
+    "lightshap kernel": "LightSHAP, kernel",
+    "shapiq kernel": "shapiq KernelSHAP",
+}
+SHOWN_BUDGETS = (2, 4, 10, 20)
+PACKAGES = ("shap", "shapiq", "lightshap", "xgboost-cpu")
 KEY = ["task", "method", "budget"]
 TITLES = {
     "goals": "What was to be shown",
@@ -45,6 +63,7 @@ def report(runs, group):
     parts |= {"real": means_table(tables), "clock": clock_table(clock)}
     parts |= {"coverage": coverage_table(suite), "tasks": tasks_table(models, DRAWN)}
     write(parts)
+    show(parts["means"])
     draw_suite(suite, RESULTS)
     draw_clock(clock, RESULTS)
     draw_cells(models, RESULTS)
@@ -70,6 +89,34 @@ def markdown(frame):
     lines = [list(map(str, frame.columns)), ["---"] * frame.shape[1]]
     lines += [[str(x) for x in row] for row in frame.to_numpy()]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def note_versions():
+    """Keep the versions of what is measured; called where it is measured."""
+    found = {name: version(name) for name in PACKAGES}
+    lines = "".join(f"{name},{number}\n" for name, number in found.items())
+    (RESULTS / "versions.csv").write_text("package,version\n" + lines, encoding="utf-8")
+
+
+def show(means):
+    """Put the table of the README in its place, with the versions that it is of."""
+    heads = {budget: f"{budget}d (" for budget in SHOWN_BUDGETS}
+    columns = [next(c for c in means if c.startswith(head)) for head in heads.values()]
+    lines = ["| evaluations per player | " + " | ".join(map(str, SHOWN_BUDGETS)) + " |"]
+    lines.append("| --- |" + " ---: |" * len(SHOWN_BUDGETS))
+    for method, name in SHOWN.items():
+        if method in means.index:
+            cells = means.loc[method, columns].fillna("")
+            lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    versions = pd.read_csv(RESULTS / "versions.csv", dtype=str)
+    told = ", ".join(" ".join(pair) for pair in versions.itertuples(index=False))
+    table = "\n".join([*lines, "", f"Measured with {told}."])
+    readme = ROOT / "README.md"
+    text = readme.read_text("utf-8")
+    head, tail = text.split("<!-- peers -->")[0], text.split("<!-- end peers -->")[1]
+    readme.write_text(
+        f"{head}<!-- peers -->\n\n{table}\n\n<!-- end peers -->{tail}", encoding="utf-8"
+    )
 
 
 def write(parts):

@@ -20,7 +20,7 @@ import warnings
 
 import numpy as np
 from accuracy_methods import EXACT, METHODS, PEERS, POOLED, SPREAD, Counted
-from accuracy_report import report
+from accuracy_report import note_versions, report
 from accuracy_tasks import CLOCK, SUITE, TABLES, TASKS
 from accuracy_truths import CACHE
 
@@ -143,6 +143,7 @@ def main():
     warnings.simplefilter("ignore")
     if not arguments.report:
         run(arguments)
+        note_versions()
     groups = {"suite": SUITE, "tables": TABLES, "clock": CLOCK}
     report(done(), {task: name for name, tasks in groups.items() for task in tasks})
 

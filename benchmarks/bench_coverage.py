@@ -7,11 +7,13 @@ players); `bias` the largest abs(mean error) over its own standard error. Player
 never varies are left out. An arrow marks what lies outside 92-98 %, with its cause where it is
 known: few units, or rare events (a player that matters on few of all walks).
 
-    python benchmarks/bench_coverage.py [--runs 200] [--only walks|references|regression|others]
-    python benchmarks/bench_coverage.py --table [--runs 100]
+    python benchmarks/bench_coverage.py [--runs 60] [--only walks|references|regression|others]
+    python benchmarks/bench_coverage.py --table [--runs 60] [--seconds 200]
 
 The latter runs every sampler of the registry with every solver that reads it and has standard
-errors, on seven games at three budgets, and writes `benchmarks/results/coverage.md`.
+errors, on seven games at three budgets, and rules that stop. It goes on where it was cut, and
+writes the tables of `doc/results/coverage`, which the pages quote. Take the files away to begin
+anew.
 
 Truths are closed forms, or enumeration by `skshapley.testing.brute_force`.
 """
@@ -22,6 +24,7 @@ from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers import (
@@ -35,7 +38,8 @@ from skshapley.samplers import (
     Owen,
     Stratified,
 )
-from skshapley.solvers import SOLVERS, GaussianProcess
+from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, GaussianProcess
+from skshapley.stopping import StandardError
 from skshapley.testing import (
     AirportGame,
     FourierGame,
@@ -248,30 +252,13 @@ def others(n_runs):
 
 # --- every pair of the registries ----------------------------------------------------------------
 
-RESULTS = Path(__file__).parent / "results" / "coverage.md"
+RESULTS = Path(__file__).parents[1] / "doc" / "results" / "coverage"
+CELLS = RESULTS / "cells.csv"
+COLUMNS_OF_CELLS = ["sampler", "solver", "times", "task", "runs", "coverage", "ratio"]
 TIMES = (4, 10, 30)
 GP_RUNS = 30
 # Their aim is another value than Shapley's on these games, or they give it exactly.
 ELSEWHERE = {"local", "local-permutations", "connected", "connected-regression", "myerson", "exact"}
-INTRODUCTION = """# Coverage of nominal 95 % intervals
-
-How often attribution ± 1.96 standard errors holds the Shapley value: every sampler with every
-solver that reads it and has standard errors, mean over tasks (lowest and highest task in
-parentheses), {runs} independent runs a task, at budgets of 4, 10 and 30 evaluations a player.
-Tasks: {tasks}.
-A dash: the budget is too small for the design or for a standard error, or covers all coalitions.
-Bold: outside 92-98 %. SE/SD is the mean standard error over the true standard deviation
-at the largest budget. Made by `benchmarks/bench_coverage.py --table`.
-
-What lies outside, and why. Walks and strata at 4 to 10 evaluations a player: two to ten units,
-and the airport game, whose contributions are 0 but for rare large ones (0.59 for antithetic walks
-and 0.44 for Owen's at 4; 0.90-0.96 on the other tasks): what has not been seen has no spread.
-Sobol, herding and SBQ are one set for each background row here, and errors from fewer than half of
-the rows are not given: ask for `replicates=`. Of "gp", {gp_runs} runs, each with hyper-parameters
-of its own; its SE/SD is large because it is all but exact on the steps and airport games. "uniform"
-rarely draws the sizes that weigh most. "outer-sizes" repeats coalitions that it counts once.
-
-"""
 
 
 def table_games():
@@ -293,45 +280,137 @@ def table_games():
     return games
 
 
-def table_line(sampler, solver, games, n_runs):
-    """Return one line of the table, or None where no game has a standard error."""
-    cells, ratio = [], np.nan
-    for times in TIMES:
-        found = []
-        for game, truth in games.values():
-            p, b = game.n_players, game.n_references
-            budget, component = times * p, SAMPLERS[sampler]()
-            if budget < 2**p and component.n_draws((budget - 2) * b, p, b):
-                found.append(measure(component, solver, game, truth, budget, n_runs)[:2])
-        found = np.array(found).reshape(-1, 2)
-        found = found[~np.isnan(found[:, 0])]
-        if not len(found):
-            cells.append("-")
-            continue
-        share, ratio = found.mean(axis=0)
-        text = f"{share:.3f}" if 0.92 <= share <= 0.98 else f"**{share:.3f}**"
-        cells.append(f"{text} ({found[:, 0].min():.2f}-{found[:, 0].max():.2f})")
-    if set(cells) == {"-"}:
-        return None
-    return f"| {sampler} | {solver} | " + " | ".join(cells) + f" | {ratio:.2f} |"
-
-
-def table(n_runs):
-    """Write the table of all pairs of the registries."""
-    games = table_games()
-    lines = ["| sampler | solver | 4 p | 10 p | 30 p | SE/SD |", "|---|---|---|---|---|---|"]
+def pairs():
+    """Every sampler with every solver that reads it and has errors; default pairs come first."""
+    both = []
     for sampler, solver in product(SAMPLERS, SOLVERS):
         made = SAMPLERS[sampler].produces
         fits = issubclass(made, SOLVERS[solver].accepts)
         # around walks, regression adjustment as it comes is their mean
         fits &= solver != "regression-adjustment" or made is CoalitionDesign
         if fits and sampler not in ELSEWHERE and SOLVERS[solver].has_standard_errors:
-            runs = min(n_runs, GP_RUNS) if solver == "gp" else n_runs
-            row = table_line(sampler, solver, games, runs)
-            lines.append(row or f"| {sampler} | {solver} | no standard error | | | |")
-            print(lines[-1], flush=True)
-    text = INTRODUCTION.format(runs=n_runs, gp_runs=GP_RUNS, tasks=", ".join(games))
-    RESULTS.write_text(text + "\n".join(lines) + "\n", encoding="utf-8")
+            both.append((sampler, solver))
+    return sorted(both, key=lambda pair: not is_default(*pair))
+
+
+def is_default(sampler, solver):
+    return DEFAULT_SOLVERS[SAMPLERS[sampler].produces] == solver
+
+
+def known(path, columns):
+    """Return the lines that were measured before."""
+    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=columns)
+
+
+def keep(path, columns, line):
+    """Add a line to a file, so that an interrupted run goes on after it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame([line], columns=columns).to_csv(
+        path, mode="a", header=not path.exists(), index=False, float_format="%.4g"
+    )
+
+
+def measure_pairs(n_runs, enough):
+    """Measure what is missing in cells.csv, until `enough` says so."""
+    done = set(known(CELLS, COLUMNS_OF_CELLS).iloc[:, :4].itertuples(index=False, name=None))
+    for (sampler, solver), times in product(pairs(), TIMES):
+        for task, (game, truth) in table_games().items():
+            key = sampler, solver, times, task
+            p, b = game.n_players, game.n_references
+            budget, component = times * p, SAMPLERS[sampler]()
+            if key in done or enough():
+                continue
+            runs, found = min(n_runs, GP_RUNS) if solver == "gp" else n_runs, (np.nan, np.nan)
+            if budget < 2**p and component.n_draws((budget - 2) * b, p, b):
+                found = measure(component, solver, game, truth, budget, runs)[:2]
+            keep(CELLS, COLUMNS_OF_CELLS, (*key, runs, *found))
+            print(*key, *found, flush=True)
+
+
+def shares(of_pair):
+    """Return the cells of one line: mean, least and largest coverage; and SE/SD at the end."""
+    told = []
+    for times in TIMES:
+        found = of_pair[of_pair["times"] == times]["coverage"].dropna()
+        if found.empty:
+            told.append("-")
+            continue
+        share = found.mean()
+        text = f"{share:.3f}" if 0.92 <= share <= 0.98 else f"**{share:.3f}**"
+        told.append(f"{text} ({found.min():.2f}-{found.max():.2f})")
+    ratios = of_pair[of_pair["times"] == TIMES[-1]]["ratio"].dropna()
+    return [*told, f"{ratios.median():.2f}" if len(ratios) else "-"]
+
+
+def write_tables():
+    """Write all.csv, and defaults.csv of each sampler with its own solver, which pages quote."""
+    cells = known(CELLS, COLUMNS_OF_CELLS)
+    head = ["sampler", "solver", *(f"{times} p" for times in TIMES), "SE/SD"]
+    lines = []
+    for sampler, solver in pairs():
+        of_pair = cells[(cells["sampler"] == sampler) & (cells["solver"] == solver)]
+        if of_pair["coverage"].notna().any():
+            lines.append([f'"{sampler}"', f'"{solver}"', *shares(of_pair)])
+    table = pd.DataFrame(lines, columns=head)
+    table.to_csv(RESULTS / "all.csv", index=False)
+    own = [is_default(*(name.strip('"') for name in line[:2])) for line in lines]
+    table[own].drop(columns="SE/SD").to_csv(RESULTS / "defaults.csv", index=False)
+
+
+# --- rules that stop -----------------------------------------------------------------------------
+
+STOPPING = RESULTS / "stopping_cells.csv"
+COLUMNS_OF_STOPS = ["sampler", "rtol", "task", "runs", "converged", "kept", "evaluations"]
+STOPPED = ("antithetic", "orthogonal", "monte-carlo", "odd")
+TOLERANCES = (0.1, 0.05)
+
+
+def measure_stops(n_runs, enough):
+    """Measure what is missing: of a rule with 95 % confidence, how often it is right."""
+    done = set(known(STOPPING, COLUMNS_OF_STOPS).iloc[:, :3].itertuples(index=False, name=None))
+    for sampler, rtol in product(STOPPED, TOLERANCES):
+        for task, (game, truth) in table_games().items():
+            if (sampler, rtol, task) in done or enough():
+                continue
+            runs = min(n_runs, GP_RUNS) if sampler == "odd" else n_runs
+            found = stops(sampler, rtol, game, truth, runs)
+            keep(STOPPING, COLUMNS_OF_STOPS, (sampler, rtol, task, runs, *found))
+            print(sampler, rtol, task, *found, flush=True)
+
+
+def stops(sampler, rtol, game, truth, n_runs):
+    """Return the shares of runs that stop and of these that are right, and their evaluations."""
+    background, weights = game.background, game.reference_weights
+    many = HybridGame(game.function, np.repeat(game.X, n_runs, 0), background, weights)
+    solver = GaussianProcess(pilots=0) if sampler == "odd" else "auto"
+    found = explain_game(
+        many,
+        sampler=sampler,
+        solver=solver,
+        max_evals=min(200 * game.n_players, 2**game.n_players - 1),
+        stopping=StandardError(rtol=rtol),
+        random_state=7,
+    )
+    converged = found.converged
+    if not converged.any():
+        return 0.0, np.nan, found.n_evaluations.mean()
+    values = found.values[converged, :, 0]
+    off = np.abs(values - truth).max(axis=1)
+    kept = off <= rtol * np.ptp(truth) + 1e-9
+    return converged.mean(), kept.mean(), found.n_evaluations[converged].mean()
+
+
+def write_stops():
+    """Write stopping.csv, which pages quote."""
+    cells, lines = known(STOPPING, COLUMNS_OF_STOPS), []
+    for (sampler, rtol), found in cells.groupby(["sampler", "rtol"], sort=False):
+        kept = found["kept"].dropna()
+        per_player = found["evaluations"] / found["task"].str.extract(r"(\d+)")[0].astype(int)
+        told = f"{kept.mean():.3f} ({kept.min():.2f}-{kept.max():.2f})" if len(kept) else "-"
+        line = f"{found['converged'].mean():.2f}", told, f"{per_player.mean():.0f}"
+        lines.append((f'"{sampler}"', f"{rtol:g}", *line))
+    head = ["sampler", "rtol", "converged", "within the tolerance", "evaluations a player"]
+    pd.DataFrame(lines, columns=head).to_csv(RESULTS / "stopping.csv", index=False)
 
 
 PARTS = {part.__name__: part for part in (walks, references, regression, others)}
@@ -339,13 +418,18 @@ PARTS = {part.__name__: part for part in (walks, references, regression, others)
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=200, help="runs a line")
+    parser.add_argument("--runs", type=int, default=60, help="runs a line")
     parser.add_argument("--only", choices=PARTS)
     parser.add_argument("--table", action="store_true", help="all pairs of the registries")
+    parser.add_argument("--seconds", type=float, default=np.inf, help="CPU after which to stop")
     args = parser.parse_args()
     start = time.process_time()
     if args.table:
-        table(args.runs)
+        enough = lambda: time.process_time() - start > args.seconds  # noqa: E731
+        measure_stops(args.runs, enough)
+        measure_pairs(args.runs, enough)
+        write_stops()
+        write_tables()
     else:
         print(HEADER)
         for name, part in PARTS.items():

@@ -16,6 +16,12 @@ API = [
         ],
     ),
     (
+        "Comparison",
+        "Groups, models and periods, with errors.",
+        "skshapley.comparison",
+        ["compare", "Comparison", "find_cohorts", "drift", "Drift"],
+    ),
+    (
         "Trees",
         "Exact values of tree ensembles from their structure.",
         "skshapley.trees",
@@ -44,6 +50,7 @@ API = [
             *("WaterfallDisplay", "BarDisplay", "BeeswarmDisplay", "DependenceDisplay"),
             *("ForceDisplay", "DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
             *("ConvergenceDisplay", "HeatMapDisplay", "SentenceDisplay", "MaskingCurveDisplay"),
+            *("ImportanceDisplay", "DumbbellDisplay", "ControlChartDisplay"),
             *("InteractionsDisplay", "SmallMultiples", "PlotAccessor"),
             "Display",
         ],
@@ -126,7 +133,9 @@ API = [
         [
             *("hoeffding_permutations", "chebyshev_permutations", "least_evals"),
             *("expected_error", "markov_probability", "deviation_probability", "gradient_norm"),
-            *("strong_convexity", "condition_number"),
+            *("strong_convexity", "condition_number", "leverage_error", "leverage_samples"),
+            *("quadrature_error", "function_variation", "dot_product_bounds"),
+            *("graph_error", "graph_dependence", "absolute_information"),
         ],
     ),
     (

@@ -28,5 +28,5 @@ __all__ = [
     "shapley_values",
 ]
 
-Explanation.plot = property(PlotAccessor)
+Explanation.plot = property(PlotAccessor)  # type: ignore[method-assign, assignment]
 Explanation.report = write_report

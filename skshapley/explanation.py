@@ -1,30 +1,44 @@
 """The frozen record of an explanation: attributions, how sure they are, and what they cost."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from skshapley._records._gap import efficiency_gap, gap_shows
+from skshapley._records import _files, _frames, _merge, _selection, _sizes, _texts
+from skshapley._records._arrow import to_parquet
+from skshapley._records._gap import efficiency_gap
 from skshapley._records._importance import cohort_masks, importance
 from skshapley._records._inferred import check_confidence, inferred_importance
 from skshapley._records._interactions import Interactions
 from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
+from skshapley._records._parts import BY_ROW
 from skshapley._records._settings import Settings
+from skshapley._tables._portable import Portable
+
+if TYPE_CHECKING:
+    from skshapley.plots import PlotAccessor
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(Portable):
     """Attributions of r instances over p players, with their standard errors and costs.
 
     A model with one output gives 2-D attributions ``(r, p)``; several outputs give ``(r, p, k)``.
     For each instance and output, ``base_values + values.sum(axis=1) + efficiency_gap ==
-    predictions``. The gap is 0, up to rounding, for Shapley values by any method; values of another
-    kind (Banzhaf and beta values, those of players on a graph) need not add up.
+    predictions``, less `others` where features were left out. The gap is 0, up to rounding, for
+    Shapley values by any method; values of another kind (Banzhaf and beta values, those of players
+    on a graph) need not add up.
+
+    Rows, features and outputs are chosen by position, name or label: ``explanation[:10]``,
+    ``explanation["age"]``, ``explanation[3, ["age", "sex"]]``, ``explanation[:, :, "yes"]``,
+    ``explanation.loc["row 7"]``. What is chosen is an Explanation again, of the same number of
+    axes: a single row or feature keeps its axis, and only a single output loses it. NumPy takes an
+    explanation for its `values`.
 
     Attributes
     ----------
@@ -61,6 +75,9 @@ class Explanation:
         from. To be added to `standard_errors` in squares. NaN or None where not known.
     interactions : Interactions or None
         Of all pairs of players, where they were asked for.
+    others : ndarray of the shape of `base_values`, or None
+        What the features are worth in all that were left out, as by ``explanation["age"]``: base
+        values and predictions stay those of the model.
     plot : PlotAccessor
         The displays, as methods: ``explanation.plot.bar()``.
     report : method
@@ -78,6 +95,11 @@ class Explanation:
     >>> explanation[[1]].to_frame()
         x0   x1
     1  2.0  0.0
+    >>> explanation[:, "x1"].values
+    array([[2.],
+           [0.]])
+    >>> np.asarray(abs(explanation).mean())
+    array([[1.5, 1. ]])
     """
 
     values: np.ndarray
@@ -94,15 +116,21 @@ class Explanation:
     entries: np.ndarray | None = None
     background_errors: np.ndarray | None = None
     interactions: Interactions | None = None
+    others: np.ndarray | None = None
 
-    # Pictures are a layer above this one: `skshapley/__init__.py` puts them here.
-    plot: ClassVar[property]
+    # Pictures and reports are layers below: `skshapley/__init__.py` puts them here.
     report: ClassVar[Callable[..., Path]]
+
+    if TYPE_CHECKING:
+
+        @property
+        def plot(self) -> PlotAccessor:
+            """The displays."""
 
     def __post_init__(self) -> None:
         if self.entries is None:
             object.__setattr__(self, "entries", np.arange(len(self.feature_names))[:, None])
-        for name in (*_BY_ROW, "feature_names", "output_names", "entries"):
+        for name in (*BY_ROW, "feature_names", "output_names", "entries"):
             value = getattr(self, name)
             if value is not None:
                 view = np.asarray(value).view()  # the caller's own array stays writeable
@@ -112,40 +140,87 @@ class Explanation:
             object.__setattr__(self, "interactions", replace(self.interactions, rows=self.index))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        super().__setstate__(state)
         self.__post_init__()  # pickled arrays come back writeable
 
     @property
     def efficiency_gap(self) -> np.ndarray:
         """What the attributions lack of prediction minus base value, ``(r,)`` or ``(r, k)``."""
-        return efficiency_gap(self.values, self.base_values, self.predictions)
+        gap = efficiency_gap(self.values, self.base_values, self.predictions)
+        return gap if self.others is None else gap - self.others
 
     @property
     def index(self) -> pd.Index:
         """The index of the instances, as they were given."""
         return self.data.index
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of `values`: ``(r, p)`` or ``(r, p, k)``."""
+        return self.values.shape
+
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, rows) -> "Explanation":
-        """Return some instances: an int (one instance, still 2-D), slice, positions or a mask."""
-        if isinstance(rows, (int, np.integer)):
-            if not -len(self) <= rows < len(self):
-                raise IndexError(f"Explanation has {len(self)} instances; got row {rows}.")
-            rows = [rows]
-        elif not isinstance(rows, slice):
-            given, rows = rows, np.atleast_1d(np.asarray(rows))
-            if isinstance(given, tuple) or (rows.dtype.kind not in "biu" and rows.size):
-                raise TypeError(
-                    f"Explanation takes rows as an int, slice, positions or a boolean mask; got"
-                    f" {given!r}. Outputs are chosen with .output(name)."
-                )
-            rows = rows.astype(bool if rows.dtype == bool else np.intp)
-        parts = {name: getattr(self, name) for name in _BY_ROW}
-        chosen: dict = {name: None if part is None else part[rows] for name, part in parts.items()}
-        pairs = None if self.interactions is None else self.interactions[rows]
-        return replace(self, data=self.data.iloc[rows], interactions=pairs, **chosen)
+    def __iter__(self) -> Iterator["Explanation"]:
+        """Give one instance after the other, each as an Explanation of shape ``(1, p)``."""
+        return (self[row] for row in range(len(self)))
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        """Return the values, for NumPy."""
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def __getitem__(self, key) -> "Explanation":
+        """Return some rows, features or outputs, as an Explanation.
+
+        ``[rows]``, ``[features]`` by name, ``[rows, features]`` or ``[rows, features, output]``.
+        Rows are an int (one instance, still 2-D), a slice, positions or a mask; features are names,
+        positions, a slice or a mask; the output is its name or position. Strings are names, and
+        ints are positions.
+
+        Of features that are left out, the sum of their attributions is kept in `others`;
+        interactions are not kept.
+        """
+        return _selection.chosen(self, key)
+
+    @property
+    def loc(self) -> _selection.Labels:
+        """Rows by their labels, as those of a frame: ``explanation.loc["a", "age"]``."""
+        return _selection.Labels(self)
+
+    def __abs__(self) -> "Explanation":
+        """Return the sizes of the attributions.
+
+        They have the standard errors of the attributions, as they vary no more. They add up to no
+        prediction: base values and predictions are NaN, and interactions are not kept.
+        """
+        return _sizes.sizes(self)
+
+    @property
+    def abs(self) -> "Explanation":
+        """The sizes of the attributions, as ``abs(explanation)``."""
+        return _sizes.sizes(self)
+
+    def mean(self, axis=0) -> "Explanation":
+        """Return the mean over the instances, as an explanation of one instance called "mean".
+
+        The mean attributions add up to the mean prediction. Their standard errors are for exactly
+        these instances, whose errors are independent; the error of the background is shared by
+        all, and stays (an upper bound). Evaluations and model rows are those of all together.
+
+        For importances use `importance`, which has the errors of instances that are a sample.
+
+        Parameters
+        ----------
+        axis : int, default=0
+            There is no other.
+
+        Raises
+        ------
+        ValueError
+            For another axis, or without instances.
+        """
+        return _sizes.mean(self, axis)
 
     def output(self, name) -> "Explanation":
         """Return the explanation of one output of several.
@@ -160,20 +235,7 @@ class Explanation:
         ValueError
             If there is no such output.
         """
-        if self.output_names is None:
-            raise ValueError(f"Explanation has a single output; .output({name!r}) chooses nothing.")
-        found = np.flatnonzero([label == name for label in self.output_names])
-        if not len(found):
-            raise ValueError(
-                f"Explanation has no output {name!r}: choose one of {self.output_names.tolist()}."
-            )
-        parts = {part: getattr(self, part) for part in _BY_OUTPUT}
-        chosen: dict = {
-            key: None if part is None else part[..., found[0]] for key, part in parts.items()
-        }
-        settings = replace(self.settings, output=name)
-        pairs = None if self.interactions is None else self.interactions.output(name)
-        return replace(self, output_names=None, settings=settings, interactions=pairs, **chosen)
+        return _selection.output(self, name)
 
     def to_frame(self, kind: str = "wide") -> pd.DataFrame:
         """Return the attributions as a DataFrame.
@@ -185,37 +247,7 @@ class Explanation:
             several outputs). "long": a row per instance, output and player, with columns
             ``row, [output,] feature, data, value, standard_error, background_error``.
         """
-        if kind == "wide":
-            return self._wide(self.values)
-        if kind != "long":
-            raise ValueError(f'Explanation.to_frame takes kind as "wide" or "long"; got {kind!r}.')
-        r, p = self.values.shape[:2]
-        outputs = [None] if self.output_names is None else list(self.output_names)
-        k = len(outputs)
-        unknown = np.full(self.values.shape, np.nan)
-        errors = unknown if self.standard_errors is None else self.standard_errors
-        apart = unknown if self.background_errors is None else self.background_errors
-        columns = {
-            "row": np.repeat(self.index.to_numpy(), p * k),
-            "output": np.tile(np.repeat(np.array(outputs, dtype=object), p), r),
-            "feature": np.tile(self.feature_names, r * k),
-            "data": np.tile(self.data.to_numpy(dtype=object)[:, None], (1, k, 1)).ravel(),
-            "value": _by_output(self.values),
-            "standard_error": _by_output(errors),
-            "background_error": _by_output(apart),
-        }
-        if self.output_names is None:
-            del columns["output"]
-        return pd.DataFrame(columns)
-
-    def _wide(self, values: np.ndarray) -> pd.DataFrame:
-        if self.output_names is None:
-            return pd.DataFrame(values, index=self.index, columns=self.feature_names)
-        columns = pd.MultiIndex.from_product(
-            [self.output_names, self.feature_names], names=["output", "feature"]
-        )
-        flat = np.swapaxes(values, 1, 2).reshape(len(values), -1)
-        return pd.DataFrame(flat, index=self.index, columns=columns)
+        return _frames.to_frame(self, kind)
 
     def importance(
         self, cohorts=None, *, confidence: float | None = None, simultaneous: bool = True
@@ -376,107 +408,76 @@ class Explanation:
         ValueError
             If they are none, or their players or outputs differ.
         """
-        explanations = list(explanations)
-        if not explanations:
-            raise ValueError("Explanation.merge needs at least one explanation; got none.")
-        first = explanations[0]
-        ours = first._subject()
-        for other in explanations[1:]:
-            for name, theirs in other._subject().items():
-                if ours[name] != theirs:
-                    raise ValueError(
-                        f"Explanation.merge needs the same {name}: got {ours[name]} and {theirs}."
-                    )
-        parts = {n: [getattr(e, n) for e in explanations] for n in _BY_ROW}
-        merged: dict = {}
-        for name, part in parts.items():
-            pairs = zip(explanations, part, strict=True)
-            known = [np.full(e.values.shape, np.nan) if x is None else x for e, x in pairs]
-            merged[name] = np.concatenate(known)
-            if name in _ERRORS and np.isnan(merged[name]).all():
-                merged[name] = None
-        records = [e.interactions for e in explanations if e.interactions is not None]
-        both = Interactions.merge(records) if records else None
-        data = pd.concat([e.data for e in explanations])
-        return replace(first, data=data, interactions=both, **merged)
+        return _merge.merge(list(explanations))
 
-    def _subject(self) -> dict[str, Any]:
-        """Return what explanations that are merged must agree on."""
-        names = self.output_names
-        return {
-            "feature_names": self.feature_names.tolist(),
-            "output_names": None if names is None else names.tolist(),
-            "output": self.settings.output,
-            "index of interactions": None if self.interactions is None else self.interactions.index,
-        }
+    def save(self, path: str | os.PathLike) -> None:
+        """Write all of it into a file that `load` reads.
 
-    def _title(self) -> str:
-        outputs = "" if self.output_names is None else f", {len(self.output_names)} outputs"
-        return f"Explanation: {len(self)} instances, {len(self.feature_names)} features{outputs}"
+        The file is a zip of arrays and JSON: nothing in it is run when it is read, whoever wrote
+        it, and ``numpy.load`` opens it, too.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that is there is replaced.
+
+        Raises
+        ------
+        TypeError
+            If a column of `data` holds objects that are no numbers, texts, dates or the like.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from skshapley import Explanation, ShapleyExplainer
+        >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(np.zeros((1, 2)))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     explainer.explain(np.eye(2)).save(f"{folder}/eye.npz")
+        ...     there = Explanation.load(f"{folder}/eye.npz")
+        >>> there.values
+        array([[1., 0.],
+               [0., 2.]])
+        """
+        _files.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> "Explanation":
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, is another, or was written by a later version.
+        """
+        return cls(**_files.load(path))
+
+    def to_parquet(self, path: str | os.PathLike) -> None:
+        """Write the numbers and the data as a Parquet file, for other programs.
+
+        One line for each instance and output, with the columns of the files of
+        `skshapley.batches`: ``row`` (its position), ``key:<name>`` (its index), ``output`` where
+        there are several, ``prediction``, ``base_value``, then ``value:<feature>``,
+        ``error:<feature>``, ``background:<feature>`` and ``data:<feature>`` for each feature, and
+        what it cost. Data of mixed types become text.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Raises
+        ------
+        ImportError
+            If pyarrow is not installed.
+        """
+        to_parquet(self, path)
 
     def __repr__(self) -> str:
-        gap = ""
-        if gap_shows(self.values, self.base_values, self.predictions):
-            gap = f"; efficiency gap up to {np.abs(self.efficiency_gap).max():.4g}"
-        warning = self._background_note()
-        hint = self.settings.exact_response
-        better = "" if hint is None else f"; response_method={hint!r} would be exact"
-        told = f"{self.settings.method}{better}{gap}{warning and f'; {warning}'}"
-        return f"<{self._title()}; {told}>"
-
-    def _background_note(self) -> str:
-        """Return what to say where the background leaves more to chance than the method does."""
-        if self.background_errors is None or not len(self):
-            return ""
-        method = np.zeros(1) if self.standard_errors is None else self.standard_errors
-        own, apart = (
-            float(np.nanmean(e)) if np.isfinite(e).any() else 0.0
-            for e in (method, self.background_errors)
-        )
-        if apart <= own:
-            return ""
-        return f"errors {own:.2g}, and {apart:.2g} of the background as a sample"
+        return _texts.as_text(self)
 
     def _repr_html_(self) -> str:
-        """Return what was done and a table of the most important players, names escaped."""
-        frame = self.importance()[["importance", "standard_error"]].head(MOST_SHOWN).reset_index()
-        titles = "".join(f"<th>{escape(title)}</th>" for title in (*frame.columns, ""))
-        longest = frame["importance"].max() or 1.0
-        lines = "".join(_line(line, line.importance / longest) for line in frame.itertuples())
-        facts = {
-            "method": self.settings.method,
-            "evaluations per instance": f"{self.n_evaluations.mean():.4g}" if len(self) else "0",
-            "converged": f"{self.converged.sum()} of {len(self)}",
-        }
-        if warning := self._background_note():
-            facts["errors"] = warning
-        if self.settings.exact_response is not None:
-            facts["exact response"] = f"response_method={self.settings.exact_response!r}"
-        if gap_shows(self.values, self.base_values, self.predictions):
-            facts["largest efficiency gap"] = f"{np.abs(self.efficiency_gap).max():.4g}"
-        told = ", ".join(f"{key}: {escape(str(value))}" for key, value in facts.items())
-        head, table = f"<b>{escape(self._title())}</b><br>{told}", "<table><thead><tr>"
-        return f"<div>{head}{table}{titles}</tr></thead><tbody>{lines}</tbody></table></div>"
-
-
-MOST_SHOWN = 10
-BAR = '<div style="width:{:.1f}em;height:.8em;background:#3b78b4"></div>'
-
-_ERRORS = ("standard_errors", "background_errors")
-_BY_OUTPUT = ("values", *_ERRORS, "base_values", "predictions")
-_BY_ROW = (*_BY_OUTPUT, "n_evaluations", "n_model_rows", "converged")
-
-
-def _by_output(array: np.ndarray) -> np.ndarray:
-    """Return the numbers ordered by instance, output, player."""
-    return (array if array.ndim == 2 else np.swapaxes(array, 1, 2)).ravel()
-
-
-def _line(line: tuple[Any, ...], length: float) -> str:
-    """Return a line of the HTML table, with a bar of a length in [0, 1]."""
-    cells = "".join(f"<td>{_cell(value)}</td>" for value in line[1:])
-    return f"<tr>{cells}<td>{BAR.format(10 * np.nan_to_num(length))}</td></tr>"
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else escape(str(value))
+        return _texts.as_html(self)

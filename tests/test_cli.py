@@ -266,6 +266,7 @@ WRONG_PLOTS = {
     "folder": (("--folder",), USAGE, "holds no _manifest.json"),
     "output": (("--output", "rose"), USAGE, r"--output 'rose' is none .*\['setosa'"),
     "option": (("--output", "setosa", "--row", "1"), USAGE, "--kind beeswarm takes no --row"),
+    "row": (("--kind", "waterfall"), USAGE, "waterfall shows one row of the 15 in .*: pass --row"),
     "suffix": (("--output", "setosa", "--out", "x.doc"), USAGE, r"'x\.doc' has a suffix"),
     "long": (("--out", LONG), USAGE, r"--out '.*xx' is no path .*too long"),
 }

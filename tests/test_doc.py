@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 from runpy import run_path
+from textwrap import dedent
 
 import matplotlib.pyplot as plt
 import pytest
@@ -21,6 +22,8 @@ PAGES = sorted(
     if path.suffix in {".rst", ".md"}
     and not {"_build", "generated", "auto_examples"} & {*path.parts}
 )
+# What the box of `doc/_static/house.css` has room for on a screen of 1280 points
+CODE_COLUMNS = 100
 REFERENCE = run_path(str(DOC / "api_reference.py"))["API"]
 
 
@@ -35,6 +38,37 @@ def test_page_runs(page, monkeypatch):
     failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=flags)
     plt.close("all")
     assert not failed
+
+
+def test_page_on_catboost_runs(capsys):
+    """... where CatBoost is installed, which is no part of what the tests need."""
+    pytest.importorskip("catboost")
+    page = (DOC / "guide" / "catboost.rst").read_text(encoding="utf-8")
+    (block,) = re.findall(r"code-block:: python\n((?:   .*\n|\n)+)", page)
+    code = dedent(block)
+    exec(code, {})
+    assert code.rstrip().endswith(f"# {capsys.readouterr().out.strip()}")
+
+
+def wide_code(text):
+    """The lines of a page's code, and of what it prints, that are wider than their box."""
+    doctests = re.findall(r"^ *>>> .*\n(?: *\S.*\n)*", f"{text}\n", re.M)
+    blocks = re.findall(r"^ *\.\. code-block::.*\n((?: +.*\n|\n)*)", f"{text}\n", re.M)
+    lines = [line for block in doctests + blocks for line in dedent(block).splitlines()]
+    return [line for line in lines if len(line) > CODE_COLUMNS]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.suffix == ".rst"], ids=page_id)
+def test_code_fits_its_box(page):
+    assert not wide_code(page.read_text(encoding="utf-8"))
+
+
+def test_wide_code_is_seen():
+    long = "x" * 95
+    code = (
+        f">>> f({long})\n>>> 1\n{long * 2}\n\n.. code-block:: text\n\n   {long * 2}\n   {long}\n\n"
+    )
+    assert len(wide_code(f"{long * 2}\n\n{code}{long * 2}\n")) == 3
 
 
 def public_names(module):

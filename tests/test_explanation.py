@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import pickle
 import re
+import sys
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -86,7 +87,7 @@ def test_row_that_is_not_there(rows):
         made()[rows]
 
 
-@pytest.mark.parametrize("rows", ["yes", ("u", "v"), (0, 1), [0.5], None, {0}])
+@pytest.mark.parametrize("rows", [("u", "v"), [0.5], None, {0}, [["age"]]])
 def test_rows_that_are_no_rows(rows):
     with pytest.raises(TypeError, match=r"int, slice, positions or a boolean mask"):
         made()[rows]
@@ -651,3 +652,11 @@ def test_the_gap_of_ends_that_are_large_and_alike_is_no_rounding_error():
         random_state=0,
     )
     assert banzhaf.efficiency_gap == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("package", ["shap", "shapiq"])
+def test_packages_that_are_not_there(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    told = rf"^Explanation\.to_{package} needs {package}, which is not installed; .* pip install"
+    with pytest.raises(ImportError, match=told):
+        getattr(made(), f"to_{package}")()

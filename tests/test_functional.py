@@ -134,3 +134,11 @@ def test_an_error_of_the_reward_is_its_own():
 
     with pytest.raises(ZeroDivisionError, match="in the game"):
         shapley_values(reward, n_players=3)
+
+
+@pytest.mark.parametrize(("n_players", "least"), [(1, "2 evaluations"), (3, "at least 4 evalu")])
+def test_one_evaluation_is_too_few(n_players, least):
+    with pytest.raises(ValueError, match=f"shapley_values got max_evals=1, .*{least}"):
+        shapley_values(lambda S: S.sum(axis=1), n_players=n_players, max_evals=1)
+    two = shapley_values(lambda S: S.sum(axis=1), n_players=1, max_evals=2)
+    assert two.values.tolist() == [1.0]

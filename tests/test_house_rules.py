@@ -13,7 +13,7 @@ import sys
 import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
@@ -30,7 +30,7 @@ PACKAGE = ROOT / "skshapley"
 LAYERS = (
     {"_tools", "exceptions"},
     {"_tables", "_references", "_inference", "designs", "indices", "_odd", "_even", "_ensembles"},
-    {"explanation", "_records"},
+    {"explanation", "_records", "comparison"},
     {"rewards", "samplers", "solvers", "stopping"},
     {"_run"},
     {"_estimators", "trees", "closed_forms"},
@@ -72,7 +72,7 @@ class Source:
     text: str
     is_package: bool = False
 
-    @property
+    @cached_property
     def tree(self) -> ast.Module:
         return ast.parse(self.text)
 
@@ -87,6 +87,7 @@ def room(module: str) -> str:
     return [*module.split("."), "__init__"][1]
 
 
+@cache
 def package_sources() -> list[Source]:
     sources = []
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -100,10 +101,18 @@ def package_sources() -> list[Source]:
 # --- the rules -----------------------------------------------------------------------------------
 
 
+def nodes_that_run(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those that only type checkers read."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield node
+            yield from nodes_that_run(node)
+
+
 def imported_modules(source: Source) -> Iterator[tuple[int, str]]:
     """The line and the absolute name of everything of skshapley that a file imports."""
     home = source.name.split(".") if source.is_package else source.name.split(".")[:-1]
-    for node in ast.walk(source.tree):
+    for node in nodes_that_run(source.tree):
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

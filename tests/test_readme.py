@@ -43,7 +43,8 @@ def table_names():
     return sorted(set(re.findall(r"`([^`]+)`", table)))
 
 
-def test_code_runs():
+def test_code_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     X, y = load_iris(return_X_y=True, as_frame=True)
     rows = y < 2
     model = LogisticRegression().fit(X[rows], y[rows])
@@ -55,6 +56,7 @@ def test_code_runs():
     columns = names["explanation"].to_frame("long").columns.tolist()
     plt.close("all")
     assert ", ".join(columns) in README
+    assert (tmp_path / "report.html").exists()
 
 
 @pytest.mark.parametrize("name", table_names())
@@ -68,6 +70,43 @@ def test_commands_are_targets_of_the_makefile():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
     commands = set(re.findall(r"\bmake ([a-z-]+)\b(?= +#|`)", README))
     assert {"demo", "test", "bench"} <= commands <= targets
+
+
+ACCURACY = {
+    "skshapley, default": "default",
+    "shapiq KernelSHAP": "shapiq kernel",
+    "shap PermutationExplainer": "shap permutation",
+    "shap KernelExplainer(l1_reg=False)": "shap kernel",
+    "LightSHAP, kernel": "lightshap kernel",
+    "shapiq LeverageSHAP": "shapiq LeverageSHAP",
+    "shapiq OddSHAP": "shapiq OddSHAP",
+    "shapiq RegressionMSR, linear": "shapiq RegressionMSR",
+    "shapiq PolySHAP, pairs": "shapiq PolySHAP",
+    "shapiq ProxySHAP": "shapiq ProxySHAP",
+    'skshapley, `sampler="antithetic"`': "walks, a row each",
+}
+
+
+def cells(table):
+    """The first cell of each line of a Markdown table, and the others."""
+    lines = [line.strip("| ").split("|") for line in table.splitlines() if line.startswith("|")]
+    return {first.strip(): [cell.strip() for cell in rest] for first, *rest in lines}
+
+
+def test_errors_are_those_that_were_measured():
+    tables = (ROOT / "doc/results/accuracy/tables.md").read_text(encoding="utf-8")
+    measured = cells(tables.partition("<!-- means -->")[2].partition("<!-- end means -->")[0])
+    told = cells(README.partition("## Beside shap")[2])
+    for ours, theirs in ACCURACY.items():
+        assert told[ours] == measured[theirs][:4]
+
+
+def test_speed_of_trees_is_what_was_measured():
+    measured = (ROOT / "benchmarks/results/trees.md").read_text(encoding="utf-8")
+    line = re.search(r"xgboost 100 x depth 6, d=30 +1000 +1000 .*", measured)[0].split()
+    ratio, with_fit = (round(float(word)) for word in line[-3:-1])
+    assert f"1/{ratio} of the CPU time" in README
+    assert f"1/{with_fit} with reading the model" in README
 
 
 def test_links_lead_somewhere():

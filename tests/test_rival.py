@@ -57,11 +57,11 @@ def test_the_error_of_walks_is_told():
 def test_walks_need_a_lower_error_that_is_known():
     game, plan = game_and_plan(rough, 20)
     told = error_of_walks(game, plan)
-    errors = np.zeros((2, P, 1))
-    errors[0, 0] = np.sqrt(told / _rival.BETTER)
+    errors = np.zeros((P, 1))
+    errors[0] = np.sqrt(told / _rival.BETTER)
     assert walks_serve_better(game, plan, 1.01 * errors)
     assert not walks_serve_better(game, plan, 0.99 * errors)
-    errors[1, 1] = np.nan
+    errors[1] = np.nan
     assert not walks_serve_better(game, plan, errors)
     game, plan = game_and_plan(rough, 3)
     assert error_of_walks(game, plan) is None or plan.max_rows > 16 * P

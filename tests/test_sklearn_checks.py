@@ -23,7 +23,7 @@ class RowSum(RegressorMixin, BaseEstimator):
         return True
 
 
-@parametrize_with_checks(
+CHECKS = parametrize_with_checks(
     [
         ShapleyExplainer(RowSum(), max_rows=2000, random_state=0),
         ShapleyExplainer(FrozenEstimator(RowSum()), sampler="kernel"),
@@ -32,6 +32,11 @@ class RowSum(RegressorMixin, BaseEstimator):
         ShapleyImportance(LinearRegression(), cv=2),
     ]
 )
+NAMES, PAIRS = CHECKS.args
+
+
+# a list, since pytest is about to refuse the generator of earlier versions of scikit-learn
+@pytest.mark.parametrize(NAMES, list(PAIRS), **CHECKS.kwargs)
 @pytest.mark.filterwarnings("default")  # the checks' own warnings are not ours
 def test_scikit_learn_compatible(estimator, check):
     check(estimator)

@@ -99,8 +99,8 @@ def test_an_error_of_the_model_itself_is_told():
 
 def test_a_pipeline_of_sparse_steps():
     background, rows = table(40), table(2, seed=1)
-    steps = MaxAbsScaler(), MLPRegressor((3,), max_iter=5000, tol=0.1, random_state=0)
-    steps[1].set_params(hidden_layer_sizes=(3,), loss="squared_error", solver="lbfgs")
+    network = MLPRegressor(hidden_layer_sizes=(3,), solver="lbfgs", tol=0.1, random_state=0)
+    steps = MaxAbsScaler(), network
     model = make_pipeline(*steps).fit(background, background[:, 0] * background[:, 1])
     made = ShapleyExplainer(model).fit(sparse.csr_array(background)).explain(sparse.csr_array(rows))
     expected = ShapleyExplainer(model).fit(background).explain(rows)

@@ -92,7 +92,9 @@ def mlp_regression_scaled():
     model, X = _diabetes(
         make_pipeline(
             StandardScaler(),
-            MLPRegressor(hidden_layer_sizes=(8,), solver="lbfgs", tol=0.1, random_state=0),
+            MLPRegressor(
+                hidden_layer_sizes=(8,), solver="lbfgs", max_iter=5000, tol=1.0, random_state=0
+            ),
         ),
         True,
     )
@@ -279,8 +281,7 @@ def titanic_xgboost():
 
 def binary_columns(n=200, d=300, seed=0):
     rng = np.random.default_rng(seed)
-    X = sparse.random_array((n, d), density=0.09, rng=rng, format="csr")
-    X.data[:] = 1.0
+    X = sparse.csr_array((rng.random((n, d)) < 0.09).astype(float))
     return X, np.asarray(X[:, :9].sum(axis=1)).ravel() + X[:, [9]].toarray()[:, 0] * 2
 
 

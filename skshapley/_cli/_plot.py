@@ -7,6 +7,7 @@ from typing import Any
 
 from skshapley import plots
 from skshapley._cli._status import OK, UsageError, check_free, check_name, check_there
+from skshapley._tools._optional import needed
 from skshapley.batches import ExplanationDataset
 from skshapley.batches._files import write_whole
 from skshapley.explanation import Explanation
@@ -21,11 +22,12 @@ DISPLAYS: dict[str, type[plots.Display]] = {
     "waterfall": plots.WaterfallDisplay,
 }
 
+ONE_ROW = (plots.ForceDisplay, plots.WaterfallDisplay)
+
 
 def run_plot(arguments: Namespace) -> int:
     """Draw a folder of explanations into a file."""
-    import matplotlib as mpl
-
+    mpl = needed("matplotlib", "skshapley plot")
     check_there(arguments.folder, "FOLDER")
     if arguments.overwrite:
         check_name(arguments.out, "--out")
@@ -38,6 +40,11 @@ def run_plot(arguments: Namespace) -> int:
     except FileNotFoundError as error:
         raise UsageError(str(error)) from error
     row = options.get("row")
+    if row is None and display in ONE_ROW and len(dataset) != 1:
+        raise UsageError(
+            f"--kind {arguments.kind} shows one row of the {len(dataset)} in"
+            f" {str(arguments.folder)!r}: pass --row N, from 0 to {len(dataset) - 1}."
+        )
     if row is None:
         explanation = dataset.read(arguments.max_rows)
     else:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skshapley._ensembles._answers import Answers, plan_answers
 from skshapley._ensembles._ensemble import TreeEnsemble
@@ -142,7 +141,7 @@ class Groups:
     def _answers(self) -> Answers:
         return plan_answers(self)
 
-    def fail_masks(self, chunk) -> NDArray[np.int64]:
+    def fail_masks(self, chunk) -> np.ndarray:
         """Return the fail mask at every leaf of a chunk, for every pattern in the leaf's group.
 
         Parameters
@@ -151,18 +150,24 @@ class Groups:
 
         Returns
         -------
-        masks : ndarray of shape (n_leaves, 2 ** n_bits), int64
+        masks : ndarray of shape (n_leaves, 2 ** n_bits), unsigned
+            Of the smallest type.
         """
         paths, left = self.paths, self.trees.left
-        pattern = np.arange(1 << chunk.n_bits)
+        size = 1 << chunk.n_bits
+        dtype = np.min_scalar_type(size - 1)
+        pattern = np.arange(size, dtype=dtype)
+        if chunk.is_single_leaves:
+            return np.broadcast_to(pattern, (len(chunk.leaves), size))
         root = self.roots[chunk.groups][chunk.leaf_group]
-        masks = pattern & ((1 << paths.n_above[root]) - 1)[:, None]
+        masks = pattern & ((1 << paths.n_above[root]) - 1).astype(dtype)[:, None]
         at, walking = chunk.leaves.copy(), np.flatnonzero(chunk.leaves != root)
         while len(walking):
             node = paths.parent[at[walking]]
             is_left = left[node] == at[walking]
-            answer = (pattern >> self.position[node][:, None]) & 1
-            masks[walking] |= (answer != is_left[:, None]) << paths.bit[node][:, None]
+            answer = pattern >> self.position[node].astype(dtype)[:, None] & dtype.type(1)
+            fails = answer ^ is_left.astype(dtype)[:, None]
+            masks[walking] |= fails << paths.bit[node].astype(dtype)[:, None]
             at[walking] = node
             walking = walking[node != root[walking]]
         return masks

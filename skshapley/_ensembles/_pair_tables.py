@@ -19,7 +19,7 @@ class PairTable:
 
     Attributes
     ----------
-    fails : ndarray of shape (n_leaves, 2 ** n_bits), int64
+    fails : ndarray of shape (n_leaves, 2 ** n_bits), unsigned
         The fail mask at each leaf, for every pattern in its group.
     group : ndarray of shape (n_leaves,), int64
         The group of each leaf, in its chunk.
@@ -41,7 +41,7 @@ class PairTable:
             masks = np.take_along_axis(
                 self.fails, patterns[self.group, part].astype(np.intp), axis=1
             )
-            slot = masks * n + np.arange(n)[:, None]
+            slot = masks.astype(np.intp) * n + np.arange(n)[:, None]
             self.sums.add(totals[..., part], np.take(self.entries, slot, axis=1))
 
 

@@ -33,7 +33,7 @@ def background_law(chunk, masks, counts) -> np.ndarray:
     Parameters
     ----------
     chunk : Chunk
-    masks : ndarray of shape (n_leaves, 2 ** n_bits)
+    masks : ndarray of shape (n_leaves, 2 ** n_bits), unsigned
         See `Groups.fail_masks`.
     counts : ndarray of shape (n_groups, 2 ** n_bits)
         Its weight on the patterns of each group, from `histogram`.
@@ -47,7 +47,7 @@ def background_law(chunk, masks, counts) -> np.ndarray:
         return counts.ravel()
     size = 1 << chunk.n_path
     start = np.cumsum(size) - size
-    slot = start[:, None] + masks
+    slot = start[:, None] + masks.astype(np.intp)
     weights = counts[chunk.leaf_group]
     return np.bincount(slot.ravel(), weights=weights.ravel(), minlength=int(size.sum()))
 
@@ -58,7 +58,7 @@ def chunk_table(chunk, masks, law, values, index="shapley", out=None) -> NDArray
     Parameters
     ----------
     chunk : Chunk
-    masks : ndarray of shape (n_leaves, 2 ** n_bits)
+    masks : ndarray of shape (n_leaves, 2 ** n_bits), unsigned
     law : ndarray
         See `background_law`.
     values : ndarray of shape (n_leaves, n_outputs)
@@ -84,8 +84,8 @@ def chunk_table(chunk, masks, law, values, index="shapley", out=None) -> NDArray
     slot = column * chunk.n_groups + group
     order = np.argsort(slot, kind="stable")
     leaf, bit, slot = leaf[order], bit[order], slot[order]
-    where = (start[leaf] + (bit << chunk.n_path[leaf]))[:, None] + masks[leaf]
-    terms = np.take(games, where)
+    where = (start[leaf] + (bit << chunk.n_path[leaf]))[:, None] + masks[leaf].astype(np.intp)
+    terms = np.take(games, where, mode="clip")  # which is faster, and nothing is out of bounds
     first = np.searchsorted(slot, np.arange(chunk.players.size + 1))
     shape = values.shape[1], chunk.n_columns, chunk.n_groups << chunk.n_bits
     table = np.empty(shape) if out is None else out

@@ -21,11 +21,12 @@ from skshapley._tables._inputs import (
     take_rows,
     validated,
 )
+from skshapley._tables._portable import Portable
 from skshapley.rewards import Players
 
 
 @dataclass(frozen=True, eq=False)
-class Background:
+class Background(Portable):
     """Background rows, their weights and their players.
 
     Attributes

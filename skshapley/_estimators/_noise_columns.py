@@ -31,10 +31,10 @@ def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:
     new = dict(zip(_new_names(names, n), zip(drawn, orders, strict=True), strict=True))
     if is_foreign(X):
         table = narwhal(X)
-        columns = [
+        shuffled = [
             narwhal(take_rows(X, order))[names[j]].alias(name) for name, (j, order) in new.items()
         ]
-        return table.with_columns(*columns).to_native()
+        return table.with_columns(*shuffled).to_native()
     columns = {name: X.iloc[order, j].set_axis(X.index, axis=0) for name, (j, order) in new.items()}
     return pd.concat([X, pd.DataFrame(columns)], axis=1)
 

@@ -99,9 +99,9 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     >>> X, y = make_regression(200, 6, n_informative=2, noise=10.0, random_state=0)
     >>> selector = ShapleyImportance(LinearRegression()).fit(X, y)
     >>> selector.feature_importances_.round()
-    array([   0., 5545.,    0.,    0., 4011.,    0.])
+    array([  1.,   0.,  44.,   0.,   0., 564.])
     >>> selector.get_support(indices=True)
-    array([1, 4])
+    array([2, 5])
     """
 
     _constraints = {
@@ -154,9 +154,11 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         check_consistent_length(X, y)
         entropy = entropy_from(self.random_state, owner)
         names, table = column_names(X), with_noise(X, self.n_noise, generator(entropy, 1))
-        folds = list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(table, y))
+        folds: list = list(
+            check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(table, y)
+        )
         rows = _rows_of(folds, owner)
-        found = [self._explained(table, y, *fold, entropy) for fold in folds]
+        found = [self._explained(table, y, train, test, entropy) for train, test in folds]
         order = np.argsort(rows, kind="stable")
         self.explanation_ = Explanation.merge([part for part, _ in found])[order]
         gained = np.concatenate([part for _, part in found])

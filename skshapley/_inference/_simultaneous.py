@@ -48,12 +48,18 @@ def intervals(means: Means, confidence: float, simultaneous: bool) -> tuple[np.n
 
 def critical_value(means: Means, confidence: float, simultaneous: bool) -> float:
     """Return the half-width of the intervals in standard errors."""
-    varies = means.errors > 0
+    varies = varying(means.covariance)
     if not simultaneous or varies.sum() < 2:
         return float(stdtrit(means.degrees, (1 + confidence) / 2))
     part = Means(means.values[varies], means.covariance[np.ix_(varies, varies)], means.n)
     sizes = [np.abs(draws / part.errors).max(axis=1) for draws in _draws(part, DRAWS, varies.sum())]
     return float(np.quantile(np.concatenate(sizes), confidence))
+
+
+def varying(covariance: np.ndarray) -> np.ndarray:
+    """Return which numbers vary by more than the rounding of the others, ``(m,)``."""
+    variances = np.diag(covariance)
+    return variances > EXACT**2 * np.max(variances, initial=0.0)
 
 
 def ranks(
@@ -105,16 +111,58 @@ def _critical_differences(
     return np.quantile(largest, confidence, axis=0)
 
 
+def critical_changes(
+    spread: np.ndarray, n: float, degrees: float, sizes: np.ndarray, confidence: float
+) -> float:
+    """Return the half-width, in standard errors, of limits for means of later rows.
+
+    Parameters
+    ----------
+    spread : ndarray of shape (m, m)
+        Covariance of single rows, estimated with some degrees of freedom.
+    n : float
+        Rows of the baseline, whose mean all are held against.
+    degrees : float
+    sizes : ndarray of shape (t,)
+        Rows of each later mean.
+    confidence : float
+        The chance that none of the means is beyond its limits, if nothing changes.
+    """
+    varies = varying(spread)
+    if not len(sizes) or not varies.any():
+        return float(stdtrit(degrees, (1 + confidence) / 2))
+    root = _root(spread[np.ix_(varies, varies)])
+    errors, rng, largest = np.sqrt(np.diag(spread))[varies], generator(0, 24), []
+    for some in _portions(DRAWS, len(root) * len(sizes)):
+        base = rng.standard_normal((some, 1, len(root))) @ root.T
+        later = rng.standard_normal((some, len(sizes), len(root))) @ root.T
+        change = later / np.sqrt(sizes)[:, None] - base / np.sqrt(n)
+        widths = errors * np.sqrt(1 / sizes + 1 / n)[:, None]
+        chi = np.sqrt(rng.chisquare(degrees, size=some) / degrees)
+        largest.append(np.abs(change / widths).max(axis=(1, 2)) / chi)
+    return float(np.quantile(np.concatenate(largest), confidence))
+
+
 def _draws(means: Means, n: int, numbers: int) -> Iterator[np.ndarray]:
     """Yield `n` draws of the errors of the means, ``(some, m)``, for `numbers` numbers of each."""
     rng = generator(0, 23)  # the same intervals for the same rows
-    # in units of their errors, so that the rounding of the largest is not that of the smallest
-    errors = means.errors
-    unit = np.where(errors > 0, errors, 1.0)
-    variances, vectors = np.linalg.eigh(means.covariance / unit / unit[:, None])
-    root = vectors * np.sqrt(np.maximum(variances, 0.0)) * unit[:, None]
-    size = int(np.clip(NUMBERS_AT_ONCE // max(numbers, 1), 1, n))
-    for start in range(0, n, size):
-        some = min(size, n - start)
+    root = _root(means.covariance)
+    for some in _portions(n, numbers):
         chi = np.sqrt(rng.chisquare(means.degrees, size=(some, 1)) / means.degrees)
         yield rng.standard_normal((some, len(root))) @ root.T / chi
+
+
+def _root(covariance: np.ndarray) -> np.ndarray:
+    """Return a root of a covariance, be it singular."""
+    # in units of their errors, so that the rounding of the largest is not that of the smallest
+    errors = np.sqrt(np.diag(covariance))
+    unit = np.where(errors > 0, errors, 1.0)
+    variances, vectors = np.linalg.eigh(covariance / unit / unit[:, None])
+    return vectors * np.sqrt(np.maximum(variances, 0.0)) * unit[:, None]
+
+
+def _portions(n: int, numbers: int) -> Iterator[int]:
+    """Yield parts of n draws of so many numbers each, which memory holds at once."""
+    size = int(np.clip(NUMBERS_AT_ONCE // max(numbers, 1), 1, n))
+    for start in range(0, n, size):
+        yield min(size, n - start)

@@ -39,12 +39,9 @@ def inferred_importance(
     confidence : float
     simultaneous : bool
     """
-    values, errors = flat(sample.values), flat_errors(sample)
-    unit = units(values, len(sample.feature_names))
-    limits = noise_limits(values, errors)
-    if sample.settings.solver is not None and sample.settings.solver.startswith(SHRINKING):
-        limits = np.zeros(len(limits))
-    left, apart = np.zeros((2, values.shape[1]))
+    unit = units(flat(sample.values), len(sample.feature_names))
+    limits = noise_limits_of(sample)
+    left, apart = np.zeros((2, len(unit)))
 
     def scores() -> Iterable[np.ndarray]:
         for batch in batches():
@@ -60,6 +57,13 @@ def inferred_importance(
     numbers = table.columns.difference(["rank", "best_rank", "worst_rank"])
     table[numbers] = table[numbers].mul(unit, axis=0)
     return table.sort_values("importance", ascending=False, kind="stable")
+
+
+def noise_limits_of(sample: "Explanation") -> np.ndarray:
+    """Return the most noise that is taken off sizes of attributions, ``(k p,)``."""
+    limits = noise_limits(flat(sample.values), flat_errors(sample))
+    shrunk = (sample.settings.solver or "").startswith(SHRINKING)
+    return np.zeros(len(limits)) if shrunk else limits
 
 
 def inferences(

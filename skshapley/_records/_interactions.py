@@ -10,12 +10,13 @@ import pandas as pd
 
 from skshapley._records._importance import importance
 from skshapley._records._pair_interchange import parts_of_shapiq, to_shapiq
+from skshapley._tables._portable import Portable
 
 _BY_OUTPUT = ("values", "standard_errors", "attributions", "base_values")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Interactions:
+class Interactions(Portable):
     """Interactions of all pairs of p players, of r instances, with their standard errors.
 
     The interaction of two players is what they add together beyond what each adds by itself, on
@@ -72,7 +73,7 @@ class Interactions:
                 object.__setattr__(self, item.name, view)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        super().__setstate__(state)
         self.__post_init__()  # pickled arrays come back writeable
 
     @classmethod
@@ -114,6 +115,17 @@ class Interactions:
             raise ValueError(f"Interactions has no output {name!r}: choose one of {names}.")
         at = names.index(name)
         return self._with(lambda part: part[..., at], output_names=None)
+
+    def outputs(self, places: np.ndarray) -> "Interactions":
+        """Return the interactions in some outputs of several.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Positions of the outputs.
+        """
+        names = np.asarray(self.output_names)[places]
+        return self._with(lambda part: part[..., places], output_names=names)
 
     def _with(self, change, **others: Any) -> "Interactions":
         for name in _BY_OUTPUT:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._settings import Settings
+from skshapley._tools._optional import needed
 
 if TYPE_CHECKING:
     from skshapley.explanation import Explanation
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
 
 def to_shap(explanation: "Explanation") -> Any:
     """Return what `Explanation.to_shap` gives."""
-    import shap
-
+    shap = needed("shap", "Explanation.to_shap")
     names = explanation.output_names
     data = explanation.data
     return shap.Explanation(
@@ -71,8 +71,7 @@ def parts_of_shap(theirs: Any) -> dict:
 
 def to_shapiq(explanation: "Explanation") -> list:
     """Return what `Explanation.to_shapiq` gives."""
-    from shapiq import InteractionValues
-
+    shapiq = needed("shapiq", "Explanation.to_shapiq")
     if explanation.output_names is not None:
         raise ValueError(
             f"Explanation.to_shapiq takes one output; choose it by .output(name), one of"
@@ -80,9 +79,13 @@ def to_shapiq(explanation: "Explanation") -> list:
         )
     errors = explanation.standard_errors
     budgets = explanation.n_evaluations
+
+    def by_player(base: float, values: list[float]) -> dict[tuple[int, ...], float]:
+        return {(): base, **{(player,): value for player, value in enumerate(values)}}
+
     return [
-        InteractionValues(
-            values={(): base, **{(player,): value for player, value in enumerate(values)}},
+        shapiq.InteractionValues(
+            values=by_player(base, values),
             index="SV",
             min_order=0,
             max_order=1,
@@ -145,7 +148,8 @@ def _table(data: Any, names: Any, shape: tuple[int, int], owner: str) -> pd.Data
     if len(names) != shape[1]:
         raise ValueError(f"{owner} needs a name for each of {shape[1]} features; got {len(names)}.")
     if data is None:
-        return pd.DataFrame(None, index=range(shape[0]), columns=list(names), dtype=object)
+        nothing = np.full(shape, None, dtype=object)  # which displays leave out, unlike NaN
+        return pd.DataFrame(nothing, columns=list(names))
     if np.size(data) != np.prod(shape):
         raise ValueError(f"{owner} needs data of shape {shape}; got shape {np.shape(data)}.")
     if not isinstance(data, pd.DataFrame):

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from skshapley._tools._optional import needed
+
 if TYPE_CHECKING:
     from skshapley._records._interactions import Interactions
 
@@ -20,8 +22,7 @@ NAMES = {
 
 def to_shapiq(interactions: "Interactions") -> list:
     """Return what `Interactions.to_shapiq` gives."""
-    from shapiq import InteractionValues
-
+    shapiq = needed("shapiq", "Interactions.to_shapiq")
     if interactions.output_names is not None:
         raise ValueError(
             f"Interactions.to_shapiq takes one output; choose it by .output(name), one of"
@@ -41,7 +42,7 @@ def to_shapiq(interactions: "Interactions") -> list:
             values[()] = base
             values.update({(j,): value for j, value in enumerate(main)})
         found.append(
-            InteractionValues(
+            shapiq.InteractionValues(
                 values=values,
                 index=NAMES[interactions.index],
                 min_order=0 if whole else 2,

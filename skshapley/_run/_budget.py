@@ -65,6 +65,11 @@ class Budget:
                 f'{self.owner} takes {self._parameter} as "auto" or a positive int, {what} per'
                 f" instance; got {self.given!r}."
             )
+        if self.in_evals and p == 1 and self.given < 2:
+            raise ValueError(
+                f"{self.asked}, which is too small: a game of one player has 2 evaluations, those"
+                f" of nobody and of everybody."
+            )
         given = size.rows(int(self.given)) if self.in_evals else int(self.given)
         return min(given, size.rows(max(2**p, ENOUGH_EVALS)))
 

@@ -34,17 +34,20 @@ def learn(
     plan = replace(plan, stopping=None)
     _, solver = plan.components(game.n_players)
     outcome = Outcome.blank(game.n_rows, game.n_outputs, solver.entries(game.n_players))
-    rows = plan.max_rows if walks is None else int((1 - SHARE) * plan.max_rows)
+    last, lesson = game.n_rows - 1, None
     with Evaluator(game, n_jobs) as evaluator:
-        block = Block(game, replace(plan, max_rows=rows), np.arange(game.n_rows), None)
-        cohorts = block.fill(outcome, evaluator)
-    lesson = None
-    for cohort in cohorts:
-        lesson = cohort.solver.lesson(lesson)
+        for row in range(game.n_rows):
+            # the last pilot pays for the walks of the first
+            share = 1 - SHARE if walks is not None and row == last > 0 else 1.0
+            own = replace(plan, max_rows=int(share * plan.max_rows))
+            for cohort in Block(game, own, np.array([row]), None).fill(outcome, evaluator):
+                lesson = cohort.solver.lesson(lesson)
     if lesson is None:  # nothing to learn: few coalitions, or a game that least squares solves
         return None, False
-    if walks is not None and walks_serve_better(game, walks, outcome.standard_errors):
-        return None, True
+    if walks is not None:
+        first = game.take(np.array([0]))
+        if walks_serve_better(first, walks, outcome.standard_errors[0]):
+            return None, True
     run(_Rehearsal(game), plan, lesson=lesson)
     return lesson, False
 

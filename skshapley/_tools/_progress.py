@@ -1,10 +1,13 @@
-"""Progress of long work: scikit-learn's callbacks, a rich bar, or a line now and then."""
+"""Progress of long work: scikit-learn's callbacks, a bar, or a line now and then."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from html import escape
 from typing import Any, TypeVar
+
+import numpy as np
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -19,6 +22,7 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
 Method = TypeVar("Method", bound=Callable)
 
 CALLBACK_STEPS = 100
+NOTEBOOK_SECONDS = 0.1  # between two updates of a notebook's bar
 
 
 def with_callbacks(method: Method) -> Method:
@@ -86,6 +90,9 @@ def progress(
         left = f", {(total - done) / rate:.0f} s left" if total is not None and rate else ""
         return f"{rate:.3g} rows/s{left}"
 
+    if _is_notebook():
+        yield _NotebookBar(total, label, pace).report
+        return
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -93,13 +100,62 @@ def progress(
         yield _lines(total, label, pace)
         return
     console = Console(stderr=True)
-    if not (console.is_terminal or console.is_jupyter):  # a log gets lines
+    if not console.is_terminal:  # a log gets lines
         yield _lines(total, label, pace)
         return
     columns = label, BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}")
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(label, total=total, pace="")
         yield lambda done, before=0: bar.update(task, completed=done, pace=pace(done, before))
+
+
+def _is_notebook() -> bool:
+    """Return whether this runs in the kernel of a notebook, where rich's bar needs ipywidgets."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return type(shell).__name__ == "ZMQInteractiveShell" or "colab" in type(shell).__module__
+
+
+class _NotebookBar:
+    """A bar in the output of a notebook's cell, which is drawn once and then updated.
+
+    Parameters
+    ----------
+    total : int or None
+    label : str
+    pace : callable
+        Returns the text beside the bar, given how much is done and how much was before.
+    """
+
+    def __init__(self, total: int | None, label: str, pace: Callable[[int, int], str]) -> None:
+        self.total = total
+        self.label = label
+        self.pace = pace
+        self.handle: Any = None
+        self.last = -np.inf
+        self.state = 0, ""
+
+    def report(self, done: int, before: int = 0) -> None:
+        """Show how much is done, ten times a second at most."""
+        now = time.monotonic()
+        if done != self.total and now - self.last < NOTEBOOK_SECONDS:
+            return
+        self.last, self.state = now, (done, self.pace(done, before))
+        if self.handle is None:
+            from IPython.display import display
+
+            self.handle = display(self, display_id=True)
+        else:
+            self.handle.update(self)
+
+    def __repr__(self) -> str:
+        done, beside = self.state
+        of = "" if self.total is None else f"/{self.total}"
+        return f"{self.label}: {done}{of}, {beside}"
+
+    def _repr_html_(self) -> str:
+        ends = "" if self.total is None else f' value="{self.state[0]}" max="{self.total}"'
+        return f"<progress{ends}></progress> {escape(repr(self))}"
 
 
 def _lines(total: int | None, label: str, pace: Callable[[int, int], str]) -> Callable[..., None]:

@@ -1,14 +1,9 @@
 """An Explanation as a Parquet file and back: one line per instance and output.
 
-Columns: ``row``, ``key:<name>`` for each key, ``output`` where there are several, ``prediction``,
-``base_value``, then ``value:<player>``, ``error:<player>``, ``background:<player>`` (the error of
-the background as a sample) and ``data:<player>`` for each player,
-``n_evaluations``, ``n_model_rows``, ``converged``. Outputs go down the lines, so that the width
-does not grow with them. The file is sealed in its footer.
+Its columns are those of `_records/_arrow.py`. The file is sealed in its footer.
 """
 
 import json
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -17,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from skshapley._tools._texts import unaddressed
+from skshapley._records._arrow import arrow_columns, key_columns
 from skshapley.batches import _settings
 from skshapley.batches._files import (
     BLANK_SEAL,
@@ -28,7 +23,6 @@ from skshapley.batches._files import (
 )
 from skshapley.batches._hashes import digest_of
 from skshapley.batches._pairs import interactions, read_pairs, write_pairs
-from skshapley.batches._texts import plain
 from skshapley.explanation import Explanation
 
 if TYPE_CHECKING:
@@ -233,74 +227,13 @@ def write_part(
         settings=_settings.written(explanation.settings),
         interactions=pairs,
     )
-    columns = dict(_columns(explanation, rows, keyed, typed))
+    columns = dict(arrow_columns(explanation, rows, keyed, typed))
     table = pa.table(columns) if schema is None else _as_before(columns, schema)
     file, described = BytesIO(), table.replace_schema_metadata(whole.metadata())
     pq.write_table(described, file, write_page_checksum=True)
     data = sealed(file.getvalue())
     write_whole(path, lambda target: target.write(data))
     return table.schema
-
-
-def _columns(
-    explanation: Explanation, rows: np.ndarray, keyed: bool, typed: bool
-) -> Iterator[tuple[str, "pa.Array"]]:
-    """Yield names and arrays, one line per instance and output."""
-    import pyarrow as pa
-
-    names = explanation.output_names
-    r, p = explanation.values.shape[:2]
-    k = 1 if names is None else len(names)
-
-    def repeated(array: "pa.Array") -> "pa.Array":
-        return array if k == 1 else array.take(np.repeat(np.arange(r), k))
-
-    yield "row", pa.array(np.repeat(rows, k))
-    if keyed:
-        for position, name in enumerate(_key_columns(explanation.index.names)):
-            level = pd.Series(explanation.index.get_level_values(position))
-            yield name, repeated(_arrow(level, typed))
-    if names is not None:
-        yield "output", pa.array([_label(name) for name in names.tolist()] * r)
-    yield "prediction", pa.array(explanation.predictions.ravel())
-    yield "base_value", pa.array(explanation.base_values.ravel())
-    unknown = np.full(explanation.values.shape, np.nan)
-    parts = {
-        "value": explanation.values,
-        "error": explanation.standard_errors,
-        "background": explanation.background_errors,
-    }
-    for kind, given in parts.items():
-        numbers = unknown if given is None else given
-        lines = np.moveaxis(numbers.reshape(r, p, k), 1, 0).reshape(p, r * k)
-        for name, line in zip(explanation.feature_names, lines, strict=True):
-            yield f"{kind}:{name}", pa.array(line)
-    for position, name in enumerate(explanation.feature_names):
-        yield f"data:{name}", repeated(_arrow(explanation.data.iloc[:, position], typed))
-    for name in ("n_evaluations", "n_model_rows", "converged"):
-        yield name, repeated(pa.array(getattr(explanation, name)))
-
-
-def _key_columns(names: Sequence) -> list[str]:
-    """Return the columns of keys; those without a name are called by their place."""
-    unnamed = "index" if len(names) == 1 else "index {}"
-    return [
-        f"key:{unnamed.format(position) if name is None else name}"
-        for position, name in enumerate(names)
-    ]
-
-
-def _arrow(column: pd.Series, typed: bool) -> "pa.Array":
-    """Return a column of keys or data as an Arrow array; objects of any kind as text."""
-    import pyarrow as pa
-
-    if column.dtype == object:
-        pairs = zip(column, column.isna(), strict=True)
-        return pa.array([None if none else _text(value) for value, none in pairs], pa.string())
-    if not typed and pd.api.types.is_integer_dtype(column):
-        column = column.astype("float64")
-    array = pa.array(column, from_pandas=True)
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def _as_before(columns: "dict[str, pa.Array]", schema: "pa.Schema") -> "pa.Table":
@@ -317,15 +250,6 @@ def _as_before(columns: "dict[str, pa.Array]", schema: "pa.Schema") -> "pa.Table
                 f" go with the {field.type} of the batches before: {error}."
             ) from error
     return pa.table(cast, schema=schema)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else unaddressed(str(value))
-
-
-def _label(name: Any) -> str | float | None:
-    """Return the label of an output as a column of them holds it."""
-    return name if isinstance(name, str) else plain(name)
 
 
 def _explanation(table: "pa.Table", footer: Footer, k: int) -> Explanation:
@@ -368,7 +292,7 @@ def _explanation(table: "pa.Table", footer: Footer, k: int) -> Explanation:
 def _index(heads: "pa.Table", keys: list) -> pd.Index:
     if not keys:
         return pd.Index(heads["row"].to_numpy())
-    columns = heads.select(_key_columns(keys)).to_pandas()
+    columns = heads.select(key_columns(keys)).to_pandas()
     if len(keys) > 1:
         return pd.MultiIndex.from_frame(columns, names=keys)
     return pd.Index(columns.iloc[:, 0]).rename(keys[0])

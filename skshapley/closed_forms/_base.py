@@ -10,10 +10,11 @@ from scipy import sparse
 
 from skshapley._records._outcome import Outcome
 from skshapley._tables._inputs import as_pandas, is_frame, n_rows, take_rows
+from skshapley._tables._portable import Portable
 from skshapley.indices import INDICES, Index
 
 
-class ClosedForm(ABC):
+class ClosedForm(Portable, ABC):
     """A response as a formula whose Shapley values are known.
 
     Read from a fitted model by `read`, it is given a background by `fit`, and then explains. A

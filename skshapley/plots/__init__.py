@@ -4,12 +4,15 @@ from skshapley.plots._accessor import PlotAccessor
 from skshapley.plots._bar import BarDisplay
 from skshapley.plots._beeswarm import BeeswarmDisplay
 from skshapley.plots._comparison import ComparisonDisplay
+from skshapley.plots._control_chart import ControlChartDisplay
 from skshapley.plots._convergence import ConvergenceDisplay
 from skshapley.plots._decision import DecisionDisplay
 from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._display import Display, SmallMultiples
+from skshapley.plots._dumbbell import DumbbellDisplay
 from skshapley.plots._force import ForceDisplay
 from skshapley.plots._heat_map import HeatMapDisplay
+from skshapley.plots._importance import ImportanceDisplay
 from skshapley.plots._interactions import InteractionsDisplay
 from skshapley.plots._masking_curve import MaskingCurveDisplay
 from skshapley.plots._matrix import MatrixDisplay
@@ -20,12 +23,15 @@ __all__ = [
     "BarDisplay",
     "BeeswarmDisplay",
     "ComparisonDisplay",
+    "ControlChartDisplay",
     "ConvergenceDisplay",
     "DecisionDisplay",
     "DependenceDisplay",
     "Display",
+    "DumbbellDisplay",
     "ForceDisplay",
     "HeatMapDisplay",
+    "ImportanceDisplay",
     "InteractionsDisplay",
     "MaskingCurveDisplay",
     "MatrixDisplay",

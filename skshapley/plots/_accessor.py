@@ -7,6 +7,7 @@ from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._display import SmallMultiples
 from skshapley.plots._force import ForceDisplay
 from skshapley.plots._heat_map import HeatMapDisplay
+from skshapley.plots._importance import ImportanceDisplay
 from skshapley.plots._interactions import InteractionsDisplay
 from skshapley.plots._matrix import MatrixDisplay
 from skshapley.plots._sentence import SentenceDisplay
@@ -67,6 +68,10 @@ class PlotAccessor:
     def heat_map(self, **kwargs) -> HeatMapDisplay | SmallMultiples:
         """Return the drawn `HeatMapDisplay`."""
         return HeatMapDisplay.from_explanation(self._explanation, **kwargs)
+
+    def importance(self, **kwargs) -> ImportanceDisplay | SmallMultiples:
+        """Return the drawn `ImportanceDisplay`."""
+        return ImportanceDisplay.from_explanation(self._explanation, **kwargs)
 
     def interactions(self, **kwargs) -> InteractionsDisplay | SmallMultiples:
         """Return the drawn `InteractionsDisplay`."""

@@ -87,7 +87,7 @@ class BarDisplay(Display):
         row : int, default=None
             Position of the one instance to draw. None: mean absolute attributions of all.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         cohorts : str or array-like of shape (r,), default=None
             Draw a bar for each cohort of instances. A column of `explanation.data`, or a label for
             each instance; a mask of True and False makes two cohorts.
@@ -115,7 +115,7 @@ class BarDisplay(Display):
             table = _local_table(shown) if local else _global_table(shown, masks)
             return table, local, response_name(shown)
 
-        return by_output(cls, explanation, output, ax, read)
+        return by_output(cls, chosen, output, ax, read)
 
     @classmethod
     def from_importance(cls, importance, *, max_features=10, ax=None) -> Self:

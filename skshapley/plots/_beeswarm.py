@@ -9,6 +9,14 @@ from numpy.typing import NDArray
 from skshapley.plots._checks import AXES, COUNT, check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, levels, one_output, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
+from skshapley.plots._key import (
+    LEAST_KEY_ROW,
+    category_colours,
+    dot_size,
+    faintness,
+    keyed,
+    write_key,
+)
 from skshapley.plots._style import (
     NEUTRAL,
     height_of_rows,
@@ -16,6 +24,7 @@ from skshapley.plots._style import (
     label_x,
     level_colours,
     name_rows,
+    points_of_rows,
     zero_line,
 )
 from skshapley.plots._text import short_names
@@ -23,15 +32,16 @@ from skshapley.plots._text import short_names
 # Half the height of a row that points may fill
 REACH = 0.4
 BINS = 120
+STEP = 0.12  # at most, between points of a pile
 
 
 class BeeswarmDisplay(Display):
     """Attributions of all instances, one row of points for each feature.
 
     Each point is an instance. Its place along the axis is the attribution, and its colour is the
-    value of the feature, from low to high; it is grey if the value is missing or has no order.
-    Points pile up where many instances have nearly the same attribution. The line through a point
-    is the 95 % interval of its attribution.
+    value of the feature, from low to high, or its category, by the key below the name; it is grey
+    if the value is missing. Points pile up where many instances have nearly the same attribution.
+    The line through a point is the 95 % interval of its attribution.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -81,7 +91,7 @@ class BeeswarmDisplay(Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=10
             Features shown one by one, the most important first; the others are summed for each
             instance. None: all.
@@ -138,31 +148,49 @@ class BeeswarmDisplay(Display):
         names = pd.unique(frame["feature"])
         (ax,) = self._panels(ax)
         zero_line(ax)
-        size = float(np.clip(1200 * len(names) / len(frame), 4, 16))
+        n = len(frame) // len(names)
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
         x, y = frame["value"].to_numpy(), frame["y"].to_numpy()
-        ax.hlines(y, x - half, x + half, color=NEUTRAL, linewidth=0.7, alpha=0.45, zorder=2)
-        points = ax.scatter(
-            x,
-            y,
-            s=size,
-            c=frame["level"].to_numpy(),
-            cmap=level_colours(),
-            vmin=0,
-            vmax=1,
-            linewidth=0,
-            zorder=3,
-            plotnonfinite=True,
-            rasterized=len(frame) > 5000,
-        )
+        ax.hlines(y, x - half, x + half, color=NEUTRAL, linewidth=0.7, alpha=faintness(n), zorder=2)
+        colours, keys = self._colours()
+        ax.scatter(x, y, s=dot_size(n), c=colours, linewidth=0, zorder=3,
+                   rasterized=len(frame) > 5000)  # fmt: skip
+        if points_of_rows(ax, len(names)) >= LEAST_KEY_ROW:
+            for row, texts in keys.items():
+                write_key(ax, row, texts)
         name_rows(ax, short_names(names))
         label_x(ax, f"attribution ({self.response}){interval_note(frame)}")
-        bar = ax.figure.colorbar(points, ax=ax, aspect=40, pad=0.02, ticks=[0, 1])
-        bar.ax.set_yticklabels(["low", "high"])
-        bar.set_label("value of the feature", labelpad=-12)
-        bar.outline.set_visible(False)
-        bar.ax.tick_params(length=0)
+        if frame["level"].notna().any():
+            _level_bar(ax)
         return self._drawn_on([ax])
+
+    def _colours(self) -> tuple[NDArray[np.float64], dict[int, list[str]]]:
+        """Return the colour of each point, ``(n, 4)``, and the categories of the rows with any."""
+        from matplotlib.colors import to_rgba_array
+
+        level = self.table["level"].to_numpy(dtype=np.float64)
+        colours, keys = level_colours()(np.ma.masked_invalid(level)), {}
+        for row, name in enumerate(pd.unique(self.table["feature"])):
+            here = (self.table["feature"] == name).to_numpy()
+            found = None if np.isfinite(level[here]).any() else keyed(self.table["data"][here])
+            if found is not None:
+                codes, keys[row] = found
+                places = np.where(np.isnan(codes), -1, codes).astype(int)
+                colours[here] = to_rgba_array([*category_colours(keys[row]), NEUTRAL])[places]
+        return colours, keys
+
+
+def _level_bar(ax) -> None:
+    """Draw the key of the colours from low to high values."""
+    from matplotlib.cm import ScalarMappable
+
+    bar = ax.figure.colorbar(
+        ScalarMappable(cmap=level_colours()), ax=ax, aspect=40, pad=0.02, ticks=[0, 1]
+    )
+    bar.ax.set_yticklabels(["low", "high"])
+    bar.set_label("value of the feature", labelpad=-12)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(length=0)
 
 
 def _points(shown) -> pd.DataFrame:
@@ -185,7 +213,8 @@ def swarm(x, rows) -> NDArray[np.float64]:
     """Return offsets in [-0.4, 0.4] that spread points of similar x within their row, ``(n,)``.
 
     Points of one row in the same of 120 bins over all x pile up around the middle of the row: they
-    are moved by 0, +1, -1, +2, ... steps, in their order. The highest pile sets the step.
+    are moved by 0, +1, -1, +2, ... steps, in their order. The highest pile of a row sets its step,
+    so that each row shows where its own points are dense.
     """
     span = np.ptp(x) or 1.0
     bins = np.minimum((BINS * (x - x.min()) / span).astype(int), BINS - 1)
@@ -195,4 +224,5 @@ def swarm(x, rows) -> NDArray[np.float64]:
     offset = np.where(place % 2, place + 1, -place) / 2
     even = pile.transform("size").to_numpy() % 2 == 0
     offset = offset - np.where(even, 0.5, 0.0)
-    return offset * min(0.12, REACH / max(np.abs(offset).max(), 1.0))
+    highest = pd.Series(np.abs(offset)).groupby(rows).transform("max").to_numpy()
+    return offset * np.minimum(STEP, REACH / np.maximum(highest, 1.0))

@@ -8,9 +8,6 @@ import numpy as np
 
 from skshapley._tools._constraints import Count, Fitting, Maybe, check_values
 
-# Outputs that are shown side by side
-MOST_OUTPUTS = 12
-
 
 def pyplot(owner) -> ModuleType:
     """Return matplotlib.pyplot, or say how to install it."""
@@ -81,13 +78,8 @@ def check_axes(owner, axes) -> None:
 
 
 def check_output(owner, explanation, output) -> None:
-    """Refuse an output that the explanation does not have, or too many outputs at once."""
+    """Refuse an output that the explanation does not have."""
     names = [] if explanation.output_names is None else explanation.output_names.tolist()
-    if output is None and len(names) > MOST_OUTPUTS:
-        raise ValueError(
-            f"{owner} got output=None for {len(names)} outputs, more than the {MOST_OUTPUTS} that"
-            f" it shows side by side: choose one of {names}."
-        )
     if output is not None and not names:
         raise ValueError(
             f"{owner} got output={output!r} for an explanation of a single output: choose None."

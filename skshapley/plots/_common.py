@@ -8,10 +8,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley.explanation import Explanation
-from skshapley.plots._text import UNEXPLAINED, shorten
+from skshapley.plots._text import LEFT_OUT, UNEXPLAINED, shorten
 
 # Half the width of a 95 % interval, in standard errors
 HALF_WIDTH = 1.96
+# Outputs that are shown side by side, and how many of more than these
+MOST_OUTPUTS, STRONGEST_OUTPUTS = 12, 6
+# Quantiles of a feature at which its colours end, so that outliers do not make all others alike
+LEVEL_ENDS = 0.05, 0.95
 # Rounding error of a sum of attributions in single precision, relative to its terms
 ROUNDING = 1e-5
 
@@ -33,6 +37,15 @@ def one_output(explanation, output) -> Explanation:
 def one_row(explanation, row) -> Explanation:
     """Return the explanation of one instance, ``(1, p)``; None stands for the only one."""
     return explanation if row is None else explanation[int(row)]
+
+
+def strongest_outputs(explanation) -> list:
+    """Return the outputs that are drawn side by side: all, or those of the largest attributions."""
+    names = explanation.output_names.tolist()
+    if len(names) <= MOST_OUTPUTS:
+        return names
+    strength = np.abs(explanation.values).sum(axis=1).mean(axis=0)
+    return [names[place] for place in np.argsort(-strength, kind="stable")[:STRONGEST_OUTPUTS]]
 
 
 def fold(explanation, max_features, size=None) -> Explanation:
@@ -58,37 +71,63 @@ def fold(explanation, max_features, size=None) -> Explanation:
     if n_others <= 1:
         return _players(explanation, order)
     kept = _players(explanation, order[:max_features])
-    name = f"{n_others} other features"
     rest = explanation.values[:, order[max_features:]].sum(axis=1)
-    return replace(
-        kept,
-        values=np.column_stack([kept.values, rest]),
-        **_each_error(kept, lambda errors: np.column_stack([errors, np.nan * rest])),
-        data=pd.concat([kept.data, pd.DataFrame({name: None}, index=kept.index)], axis=1),
-        feature_names=np.append(kept.feature_names, name),
-    )
+    return _with_player(kept, f"{n_others} other features", rest)
+
+
+def adding_up(explanation) -> Explanation:
+    """Return an explanation with what a selection left out as a last player, of one output or more.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to add up to, as for sizes and what comes of them.
+    """
+    if np.isnan(explanation.predictions).any():
+        raise ValueError(
+            "An explanation of sizes, as by abs, adds up to no prediction: draw it as bars or as a"
+            " beeswarm."
+        )
+    others = explanation.others
+    if others is None:
+        return explanation
+    return replace(_with_player(explanation, LEFT_OUT, others), others=None)
 
 
 def closed(explanation) -> Explanation:
     """Return an explanation whose attributions add up from base values to predictions.
 
     Some estimates need not add up, such as those of marginal samplers. If the difference is more
-    than the rounding error of single precision, it becomes a last player. That one has no standard
-    error, since covariances are not on record.
+    than the rounding error of single precision, it becomes a last player; so does what the features
+    are worth that a selection left out. Those have no standard error, since covariances are not on
+    record.
     """
+    explanation = adding_up(explanation)
     base, predictions = explanation.base_values, explanation.predictions
-    gap = predictions - base - explanation.values.sum(axis=1)
+    gap = explanation.efficiency_gap
     size = np.abs(explanation.values).sum(axis=1) + np.abs(base) + np.abs(predictions)
     if (np.abs(gap) <= ROUNDING * size).all():
         return explanation
+    return _with_player(explanation, UNEXPLAINED, gap)
+
+
+def _with_player(explanation, name, values) -> Explanation:
+    """Return an explanation with one player more, the last, whose errors are not known."""
+    data = pd.DataFrame({name: None}, index=explanation.index, dtype=object)
     return replace(
         explanation,
-        values=np.column_stack([explanation.values, gap]),
-        **_each_error(explanation, lambda errors: np.column_stack([errors, np.nan * gap])),
-        data=explanation.data.assign(**{UNEXPLAINED: None}),
-        feature_names=np.append(explanation.feature_names, UNEXPLAINED),
+        values=_and_last(explanation.values, values),
+        **_each_error(explanation, lambda errors: _and_last(errors, np.nan * values)),
+        data=pd.concat([explanation.data, data], axis=1),
+        feature_names=np.append(explanation.feature_names, name),
+        entries=None,
         interactions=None,
     )
+
+
+def _and_last(numbers, last) -> np.ndarray:
+    """Return numbers ``(r, p)`` or ``(r, p, k)`` with those of one player more."""
+    return np.concatenate([numbers, last[:, None]], axis=1)
 
 
 def _players(explanation, order) -> Explanation:
@@ -99,6 +138,7 @@ def _players(explanation, order) -> Explanation:
         **_each_error(explanation, lambda errors: errors[:, order]),
         data=explanation.data.iloc[:, order],
         feature_names=explanation.feature_names[order],
+        entries=None,
         interactions=None,
     )
 
@@ -151,14 +191,14 @@ def parts_of_row(explanation, row, max_features) -> tuple[pd.DataFrame, float, f
 def levels(column) -> NDArray[np.float64]:
     """Return where each value lies between the low and the high values of its column, in [0, 1].
 
-    The 5th and 95th percentiles are the ends, so that one outlier does not make all others look
-    alike. NaN for missing values, and for all values of a column that has no order.
+    The 5th and 95th percentiles are the ends. NaN for missing values, and for all values of a
+    column that has no order.
     """
     numbers = ordered_numbers(column)
     known = numbers[np.isfinite(numbers)]
     if not len(known):
         return np.full(len(numbers), np.nan)
-    low, high = np.quantile(known, [0.05, 0.95])
+    low, high = np.quantile(known, LEVEL_ENDS)
     if low == high:
         low, high = known.min(), known.max()
     if low == high:

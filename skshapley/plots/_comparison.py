@@ -6,9 +6,11 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
+from skshapley._tools._constraints import check_values
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, one_output, one_row, response_name
 from skshapley.plots._display import Drawn, SmallMultiples, by_output
+from skshapley.plots._explain import explanation_of
 from skshapley.plots._style import (
     COLOURS,
     height_of_rows,
@@ -28,7 +30,7 @@ class ComparisonDisplay(Drawn):
     Each feature is a row with a point for every explanation and its 95 % interval. A point is an
     attribution of one instance, or the mean absolute attribution over all.
 
-    Use `from_explanations` to make one.
+    Use `from_explanations` or `from_estimator` to make one.
 
     Parameters
     ----------
@@ -85,7 +87,7 @@ class ComparisonDisplay(Drawn):
         row : int, default=None
             Position of the one instance to compare. None: mean absolute attributions.
         output : label, default=None
-            One of `output_names`. None: all, side by side.
+            One of `output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=10
             Features shown, the most important on average first. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -112,6 +114,33 @@ class ComparisonDisplay(Drawn):
             return pd.concat(points, ignore_index=True), row is not None, response
 
         return by_output(cls, next(iter(explanations.values())), output, ax, read)
+
+    @classmethod
+    def from_estimator(cls, estimators, X, *, background=None, **kwargs) -> Self | SmallMultiples:
+        """Explain rows with several estimators and draw their explanations.
+
+        Parameters
+        ----------
+        estimators : dict of str to fitted estimator, function or fitted explainer
+            Two to six of them by name.
+        X : array or frame of shape (r, d)
+            The rows to explain.
+        background : array or frame of shape (b, d), default=None
+            The rows that stand in for absent features. Needed for all but explainers.
+        **kwargs
+            As in `from_explanations`.
+
+        Returns
+        -------
+        display : ComparisonDisplay, or SmallMultiples of them for several outputs
+        """
+        check_values(cls.__name__, kwargs, cls._constraints)  # before a model is called
+        _check_dict(cls.__name__, "estimators", estimators)
+        explanations = {
+            name: explanation_of(cls.__name__, one, X, background)
+            for name, one in estimators.items()
+        }
+        return cls.from_explanations(explanations, **kwargs)
 
     def frame(self) -> pd.DataFrame:
         """Return the points.
@@ -156,14 +185,18 @@ class ComparisonDisplay(Drawn):
         return self._drawn_on([ax])
 
 
+def _check_dict(owner, name, given) -> None:
+    """Refuse what is not a dict of two to six things by name."""
+    if not isinstance(given, Mapping) or not 2 <= len(given) <= len(COLOURS):
+        got = list(given) if isinstance(given, Mapping) else given
+        raise ValueError(
+            f"{owner} got {name}={got!r}: choose a dict of 2 to {len(COLOURS)} {name} by name."
+        )
+
+
 def _check_explanations(owner, explanations) -> None:
     """Refuse what is not a dict of two to six explanations of the same players."""
-    if not isinstance(explanations, Mapping) or not 2 <= len(explanations) <= len(COLOURS):
-        got = list(explanations) if isinstance(explanations, Mapping) else explanations
-        raise ValueError(
-            f"{owner} got explanations={got!r}: choose a dict of 2 to {len(COLOURS)} explanations"
-            f" by name."
-        )
+    _check_dict(owner, "explanations", explanations)
     (first, one), *others = explanations.items()
     for name, other in others:
         ours, theirs = set(one.feature_names), set(other.feature_names)

@@ -12,6 +12,7 @@ from skshapley.explanation import Explanation
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing, check_names
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
 from skshapley.plots._display import ByFeature, SmallMultiples, by_output
+from skshapley.plots._explain import explainer_of
 from skshapley.plots._style import COLOURS, side_label
 from skshapley.plots._text import shorten
 
@@ -44,7 +45,7 @@ class ConvergenceDisplay(ByFeature):
     >>> from skshapley import ShapleyExplainer
     >>> from skshapley.plots import ConvergenceDisplay
     >>> X = np.random.default_rng(0).normal(size=(20, 8))
-    >>> explainer = ShapleyExplainer(lambda X: X.prod(axis=1), sampler="antithetic", random_state=0)
+    >>> explainer = ShapleyExplainer(lambda X: X.prod(axis=1), sampler="antithetic")
     >>> display = ConvergenceDisplay.from_estimator(explainer.fit(X), X[:1], budgets=[2000, 4000])
     >>> display.frame()["feature"].nunique()
     4
@@ -57,17 +58,22 @@ class ConvergenceDisplay(ByFeature):
         self.response = response
 
     @classmethod
-    def from_estimator(cls, explainer, X, *, budgets, **kwargs) -> Self | SmallMultiples:
+    def from_estimator(
+        cls, estimator, X, *, budgets, background=None, **kwargs
+    ) -> Self | SmallMultiples:
         """Explain rows with growing budgets, and draw the attributions of one of them.
 
         Parameters
         ----------
-        explainer : fitted ShapleyExplainer, or dict of them by name
-            They are not changed: copies with each budget as their `max_rows` explain the rows.
+        estimator : fitted estimator, function or fitted ShapleyExplainer, or dict of them by name
+            Explainers are not changed: copies with each budget as their `max_rows` explain the
+            rows.
         X : array or frame of shape (r, d)
             The rows to explain.
         budgets : sequence of int
             Numbers of model rows per instance.
+        background : array or frame of shape (b, d), default=None
+            The rows that stand in for absent features. Needed for all but explainers.
         **kwargs
             As in `from_explanations`.
 
@@ -76,7 +82,10 @@ class ConvergenceDisplay(ByFeature):
         display : ConvergenceDisplay
         """
         check_values(cls.__name__, kwargs, cls._constraints)  # before the model is called
-        explainers = explainer if isinstance(explainer, Mapping) else {"": explainer}
+        estimators = estimator if isinstance(estimator, Mapping) else {"": estimator}
+        explainers = {
+            name: explainer_of(cls.__name__, one, background) for name, one in estimators.items()
+        }
         explanations = {
             name: [copy.copy(one).set_params(max_rows=n).explain(X) for n in sorted(budgets)]
             for name, one in explainers.items()
@@ -96,7 +105,7 @@ class ConvergenceDisplay(ByFeature):
         row : int, default=None
             Position of the instance. May be left out if there is only one.
         output : label, default=None
-            One of `output_names`. None: all, side by side.
+            One of `output_names`. None: all, side by side, or the strongest of many.
         features : list of str, default=None
             Names of the features to show. None: the `max_features` largest ones.
         max_features : int or None, default=4

@@ -69,7 +69,7 @@ class DecisionDisplay(Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=20
             Features with a step of their own, the most important ones. The others together are the
             first step. None: all.

@@ -4,13 +4,12 @@ from typing import Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from skshapley._tools._constraints import OneOf
-from skshapley.plots._beeswarm import swarm
 from skshapley.plots._checks import AXES, COUNT, check_drawing, check_names
 from skshapley.plots._common import (
     HALF_WIDTH,
+    LEVEL_ENDS,
     errors_of,
     levels,
     one_output,
@@ -18,20 +17,22 @@ from skshapley.plots._common import (
     response_name,
 )
 from skshapley.plots._display import ByFeature, Display, SmallMultiples, by_output
+from skshapley.plots._key import category_colours, dot_size, faintness, keyed
 from skshapley.plots._pairs import check_pairs, interacting, measured_partner, of_interaction
-from skshapley.plots._partner import MAX_CATEGORIES, categories
+from skshapley.plots._places import places, upright, write_ticks
 from skshapley.plots._style import COLOURS, NEUTRAL, ink, level_colours, side_label
-from skshapley.plots._text import number, shorten, value_text
+from skshapley.plots._text import shorten, value_text
 
 
 class DependenceDisplay(ByFeature, Display):
     """How the attribution of a feature depends on its value, in a panel for each feature.
 
     Each point is an instance, and the line through it is the 95 % interval of its attribution. The
-    colour is the value of another feature, the partner: the one that interacts most
-    with it or, where the explanation has no interactions, the one that best explains why instances
-    of the same value have different attributions. Categories are side by side, and missing values
-    have a place of their own.
+    colour is the value of another feature, the partner: the one that interacts most with it or,
+    where the explanation has no interactions, the one that best explains why instances of the same
+    value have different attributions. Categories are side by side, the rarer of more than 20
+    together, and missing values have a place of their own. Where a number has few values, the
+    points of each are spread a little.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -113,7 +114,7 @@ class DependenceDisplay(ByFeature, Display):
             `features` are then by default the two that interact most, and one feature is followed
             by its partner, which the other colours.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=4
             Number of features to show if `features` is None. None: all.
         ax : matplotlib Axes, or one for each feature (and output), default=None
@@ -168,6 +169,9 @@ class DependenceDisplay(ByFeature, Display):
         """
         return self.table.copy()
 
+    def _height(self, width) -> float:
+        return super()._height(width) + (0.6 if any(map(upright, self.ticks.values())) else 0.0)
+
     def plot(self, ax=None) -> Self:
         """Draw the points.
 
@@ -192,51 +196,65 @@ class DependenceDisplay(ByFeature, Display):
         x, value = part["x"].to_numpy(), part["value"].to_numpy()
         half = HALF_WIDTH * part["standard_error"].to_numpy()
         ax.axhline(0, color=ink(ax), linewidth=0.6, alpha=0.5)
-        ax.vlines(x, value - half, value + half, color=NEUTRAL, linewidth=0.7, alpha=0.45)
-        size = float(np.clip(2400 / len(part), 4, 16))
+        ax.vlines(x, value - half, value + half, color=NEUTRAL, linewidth=0.7,
+                  alpha=faintness(len(part)))  # fmt: skip
+        size = dot_size(len(part))
         partner, level = part["partner"].iloc[0], part["level"].to_numpy()
         groups = self.legends[feature]
         if groups:
             ax.scatter(x, value, s=size, c=NEUTRAL, linewidth=0, zorder=3)
-            for place, name in enumerate(groups):
+            for place, (name, colour) in enumerate(
+                zip(groups, category_colours(groups), strict=True)
+            ):
                 here = level == place
-                ax.scatter(x[here], value[here], s=size, c=COLOURS[place], linewidth=0, zorder=4,
+                ax.scatter(x[here], value[here], s=size, c=colour, linewidth=0, zorder=4,
                            label=name)  # fmt: skip
-            ax.legend(
-                title=shorten(partner), frameon=False, fontsize="x-small", title_fontsize="x-small"
-            )
+            _write_legend(ax, shorten(partner))
         elif partner is None:
             ax.scatter(x, value, s=size, c=COLOURS[0], linewidth=0, zorder=3)
         else:
             points = ax.scatter(x, value, s=size, c=level, cmap=level_colours(), vmin=0, vmax=1,
                                 linewidth=0, zorder=3, plotnonfinite=True)  # fmt: skip
             bar = ax.figure.colorbar(points, ax=ax, aspect=30, pad=0.02, ticks=[0, 1])
-            bar.ax.set_yticklabels(["low", "high"], fontsize="small")
-            bar.set_label(shorten(partner), labelpad=-10, fontsize="small", parse_math=False)
+            ends = _ends(part["partner_data"])
+            bar.ax.set_yticklabels(ends, fontsize="small", parse_math=False)
+            bar.set_label(shorten(partner), labelpad=-3, fontsize="small", parse_math=False)
             bar.outline.set_visible(False)
             bar.ax.tick_params(length=0)
         ax.set_xlabel(shorten(feature), parse_math=False)
         ax.spines[["top", "right"]].set_visible(False)
         if self.ticks[feature]:
-            places, texts = zip(*self.ticks[feature].items(), strict=True)
-            ax.set_xticks(places, texts, parse_math=False)
-            if sum(map(len, texts)) > 24:
-                ax.tick_params(axis="x", labelrotation=30)
+            write_ticks(ax, self.ticks[feature])
+
+
+def _write_legend(ax, title) -> None:
+    """Write the key of categories beside the axes, where no point is."""
+    legend = ax.legend(
+        title=title,
+        loc="upper left",
+        bbox_to_anchor=(1, 1),
+        frameon=False,
+        fontsize="x-small",
+        title_fontsize="x-small",
+        handletextpad=0.2,
+        borderaxespad=0.2,
+        markerscale=1.5,
+    )
+    for text in [legend.get_title(), *legend.get_texts()]:
+        text.set_parse_math(False)
 
 
 def _points(explanation, column, partner) -> tuple[pd.DataFrame, dict[float, str], list[str]]:
     """Return the points of one feature, the ticks of its axis, and the legend of its partner."""
     data = explanation.data.iloc[:, column]
     value = explanation.values[:, column]
-    x, ticks = _places(data, value)
-    level, legend, other = np.full(len(data), np.nan), [], None
+    x, ticks = places(data, value)
+    level, other = np.full(len(data), np.nan), None
+    legend: list[str] = []
     if partner is not None:
         other = explanation.data[partner]
-        groups = categories(other)
-        level = levels(other)
-        if groups is not None and len(groups) <= MAX_CATEGORIES:
-            codes = pd.Categorical(other, groups).codes.astype(float)
-            level, legend = np.where(codes < 0, np.nan, codes), list(map(value_text, groups))
+        found = keyed(other)
+        level, legend = (levels(other), []) if found is None else found
     table = pd.DataFrame(
         {
             "feature": explanation.feature_names[column],
@@ -253,28 +271,14 @@ def _points(explanation, column, partner) -> tuple[pd.DataFrame, dict[float, str
     return table, ticks, legend
 
 
-def _places(data, value) -> tuple[NDArray[np.float64], dict[float, str]]:
-    """Return the positions of instances along the axis, ``(r,)``, and the ticks that it needs."""
-    groups = [False, True] if pd.api.types.is_bool_dtype(data) else categories(data)
-    numbers = ordered_numbers(data)
-    missing = data.isna().to_numpy()
-    if groups is None and not isinstance(data.dtype, pd.CategoricalDtype):
-        known = numbers[~missing]
-        low, high = (known.min(), known.max()) if len(known) else (0.0, 0.0)
-        aside = low - 0.1 * ((high - low) or 1.0)
-        return np.where(missing, aside, numbers), _ticks(data, low, high, aside)
-    groups = list(data.cat.categories) if groups is None else groups
-    codes = pd.Categorical(data, groups).codes.astype(int)
-    codes = np.where(codes < 0, len(groups), codes)
-    names = [*map(value_text, groups), *(["missing"] if missing.any() else [])]
-    return codes + swarm(value, codes), dict(enumerate(names))
-
-
-def _ticks(data, low, high, aside) -> dict[float, str]:
-    """Return the ticks for dates and for numbers with missing ones; else none, for matplotlib's."""
-    places = np.linspace(low, high, 4)[1:]
-    ticks = {aside: "missing"} if data.isna().any() else {}
-    if pd.api.types.is_datetime64_any_dtype(data):
-        unit = data.dt.unit
-        return ticks | {float(x): str(pd.Timestamp(int(x), unit=unit).date()) for x in places}
-    return ticks | {float(x): number(x) for x in places} if ticks and high > low else ticks
+def _ends(values) -> list[str]:
+    """Return the texts of the values at which the colours end, low and high."""
+    column = pd.Series(values).infer_objects()
+    numbers = ordered_numbers(column)
+    known = np.flatnonzero(np.isfinite(numbers))
+    order = known[np.argsort(numbers[known], kind="stable")]
+    if not len(order):
+        return ["low", "high"]
+    last = len(order) - 1
+    at = order[[round(quantile * last) for quantile in LEVEL_ENDS]]
+    return [value_text(column.iloc[place]) for place in at]

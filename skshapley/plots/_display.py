@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from skshapley._tools._constraints import Constraint, check_values
+from skshapley._tools._constraints import Constraint, Count, check_values
+from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
+from skshapley.plots._common import one_output, one_row, parts_of_row, strongest_outputs
+from skshapley.plots._explain import explanation_of
+from skshapley.plots._pairs import check_pairs, with_pairs
 from skshapley.plots._style import PANEL, WIDTH, panels, width_of_rows, write_names
 from skshapley.plots._text import shorten
 
@@ -116,6 +120,8 @@ class Display(Drawn):
 
     # What the parameters may be, whatever the explanation
     _constraints: ClassVar[Mapping[str, Constraint]] = {}
+    # What an explainer is asked for whose explanations this display draws
+    _asked: ClassVar[Mapping[str, Any]] = {}
 
     @classmethod
     @abstractmethod
@@ -123,35 +129,121 @@ class Display(Drawn):
         """Draw an explanation."""
 
     @classmethod
-    def from_estimator(cls, explainer, X, **kwargs) -> "Self | SmallMultiples":
+    def from_estimator(cls, estimator, X, *, background=None, **kwargs) -> "Self | SmallMultiples":
         """Explain rows and draw their explanation.
 
         Parameters
         ----------
-        explainer : fitted ShapleyExplainer, or any object with an `explain` method
+        estimator : fitted estimator, function, or fitted explainer
+            What is explained; an explainer explains as it is set up.
         X : array or frame of shape (r, d)
             The rows to explain.
+        background : array or frame of shape (b, d), default=None
+            The rows that stand in for absent features, such as those that the estimator was fitted
+            on. Needed for all but an explainer, which has its own.
         **kwargs
             As in `from_explanation`.
 
         Returns
         -------
         display : the drawn display
+
+        Raises
+        ------
+        ValueError
+            For an estimator without a background, or an explainer with another.
         """
         check_values(cls.__name__, kwargs, cls._constraints)  # before the model is called
-        return cls.from_explanation(explainer.explain(X), **kwargs)
+        made = explanation_of(cls.__name__, estimator, X, background, **cls._asked)
+        return cls.from_explanation(made, **kwargs)
+
+
+class OneRowDisplay(Display):
+    """Base class of the displays of one prediction, from base value to prediction.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``feature``, ``data``, ``value``, ``standard_error``; the largest first.
+    base_value, prediction : float
+    response : str, default="response"
+        Name of the explained response, for the axis.
+    """
+
+    _constraints = {"row": ROW, "max_features": COUNT, "max_pairs": Count(least=0), "ax": AXES}
+
+    def __init__(self, table, base_value, prediction, response="response") -> None:
+        self.table = table
+        self.base_value = base_value
+        self.prediction = prediction
+        self.response = response
+
+    @classmethod
+    def from_explanation(
+        cls, explanation, *, row=None, output=None, max_features=10, max_pairs=0, ax=None
+    ) -> "Self | SmallMultiples":
+        """Draw the explanation of one instance.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        row : int, default=None
+            Position of the instance. May be left out if there is only one.
+        output : label, default=None
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+        max_features : int or None, default=10
+            Features shown one by one, the largest first; the others are summed. None: all.
+        max_pairs : int, default=0
+            So many of the strongest interactions are shown as well, and count as features. Each of
+            the two features gives half of it away, and has no error then.
+        ax : matplotlib Axes, or one for each output, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : the drawn display, or SmallMultiples of them for several outputs
+
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For an invalid row, output, max_features, max_pairs or ax, and for pairs of an
+            explanation without interactions.
+        """
+        check_drawing(
+            cls,
+            explanation,
+            ax=ax,
+            output=output,
+            row=row,
+            max_features=max_features,
+            max_pairs=max_pairs,
+            one_row=True,
+        )
+        if max_pairs:
+            check_pairs(cls.__name__, explanation)
+        chosen = one_row(explanation, row)
+
+        def read(output) -> tuple[pd.DataFrame, float, float, str]:
+            shown = one_output(chosen, output)
+            shown = with_pairs(shown, None, max_pairs) if max_pairs else shown
+            return parts_of_row(shown, None, max_features)
+
+        return by_output(cls, chosen, output, ax, read)
 
 
 class SmallMultiples(Drawn):
     """The displays of several outputs side by side, on one scale.
 
     `from_explanation` of a display returns one of these for an explanation of several outputs,
-    unless its `output` names one of them.
+    unless its `output` names one of them. Of more than 12 outputs it shows the 6 whose attributions
+    are largest.
 
     Parameters
     ----------
     displays : dict of str to display
         Displays of one kind, by the name of their output.
+    note : str, default=""
+        What a new figure says above the displays.
 
     Attributes
     ----------
@@ -179,8 +271,9 @@ class SmallMultiples(Drawn):
     2
     """
 
-    def __init__(self, displays) -> None:
+    def __init__(self, displays, note="") -> None:
         self.displays = displays
+        self.note = note
 
     def frame(self) -> pd.DataFrame:
         """Return what is drawn, as numbers.
@@ -214,6 +307,8 @@ class SmallMultiples(Drawn):
         width = max(display._narrow_width for display in self.displays.values())
         size, n = (width, self._height(width)), each * len(self.displays)
         axes = panels(ax, n, type(first).__name__, size, each if each > 1 else None)
+        if ax is None and self.note:
+            axes[0].figure.suptitle(self.note, fontsize="medium", parse_math=False)
         parts = [axes[start : start + each] for start in range(0, n, each)]
         # First the names, which narrow axes, so that each display measures its final room.
         for display, own in zip(self.displays.values(), parts, strict=True):
@@ -235,13 +330,14 @@ Chosen = TypeVar("Chosen", bound=Drawn)
 def by_output(
     make: Callable[..., Chosen], explanation, output, ax, read: Callable[[Any], tuple]
 ) -> Chosen | SmallMultiples:
-    """Draw the display of one output, or those of all outputs if it is None.
+    """Draw the display of one output, or those of all or the strongest outputs if it is None.
 
     Parameters
     ----------
     make : callable
         The class of the display.
     explanation : Explanation
+        Of the instances that are drawn.
     output : label or None
     ax : matplotlib Axes, a sequence of them, or None
     read : callable
@@ -254,7 +350,9 @@ def by_output(
     names = explanation.output_names
     if output is not None or names is None:
         return make(*read(output)).plot(ax)
-    return SmallMultiples({name: make(*read(name)) for name in names}).plot(ax)
+    shown = strongest_outputs(explanation)
+    note = "" if len(shown) == len(names) else f"the {len(shown)} strongest of {len(names)} outputs"
+    return SmallMultiples({name: make(*read(name)) for name in shown}, note).plot(ax)
 
 
 def _entitle(ax, name) -> None:

@@ -5,9 +5,8 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
-from skshapley.plots._common import HALF_WIDTH, one_output, parts_of_row
-from skshapley.plots._display import Display, SmallMultiples, by_output
+from skshapley.plots._common import HALF_WIDTH
+from skshapley.plots._display import OneRowDisplay
 from skshapley.plots._style import colour_of_steps, error_bars, ink, interval_note, label_x
 from skshapley.plots._text import named_values, number
 
@@ -15,7 +14,7 @@ from skshapley.plots._text import named_values, number
 LEAST_SHARE = 0.04
 
 
-class ForceDisplay(Display):
+class ForceDisplay(OneRowDisplay):
     """One prediction as a stacked bar: what raises it against what lowers it.
 
     The features that raise the prediction are left of it and those that lower it are right of it,
@@ -50,56 +49,6 @@ class ForceDisplay(Display):
     0      x1   -3.0    1.0 -2.0
     1      x0    1.0   -3.0 -2.0
     """
-
-    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
-
-    def __init__(self, table, base_value, prediction, response="response") -> None:
-        self.table = table
-        self.base_value = base_value
-        self.prediction = prediction
-        self.response = response
-
-    @classmethod
-    def from_explanation(
-        cls, explanation, *, row=None, output=None, max_features=10, ax=None
-    ) -> Self | SmallMultiples:
-        """Draw the explanation of one instance.
-
-        Parameters
-        ----------
-        explanation : Explanation
-        row : int, default=None
-            Position of the instance. May be left out if there is only one.
-        output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
-        max_features : int or None, default=10
-            Features with a segment of their own, the largest; the others are summed. None: all.
-        ax : matplotlib Axes, or one for each output, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display : ForceDisplay, or SmallMultiples of them for several outputs
-
-        Raises
-        ------
-        ValueError, TypeError, IndexError
-            For an invalid row, output, max_features or ax.
-        """
-        check_drawing(
-            cls,
-            explanation,
-            ax=ax,
-            output=output,
-            row=row,
-            max_features=max_features,
-            one_row=True,
-        )
-
-        def read(output) -> tuple[pd.DataFrame, float, float, str]:
-            return parts_of_row(one_output(explanation, output), row, max_features)
-
-        return by_output(cls, explanation, output, ax, read)
 
     def frame(self) -> pd.DataFrame:
         """Return the segments, the largest first.

@@ -75,7 +75,7 @@ class HeatMapDisplay(Display):
         row : int, default=None
             Position of the instance. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         image : array of shape (height, width), (height, width, 3) or (n,), default=None
             What to draw under the attributions: an image or a signal of any size, over which the
             players are spread evenly. None: the players' own values if they are numbers, else
@@ -90,7 +90,7 @@ class HeatMapDisplay(Display):
         Raises
         ------
         ValueError, TypeError, IndexError
-            For a shape that does not fit the players, or an invalid row, output or ax.
+            For a shape that does not fit the players, or an invalid row, output, image or ax.
         """
         check_drawing(cls, explanation, ax=ax, output=output, row=row, one_row=True)
         chosen, p, labels = one_row(explanation, row), len(explanation.feature_names), None
@@ -100,8 +100,11 @@ class HeatMapDisplay(Display):
         else:
             shape = _checked_shape(cls.__name__, shape, p)
             rows, columns = np.indices(shape)
+        grid = np.arange(p).reshape(shape) if labels is None else labels
         if image is None:
-            image = _own_values(chosen, np.arange(p).reshape(shape) if labels is None else labels)
+            image = _own_values(chosen, grid)
+        else:
+            image = _checked_image(cls.__name__, image, grid.shape)
 
         def read(output) -> tuple[pd.DataFrame, Any, str, Any]:
             shown = one_output(chosen, output)
@@ -116,7 +119,7 @@ class HeatMapDisplay(Display):
             )
             return table, image, response_name(shown), labels
 
-        return by_output(cls, explanation, output, ax, read)
+        return by_output(cls, chosen, output, ax, read)
 
     def frame(self) -> pd.DataFrame:
         """Return the attributions and their positions.
@@ -204,6 +207,29 @@ def _checked_shape(owner, shape, p) -> tuple[int, int]:
             f" their number along a signal."
         )
     return int(sides[0]), int(sides[1])
+
+
+def _checked_image(owner, image, shape) -> np.ndarray:
+    """Return an image of numbers for a grid of players, or a signal for a line of them."""
+    given = np.asarray(image)
+    if shape[0] == 1:
+        kinds = "(n,) for players along a signal"
+        fits = given.ndim == 1 or (given.ndim == 2 and len(given) == 1)
+    else:
+        kinds = "(height, width), (height, width, 3) or (height, width, 4) for players on a grid"
+        fits = given.ndim == 2 or (given.ndim == 3 and given.shape[2] in (3, 4))
+    if given.dtype.kind not in "biuf" or not (fits and given.size):
+        raise ValueError(
+            f"{owner} got an image of shape {given.shape} and type {given.dtype}: choose numbers of"
+            f" shape {kinds}."
+        )
+    most = 1 if given.dtype.kind in "bf" else 255
+    if given.ndim == 3 and not ((given >= 0) & (given <= most)).all():
+        raise ValueError(
+            f"{owner} got an image with colours from {given.min()} to {given.max()}: choose floats"
+            f" from 0 to 1, or ints from 0 to 255."
+        )
+    return given
 
 
 def _checked_labels(owner, labels, p) -> NDArray[np.intp]:

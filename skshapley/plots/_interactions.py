@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
-from skshapley.plots._common import HALF_WIDTH, one_output, response_name
+from skshapley.plots._common import HALF_WIDTH, one_output, one_row, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._pairs import check_pairs
 from skshapley.plots._style import font_size, ink, label_x, side_label, signed_colours, write_names
@@ -58,6 +58,7 @@ class InteractionsDisplay(Display):
     """
 
     _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
+    _asked = {"interactions": True}
 
     def __init__(self, table, response="response", title="interaction") -> None:
         self.table = table
@@ -78,7 +79,7 @@ class InteractionsDisplay(Display):
             Position of the instance. None: the mean absolute interactions of all instances, or the
             only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=8
             Features shown, those with the largest interactions. None: all.
         ax : matplotlib Axes, or one for each output, default=None
@@ -103,7 +104,7 @@ class InteractionsDisplay(Display):
             title = "interaction" if row is not None else "mean absolute interaction"
             return table, response_name(shown), title
 
-        return by_output(cls, explanation, output, ax, read)
+        return by_output(cls, one_row(explanation, row), output, ax, read)
 
     def frame(self) -> pd.DataFrame:
         """Return the cells, row by row.

@@ -6,8 +6,10 @@ from typing import Self
 import pandas as pd
 
 from skshapley._tools._constraints import OneOf, check_values
+from skshapley.diagnostics import masking_curve
 from skshapley.plots._checks import AXES
 from skshapley.plots._display import Drawn
+from skshapley.plots._explain import explainer_of
 from skshapley.plots._style import COLOURS, ink
 
 XLABELS = {
@@ -22,7 +24,7 @@ class MaskingCurveDisplay(Drawn):
 
     Each line is the mean over instances for one method, with its 95 % band.
 
-    Use `from_curves` to make one.
+    Use `from_curves` or `from_estimator` to make one.
 
     Parameters
     ----------
@@ -86,6 +88,30 @@ class MaskingCurveDisplay(Drawn):
         table = pd.concat(frames, ignore_index=True)
         table = table[table["kind"] == kind].reset_index(drop=True)
         return cls(table, kind, response).plot(ax)
+
+    @classmethod
+    def from_estimator(cls, estimator, X, *, background=None, **kwargs) -> Self:
+        """Explain rows, and draw how well the explanations rank their features.
+
+        Parameters
+        ----------
+        estimator : fitted estimator, function, or fitted ShapleyExplainer
+        X : array or frame of shape (r, d)
+            The rows to explain.
+        background : array or frame of shape (b, d), default=None
+            The rows that stand in for absent features. Needed for all but an explainer.
+        **kwargs
+            As in `from_curves`.
+
+        Returns
+        -------
+        display : MaskingCurveDisplay
+        """
+        check_values(cls.__name__, kwargs, cls._constraints)  # before the model is called
+        several = len(getattr(estimator, "classes_", ())) > 2
+        asked = {"output": "predicted"} if several else {}
+        explainer = explainer_of(cls.__name__, estimator, background, **asked)
+        return cls.from_curves(masking_curve(explainer, explainer.explain(X), X), **kwargs)
 
     def frame(self) -> pd.DataFrame:
         """Return the points of the lines and bands.

@@ -77,7 +77,7 @@ class MatrixDisplay(Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=10
             Features shown one by one, the most important first; the others are summed for each
             instance. None: all.

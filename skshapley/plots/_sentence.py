@@ -72,7 +72,7 @@ class SentenceDisplay(Display):
         row : int, default=None
             Position of the instance. May be left out if there is only one.
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
@@ -99,7 +99,7 @@ class SentenceDisplay(Display):
             )
             return table.iloc[_in_order(pieces)].reset_index(drop=True), response_name(shown)
 
-        return by_output(cls, explanation, output, ax, read)
+        return by_output(cls, one_row(explanation, row), output, ax, read)
 
     def frame(self) -> pd.DataFrame:
         """Return the tokens.
@@ -173,9 +173,9 @@ class SentenceDisplay(Display):
 
 def _in_order(pieces) -> list[int]:
     """Return the places of a document's pieces in its order, where others have other tokens."""
-    own = [place for place, piece in enumerate(pieces) if isinstance(piece, str)]
-    if len(own) == len(pieces):
-        return own
+    own = [place for place, piece in enumerate(pieces) if not pd.isna(piece)]
+    if len(own) == len(pieces) or not all(isinstance(pieces[place], str) for place in own):
+        return list(range(len(pieces)))
     if not all(hasattr(pieces[place], "place") for place in own):
         raise ValueError(
             "SentenceDisplay got a document among others whose order of tokens was not kept:"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skshapley.plots._checks import check_axes, pyplot
-from skshapley.plots._text import UNEXPLAINED
+from skshapley.plots._text import LEFT_OUT, UNEXPLAINED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ def colour_of(values) -> list[str]:
 
 def colour_of_steps(frame) -> list[str]:
     """Return the colour of each step between base value and prediction."""
-    unknown = frame["feature"] == UNEXPLAINED
+    unknown = frame["feature"].isin([UNEXPLAINED, LEFT_OUT])
     return np.where(unknown, NEUTRAL, colour_of(frame["value"])).tolist()
 
 
@@ -139,8 +139,12 @@ def font_size(ax, n_rows) -> float:
     from matplotlib.font_manager import FontProperties
 
     usual = FontProperties(size=_label_size()).get_size_in_points()
-    points = _height_in_pixels(ax) * 72 / ax.figure.dpi
-    return float(np.clip(0.72 * points / n_rows, 4.0, usual))
+    return float(np.clip(0.72 * points_of_rows(ax, n_rows), 4.0, usual))
+
+
+def points_of_rows(ax, n_rows) -> float:
+    """Return the height of each of the rows that share the axes, in points."""
+    return _height_in_pixels(ax) * 72 / ax.figure.dpi / n_rows
 
 
 def _height_in_pixels(ax) -> float:

@@ -8,6 +8,8 @@ import pandas as pd
 MINUS = "−"
 # Name of the part of a prediction that the attributions do not add up to
 UNEXPLAINED = "unexplained"
+# Name of what the features are worth that a selection left out
+LEFT_OUT = "features left out"
 MAX_NAME = 32
 MAX_VALUE = 16
 KEPT = 4  # letters that are kept of the beginning that names share
@@ -67,10 +69,16 @@ def value_text(value) -> str:
     if isinstance(value, (int, np.integer)):
         return str(value).replace("-", MINUS)
     if isinstance(value, (float, np.floating)):
-        return "missing" if np.isnan(value) else f"{value:.4g}".replace("-", MINUS)
+        return "missing" if np.isnan(value) else _float_text(value)
     if isinstance(value, pd.Timestamp):
         return value.isoformat(" ").removesuffix(" 00:00:00")
     return shorten(value, MAX_VALUE)
+
+
+def _float_text(value) -> str:
+    """Return four significant digits, or all before the point: 0.1235, 12.35, 1234567."""
+    whole = 1e4 <= abs(value) < 1e9
+    return (f"{value:.0f}" if whole else f"{value:.4g}").replace("-", MINUS)
 
 
 def named_values(frame) -> list[str]:

@@ -5,11 +5,8 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skshapley._tools._constraints import Count
-from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
-from skshapley.plots._common import HALF_WIDTH, one_output, parts_of_row
-from skshapley.plots._display import Display, SmallMultiples, by_output
-from skshapley.plots._pairs import check_pairs, with_pairs
+from skshapley.plots._common import HALF_WIDTH
+from skshapley.plots._display import OneRowDisplay
 from skshapley.plots._style import (
     beside,
     colour_of_steps,
@@ -25,7 +22,7 @@ from skshapley.plots._style import (
 from skshapley.plots._text import named_values, number
 
 
-class WaterfallDisplay(Display):
+class WaterfallDisplay(OneRowDisplay):
     """One prediction as a waterfall: from the base value up and down to the prediction.
 
     The base value, the mean prediction over the background, is at the bottom and the prediction of
@@ -65,67 +62,7 @@ class WaterfallDisplay(Display):
     1      x0    1.0    0.0  1.0
     """
 
-    _constraints = {"row": ROW, "max_features": COUNT, "max_pairs": Count(least=0), "ax": AXES}
-
     _scale = "x"
-
-    def __init__(self, table, base_value, prediction, response="response") -> None:
-        self.table = table
-        self.base_value = base_value
-        self.prediction = prediction
-        self.response = response
-
-    @classmethod
-    def from_explanation(
-        cls, explanation, *, row=None, output=None, max_features=10, max_pairs=0, ax=None
-    ) -> Self | SmallMultiples:
-        """Draw the explanation of one instance.
-
-        Parameters
-        ----------
-        explanation : Explanation
-        row : int, default=None
-            Position of the instance. May be left out if there is only one.
-        output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
-        max_features : int or None, default=10
-            Features shown one by one, the largest first; the others are summed. None: all.
-        max_pairs : int, default=0
-            So many of the strongest interactions have bars of their own, which count as features.
-            Each of the two features gives half of it away, and its bar loses its error.
-        ax : matplotlib Axes, or one for each output, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display : WaterfallDisplay, or SmallMultiples of them for several outputs
-
-        Raises
-        ------
-        ValueError, TypeError, IndexError
-            For an invalid row, output, max_features, max_pairs or ax, and for pairs of an
-            explanation without interactions.
-        """
-        check_drawing(
-            cls,
-            explanation,
-            ax=ax,
-            output=output,
-            row=row,
-            max_features=max_features,
-            max_pairs=max_pairs,
-            one_row=True,
-        )
-        if max_pairs:
-            check_pairs(cls.__name__, explanation)
-
-        def read(output) -> tuple[pd.DataFrame, float, float, str]:
-            shown = one_output(explanation, output)
-            if not max_pairs:
-                return parts_of_row(shown, row, max_features)
-            return parts_of_row(with_pairs(shown, row, max_pairs), None, max_features)
-
-        return by_output(cls, explanation, output, ax, read)
 
     def frame(self) -> pd.DataFrame:
         """Return the bars from top to bottom.

@@ -7,7 +7,14 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from skshapley._tables._inputs import as_pandas, check_columns, is_frame, narwhal
+from skshapley._tables._inputs import (
+    as_pandas,
+    check_columns,
+    column_names,
+    in_order_of,
+    is_frame,
+    narwhal,
+)
 from skshapley._tools._constraints import Fitting
 from skshapley.rewards._reward import InterventionalReward
 
@@ -68,6 +75,8 @@ class BaselineReward(InterventionalReward):
             framed = isinstance(background, pd.DataFrame)
             row = _as_frame(row, background) if framed else _as_array(row)
             row = type(background)(row) if sparse.issparse(background) else row
+        if is_frame(row):
+            row = in_order_of(row, column_names(background))
         if row.shape[0] != 1 or row.shape[1] != background.shape[1]:
             raise ValueError(
                 f"BaselineReward got a baseline of shape {row.shape}: pass one row with the"

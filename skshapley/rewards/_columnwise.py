@@ -5,6 +5,8 @@ alone, row by row, and for ColumnTransformer, FeatureUnion and Pipeline of them.
 anything. So classes are compared by name, which loads none of them, and all others are refused.
 """
 
+from collections import UserList
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -120,6 +122,8 @@ def _of_column_transformer(transformer, width) -> NDArray[np.intp]:
 
 def _chosen(positions, columns) -> NDArray[np.intp]:
     """Return the positions of columns as a ColumnTransformer names them: labels, ints, bools."""
+    if isinstance(columns, UserList):  # of scikit-learn 1.6, which warns of each look into it
+        columns = columns.data
     if np.isscalar(columns):
         columns = [columns]
     if isinstance(columns, slice):

@@ -24,6 +24,7 @@ from skshapley._tables._inputs import (
     n_rows,
     take_rows,
 )
+from skshapley._tables._portable import Portable
 from skshapley.rewards._columnwise import MixedColumnsError, sources
 from skshapley.rewards._response import Response
 from skshapley.rewards._rows import RowPool, row_pool
@@ -33,7 +34,7 @@ CHECKED_ROWS = 512
 
 
 @dataclass(frozen=True, eq=False)
-class MaskedModel:
+class MaskedModel(Portable):
     """A response and its background, in the columns in which hybrid rows are made.
 
     Attributes

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from skshapley._references import MOST_CARDS, Deck
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tables._keys import row_keys
+from skshapley._tables._portable import Portable
 from skshapley._tools._constraints import Flag, Parametrised
 from skshapley._tools._memory import working_bytes
 from skshapley.rewards._game import Game
@@ -88,7 +89,7 @@ class Reward(Parametrised, ABC):
         """
 
 
-class BackgroundReward(Reward):
+class BackgroundReward(Portable, Reward):
     """Base class of rewards that are a mean response over rows made of background rows.
 
     Subclasses say how an instance and a background row make one (`_prepared`).

@@ -229,7 +229,9 @@ class SparsePool(RowPool):
         filled = self._stored(self.background[references.ravel()], ~coalitions)
         data, row, column = (np.concatenate(pair) for pair in zip(given, filled, strict=True))
         shape = len(rows), len(self.column_player)
-        return type(self.background)((data, (row, column)), shape=shape)
+        hybrid = type(self.background)((data, (row, column)), shape=shape)
+        hybrid.sort_indices()  # as later versions of SciPy do by themselves
+        return hybrid
 
     def _stored(self, matrix, present) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return values, rows and columns of the entries of the players that are present."""

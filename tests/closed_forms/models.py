@@ -109,6 +109,11 @@ def forest(kind=RandomForestRegressor):
 
 
 # name: (model, table, target, response)
+# versions of scikit-learn before 1.8 know neither, and these ask for what they do
+NEW_ATTRIBUTES: dict = {"l1_ratios": (0,), "use_legacy_attributes": False}
+if "use_legacy_attributes" not in LogisticRegressionCV().get_params():
+    NEW_ATTRIBUTES = {}
+
 LINEAR = {
     **{
         type(model).__name__: (model, X, Y, "predict")
@@ -139,9 +144,7 @@ LINEAR = {
         LogisticRegression().fit(SCALED, TWO).sparsify(), SCALED, None, "log_odds",
     ),
     "LogisticRegressionCV": (
-        LogisticRegressionCV(
-            Cs=[0.01], cv=3, l1_ratios=(0,), scoring="neg_log_loss", use_legacy_attributes=False
-        ),
+        LogisticRegressionCV(Cs=[0.01], cv=3, scoring="neg_log_loss", **NEW_ATTRIBUTES),
         SCALED, TWO, "log_odds",
     ),
     "LDA": (LinearDiscriminantAnalysis(), X, TWO, "log_odds"),

@@ -163,7 +163,8 @@ def test_the_response_that_is_named_is_read(name):
 
 
 def test_wide_sparse_kernels_are_sampled():
-    wide = sparse.random_array((60, 1001), density=0.01, format="csr", rng=0)
+    rng = np.random.default_rng(0)
+    wide = sparse.csr_array(np.where(rng.random((60, 1001)) < 0.01, rng.random((60, 1001)), 0.0))
     with pytest.raises(UnreadableModelError, match="Kernels of 1001 sparse columns"):
         read_model(SVR().fit(wide, Y), "predict")
     assert read_model(SVR().fit(wide[:, :1000], Y), "predict").label == "product kernels"

@@ -132,3 +132,23 @@ def test_masking_curves_are_drawn_with_their_bands(kind):
     MaskingCurveDisplay.from_curves(curves["values"])
     with pytest.raises(ValueError, match=r'kind as one of "deletion", "insertion"'):
         MaskingCurveDisplay.from_curves(curves, kind="both")
+
+
+@pytest.mark.parametrize(
+    ("shape", "image", "message"),
+    [
+        ((2, 2), np.zeros(4), r"shape \(4,\) and type float64: .* \(height, width, 3\)"),
+        ((2, 2), np.zeros((4, 4, 2)), r"shape \(4, 4, 2\)"),
+        ((2, 2), np.zeros((0, 4)), r"shape \(0, 4\)"),
+        ((2, 2), np.full((2, 2), "a"), "type <U1: choose numbers"),
+        ((2, 2), [[None]], "type object"),
+        (4, np.zeros((3, 3)), r"shape \(3, 3\) .* \(n,\) for players along a signal"),
+        ((2, 2), np.full((2, 2, 3), 200.0), "colours from 200.0 to 200.0: choose floats"),
+        ((2, 2), np.full((2, 2, 3), 300), "with colours from 300 to 300: .* ints from 0 to 255"),
+        ((2, 2), np.full((2, 2, 3), np.nan), "with colours from nan"),
+    ],
+)
+def test_heat_map_refuses_images(shape, image, message):
+    explainer = ShapleyExplainer(lambda X: X.sum(axis=1)).fit(np.zeros((1, 4)))
+    with pytest.raises(ValueError, match=f"HeatMapDisplay got an image .*{message}"):
+        explainer.explain(np.ones((1, 4))).plot.heat_map(shape=shape, image=image)

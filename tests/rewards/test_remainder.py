@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from skshapley import ShapleyExplainer
+from skshapley._run import _evaluate
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley.rewards import ConditionalReward
 from skshapley.rewards._gaussian import row_products
@@ -170,10 +171,11 @@ def test_products_of_rows_are_the_same_in_any_company():
 
 
 @pytest.mark.parametrize("part", ["whole", "remainder"])
-def test_walks_are_parted_in_the_same_places_in_any_company(part):
-    """The 8192 requests of a call cut a walk in two, whose factor is then another one."""
+def test_walks_are_parted_in_the_same_places_in_any_company(part, monkeypatch):
+    """Calls of few requests cut walks in two, whose factors are then other ones."""
+    monkeypatch.setattr(_evaluate, "BATCH_ROWS", 7)
     rng = np.random.default_rng(4)
-    game = explainer(reward="copula").reward_.game(X)
+    game = explainer().reward_.game(X)
     game = game if part == "whole" else game.remainder()
 
     def walks(n):
@@ -182,7 +184,7 @@ def test_walks_are_parted_in_the_same_places_in_any_company(part):
         references = np.repeat(rng.integers(len(ROWS), size=n), D - 1)
         return coalitions.reshape(-1, D), references[:, None]
 
-    (first, theirs), (second, ours) = walks(301), walks(4001)
+    (first, theirs), (second, ours) = walks(11), walks(101)
     rows = np.repeat([1, 3], [len(first), len(second)])
     both = Requests(rows, np.concatenate([first, second]), np.concatenate([theirs, ours]))
     alone = Requests(np.zeros(len(second), dtype=int), second, ours)

@@ -145,8 +145,10 @@ def test_path_dependent_needs_no_background(frame_model):
     assert explainer.get_feature_names_out().tolist() == list("abcdef")
     assert explanation.settings.n_background is None
     np.testing.assert_allclose(explanation.predictions, model.predict(frame[:9]), rtol=1e-5)
+    reordered = explainer.explain(frame[:9][list("bacdef")])
+    np.testing.assert_array_equal(reordered.values, explanation.values)
     with pytest.raises(ValueError, match="feature names"):
-        explainer.explain(frame[:9][list("bacdef")])
+        explainer.explain(frame[:9].rename(columns={"a": "g"}))
 
 
 def test_banzhaf_predicts_but_does_not_sum(frame_model):
@@ -195,7 +197,7 @@ def test_wrong_models_are_refused(frame_model):
         TreeExplainer(model).fit()
     explainer = TreeExplainer(model).fit(frame[:30])
     with pytest.raises(ValueError, match="feature names"):
-        explainer.explain(frame[:9][list("bacdef")])
+        explainer.explain(frame[:9].rename(columns={"a": "g"}))
 
 
 def test_trees_are_compared_with_the_model(fitted, monkeypatch):

@@ -1,8 +1,6 @@
-r"""The published bounds on the error of Shapley estimates, as functions of arrays.
+r"""Bounds of projected stochastic gradient: Grah & Thouvenot (2020), section 4.2 and appendix.
 
-`hoeffding_permutations` and `chebyshev_permutations` tell how many permutations Monte Carlo needs.
-All other functions are about projected stochastic gradient, after Grah & Thouvenot (2020), section
-4.2 and appendix, in their notation:
+In their notation:
 
 - d is the number of players and T the number of evaluations;
 - C is a bound on abs(v(S) - v(empty)), and D one on the norm of the attributions (the radius of the
@@ -39,20 +37,12 @@ attributions themselves is below 1.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-# One number, or one for each entry of the arrays that were given
-Numbers = np.float64 | NDArray[np.float64]
+from skshapley.bounds._numbers import Numbers, one_of
 
 VERSIONS = ("corrected", "sharp", "published", "preprint")
 STEPS = ("inverse", "sqrt", "constant")
 LAWS = ("importance", "uniform")
-
-
-def _one_of(owner, parameter, value, choices) -> None:
-    """Refuse a value that is not one of the choices."""
-    if value not in choices:
-        raise ValueError(f"{owner} got {parameter}={value!r}: choose one of {choices}.")
 
 
 def gradient_norm(n_players, radius, bound, *, law="importance") -> Numbers:
@@ -84,7 +74,7 @@ def gradient_norm(n_players, radius, bound, *, law="importance") -> Numbers:
     >>> round(float(gradient_norm(16, 4.0, 1.0)), 2)
     430.8
     """
-    _one_of("gradient_norm", "law", law, LAWS)
+    one_of("gradient_norm", "law", law, LAWS)
     radius, bound = np.asarray(radius, dtype=float), np.asarray(bound, dtype=float)
     d = n_players
     if law == "uniform":
@@ -121,7 +111,7 @@ def strong_convexity(n_players, *, version="corrected") -> float:
     >>> strong_convexity(4), strong_convexity(4, version="sharp")
     (0.75, 1.5)
     """
-    _one_of("strong_convexity", "version", version, VERSIONS)
+    one_of("strong_convexity", "version", version, VERSIONS)
     return (2 if version == "sharp" else 1) * (1 - 1 / n_players)
 
 
@@ -210,7 +200,7 @@ def expected_error(
     >>> round(float(expected_error(30_000, 16, 4.0, 1.0)), 1)
     28.2
     """
-    _one_of("expected_error", "step", step, STEPS)
+    one_of("expected_error", "step", step, STEPS)
     n_evals = np.asarray(n_evals, dtype=float)
     kappa = condition_number(n_players, radius, bound, law=law, version=version)
     if step == "inverse":
@@ -363,7 +353,7 @@ def least_evals(
     >>> float(least_evals(0.1, 0.05, 4, 1.0, 1.0))
     491262.0
     """
-    _one_of("least_evals", "step", step, STEPS)
+    one_of("least_evals", "step", step, STEPS)
     target = np.asarray(epsilon, dtype=float) * np.asarray(delta, dtype=float)
     early = version == "preprint" and step == "constant"
     version = "corrected" if version == "preprint" else version
@@ -378,73 +368,3 @@ def least_evals(
         count = np.ceil(np.log((target - floor) / start) / np.log(rate))
     count = np.maximum(count - early, 0.0)
     return np.where(target > floor, count, np.inf)[()]
-
-
-def hoeffding_permutations(epsilon, delta, spread, *, n_players=1) -> Numbers:
-    """Return how many permutations Monte Carlo needs by Hoeffding's inequality.
-
-    With that many, P(abs error >= epsilon) <= delta, for all of `n_players` p at once:
-    n >= spread^2 log(2 p/delta) / (2 epsilon^2).
-
-    Parameters
-    ----------
-    epsilon, delta : array-like
-        Error, in the units of the game, and probability.
-    spread : array-like
-        Largest minus smallest marginal contribution of a player.
-    n_players : int, default=1
-        Number of players whose errors are to be small at once (a union bound).
-
-    Returns
-    -------
-    n_permutations : ndarray or float
-        A whole number.
-
-    References
-    ----------
-    Maleki, Tran-Thanh, Hines, Rahwan & Rogers (2013), Bounding the estimation error of
-    sampling-based Shapley value approximation with/without stratifying, arXiv:1306.4265.
-
-    Examples
-    --------
-    >>> from skshapley.bounds import hoeffding_permutations
-    >>> float(hoeffding_permutations(0.01, 0.05, 1.0))
-    18445.0
-    """
-    epsilon, delta, spread = (np.asarray(a, dtype=float) for a in (epsilon, delta, spread))
-    return np.ceil(spread**2 * np.log(2 * n_players / delta) / (2 * epsilon**2))
-
-
-def chebyshev_permutations(epsilon, delta, variance, *, n_players=1) -> Numbers:
-    """Return how many permutations Monte Carlo needs by Chebyshev's inequality.
-
-    With that many, P(abs error >= epsilon) <= delta, for all of `n_players` p at once:
-    n >= p variance / (delta epsilon^2).
-
-    Parameters
-    ----------
-    epsilon, delta : array-like
-        Error, in the units of the game, and probability.
-    variance : array-like
-        Variance of the marginal contribution of a player in a random permutation.
-    n_players : int, default=1
-        Number of players whose errors are to be small at once (a union bound).
-
-    Returns
-    -------
-    n_permutations : ndarray or float
-        A whole number.
-
-    References
-    ----------
-    Maleki, Tran-Thanh, Hines, Rahwan & Rogers (2013), Bounding the estimation error of
-    sampling-based Shapley value approximation with/without stratifying, arXiv:1306.4265.
-
-    Examples
-    --------
-    >>> from skshapley.bounds import chebyshev_permutations
-    >>> float(chebyshev_permutations(0.01, 0.05, 0.1))
-    20000.0
-    """
-    epsilon, delta, variance = (np.asarray(a, dtype=float) for a in (epsilon, delta, variance))
-    return np.ceil(n_players * variance / (delta * epsilon**2))

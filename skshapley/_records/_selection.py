@@ -1,0 +1,211 @@
+"""Parts of an explanation: rows, players and outputs by position, name or label."""
+
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from skshapley._records._parts import BY_OUTPUT, BY_PLAYER, BY_ROW
+
+if TYPE_CHECKING:
+    from skshapley.explanation import Explanation
+
+OWNER = "Explanation"
+MOST_NAMES = 12
+
+
+def chosen(explanation: "Explanation", key: Any) -> "Explanation":
+    """Return what `Explanation.__getitem__` gives."""
+    if _are_names(key):
+        return players(explanation, key)
+    if not isinstance(key, tuple):
+        return rows(explanation, key)
+    each, which, output = _axes(explanation, key)
+    some = rows(explanation, each)
+    if output is not None:
+        some = outputs(some, output)
+    return some if isinstance(which, slice) and which == slice(None) else players(some, which)
+
+
+class Labels:
+    """The rows of an explanation by their labels, as ``explanation.loc``."""
+
+    def __init__(self, explanation: "Explanation") -> None:
+        self._explanation = explanation
+
+    def __getitem__(self, key: Any) -> "Explanation":
+        """Return rows by label, a slice of labels (both ends included) or a mask.
+
+        After a comma come players and outputs, as in ``explanation[rows, players, outputs]``. A
+        tuple that is a label of a MultiIndex is taken for one.
+        """
+        explanation = self._explanation
+        label, rest = key, ()
+        if isinstance(key, tuple) and key and not _is_label(key, explanation.index):
+            label, rest = key[0], key[1:]
+        places = pd.Series(np.arange(len(explanation)), index=explanation.index)
+        try:
+            found = places.loc[label]
+        except KeyError as error:
+            raise KeyError(
+                f"{OWNER}.loc got {label!r}, which is no label of its index of"
+                f" {len(explanation)} rows{_hint(label, explanation.index)}."
+            ) from error
+        return explanation[(np.atleast_1d(np.asarray(found)), *rest)]
+
+
+def _is_label(key: tuple, index: pd.Index) -> bool:
+    """Return whether a tuple is a label of an index of several levels."""
+    try:
+        return isinstance(index, pd.MultiIndex) and key in index
+    except TypeError:  # a slice or a list is in the tuple
+        return False
+
+
+def rows(explanation: "Explanation", key: Any) -> "Explanation":
+    """Return rows: an int (one row, still 2-D), slice, positions or a mask."""
+    if isinstance(key, (int, np.integer)):
+        if not -len(explanation) <= key < len(explanation):
+            raise IndexError(f"{OWNER} has {len(explanation)} instances; got row {key}.")
+        key = [key]
+    elif not isinstance(key, slice):
+        given, key = key, np.atleast_1d(np.asarray(key))
+        if key.dtype.kind not in "biu" and key.size:
+            raise TypeError(
+                f"{OWNER} takes rows as an int, slice, positions or a boolean mask; got {given!r}."
+                f" Labels of the index are chosen with .loc[label]."
+            )
+        key = key.astype(bool if key.dtype == bool else np.intp)
+    parts = {name: getattr(explanation, name) for name in BY_ROW}
+    some: dict = {name: None if part is None else part[key] for name, part in parts.items()}
+    pairs = None if explanation.interactions is None else explanation.interactions[key]
+    return replace(explanation, data=explanation.data.iloc[key], interactions=pairs, **some)
+
+
+def players(explanation: "Explanation", key: Any) -> "Explanation":
+    """Return some players, by name or position, in the order given.
+
+    What the others are worth goes into `others`, so that all still adds up.
+    """
+    places = _places(key, explanation.feature_names, "feature")
+    if len(set(places.tolist())) < len(places):
+        raise ValueError(f"{OWNER} takes each feature once; got {key!r}.")
+    left = np.ones(len(explanation.feature_names), dtype=bool)
+    left[places] = False
+    parts = {name: getattr(explanation, name) for name in BY_PLAYER}
+    some: dict = {n: None if part is None else part[:, places] for n, part in parts.items()}
+    others = explanation.others
+    if left.any():
+        rest = explanation.values[:, left].sum(axis=1)
+        others = rest if others is None else others + rest
+    return replace(
+        explanation,
+        data=explanation.data.iloc[:, places],
+        feature_names=explanation.feature_names[places],
+        entries=None,
+        interactions=None,  # main effects would need those with the players that are left out
+        others=others,
+        **some,
+    )
+
+
+def outputs(explanation: "Explanation", key: Any) -> "Explanation":
+    """Return one output, by name or position, or several of them as a slice or list."""
+    names: Any = explanation.output_names
+    single = isinstance(key, (str, int, np.integer))
+    places = _places(key, names, "output")
+    if single and not isinstance(key, str):
+        label = names.tolist()[places[0]]
+        if isinstance(label, (int, np.integer)) and key in names.tolist() and label != key:
+            raise ValueError(
+                f"{OWNER} has output {label!r} at position {key}, and {key!r} elsewhere: choose by"
+                f" label with .output({label!r}) or .output({key!r})."
+            )
+    if single:
+        return output(explanation, names.tolist()[places[0]])
+    parts = {name: getattr(explanation, name) for name in BY_OUTPUT}
+    some: dict = {n: None if part is None else part[..., places] for n, part in parts.items()}
+    pairs = explanation.interactions
+    pairs = None if pairs is None else pairs.outputs(places)
+    return replace(explanation, output_names=names[places], interactions=pairs, **some)
+
+
+def output(explanation: "Explanation", name: Any) -> "Explanation":
+    """Return what `Explanation.output` gives."""
+    names = explanation.output_names
+    if names is None:
+        raise ValueError(f"{OWNER} has a single output; .output({name!r}) chooses nothing.")
+    found = np.flatnonzero([label == name for label in names])
+    if not len(found):
+        raise ValueError(f"{OWNER} has no output {name!r}: choose one of {names.tolist()}.")
+    parts = {part: getattr(explanation, part) for part in BY_OUTPUT}
+    some: dict = {key: None if part is None else part[..., found[0]] for key, part in parts.items()}
+    settings = replace(explanation.settings, output=name)
+    pairs = None if explanation.interactions is None else explanation.interactions.output(name)
+    return replace(explanation, output_names=None, settings=settings, interactions=pairs, **some)
+
+
+def _axes(explanation: "Explanation", key: tuple) -> tuple[Any, Any, Any]:
+    """Return rows, players and outputs of a key of two or three parts, or one with an Ellipsis."""
+    several = explanation.output_names is not None
+    if len(key) == 2 and key[0] is Ellipsis and (several or not _are_names(key[1])):
+        key = (slice(None), slice(None), key[1])
+    key = tuple(slice(None) if part is Ellipsis else part for part in key)
+    if len(key) == 3 and not several:
+        what = explanation.settings.output
+        told = "" if what is None else f", that of {what!r}"
+        raise ValueError(
+            f"{OWNER} has a single output{told}; got {key[2]!r} for a third index: leave it out."
+        )
+    if not 1 <= len(key) <= 3:
+        raise TypeError(f"{OWNER} takes [rows, features, outputs]; got {len(key)} indices.")
+    each, which, last = (*key, slice(None), None)[:3] if len(key) < 3 else key
+    return each, which, None if isinstance(last, slice) and last == slice(None) else last
+
+
+def _are_names(key: Any) -> bool:
+    """Return whether it is a name, or a sequence of names."""
+    if isinstance(key, (list, np.ndarray, pd.Index, pd.Series)):
+        return np.ndim(key) == 1 and len(key) > 0 and all(isinstance(name, str) for name in key)
+    return isinstance(key, str)
+
+
+def _places(key: Any, names: np.ndarray, what: str) -> np.ndarray:
+    """Return the positions of names, positions, a slice or a mask, as an array."""
+    known = names.tolist()
+    if isinstance(key, slice):
+        try:
+            return np.arange(len(known))[key]
+        except TypeError as error:
+            raise TypeError(
+                f"{OWNER} takes a slice of {what}s by position; got {key!r}: give a list of names."
+            ) from error
+    if _are_names(key):
+        wanted = [key] if isinstance(key, str) else list(key)
+        for name in wanted:
+            if name not in known:
+                raise KeyError(f"{OWNER} has no {what} {name!r}{_hint(name, names)}.")
+        return np.array([known.index(name) for name in wanted], dtype=np.intp)
+    places = np.atleast_1d(np.asarray(key))
+    if places.dtype == bool and len(places) == len(known):
+        return np.flatnonzero(places)
+    if places.ndim > 1 or (places.dtype.kind not in "iu" and places.size):
+        raise TypeError(
+            f"{OWNER} takes {what}s as names, positions, a slice or a mask of {len(known)}; got"
+            f" {key!r}."
+        )
+    outside = places[(places < -len(known)) | (places >= len(known))]
+    if outside.size:
+        raise IndexError(f"{OWNER} has {len(known)} {what}s; got position {outside[0]}.")
+    return places.astype(np.intp) % max(len(known), 1)
+
+
+def _hint(name: Any, known: Any) -> str:
+    """Return what may be chosen instead: what looks alike, or all if they are few."""
+    texts = [str(other) for other in known[:1000]]
+    if len(texts) <= MOST_NAMES:
+        return f": choose one of {list(known)}"
+    alike = get_close_matches(str(name), texts)
+    return f": did you mean {' or '.join(map(repr, alike))}?" if alike else ""

@@ -1,0 +1,90 @@
+"""What an explanation says of itself, as text and as HTML."""
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skshapley._records._gap import gap_shows
+
+if TYPE_CHECKING:
+    from skshapley.explanation import Explanation
+
+MOST_SHOWN = 10
+BAR = '<div style="width:{:.1f}em;height:.8em;background:#3b78b4"></div>'
+
+
+def as_text(explanation: "Explanation") -> str:
+    """Return the repr."""
+    gap = _largest_gap(explanation)
+    gap = gap and f"; efficiency gap up to {gap}"
+    warning = _background_note(explanation)
+    hint = explanation.settings.exact_response
+    better = "" if hint is None else f"; response_method={hint!r} would be exact"
+    told = f"{explanation.settings.method}{better}{gap}{warning and f'; {warning}'}"
+    return f"<{_title(explanation)}; {told}>"
+
+
+def as_html(explanation: "Explanation") -> str:
+    """Return what was done and a table of the most important players, names escaped."""
+    settings, n = explanation.settings, len(explanation)
+    frame = explanation.importance()[["importance", "standard_error"]].head(MOST_SHOWN)
+    frame = frame.reset_index()
+    titles = "".join(f"<th>{escape(title)}</th>" for title in (*frame.columns, ""))
+    longest = frame["importance"].max() or 1.0
+    lines = "".join(_line(line, line.importance / longest) for line in frame.itertuples())
+    facts = {
+        "method": settings.method,
+        "evaluations per instance": f"{explanation.n_evaluations.mean():.4g}" if n else "0",
+        "converged": f"{explanation.converged.sum()} of {n}",
+    }
+    if warning := _background_note(explanation):
+        facts["errors"] = warning
+    if settings.exact_response is not None:
+        facts["exact response"] = f"response_method={settings.exact_response!r}"
+    if gap := _largest_gap(explanation):
+        facts["largest efficiency gap"] = gap
+    told = ", ".join(f"{key}: {escape(str(value))}" for key, value in facts.items())
+    head, table = f"<b>{escape(_title(explanation))}</b><br>{told}", "<table><thead><tr>"
+    return f"<div>{head}{table}{titles}</tr></thead><tbody>{lines}</tbody></table></div>"
+
+
+def _title(explanation: "Explanation") -> str:
+    n, names = len(explanation.feature_names), explanation.output_names
+    left = "" if explanation.others is None else ", others left out"
+    outputs = "" if names is None else f", {len(names)} outputs"
+    return f"Explanation: {len(explanation)} instances, {n} features{left}{outputs}"
+
+
+def _largest_gap(explanation: "Explanation") -> str:
+    """Return the largest efficiency gap as a text, where it is more than rounding; else ""."""
+    full = explanation.predictions
+    full = full if explanation.others is None else full - explanation.others
+    if not gap_shows(explanation.values, explanation.base_values, full):
+        return ""
+    return f"{np.abs(explanation.efficiency_gap).max():.4g}"
+
+
+def _background_note(explanation: "Explanation") -> str:
+    """Return what to say where the background leaves more to chance than the method does."""
+    if explanation.background_errors is None or not len(explanation):
+        return ""
+    errors = explanation.standard_errors
+    method = np.zeros(1) if errors is None else errors
+    own, apart = (
+        float(np.nanmean(e)) if np.isfinite(e).any() else 0.0
+        for e in (method, explanation.background_errors)
+    )
+    if apart <= own:
+        return ""
+    return f"errors {own:.2g}, and {apart:.2g} of the background as a sample"
+
+
+def _line(line: tuple[Any, ...], length: float) -> str:
+    """Return a line of the HTML table, with a bar of a length in [0, 1]."""
+    cells = "".join(f"<td>{_cell(value)}</td>" for value in line[1:])
+    return f"<tr>{cells}<td>{BAR.format(10 * np.nan_to_num(length))}</td></tr>"
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else escape(str(value))

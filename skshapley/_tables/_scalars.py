@@ -1,0 +1,77 @@
+"""Single values as JSON: what a column of objects, an index or a name may hold."""
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+_PLAIN = (str, bool, int, float, type(None))
+
+# How values of other types are written, and how they are read; the first that fits is taken.
+_TYPES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "NaT": (type(pd.NaT), lambda value: None, lambda text: pd.NaT),
+    "NA": (type(pd.NA), lambda value: None, lambda text: pd.NA),
+    "Timestamp": (pd.Timestamp, pd.Timestamp.isoformat, pd.Timestamp),
+    "Timedelta": (pd.Timedelta, pd.Timedelta.isoformat, pd.Timedelta),
+    "datetime": (
+        dt.datetime,
+        dt.datetime.isoformat,
+        dt.datetime.fromisoformat,
+    ),
+    "date": (dt.date, dt.date.isoformat, dt.date.fromisoformat),
+    "time": (dt.time, dt.time.isoformat, dt.time.fromisoformat),
+    "Decimal": (Decimal, str, Decimal),
+    "Period": (
+        pd.Period,
+        lambda value: [value.ordinal, value.freqstr],
+        lambda parts: pd.Period(ordinal=parts[0], freq=parts[1]),
+    ),
+    "Interval": (
+        pd.Interval,
+        lambda value: [encoded(value.left), encoded(value.right), value.closed],
+        lambda parts: pd.Interval(decoded(parts[0]), decoded(parts[1]), parts[2]),
+    ),
+    "tuple": (
+        tuple,
+        lambda value: [encoded(part) for part in value],
+        lambda parts: tuple(decoded(part) for part in parts),
+    ),
+}
+
+
+def encoded(value: Any) -> Any:
+    """Return a value as JSON knows it.
+
+    Raises
+    ------
+    TypeError
+        For a value of a type that has no form.
+    """
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, np.str_):
+        return str(value)
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        return {"type": "numpy", "value": [value.dtype.str, value.item()]}
+    if isinstance(value, np.generic) and value.dtype.kind in "mM":
+        return {"type": "numpy", "value": [value.dtype.str, int(value.astype(np.int64))]}
+    for name, (kind, write, _) in _TYPES.items():
+        if isinstance(value, kind):
+            return {"type": name, "value": write(value)}
+    raise TypeError(
+        f"it holds {value!r} of type {type(value).__name__}; make it a number, a text or a date"
+        f" before."
+    )
+
+
+def decoded(content: Any) -> Any:
+    """Return the value that was encoded."""
+    if not isinstance(content, dict):
+        return content
+    if content["type"] == "numpy":
+        kind, number = content["value"]
+        return np.array(number).astype(kind)[()]
+    return _TYPES[content["type"]][2](content["value"])

@@ -1,0 +1,7 @@
+"""Groups, models and periods compared: what differs, by how much, and whether beyond chance."""
+
+from skshapley.comparison._cohorts import find_cohorts
+from skshapley.comparison._compare import Comparison, compare
+from skshapley.comparison._drift import Drift, drift
+
+__all__ = ["Comparison", "Drift", "compare", "drift", "find_cohorts"]

@@ -1,0 +1,107 @@
+"""Cohorts of instances that a model treats alike, found by a small tree."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.tree import DecisionTreeRegressor
+
+from skshapley._records._inferred import flat
+from skshapley._tools._constraints import Count, check_values
+from skshapley.explanation import Explanation
+
+LEAST_SHARE = 0.05  # of the rows, in a cohort
+
+
+def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
+    """Return a label for each instance, by the splits of its data that part attributions best.
+
+    A regression tree of few leaves, whose inputs are the data and whose targets are all
+    attributions at once. Labels are the rules, for the ``cohorts`` of `Explanation.importance` and
+    of the displays.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Data that are neither numbers nor truth values are split one value against the others.
+    n_cohorts : int, default=4
+        The most cohorts; each holds a twentieth of the rows at least.
+
+    Returns
+    -------
+    cohorts : Series of str
+        With the index of the explanation.
+
+    Raises
+    ------
+    ValueError
+        For an empty explanation, or an n_cohorts below 2.
+
+    Notes
+    -----
+    Cohorts that were chosen for their differences differ more on the rows that chose them than on
+    others. Find them on one half of the rows, and compare on the other, by the rules.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.comparison import find_cohorts
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> explainer = ShapleyExplainer(lambda X: np.where(X[:, 0] > 1, X[:, 1], 0)).fit(X[:50])
+    >>> find_cohorts(explainer.explain(X), n_cohorts=2).value_counts()
+    x0 <= 1.2    89
+    x0 > 1.2     11
+    Name: count, dtype: int64
+    """
+    check_values("find_cohorts", {"n_cohorts": n_cohorts}, {"n_cohorts": Count(2)})
+    if not len(explanation):
+        raise ValueError("find_cohorts needs at least one instance; got an empty explanation.")
+    inputs, names = _inputs(explanation.data)
+    least = max(1, int(np.ceil(LEAST_SHARE * len(explanation))))
+    tree = DecisionTreeRegressor(
+        max_leaf_nodes=n_cohorts, min_samples_leaf=least, random_state=0
+    ).fit(inputs, flat(explanation.values))
+    rules = _rules(tree.tree_, names)
+    return pd.Series([rules[leaf] for leaf in tree.apply(inputs)], index=explanation.index)
+
+
+def _inputs(data: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str, object]]]:
+    """Return numbers ``(r, m)``, and the column and the value that each stands for."""
+    columns: list[np.ndarray] = []
+    names: list[tuple[str, object]] = []
+    for name in data.columns:
+        column = data[name]
+        if pd.api.types.is_numeric_dtype(column):
+            columns.append(column.to_numpy(dtype=np.float64, na_value=np.nan))
+            names.append((str(name), None))
+            continue
+        numbers = pd.to_numeric(column, errors="coerce") if column.dtype == object else None
+        if numbers is not None and numbers.notna().sum() == column.notna().sum():
+            columns.append(numbers.to_numpy(dtype=np.float64))
+            names.append((str(name), None))
+            continue
+        for value in pd.unique(column.dropna()):
+            columns.append((column == value).fillna(False).to_numpy(dtype=np.float64))
+            names.append((str(name), value))
+    return np.column_stack(columns), names
+
+
+def _rules(tree: Any, names: list[tuple[str, object]]) -> dict[int, str]:
+    """Return the rule of each leaf; of a number the last bounds alone."""
+    rules: dict[int, str] = {}
+    waiting: list[tuple[int, dict]] = [(0, {})]
+    while waiting:
+        node, bounds = waiting.pop()
+        left, right = tree.children_left[node], tree.children_right[node]
+        if left < 0:
+            rules[node] = " & ".join(bounds.values()) or "all"
+            continue
+        name, value = names[tree.feature[node]]
+        at = f"{tree.threshold[node]:.3g}"
+        below, above = f"{name} <= {at}", f"{name} > {at}"
+        if value is not None:
+            below, above = f"{name} != {value}", f"{name} = {value}"
+        waiting.append((left, bounds | {(name, value, "below"): below}))
+        waiting.append((right, bounds | {(name, value, "above"): above}))
+    return rules

@@ -1,0 +1,277 @@
+"""Two explanations compared: importances, mean attributions, and what predictions differ by."""
+
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from skshapley._inference._means import Means
+from skshapley._inference._simultaneous import intervals
+from skshapley._inference._tests import adjusted, p_values
+from skshapley._records._gap import gap_shows
+from skshapley._records._inferred import check_confidence, flat, player_index, units
+from skshapley._tools._constraints import OneOf, check_values
+from skshapley.comparison._scores import Rows, Stored, check_same_players, ends
+from skshapley.explanation import Explanation
+
+KIND = {"kind": OneOf(("importance", "attribution"))}
+BASE, GAP = "base value", "unexplained"
+
+
+@dataclass(frozen=True, eq=False)
+class Both:
+    """The means of both explanations, in units that keep their squares floats.
+
+    Attributions ``(k p)``, their sizes ``(k p)``, base values, gaps and predictions ``(k)`` each.
+
+    Attributes
+    ----------
+    first, second : Means
+    pairs : Means or None
+        Of the differences row by row, where rows are pairs.
+    unit : ndarray
+    gap : bool
+        Whether attributions do not add up somewhere.
+    index : Index
+        Of the attributions.
+    """
+
+    first: Means
+    second: Means
+    pairs: Means | None
+    unit: np.ndarray
+    gap: bool
+    index: pd.Index
+
+    def change(self, own: slice) -> Means:
+        """Return the differences of some means."""
+        if self.pairs is not None:
+            return self.pairs.part(own)
+        return self.second.part(own).minus(self.first.part(own))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """How two explanations differ, feature by feature, with the errors of the differences.
+
+    Use `compare` to make one.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the first and of the second explanation.
+    paired : bool
+        Whether both are of the same rows, so that differences are taken row by row.
+    n_rows : tuple of int
+        Instances of each.
+    feature_names : ndarray of shape (p,), str
+    output_names : ndarray of shape (k,), or None
+    means : Both
+        What the tables are made from.
+    """
+
+    names: tuple[str, str]
+    paired: bool
+    n_rows: tuple[int, int]
+    feature_names: np.ndarray
+    output_names: np.ndarray | None
+    means: Both
+
+    @property
+    def prediction_difference(self) -> float | np.ndarray:
+        """Mean prediction of the second minus that of the first; ``(k,)`` for several outputs."""
+        own = slice(-self._n_outputs, None)
+        change = self.means.change(own).values * self.means.unit[own]
+        return float(change[0]) if self.output_names is None else change
+
+    def to_frame(
+        self,
+        kind: Literal["importance", "attribution"] = "importance",
+        *,
+        confidence: float = 0.95,
+        simultaneous: bool = True,
+    ) -> pd.DataFrame:
+        """Return what differs, the largest differences first.
+
+        Parameters
+        ----------
+        kind : {"importance", "attribution"}, default="importance"
+            "importance": mean absolute attributions, without the bias of noise. "attribution": mean
+            attributions; with two lines more, ``base value`` and, where attributions do not add up,
+            ``unexplained``, the differences add up to `prediction_difference`.
+        confidence : float, default=0.95
+            Of the intervals.
+        simultaneous : bool, default=True
+            Whether the intervals hold for all features (and outputs) at once, or each by itself.
+
+        Returns
+        -------
+        differences : DataFrame
+            Index: output (where there are several) and feature. Columns: the names of both
+            explanations; ``difference``, the second minus the first; its ``standard_error``, by the
+            choice of rows and by estimation; ``low``, ``high``; ``p_value`` of no difference, and
+            ``p_adjusted``: lines up to q of it are a selection of which a share of q or less is
+            false on average (Benjamini & Yekutieli 2001).
+
+        Raises
+        ------
+        ValueError
+            For an invalid kind or confidence.
+        """
+        check_values("Comparison.to_frame", {"kind": kind}, KIND)
+        check_confidence("Comparison.to_frame", confidence, simultaneous)
+        m = len(self.means.index)
+        own = slice(m, 2 * m) if kind == "importance" else slice(0, m)
+        table = self._table(own, self.means.index, confidence, simultaneous)
+        table = table.iloc[np.argsort(-table["difference"].abs().to_numpy(), kind="stable")]
+        return table if kind == "importance" else pd.concat([table, self._rest()])
+
+    def _table(
+        self, own: slice, index: pd.Index, confidence: float, simultaneous: bool
+    ) -> pd.DataFrame:
+        change, unit = self.means.change(own), self.means.unit[own]
+        low, high = intervals(change, confidence, simultaneous)
+        p = p_values(change, two_sided=True)
+        columns = {
+            self.names[0]: self.means.first.values[own] * unit,
+            self.names[1]: self.means.second.values[own] * unit,
+            "difference": change.values * unit,
+            "standard_error": change.errors * unit,
+            "low": low * unit,
+            "high": high * unit,
+            "p_value": p,
+            "p_adjusted": adjusted(p),
+        }
+        return pd.DataFrame(columns, index=index)
+
+    def _rest(self) -> pd.DataFrame:
+        """Return the lines that differences of attributions lack of those of predictions."""
+        k, start = self._n_outputs, 2 * len(self.means.index)
+        lines = []
+        for place, name in enumerate((BASE, GAP)):
+            own = slice(start + place * k, start + (place + 1) * k)
+            index = pd.Index([name], name="feature")
+            if self.output_names is not None:
+                levels = [self.output_names, [name]]
+                index = pd.MultiIndex.from_product(levels, names=["output", "feature"])
+            line = self._table(own, index, 0.95, False)
+            # no test: these are of the explainers, and not of the features
+            line[["low", "high", "p_value", "p_adjusted"]] = np.nan
+            if name == BASE or self.means.gap:
+                lines.append(line)
+        return pd.concat(lines)
+
+    @property
+    def _n_outputs(self) -> int:
+        return 1 if self.output_names is None else len(self.output_names)
+
+    def __repr__(self) -> str:
+        rows = f"{self.n_rows[0]} and {self.n_rows[1]} rows{', paired' if self.paired else ''}"
+        return f"<Comparison of {self.names[0]!r} and {self.names[1]!r}: {rows}>"
+
+
+def compare(
+    first: "Explanation | Stored",
+    second: "Explanation | Stored",
+    *,
+    names: tuple[str, str] = ("first", "second"),
+) -> Comparison:
+    """Compare two groups, models or periods by their explanations.
+
+    Where both are of the same rows, in the same order, differences are taken row by row, which
+    makes their errors smaller. The difference of the mean predictions of two groups is that of the
+    mean attributions, summed over the features: each carries its part.
+
+    Parameters
+    ----------
+    first, second : Explanation or ExplanationDataset
+        Of the same features and outputs. A dataset is read batch by batch.
+    names : tuple of two str, default=("first", "second")
+        What to call them.
+
+    Returns
+    -------
+    comparison : Comparison
+
+    Raises
+    ------
+    ValueError, TypeError
+        For explanations of other features or outputs, without rows, or wrong names.
+
+    Notes
+    -----
+    What a feature carries of a difference is what the model does with it, and not its cause:
+    features that go along with a group carry its difference in its place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.comparison import compare
+    >>> X = np.arange(200.0).reshape(100, 2) % 7
+    >>> X[50:, 0] += 3.0
+    >>> explanation = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(X[:50]).explain(X)
+    >>> comparison = compare(explanation[:50], explanation[50:], names=("before", "after"))
+    >>> comparison.to_frame("attribution")["difference"].round(2)
+    feature
+    x0            3.04
+    x1            0.08
+    base value    0.00
+    Name: difference, dtype: float64
+    >>> round(comparison.prediction_difference, 2)
+    3.12
+    """
+    _check_names(names)
+    one, other = Rows(first, "compare"), Rows(second, "compare")
+    check_same_players("compare", one.sample, other.sample)
+    both = np.concatenate([flat(one.sample.values), flat(other.sample.values)])
+    k = both.shape[1] // len(one.sample.feature_names)
+    largest = np.ldexp(1.0, np.frexp(_largest_end(one, other))[1])
+    unit = np.tile(units(both, len(one.sample.feature_names)), 2)
+    unit = np.append(unit, np.full(3 * k, largest))
+
+    def scores(rows: Rows, batch: Explanation) -> np.ndarray:
+        return np.hstack([flat(batch.values), rows.sizes(batch), ends(batch)]) / unit
+
+    paired = _same_rows(one, other)
+    means = [Means.of_batches(scores(rows, part) for part in rows.batches) for rows in (one, other)]
+    pairs = None
+    if paired:
+        both_batches = zip(one.batches, other.batches, strict=True)
+        pairs = Means.of_batches(scores(other, b) - scores(one, a) for a, b in both_batches)
+    gap = any(_has_gap(part) for rows in (one, other) for part in rows.batches)
+    return Comparison(
+        names=(names[0], names[1]),
+        paired=paired,
+        n_rows=(int(means[0].n), int(means[1].n)),
+        feature_names=one.sample.feature_names,
+        output_names=one.sample.output_names,
+        means=Both(means[0], means[1], pairs, unit, gap, player_index(one.sample)),
+    )
+
+
+def _largest_end(one: Rows, other: Rows) -> float:
+    """Return the size of the largest prediction or base value of the samples."""
+    return max(float(np.abs(ends(rows.sample)).max()) for rows in (one, other))
+
+
+def _has_gap(batch: Explanation) -> bool:
+    return gap_shows(batch.values, batch.base_values, batch.predictions)
+
+
+def _same_rows(one: Rows, other: Rows) -> bool:
+    """Return whether both are of the same rows, batch by batch."""
+    for ours, theirs in zip_longest(one.batches, other.batches):
+        if ours is None or theirs is None or len(ours) != len(theirs):
+            return False
+        if not (ours.index.equals(theirs.index) and ours.data.equals(theirs.data)):
+            return False
+    return True
+
+
+def _check_names(names: tuple[str, str]) -> None:
+    known = isinstance(names, tuple | list) and len(names) == 2 and names[0] != names[1]
+    if not known or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"compare takes names as two different str; got {names!r}.")

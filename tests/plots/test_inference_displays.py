@@ -1,0 +1,151 @@
+"""Intervals, dumbbells and control charts: what is drawn is what the tables say."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgba
+from sklearn.linear_model import LinearRegression
+
+from skshapley import GlobalExplanation, ShapleyImportance
+from skshapley.comparison import compare, drift
+from skshapley.plots import ControlChartDisplay, DumbbellDisplay, ImportanceDisplay, SmallMultiples
+from skshapley.plots._style import COLOURS, NEUTRAL
+
+
+def points(ax):
+    """The points of all collections, with their colours, from top to bottom."""
+    found = [
+        (*point, tuple(colour))
+        for scattered in ax.collections
+        if hasattr(scattered, "get_sizes") and len(scattered.get_sizes())
+        for point, colour in zip(
+            scattered.get_offsets(),
+            np.resize(scattered.get_facecolors(), (len(scattered.get_offsets()), 4)),
+            strict=True,
+        )
+    ]
+    return sorted(found, key=lambda point: (point[1], point[0]))
+
+
+def test_importances_are_those_of_the_table(explanation):
+    drawn = explanation.plot.importance(confidence=0.9, max_features=3)
+    table = explanation.importance(confidence=0.9)[:3]
+    assert drawn.frame()["feature"].tolist() == table.index.tolist()
+    np.testing.assert_allclose([x for x, _, _ in points(drawn.ax_)], table["importance"])
+    ends = [segment[:, 0] for segment in drawn.ax_.containers[0].lines[2][0].get_segments()]
+    np.testing.assert_allclose(ends, table[["low", "high"]])
+    first = table.iloc[0]
+    places = {int(first["best_rank"]), int(first["worst_rank"])}
+    label = f"{table.index[0]}  ({'–'.join(map(str, sorted(places)))})"
+    assert drawn.ax_.get_yticklabels()[0].get_text() == label
+    assert "with 90 % interval" in drawn.ax_.get_xlabel().replace("\n", " ")
+    assert drawn.ax_.get_legend() is None
+
+
+def test_importances_of_several_outputs(explanation_maker):
+    several = explanation_maker(outputs=["cat", "dog"])
+    drawn = several.plot.importance()
+    assert isinstance(drawn, SmallMultiples)
+    assert set(drawn.frame().index.get_level_values("output")) == {"cat", "dog"}
+    own = several.plot.importance(output="dog").frame()
+    pd.testing.assert_frame_equal(drawn.frame().loc["dog"], own)
+
+
+def test_selected_features_stand_out(explanation):
+    importance = GlobalExplanation(explanation, np.full(12, 1 / 12))
+    drawn = ImportanceDisplay.from_importance(importance, alpha=0.5)
+    p = importance.importance()["p_adjusted"]
+    assert drawn.frame()["selected"].tolist() == (p <= 0.5).tolist()
+    X = np.random.default_rng(0).normal(size=(80, 4))
+    selector = ShapleyImportance(LinearRegression(), n_noise=2, random_state=0).fit(X, X[:, 1])
+    drawn = ImportanceDisplay.from_selector(selector)
+    colours = {colour for _, _, colour in points(drawn.ax_)}
+    assert colours == {to_rgba(COLOURS[0]), to_rgba(NEUTRAL)}
+    top = points(drawn.ax_)[0]
+    assert top[2] == to_rgba(COLOURS[0])
+    assert drawn.ax_.get_yticklabels()[0].get_text() == "x1"
+    assert len(drawn.frame()) == 6
+
+
+@pytest.mark.parametrize("kind", ["importance", "attribution"])
+def test_dumbbells_are_those_of_the_comparison(kind, explanation):
+    comparison = compare(explanation[:5], explanation[5:], names=("old", "new"))
+    drawn = DumbbellDisplay.from_comparison(comparison, kind=kind, max_features=None)
+    table = comparison.to_frame(kind).drop(index=["base value", "unexplained"], errors="ignore")
+    assert drawn.frame()["feature"].tolist() == table.index.tolist()
+    for row, (old, new) in enumerate(zip(table["old"], table["new"], strict=True)):
+        xs = sorted(x for x, y, _ in points(drawn.ax_) if y == row)
+        np.testing.assert_allclose(xs, sorted([old, new]))
+    ends = [segment[:, 0] for segment in drawn.ax_.containers[0].lines[2][0].get_segments()]
+    expected = table["old"].to_numpy()[:, None] + table[["low", "high"]].to_numpy()
+    np.testing.assert_allclose(ends, expected)
+    assert [text.get_text() for text in drawn.ax_.get_legend().get_texts()] == ["old", "new"]
+
+
+def test_dumbbells_of_several_outputs(explanation_maker):
+    several = explanation_maker(outputs=["cat", "dog"])
+    comparison = compare(several[:5], several[5:])
+    drawn = DumbbellDisplay.from_comparison(comparison, max_features=2)
+    assert len(drawn.axes_) == 2
+    one = DumbbellDisplay.from_comparison(comparison, output="dog", max_features=2)
+    pd.testing.assert_frame_equal(drawn.frame().loc["dog"], one.frame())
+    with pytest.raises(ValueError, match=r"output='cow': choose None or one of \['cat', 'dog'\]"):
+        DumbbellDisplay.from_comparison(comparison, output="cow")
+
+
+def test_control_chart_marks_what_is_beyond_the_limits(explanation_maker):
+    explanation = explanation_maker(n_rows=60)
+    values = explanation.values.copy()
+    values[40:, 2] += 3
+    object.__setattr__(explanation, "values", values)
+    found = drift(explanation, np.repeat(list("abc"), 20))
+    drawn = ControlChartDisplay.from_drift(found, features=["x2", "x3"])
+    assert [ax.get_xlabel() for ax in drawn.axes_] == ["x2", "x3"]
+    table = found.to_frame().query("feature == 'x2'")
+    (line,) = [line for line in drawn.axes_[0].lines if len(line.get_xdata()) == 3]
+    np.testing.assert_allclose(line.get_ydata(), table["mean"])
+    marked = drawn.axes_[0].collections[-1].get_offsets()
+    np.testing.assert_allclose(marked, [[2, table["mean"].iloc[2]]])
+    assert not len(drawn.axes_[1].collections[-1].get_offsets())
+    band = drawn.axes_[0].collections[0].get_paths()[0].vertices[:, 1]
+    assert set(np.round(band, 9)) == set(np.round(table[["low", "high"]].to_numpy().ravel(), 9))
+    assert drawn.frame()["alarm"].sum() == 1
+    assert len(ControlChartDisplay.from_drift(found, max_features=2).axes_) == 2
+
+
+def test_control_chart_of_several_outputs(explanation_maker):
+    found = drift(explanation_maker(40, 3, outputs=["cat", "dog"]), np.arange(40) // 10)
+    drawn = ControlChartDisplay.from_drift(found, max_features=2)
+    assert len(drawn.axes_) == 4
+    assert len(ControlChartDisplay.from_drift(found, output="dog").axes_) == 3
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_any_style_and_the_axes_given(style, explanation):
+    with plt.style.context(style):
+        _, axes = plt.subplots(1, 3)
+        comparison = compare(explanation[:5], explanation[5:])
+        explanation.plot.importance(ax=axes[0])
+        DumbbellDisplay.from_comparison(comparison, ax=axes[1])
+        found = drift(explanation, np.arange(12) // 6)
+        drawn = ControlChartDisplay.from_drift(found, features="x1", ax=axes[2])
+        assert drawn.ax_ is axes[2]
+        axes[0].figure.canvas.draw()
+
+
+REFUSED = {
+    "confidence": lambda e: e.plot.importance(confidence=95),
+    "max_features": lambda e: DumbbellDisplay.from_comparison(compare(e, e), max_features=0),
+    "kind": lambda e: DumbbellDisplay.from_comparison(compare(e, e), kind="mean"),
+    "features": lambda e: ControlChartDisplay.from_drift(
+        drift(e, np.arange(12) // 6), features="q"
+    ),
+    "output": lambda e: ControlChartDisplay.from_drift(drift(e, np.arange(12) // 6), output="q"),
+}
+
+
+@pytest.mark.parametrize(("name", "call"), REFUSED.items(), ids=REFUSED)
+def test_refused(name, call, explanation):
+    with pytest.raises(ValueError, match=name):
+        call(explanation)

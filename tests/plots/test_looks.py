@@ -1,0 +1,267 @@
+"""What makes pictures legible: dots, keys, ticks, few of many outputs, what selections leave."""
+
+import warnings
+from dataclasses import replace
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgba
+from matplotlib.offsetbox import AnnotationBbox
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+
+from skshapley import ShapleyExplainer
+from skshapley.plots import (
+    BarDisplay,
+    BeeswarmDisplay,
+    ComparisonDisplay,
+    ConvergenceDisplay,
+    DecisionDisplay,
+    DependenceDisplay,
+    InteractionsDisplay,
+    MaskingCurveDisplay,
+    MatrixDisplay,
+    WaterfallDisplay,
+)
+from skshapley.plots._beeswarm import swarm
+from skshapley.plots._key import dot_size, faintness, keyed
+from skshapley.plots._places import places
+from skshapley.plots._style import COLOURS, NEUTRAL
+from skshapley.plots._text import value_text
+
+N = 60
+
+
+def shown(maker, **columns):
+    """An explanation of these columns, the first of which matters most."""
+    explanation = maker(n_rows=N, n_features=max(len(columns), 2))
+    data = pd.DataFrame(columns, index=explanation.index)
+    if len(columns) < 2:
+        data["other"] = np.linspace(0, 1, N)
+    names = data.columns.to_numpy(dtype=object)
+    return replace(explanation, data=data, feature_names=names)
+
+
+# --- dots ----------------------------------------------------------------------------------------
+
+
+def test_each_row_of_a_swarm_shows_its_own_density():
+    """One row in a heap, one spread over as many bins as points: the heap does not flatten it."""
+    x = np.concatenate([np.zeros(1000), np.repeat(np.arange(50), 5)])
+    rows = np.repeat([0, 1], [1000, 250])
+    y = swarm(x, rows)
+    assert np.ptp(y[rows == 0]) == pytest.approx(0.8, abs=0.01)
+    assert np.ptp(y[rows == 1]) == pytest.approx(4 * 0.12)
+
+
+def test_dots_shrink_and_intervals_fade_slowly_with_the_number():
+    sizes = [dot_size(n) for n in (10, 150, 600, 10**6)]
+    assert sizes == [16, 16, 8, 3]
+    assert [faintness(n) for n in (10, 100, 10**6)] == [0.45, 0.2, 0.04]
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_beeswarm_colours_categories_and_writes_their_key(explanation_maker, style):
+    jobs = pd.Categorical(np.resize(["cook", "$pilot$", "smith", None], N))
+    with plt.style.context(style):
+        drawn = BeeswarmDisplay.from_explanation(shown(explanation_maker, job=jobs))
+        drawn.figure_.canvas.draw()
+    frame = drawn.frame()
+    colours = drawn.ax_.collections[-1].get_facecolors()
+    expected = dict(zip(["$pilot$", "cook", "smith"], COLOURS, strict=False))
+    for data, colour in zip(frame["data"], colours, strict=True):
+        if isinstance(data, str):
+            assert tuple(colour) == to_rgba(expected[data])
+        elif pd.isna(data):
+            assert tuple(colour) == to_rgba(NEUTRAL)
+    (key,) = [artist for artist in drawn.ax_.artists if isinstance(artist, AnnotationBbox)]
+    words = key.offsetbox.get_children()
+    assert {w.get_text(): w._text.get_color() for w in words} == expected
+    assert key.get_window_extent().x0 >= 0
+
+
+def test_rare_categories_share_a_colour():
+    column = pd.Series(["a"] * 5 + ["b"] * 4 + list("cdefgh") + ["c", "d", "h", None])
+    codes, texts = keyed(column)
+    assert texts == ["a", "b", "c", "d", "h", "3 others"]
+    assert dict(zip(column[:-1], codes[:-1], strict=True)) == dict(
+        zip("abcdefgh", [0, 1, 2, 3, 5, 5, 5, 4], strict=True)
+    )
+    assert np.isnan(codes[-1])
+    assert keyed(pd.Series([1.0, 2.0])) is None
+    assert keyed(pd.Series(list("ab")))[1] == ["a", "b"]
+
+
+def test_partner_of_many_categories_has_a_key_beside_the_axes(explanation_maker):
+    explanation = shown(
+        explanation_maker, x=np.linspace(0, 1, N), deck=np.resize(list("ABCDEFGHIJ"), N)
+    )
+    drawn = DependenceDisplay.from_explanation(explanation, features="x", partner="deck")
+    drawn.figure_.canvas.draw()
+    legend = drawn.ax_.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == [*"ABCDE", "5 others"]
+    assert legend.get_window_extent().x0 >= drawn.ax_.get_window_extent().x1
+    assert len(drawn.figure_.axes) == 1  # and no bar of colours
+
+
+def test_the_bar_of_colours_says_the_values_at_its_ends(explanation_maker):
+    explanation = shown(explanation_maker, x=np.linspace(0, 1, N), size=np.arange(N) * 10)
+    drawn = DependenceDisplay.from_explanation(explanation, features="x", partner="size")
+    labels = [text.get_text() for text in drawn.figure_.axes[1].get_yticklabels()]
+    assert labels == ["30", "560"]
+
+
+# --- ticks ---------------------------------------------------------------------------------------
+
+TICKS = {
+    "few": (np.resize([1, 2, 3], N), ["1", "2", "3"]),
+    "gaps": (np.resize([1990.0, 1995, 2000, 2020], N), ["1990", "1995", "2000", "2020"]),
+    "two that are too near": (np.resize([0.0, 0.001, 1.0], N), ["0", "1"]),
+    "large": (np.resize([0, 10**6], N), ["0", "1000000"]),
+    "bools": (np.resize([True, False], N), ["False", "True"]),
+    "missing": (
+        np.where(np.arange(N) % 5, np.arange(N), np.nan).astype(float),
+        ["missing", "15", "30", "45"],
+    ),
+    "dates": (
+        pd.to_datetime("2020-01-01") + pd.to_timedelta(np.arange(N), "D"),
+        ["2020-01-01", "2020-01-20", "2020-02-09", "2020-02-29"],
+    ),
+    "categories of which some are not there": (
+        pd.Categorical(np.resize(["a", "b"], N), categories=list("abcd")),
+        ["a", "b"],
+    ),
+    "25 categories": (
+        np.resize([f"c{i:02}" for i in range(25)], N),
+        [*(f"c{i:02}" for i in range(19)), "6 others"],
+    ),
+    "many numbers": (np.linspace(0, 1, N), []),
+}
+
+
+@pytest.mark.parametrize(("values", "texts"), TICKS.values(), ids=TICKS)
+def test_ticks(values, texts):
+    data = pd.Series(values)
+    x, ticks = places(data, np.random.default_rng(0).normal(size=N))
+    assert list(ticks.values()) == texts
+    assert list(ticks) == sorted(ticks)
+    if pd.api.types.is_numeric_dtype(data) and data.dtype != bool:
+        gaps = np.diff(np.unique(data.dropna()))
+        assert np.abs(x - data).max() < gaps.min() / 2  # each is nearest to its own value
+
+
+def test_infinite_values_have_no_place(explanation_maker):
+    x = np.linspace(0, 1, N)
+    x[[3, 7]] = np.inf, -np.inf
+    drawn = DependenceDisplay.from_explanation(shown(explanation_maker, x=x), features="x")
+    drawn.figure_.canvas.draw()
+    places_ = drawn.frame()["x"]
+    assert np.flatnonzero(places_.isna()).tolist() == [3, 7]
+
+
+def test_long_names_of_categories_do_not_overlap(explanation_maker):
+    states = np.resize([f"State of the number {i}" for i in range(16)], N)
+    drawn = DependenceDisplay.from_explanation(
+        shown(explanation_maker, state=states), features="state"
+    )
+    drawn.figure_.canvas.draw()
+    boxes = [label.get_window_extent() for label in drawn.ax_.get_xticklabels()]
+    assert all(one.x1 <= two.x0 + 1 for one, two in pairwise(boxes))
+
+
+def test_numbers_keep_what_is_before_the_point():
+    texts = ["1304000", "−640423", "12.35", "0.1235", "8", "1e+12"]
+    assert [value_text(v) for v in (1304000.4, -640423.0, 12.3456, 0.12345, 8.0, 1e12)] == texts
+
+
+# --- outputs -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["bar", "waterfall"])
+def test_of_many_outputs_the_strongest_are_drawn(explanation_maker, kind):
+    explanation = explanation_maker(n_features=2, outputs=[f"class {i}" for i in range(19)])
+    weights = np.ones(19)
+    weights[[4, 17, 2, 9, 11, 0]] = [9, 8, 7, 6, 5, 4]
+    explanation = replace(explanation, values=np.sign(explanation.values) * weights)
+    row = {"row": 0} if kind == "waterfall" else {}
+    drawn = getattr(explanation.plot, kind)(**row)
+    assert list(drawn.displays) == [f"class {i}" for i in (4, 17, 2, 9, 11, 0)]
+    assert drawn.figure_.get_suptitle() == "the 6 strongest of 19 outputs"
+    _, axes = plt.subplots(2, 3)
+    onto = getattr(explanation.plot, kind)(ax=axes, **row)
+    assert onto.figure_.get_suptitle() == ""  # of a figure that is not ours
+
+
+# --- selections, sizes and means -----------------------------------------------------------------
+
+
+def test_what_a_selection_leaves_out_is_a_bar_of_its_own(explanation):
+    frame = explanation[0, ["x3", "x1"]].plot.waterfall().frame()
+    assert frame["feature"].tolist()[2:] == ["features left out"]
+    assert frame["end"].iloc[0] == pytest.approx(explanation.predictions[0])
+    left_out = explanation.values[0, [0, 2, 4]].sum()
+    assert frame["value"].iloc[-1] == pytest.approx(left_out)
+    assert explanation["x1"].plot.bar().frame()["feature"].tolist() == ["x1"]
+
+
+def test_a_mean_has_no_data_and_sizes_are_drawn_as_bars(explanation):
+    names = explanation.mean().plot.waterfall().ax_.get_yticklabels()
+    assert {name.get_text() for name in names} >= set(explanation.feature_names)
+    importance = explanation.importance()["importance"]
+    bars = abs(explanation).mean().plot.bar().frame()
+    np.testing.assert_allclose(bars["value"], importance)
+    for display in (WaterfallDisplay, DecisionDisplay):
+        with pytest.raises(ValueError, match="sizes, as by abs, adds up to no prediction"):
+            display.from_explanation(abs(explanation)[:1])
+
+
+# --- from_estimator ------------------------------------------------------------------------------
+
+MODEL, ROWS = LogisticRegression(max_iter=1000), load_iris(as_frame=True)
+X, Y = ROWS.data.iloc[::10, :3], ROWS.target[::10]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return MODEL.fit(X, Y == 1)
+
+
+@pytest.mark.parametrize(
+    "display",
+    [
+        *(BarDisplay, BeeswarmDisplay, DependenceDisplay, MatrixDisplay, DecisionDisplay),
+        *(InteractionsDisplay, MaskingCurveDisplay),
+    ],
+)
+def test_from_estimator_takes_a_model_and_its_background(display, model):
+    drawn = display.from_estimator(model, X[:5], background=X)
+    pairs = display is InteractionsDisplay
+    explainer = ShapleyExplainer(model, interactions=pairs).fit(X)
+    pd.testing.assert_frame_equal(drawn.frame(), display.from_estimator(explainer, X[:5]).frame())
+    with pytest.raises(ValueError, match=r"background=None for a LogisticRegression: .*X_train"):
+        display.from_estimator(model, X[:5])
+    with pytest.raises(ValueError, match="background for a ShapleyExplainer, which has its own"):
+        display.from_estimator(explainer, X[:5], background=X)
+
+
+def test_from_estimator_of_several_models_and_budgets(model):
+    models = {"one": model, "two": LogisticRegression(C=0.1).fit(X, Y == 1)}
+    drawn = ComparisonDisplay.from_estimator(models, X[:5], background=X)
+    made = {name: ShapleyExplainer(one).fit(X).explain(X[:5]) for name, one in models.items()}
+    expected = ComparisonDisplay.from_explanations(made)
+    pd.testing.assert_frame_equal(drawn.frame(), expected.frame())
+    with pytest.raises(ValueError, match=r"got estimators=\['one'\]: choose a dict of 2 to 6"):
+        ComparisonDisplay.from_estimator({"one": model}, X[:5], background=X)
+    frame = ConvergenceDisplay.from_estimator(model, X[:1], background=X, budgets=[50, 500]).frame()
+    assert frame["n_model_rows"].nunique() == 2
+
+
+def test_masking_curve_of_three_classes_follows_the_predicted_one():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        three = LogisticRegression(max_iter=1000).fit(X, Y)
+        frame = MaskingCurveDisplay.from_estimator(three, X[:5], background=X).frame()
+    assert frame["mean"].iloc[-1] < 0

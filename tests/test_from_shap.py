@@ -1,0 +1,75 @@
+"""The page for those who come from shap: what it says side by side gives the same numbers."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skshapley import Explanation
+from skshapley._records._settings import Settings
+
+PATH = Path(__file__).parents[1] / "doc" / "from_shap.rst"
+PAGE = PATH.read_text(encoding="utf-8") if PATH.exists() else ""  # not in the source distribution
+LINE = re.compile(r"^   \* - (.*)\n     - (.*)$", re.M)
+CODE = re.compile(r"``(.*?)``")
+
+
+def pairs():
+    """Each expression of shap beside each of ours, where both are of an explanation's numbers."""
+    sides = [
+        (one, other)
+        for theirs, ours in LINE.findall(PAGE)
+        for one in CODE.findall(theirs)
+        for other in CODE.findall(ours)
+    ]
+    numeric = re.compile(r"(len\(|abs\(|np\.asarray\()?e\b(?!.*(plot|cohorts|importance|save))")
+    return [both for both in sides if all(numeric.match(code) for code in both)]
+
+
+def made(outputs):
+    rng = np.random.default_rng(0)
+    shape = (9, 3, 3) if outputs else (9, 3)
+    values = rng.normal(size=shape)
+    base = rng.normal(size=shape[:1] + shape[2:])
+    names = ["age", "size", "weight"]
+    return Explanation(
+        values=values,
+        standard_errors=None,
+        base_values=base,
+        predictions=base + values.sum(axis=1),
+        data=pd.DataFrame(rng.normal(size=(9, 3)), [f"row {i}" for i in range(9)], names),
+        feature_names=np.array(names, dtype=object),
+        output_names=np.array(["no", "yes", "maybe"], dtype=object) if outputs else None,
+        n_evaluations=np.full(9, 8.0),
+        n_model_rows=np.full(9, 80),
+        converged=np.ones(9, dtype=bool),
+        settings=Settings(),
+    )
+
+
+def numbers(thing):
+    return np.squeeze(np.asarray(getattr(thing, "values", thing), dtype=float))
+
+
+@pytest.mark.skipif(not PAGE, reason="the documentation is not there")
+def test_the_page_has_enough_to_compare():
+    assert len(pairs()) >= 20
+
+
+@pytest.mark.parametrize(("theirs", "ours"), pairs())
+def test_both_give_the_same_numbers(theirs, ours):
+    pytest.importorskip("shap")
+    e = made(outputs=", :, " in theirs or "..." in theirs)
+    here = eval(ours, {"e": e, "np": np, "abs": abs})
+    there = eval(theirs, {"e": e.to_shap()})
+    np.testing.assert_allclose(numbers(here), numbers(there), rtol=1e-12)
+
+
+def test_what_else_the_page_calls_is_there():
+    """Methods of our explanations and parameters that are named without a counterpart."""
+    for name in re.findall(r"``e\.(\w+)", PAGE):
+        assert hasattr(made(outputs=False), name) or name in {"cohorts"}, name
+    for name in re.findall(r"``e\.plot\.(\w+)", PAGE):
+        assert hasattr(made(outputs=False).plot, name), name
