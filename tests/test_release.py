@@ -138,6 +138,7 @@ def test_the_hosted_jobs_run_what_a_developer_runs():
     called = {name for line in re.findall(r"run: make (.*)", jobs) for name in line.split()}
     assert called <= targets, f"the Makefile has no {sorted(called - targets)}"
     assert {"lint", "type", "test", "test-slow", "doc", "dist"} <= called
+    assert {"test-oldest", "test-newest"} <= called
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     oldest = project["requires-python"].removeprefix(">=")
     versions = re.findall(r'"(3\.\d+)"', jobs)

@@ -5,17 +5,20 @@ Pixels on a grid: which parts of a digit matter
 Pixels next to each other belong together. On a grid graph, regression C-Shapley looks at squares of
 pixels only, L-Shapley at each pixel and its four neighbours, and both cost a fixed number of
 evaluations per pixel. We explain a network that reads handwritten digits, compare the ranking of
-the pixels by *masking curves*, and end with tiles of pixels as players.
+the pixels by *masking curves*, and end with tiles of pixels as players: squares, and strokes.
 """
 
 import matplotlib.pyplot as plt
+import numpy as np
+from scipy.ndimage import label
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 
-from skshapley import ShapleyExplainer
+from skshapley import ShapleyExplainer, shapley_values
 from skshapley.diagnostics import masking_curve
 from skshapley.plots import HeatMapDisplay, MaskingCurveDisplay
+from skshapley.rewards import TileReward
 from skshapley.samplers import ConnectedRegression, ConnectedShapley, LocalShapley
 
 X, y = load_digits(return_X_y=True)
@@ -93,3 +96,31 @@ explainer = ShapleyExplainer(
 ).fit(X_train)
 by_tile = explainer.explain(instances[3:4])
 HeatMapDisplay.from_explanation(by_tile, shape=(4, 4), image=instances[3].reshape(8, 8))
+
+# %%
+# Any segmentation, and what is seen in place of a tile
+# -----------------------------------------------------
+# `TileReward` takes one image, and tiles of any shape: here the strokes of the digit, cut where the
+# ink is dark, with the paper as one more player. What an absent tile shows decides what the values
+# mean: white paper, a blur of the image, or the same pixels of other digits, over which the
+# response is averaged.
+
+image = instances[3].reshape(8, 8)
+dark, _ = label(image > 0.5)
+for name, absent in {
+    "white paper": 0.0,
+    "a blur": "blur",
+    "fifty other digits": X_train[:50].reshape(-1, 8, 8),
+}.items():
+    reward = TileReward(
+        model,
+        image,
+        tiles=2 * dark + (np.indices((8, 8))[0] > 3),
+        absent=absent,
+        response_method="predict_log_proba",
+        output="predicted",
+    )
+    explanation = reward.explanation(shapley_values(reward))
+    display = HeatMapDisplay.from_explanation(explanation, shape=reward.labels, image=image)
+    display.ax_.set_title(f"absent: {name}", fontsize=9)
+plt.show()
