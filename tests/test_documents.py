@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from sklearn.compose import make_column_transformer
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
@@ -125,20 +126,24 @@ def test_the_same_document_in_any_company(model):
     long = (
         "fine film, dull film, moving film, end film, not film, one film, the film, is film, a film"
     )
-    explainer = ShapleyExplainer(model, random_state=0, max_rows=200).fit(TEXTS)
+    explainer = ShapleyExplainer(model, random_state=0).fit(TEXTS)
     alone = explainer.explain([long])
-    company = explainer.explain([TEXTS[0], long, TEXTS[1], long])
+    # the usual budget grows with the tokens, from 65 on
+    company = explainer.explain([TEXTS[0], long, 4 * long, long])
     assert not alone.settings.sampler.startswith("Exact")
     for row in (1, 3):
         own = [company.feature_names.tolist().index(token) for token in alone.feature_names]
         np.testing.assert_array_equal(company.values[row, own], alone.values[0])
-    np.testing.assert_array_equal(
-        ShapleyExplainer(model, random_state=0, max_rows=200, n_jobs=2)
-        .fit(TEXTS)
-        .explain([long])
-        .values,
-        alone.values,
-    )
+    with parallel_config("threading"):
+        parallel = ShapleyExplainer(model, random_state=0, n_jobs=2).fit(TEXTS).explain([long])
+    np.testing.assert_array_equal(parallel.values, alone.values)
+
+
+def test_what_is_drawn_for_a_document_depends_on_it_alone(model):
+    game = ShapleyExplainer(model).fit(TEXTS).reward_.game(["fine", "dull", "fine"])
+    keys = game.keys(np.arange(3))
+    assert keys[0] == keys[2] != keys[1]
+    assert game.take(np.array([1])).keys(np.array([0])) == keys[1]
 
 
 def test_a_sentence_of_one_document_among_others(model):

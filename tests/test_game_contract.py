@@ -18,6 +18,7 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import get_scorer
 from sklearn.neural_network import MLPRegressor
@@ -28,6 +29,7 @@ from xgboost import XGBRegressor
 import skshapley
 from skshapley import GlobalImportance, ShapleyExplainer
 from skshapley._run._learn import _Rehearsal
+from skshapley._run._rival import _FewRows
 from skshapley.datasets import make_couples
 from skshapley.rewards import (
     REWARDS,
@@ -194,6 +196,26 @@ def lengths(texts: list[str]) -> np.ndarray:
 HYBRID_X = np.array([[1.0, 2.0, 0.5, 1.0], [0.0, -1.0, 2.0, 3.0], [1.0, 0.0, -2.0, 1.0]])
 HYBRID_BACKGROUND = np.array([[1.0, 0.0, 0.0, 1.0], [0.5, 1.0, 1.0, 1.0], [1.0, -1.0, 2.0, 1.0]])
 HYBRID = bumpy, HYBRID_X, HYBRID_BACKGROUND, [0.5, 0.2, 0.3]
+TEXTS = ["good food", "bad and slow", "good", "slow food, bad wine", "fine wine", "bad"]
+
+
+def of_documents() -> Game:
+    """Documents of one to four tokens."""
+    words = make_pipeline(CountVectorizer(), LogisticRegression())
+    explainer = ShapleyExplainer(words.fit(TEXTS, [1, 0, 1, 0, 1, 0])).fit(TEXTS)
+    return explainer.reward_.game(TEXTS)
+
+
+def curved(X: np.ndarray) -> np.ndarray:
+    return X[:, 0] ** 2 + X[:, 1] * X[:, 2] + 0.1 * np.tanh(3 * X[:, 3])
+
+
+def of_remainder() -> Game:
+    """What a quadratic function leaves of a response whose columns move together."""
+    table = np.random.default_rng(0).standard_normal((200, 4)) @ np.triu(np.full((4, 4), 0.5))
+    explainer = ShapleyExplainer(curved, reward="conditional", sampler="antithetic").fit(table)
+    return explainer.reward_.game(table[:6]).remainder()
+
 
 OTHERS: dict[str, Callable[[], Game]] = {
     "hybrid": lambda: HybridGame(*HYBRID),
@@ -208,6 +230,9 @@ OTHERS: dict[str, Callable[[], Game]] = {
     "points, truncated": lambda: points(Ridge(), "r2", range(6), truncation=5.0),
     "log loss": lambda: of_loss(classifier(), IRIS[::7], SPECIES[::7]),
     "squared error": lambda: of_loss(scaled_net(), NUMBERS, PROGRESS),
+    "few rows": lambda: _FewRows(HybridGame(*HYBRID), np.random.default_rng(0), 2),
+    "documents": of_documents,
+    "remainder": of_remainder,
 }
 GAMES: dict[str, Callable[[], Game]] = OTHERS | {
     f"{name}, {setting}": partial(of_reward, reward, setting)

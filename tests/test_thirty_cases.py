@@ -92,7 +92,9 @@ def mlp_regression_scaled():
     model, X = _diabetes(
         make_pipeline(
             StandardScaler(),
-            MLPRegressor(hidden_layer_sizes=(8,), solver="lbfgs", tol=0.1, random_state=0),
+            MLPRegressor(
+                hidden_layer_sizes=(8,), solver="lbfgs", max_iter=5000, tol=1.0, random_state=0
+            ),
         ),
         True,
     )

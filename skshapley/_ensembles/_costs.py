@@ -21,6 +21,8 @@ ENTRY_NS, LEAF_NS = 5.0, 18e3
 MEETING_NS = 1.7
 # A path player of a leaf that is looked up for an instance
 LOOK_UP_NS = 3.0
+# Of interactions: a node that a pair visits, a leaf, and two of its path players for an instance
+INTERACTING_VISIT_NS, INTERACTING_LEAF_NS, INTERACTING_PLAYERS_NS = 200.0, 40e3, 4.0
 # Tables that cost no more than so many pairs are made in fit: 50 rows against 100 references
 PAIRS_WORTH_TABLES = 5_000
 # Leaves of more path players are not looked up at all
@@ -66,6 +68,13 @@ class Costs:
     def prefers_pairs(self, r, b) -> bool:
         """Return whether r instances and b references walk in pairs."""
         return not self.has_tables or self.by_pairs(r, b) < self.by_leaves(r, b)
+
+    def interacts_in_pairs(self, r, b) -> bool:
+        """Return whether r instances and b references walk in pairs for their interactions."""
+        k = np.arange(len(self.leaves))
+        look_up = INTERACTING_PLAYERS_NS * r * k * (k - 1) / 2
+        at_leaves = float((INTERACTING_LEAF_NS + look_up) @ self.leaves)
+        return not self.has_tables or INTERACTING_VISIT_NS * self.visits * r * b < at_leaves
 
     @property
     def _entries(self) -> NDArray[np.float64]:

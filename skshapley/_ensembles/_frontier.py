@@ -10,13 +10,15 @@ second number of those on the reference's side.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._ensembles._layout import Layout, lay_out
 from skshapley._ensembles._meetings import meeting_weights
-from skshapley._ensembles._walks import walk
+from skshapley._ensembles._walk_pairs import PairsOfWalks
+from skshapley._ensembles._walks import Walk, walk
 
 # Starts whose lineages are kept until they are summed: more of them, and fewer long tails
 STARTS = 1 << 14
@@ -87,7 +89,36 @@ class Frontier:
             self._add(total[part], instances, references[:, part], None)
         return total.transpose(1, 0, 3, 2)
 
-    def _add(self, total, instances, references, weights) -> None:
+    def values_and_pairs(
+        self, instances, references, weights, index
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the values and the interactions of instances, from one walk.
+
+        Parameters
+        ----------
+        instances : ndarray of shape (n_rows, r), unsigned
+            Codes.
+        references : ndarray of shape (n_rows, b), unsigned
+        weights : ndarray of shape (b,)
+        index : Index, "shapley" or "banzhaf"
+            Of the interactions.
+
+        Returns
+        -------
+        values : ndarray of shape (n_outputs, n_players, r)
+            To the last bit those of `values`.
+        interactions : ndarray of shape (n_outputs, n_players, n_players, r)
+            Zero where ``i >= j``.
+        """
+        p, r, k = self.n_players, instances.shape[1], self.layout.n_outputs
+        total, pairs = np.zeros((r, k, p)), np.zeros((r, k, p, p))
+        for first in range(0, len(weights), REFERENCES):
+            part = slice(first, first + REFERENCES)
+            given = instances, references[:, part], weights[part]
+            self._add(total, *given, PairsOfWalks(self.layout, p, index, pairs))
+        return total.transpose(1, 2, 0), pairs.transpose(1, 2, 3, 0)
+
+    def _add(self, total, instances, references, weights, pairs=None) -> None:
         """Add the values of instances tree by tree.
 
         Parameters
@@ -95,39 +126,53 @@ class Frontier:
         total : ndarray of shape (r, n_outputs, n_players), or (b, r, ...) without weights
         instances, references : ndarray of shape (n_rows, r) and (n_rows, b), unsigned
         weights : ndarray of shape (b,), or None
+        pairs : PairsOfWalks, or None
+            To which the interactions are added.
+        """
+        layout, r, b, p = self.layout, instances.shape[1], references.shape[1], self.n_players
+        most = SUMS // p if pairs is None else min(SUMS // p, b * (SUMS // p**2))
+        for tree, instance, walked in self._runs(instances, references, most):
+            n = len(tree) * b
+            origin = walked.origins(n)
+            slot = origin[n:] * p + walked.players
+            for column, worth in enumerate(self._worth(walked, n)):
+                output = column if layout.output is None else layout.output[tree]
+                at = instance * layout.n_outputs + output
+                sums = np.bincount(slot, weights=worth, minlength=n * p).reshape(len(tree), b, p)
+                if weights is None:
+                    at = at[:, None] + np.arange(b) * r * layout.n_outputs
+                else:
+                    sums = (sums * weights[:, None]).sum(axis=1)
+                cell = at[..., None] * p + np.arange(p)
+                # One after another: the trees of an instance add to the same numbers.
+                np.add.at(total.reshape(-1), cell.ravel(), sums.ravel())
+                if pairs is not None:
+                    pairs.add(walked, origin, weights, column, at)
+
+    def _runs(self, instances, references, most) -> Iterator[tuple[Any, Any, Walk]]:
+        """Yield the trees and the instances of some runs, and where their lineages went.
+
+        A run is a tree and an instance, with all references. At most so many starts walk together,
+        and at least one run.
         """
         layout, (n_rows, r), b = self.layout, instances.shape, references.shape[1]
         if not n_rows:
             return  # no node asks anything
         X, R = (np.ascontiguousarray(codes.T).ravel() for codes in (instances, references))
-        # A run is a tree and an instance, with all references.
         n_runs = len(layout.roots) * r
-        step = max(1, min(STARTS, SUMS // self.n_players) // b)
+        step = max(1, min(STARTS, most) // b)
         for first in range(0, n_runs, step):
             tree, instance = np.divmod(np.arange(first, min(first + step, n_runs)), r)
             roots = np.repeat(layout.roots[tree], b)
             at_x, at_r = np.repeat(instance * n_rows, b), np.tile(np.arange(b) * n_rows, len(tree))
-            walked = walk(layout, roots, X, at_x, R, at_r)
-            slot = walked.origins(len(roots)) * self.n_players + walked.players
-            for column, worth in enumerate(self._worth(walked, len(roots))):
-                output = column if layout.output is None else layout.output[tree]
-                at = instance * layout.n_outputs + output
-                sums = np.bincount(slot, weights=worth, minlength=len(roots) * self.n_players)
-                sums = sums.reshape(len(tree), b, self.n_players)
-                if weights is None:
-                    at = at[:, None] + np.arange(b) * r * layout.n_outputs
-                else:
-                    sums = (sums * weights[:, None]).sum(axis=1)
-                cell = at[..., None] * self.n_players + np.arange(self.n_players)
-                # One after another: the trees of an instance add to the same numbers.
-                np.add.at(total.reshape(-1), cell.ravel(), sums.ravel())
+            yield tree, instance, walk(layout, roots, X, at_x, R, at_r)
 
     def _worth(self, walked, n_starts) -> Iterator[NDArray[np.float64]]:
         """Yield what each branching is worth to its player, for each column of values."""
         size = self.layout.most_decided + 1
         gain, loss = meeting_weights(size - 1, self.index)
         gain, loss = (worth.ravel().take(walked.decided) for worth in (gain, loss))
-        steps = list(zip(walked.bounds, walked.bounds[1:], strict=False))[::-1]
+        steps = walked.steps()[::-1]
         for value in self.layout.value:
             value = value.take(walked.ends)
             gains, losses = value * gain, value * loss

@@ -125,11 +125,22 @@ class TreeValues:
 
     def _goes_in_pairs(self, r) -> bool:
         """Return whether r instances go in pairs with the references."""
+        return not self._always_at_leaves and self._costs.prefers_pairs(
+            r, len(self._reference.weights)
+        )
+
+    def _interacts_in_pairs(self, r) -> bool:
+        """Return whether r instances go in pairs with the references for their interactions."""
+        return not self._always_at_leaves and self._costs.interacts_in_pairs(
+            r, len(self._reference.weights)
+        )
+
+    @property
+    def _always_at_leaves(self) -> bool:
+        """Whether calls of any size go leaf by leaf."""
         if isinstance(self._reference, TrainingData):
-            return False
-        if self._costs.makes_tables_first and self._leaves().is_complete:
-            return False
-        return self._costs.prefers_pairs(r, len(self._reference.weights))
+            return True
+        return self._costs.makes_tables_first and self._leaves().is_complete
 
     def values(self, X) -> NDArray[np.float64]:
         """Return the values of the players, for each instance and output.
@@ -144,18 +155,21 @@ class TreeValues:
         """
         codes = self._codes(X)
         in_pairs = self._goes_in_pairs(len(X))
-        values = self._in_pairs(codes) if in_pairs else self._leaves().values(codes)
+        if in_pairs:
+            values = np.concatenate(self._in_pairs(self._frontier.values, codes), axis=-1)
+        else:
+            values = self._leaves().values(codes)
         return np.ascontiguousarray(values.transpose(2, 1, 0))
 
-    def _in_pairs(self, codes) -> NDArray[np.float64]:
-        """Return the values of instances in pairs with the references, ``(n_outputs, p, r)``."""
+    def _in_pairs(self, walk, codes, *more) -> list[NDArray[np.float64]]:
+        """Return what a walk of the frontier gives for instances with the references, in parts."""
         reference, r = self._reference, codes.shape[1]
         width = -(-r // effective_n_jobs(self.n_jobs)) or 1
         parts = [
-            (codes[:, first : first + width], reference.codes, reference.weights)
+            (codes[:, first : first + width], reference.codes, reference.weights, *more)
             for first in range(0, r, width)
         ]
-        return np.concatenate(each(self._frontier.values, parts, self.n_jobs), axis=2)
+        return each(walk, parts, self.n_jobs)
 
     def values_by_reference(self, X, references=None) -> NDArray[np.float64]:
         """Return the values of instances against each of some references on its own.
@@ -188,17 +202,45 @@ class TreeValues:
         interactions : ndarray of shape (r, n_players, n_players, n_outputs)
             Half the interaction index off the diagonal; the rows sum to `values`.
         """
-        codes, leaves = self._codes(X), self._leaves()
-        result = np.empty((len(X), self.n_players, self.n_players, self.trees.n_outputs))
+        values, result = self.values_and_pairs(X, index)
+        result /= 2
+        player = np.arange(self.n_players)
+        result[:, player, player] = values - result.sum(axis=2)
+        return result
+
+    def values_and_pairs(self, X, index=None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return `values`, and the interaction index of all pairs of players.
+
+        Parameters
+        ----------
+        X : ndarray of shape (r, n_features)
+        index : Index, "shapley", "banzhaf" or None, default=None
+            Of the interactions; None for that of the values.
+
+        Returns
+        -------
+        values : ndarray of shape (r, n_players, n_outputs)
+        pairs : ndarray of shape (r, n_players, n_players, n_outputs)
+            Symmetric, with zeros on the diagonal.
+        """
+        codes, index, p = self._codes(X), index or self.index, self.n_players
+        values = np.empty((len(X), p, self.trees.n_outputs))
+        pairs = np.empty((len(X), p, p, self.trees.n_outputs))
+        in_pairs = self._interacts_in_pairs(min(len(X), ROWS))
+        # Single values go their own way, so that no bit of them depends on the interactions.
+        both = in_pairs and self._goes_in_pairs(len(X))
         for first in range(0, len(X), ROWS):
             part = slice(first, first + ROWS)
-            result[part] = (
-                leaves.interactions(codes[:, part], index or self.index).transpose(3, 1, 2, 0) / 2
-            )
-        result += result.transpose(0, 2, 1, 3)
-        player = np.arange(self.n_players)
-        result[:, player, player] = self.values(X) - result.sum(axis=2)
-        return result
+            if in_pairs:
+                walk = self._frontier.values_and_pairs
+                parts = self._in_pairs(walk, codes[:, part], index)
+                own, found = (np.concatenate(some, axis=-1) for some in zip(*parts, strict=True))
+                values[part] = own.transpose(2, 1, 0)
+            else:
+                found = self._leaves().interactions(codes[:, part], index)
+            pairs[part] = found.transpose(3, 1, 2, 0)
+        pairs += pairs.transpose(0, 2, 1, 3)
+        return values if both else self.values(X), pairs
 
     def predict(self, X) -> NDArray[np.float64]:
         """Return the response of the ensemble, ``(r, n_outputs)``, by walking its trees."""

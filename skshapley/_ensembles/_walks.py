@@ -8,6 +8,7 @@ the lineage goes on along the instance's side, where the player must be *present
 branches off along the reference's side, where the player must be *absent*.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -43,13 +44,17 @@ class Walk(NamedTuple):
     decided: np.ndarray
 
     def origins(self, n_starts) -> NDArray[np.int64]:
-        """Return the start that each branching goes back to, ``(n_branchings,)``."""
+        """Return the start that each lineage goes back to, ``(n_lineages,)``."""
         origin = np.empty(len(self.ends), dtype=np.int64)
         origin[:n_starts] = np.arange(n_starts)
         branched = origin[n_starts:]
-        for first, last in zip(self.bounds, self.bounds[1:], strict=False):
+        for first, last in self.steps():
             branched[first:last] = origin.take(self.parents[first:last])
-        return branched
+        return origin
+
+    def steps(self) -> list[tuple[int, int]]:
+        """Return the first and one more than the last branching of each step."""
+        return list(pairwise(self.bounds))
 
 
 def walk(layout, roots, X, at_x, R, at_r) -> Walk:

@@ -10,13 +10,16 @@ from skshapley._records._gap import gap_shows
 from skshapley._report._columns import column, rounded, text
 from skshapley._report._facts import facts
 from skshapley.explanation import Explanation
-from skshapley.plots._common import response_name
+from skshapley.plots._common import adding_up, response_name
 from skshapley.plots._partner import strongest_partner
 
 VALUE_DIGITS = 6
 ERROR_DIGITS = 3
-# Features whose partner is looked for, and pairs whose interactions are drawn
+# Features whose partners are looked for, over all outputs: a tenth of a second for each three. Of
+# each output at least those are that the page shows first
 MOST_PARTNERED = 30
+LEAST_PARTNERED = 4
+# Pairs whose interactions are drawn
 MOST_PAIRS = 10
 
 
@@ -43,6 +46,7 @@ def content(
         Attributions are lists by feature, each of all rows; the sum of the features left out is one
         more.
     """
+    explanation = adding_up(explanation)
     r = len(explanation)
     n = r if max_rows is None else min(max_rows, r)
     rows = np.arange(n) * r // n
@@ -52,6 +56,7 @@ def content(
     kept = order if len(order) - len(kept) <= 1 else kept
     rest = order[len(kept) :]
     shown = explanation[rows]
+    n_partnered = max(MOST_PARTNERED // len(outputs), LEAST_PARTNERED)
     return {
         "rows": [text(label) or "missing" for label in shown.index],
         "n_rows": r if n_rows is None else n_rows,
@@ -59,7 +64,7 @@ def content(
         "features": [str(name) for name in explanation.feature_names[kept]],
         "n_others": len(rest),
         "columns": [column(shown.data.iloc[:, player]) for player in kept],
-        "outputs": [_output(whole, rows, kept, rest) for whole in outputs],
+        "outputs": [_output(whole, rows, kept, rest, n_partnered) for whole in outputs],
         "names": None
         if explanation.output_names is None
         else [str(name) for name in explanation.output_names],
@@ -88,7 +93,11 @@ def _order(outputs: list[Explanation]) -> NDArray[np.intp]:
 
 
 def _output(
-    whole: Explanation, rows: NDArray[np.intp], kept: NDArray[np.intp], rest: NDArray[np.intp]
+    whole: Explanation,
+    rows: NDArray[np.intp],
+    kept: NDArray[np.intp],
+    rest: NDArray[np.intp],
+    n_partnered: int,
 ) -> dict[str, Any]:
     """Return the numbers of one output: importances of all rows, attributions of some."""
     shown = whole[rows]
@@ -106,7 +115,7 @@ def _output(
         "wider": _errors(shown.background_errors, kept),
         "importance": _importance(whole, kept),
         "others": float(np.abs(whole.values[:, rest].sum(axis=1)).mean()),
-        "partners": _partners(shown, kept),
+        "partners": _partners(shown, kept, n_partnered),
         "pairs": _pairs(whole, rows, kept),
     }
 
@@ -131,13 +140,15 @@ def _importance(whole: Explanation, kept: NDArray[np.intp]) -> list[list[float |
     return [rounded(line, VALUE_DIGITS) for line in frame[names].to_numpy(dtype=float)]
 
 
-def _partners(shown: Explanation, kept: NDArray[np.intp]) -> list[int | None]:
+def _partners(shown: Explanation, kept: NDArray[np.intp], n_partnered: int) -> list[int | None]:
     """Return, for each feature kept, the place of the one that colours its dependence."""
     places = {int(player): place for place, player in enumerate(kept)}
-    some = kept[:MOST_PARTNERED]
-    found = [strongest_partner(shown, int(player)) for player in some]
-    partners = [None if each is None else places.get(int(each)) for each in found]
-    return partners + [None] * (len(kept) - len(some))
+    sizes = np.abs(shown.values[:, kept]).mean(axis=0)
+    partners: list[int | None] = [None] * len(kept)
+    for place in np.argsort(-sizes, kind="stable")[:n_partnered]:
+        partner = strongest_partner(shown, int(kept[place]))
+        partners[place] = None if partner is None else places.get(int(partner))
+    return partners
 
 
 def _pairs(

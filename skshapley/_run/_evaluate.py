@@ -88,8 +88,7 @@ class Evaluator:
                 values[batch] = _batch(self.game, part)
             return self._completed(requests, index, values)
         groups = [ends[i : i + TASK_BATCHES] for i in range(0, len(ends), TASK_BATCHES)]
-        starts = [0, *(group[-1] for group in groups[:-1])]
-        tasks = [slice(a, group[-1]) for a, group in zip(starts, groups, strict=True)]
+        tasks = _slices([group[-1] for group in groups])
         parts = (requests.take(task if index is None else index[task]) for task in tasks)
         jobs = (
             delayed(_task)(*self._shipped(part), [end - task.start for end in group])

@@ -4,6 +4,7 @@ A process is made of a limited number of pairs. From some budget on, which depen
 model is and on how many of its columns agree with the background's, walks do better.
 """
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from skshapley._tools._random import generator
 from skshapley.rewards import Game
 
 SHARE = 1 / 4  # of the model rows of an instance that go to the trial
+NOTHING = 1e-10  # relative: two runs that differ by less agree
 BETTER = 0.8  # of the error that the process states, which is right to about a half
 
 
@@ -39,7 +41,8 @@ def error_of_walks(game: Game, rival: Plan) -> float | None:
     """Return the squared error of walks at the whole budget, summed over all attributions.
 
     Two independent runs, each with an eighth of the budget on an eighth of the background rows,
-    differ by what walks leave to chance. None where that is too little for a walk.
+    differ by what walks leave to chance. None where that is too little for a walk, or where both
+    agree, which tells nothing: a game that is additive, or seems so.
 
     Parameters
     ----------
@@ -61,7 +64,8 @@ def error_of_walks(game: Game, rival: Plan) -> float | None:
         for word in rng.integers(2**63, size=2)
     ]
     one, other = (run(few, plan).values for plan in plans)
-    return part / 2 * float(((one - other) ** 2).sum())
+    apart = float(((one - other) ** 2).sum())
+    return part / 2 * apart if apart > NOTHING**2 * float((one**2).sum()) else None
 
 
 class _FewRows(Game):
@@ -98,3 +102,8 @@ class _FewRows(Game):
 
     def differing(self, rows, references) -> np.ndarray | None:
         return self._game.differing(rows, self._rows[references])
+
+    def take(self, rows) -> "_FewRows":
+        other = copy(self)
+        other._game, other.n_rows = self._game.take(rows), len(rows)
+        return other

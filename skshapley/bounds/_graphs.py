@@ -35,7 +35,7 @@ def absolute_information(joint, first, second, given=()) -> float:
 
     References
     ----------
-    Chen, Song, Wainwright & Jordan (2019), L-Shapley and C-Shapley: efficient model interpretation
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
     for structured data, ICLR, Eq 7.
 
     Examples
@@ -86,7 +86,7 @@ def graph_dependence(joint, player, near, response=-1) -> float:
 
     References
     ----------
-    Chen, Song, Wainwright & Jordan (2019), L-Shapley and C-Shapley: efficient model interpretation
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
     for structured data, ICLR, Eq 8.
 
     Examples
@@ -136,7 +136,7 @@ def graph_error(epsilon, *, method="local", whole=False) -> Numbers:
 
     References
     ----------
-    Chen, Song, Wainwright & Jordan (2019), L-Shapley and C-Shapley: efficient model interpretation
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
     for structured data, ICLR, Theorems 1 and 2.
 
     Examples

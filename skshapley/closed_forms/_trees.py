@@ -14,6 +14,8 @@ from skshapley._ensembles import (
     not_the_sum,
     read_trees,
 )
+from skshapley._records._outcome import Outcome
+from skshapley._tables._inputs import n_rows
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.indices import PAIR_INDICES, Index
 from skshapley.trees._exact import ExactTrees
@@ -94,10 +96,11 @@ class Trees(ClosedForm):
 
     def pairs_by(self, X: Any, index: Index) -> NDArray[np.float64]:
         """Return the interactions of every pair of players by an index, ``(r, p, p, k)``."""
-        pairs = 2 * self.exact_.interactions(X, index)
-        player = np.arange(self.n_players_)
-        pairs[:, player, player] = 0.0
-        return pairs
+        return self.exact_.pairs(X, index)
+
+    def explain(self, X: Any, pairs: Index | None = None) -> Outcome:
+        """Explain a table of instances, with pairs by the same walks down the trees."""
+        return self.exact_.explain(X, pairs) if n_rows(X) else super().explain(X, pairs)
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""

@@ -75,6 +75,25 @@ def fold(explanation, max_features, size=None) -> Explanation:
     return _with_player(kept, f"{n_others} other features", rest)
 
 
+def adding_up(explanation) -> Explanation:
+    """Return an explanation with what a selection left out as a last player, of one output or more.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to add up to, as for sizes and what comes of them.
+    """
+    if np.isnan(explanation.predictions).any():
+        raise ValueError(
+            "An explanation of sizes, as by abs, adds up to no prediction: draw it as bars or as a"
+            " beeswarm."
+        )
+    others = explanation.others
+    if others is None:
+        return explanation
+    return replace(_with_player(explanation, LEFT_OUT, others), others=None)
+
+
 def closed(explanation) -> Explanation:
     """Return an explanation whose attributions add up from base values to predictions.
 
@@ -82,21 +101,9 @@ def closed(explanation) -> Explanation:
     than the rounding error of single precision, it becomes a last player; so does what the features
     are worth that a selection left out. Those have no standard error, since covariances are not on
     record.
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to add up to, as for sizes and what comes of them.
     """
+    explanation = adding_up(explanation)
     base, predictions = explanation.base_values, explanation.predictions
-    if np.isnan(predictions).any():
-        raise ValueError(
-            "An explanation of sizes, as by abs, adds up to no prediction: draw it as bars or as a"
-            " beeswarm."
-        )
-    if explanation.others is not None:
-        others = explanation.others
-        explanation = replace(_with_player(explanation, LEFT_OUT, others), others=None)
     gap = explanation.efficiency_gap
     size = np.abs(explanation.values).sum(axis=1) + np.abs(base) + np.abs(predictions)
     if (np.abs(gap) <= ROUNDING * size).all():
@@ -109,13 +116,18 @@ def _with_player(explanation, name, values) -> Explanation:
     data = pd.DataFrame({name: None}, index=explanation.index, dtype=object)
     return replace(
         explanation,
-        values=np.column_stack([explanation.values, values]),
-        **_each_error(explanation, lambda errors: np.column_stack([errors, np.nan * values])),
+        values=_and_last(explanation.values, values),
+        **_each_error(explanation, lambda errors: _and_last(errors, np.nan * values)),
         data=pd.concat([explanation.data, data], axis=1),
         feature_names=np.append(explanation.feature_names, name),
         entries=None,
         interactions=None,
     )
+
+
+def _and_last(numbers, last) -> np.ndarray:
+    """Return numbers ``(r, p)`` or ``(r, p, k)`` with those of one player more."""
+    return np.concatenate([numbers, last[:, None]], axis=1)
 
 
 def _players(explanation, order) -> Explanation:

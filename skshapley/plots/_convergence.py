@@ -70,10 +70,10 @@ class ConvergenceDisplay(ByFeature):
             rows.
         X : array or frame of shape (r, d)
             The rows to explain.
-        background : array or frame of shape (b, d), default=None
-            The rows that stand in for absent features. Needed for all but explainers.
         budgets : sequence of int
             Numbers of model rows per instance.
+        background : array or frame of shape (b, d), default=None
+            The rows that stand in for absent features. Needed for all but explainers.
         **kwargs
             As in `from_explanations`.
 

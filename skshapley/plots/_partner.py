@@ -45,9 +45,10 @@ def strongest_partner(explanation, feature) -> str | None:
     """
     data = explanation.data
     bins = _bins(data.iloc[:, feature])
-    own = np.nan_to_num(ordered_numbers(data.iloc[:, feature]), posinf=0.0, neginf=0.0)
-    rest = _without_slope(explanation.values[:, feature], own, bins)
-    if rest.std() <= ROUNDING * np.abs(explanation.values[:, feature]).max(initial=0.0):
+    numbers = ordered_numbers(data.iloc[:, feature])
+    own = _in_units(np.nan_to_num(numbers, posinf=0.0, neginf=0.0))
+    rest = _without_slope(_in_units(explanation.values[:, feature]), own, bins)
+    if rest.std() <= ROUNDING:
         return None  # rounding errors may well follow another feature
     explained, q = _explained(rest, data, bins)
     t = np.log(20 * data.shape[1])
@@ -71,6 +72,11 @@ def _bins(column) -> NDArray[np.int64]:
     ranks = pd.Series(ordered_numbers(column)).rank(method="min", na_option="bottom")
     n_bins = int(np.clip(len(column) // LEAST_BIN, 1, MAX_BINS))
     return ((ranks - 1) * n_bins // len(column)).to_numpy(dtype=int)
+
+
+def _in_units(numbers) -> NDArray[np.float64]:
+    """Return numbers in a power of two close to the largest, since squares of 1e200 are none."""
+    return numbers / np.ldexp(1.0, np.frexp(np.abs(numbers).max(initial=0.0))[1] - 1)
 
 
 def _without_slope(y, x, bins) -> NDArray[np.float64]:

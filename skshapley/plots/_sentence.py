@@ -173,9 +173,9 @@ class SentenceDisplay(Display):
 
 def _in_order(pieces) -> list[int]:
     """Return the places of a document's pieces in its order, where others have other tokens."""
-    own = [place for place, piece in enumerate(pieces) if isinstance(piece, str)]
-    if len(own) == len(pieces):
-        return own
+    own = [place for place, piece in enumerate(pieces) if not pd.isna(piece)]
+    if len(own) == len(pieces) or not all(isinstance(pieces[place], str) for place in own):
+        return list(range(len(pieces)))
     if not all(hasattr(pieces[place], "place") for place in own):
         raise ValueError(
             "SentenceDisplay got a document among others whose order of tokens was not kept:"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tools._constraints import Fitting
+from skshapley.rewards._factors import mixed_correlation
 from skshapley.rewards._gaussian import LEAST_SHRINKAGE, learned_correlation, shrunk
 from skshapley.rewards._margins import Margins, NormalMargins, RankMargins
 from skshapley.rewards._masked import MaskedModel, Preparation
@@ -29,7 +30,7 @@ class _TransportReward(BackgroundReward):
     def _prepared(self) -> tuple[Preparation, MaskedModel]:
         owner = type(self).__name__
         table = numbers(self.background_, owner, "background")
-        margins = self._margins(table, self.weights_)
+        margins, self.n_factors_ = self._margins(table, self.weights_), 0
         self.correlation_, self.shrinkage_ = self._learned(margins.standard(table))
         model = TransportModel(
             self.response_,
@@ -93,7 +94,11 @@ class _TransportReward(BackgroundReward):
                 f"{type(self).__name__} learns from the background how columns go together, and got"
                 f" a single row: pass the training table, or choose another reward."
             )
-        return learned_correlation(standard, self.weights_)
+        mixed = mixed_correlation(standard, self.weights_)
+        if mixed is None:
+            return learned_correlation(standard, self.weights_)
+        self.n_factors_ = mixed.n_factors
+        return mixed.correlation, mixed.weight
 
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players that can matter: a constant one too, if others move it."""
@@ -142,14 +147,18 @@ class ConditionalReward(_TransportReward):
     ----------
     covariance : None or array of shape (d, d), default=None
         Sigma, where it is known or was estimated from other rows. None: that of the background,
-        shrunk as Ledoit & Wolf propose, which matters where rows are few.
+        shrunk as Ledoit & Wolf propose, which matters where rows are few. Where a few common
+        factors (three at most, of 128 columns at most) predict rows better that were left out, by
+        three standard errors, it is mixed with their correlation instead.
 
     Attributes
     ----------
     correlation_ : ndarray of shape (d, d)
         The correlation that belongs to Sigma.
+    n_factors_ : int
+        How many common factors it has; 0 for none.
     shrinkage_ : float
-        The weight of the identity in it.
+        The weight of the identity in it, or of the factors.
 
     See Also
     --------
@@ -171,7 +180,9 @@ class ConditionalReward(_TransportReward):
     Aas, Jullum & Loland (2021), Explaining individual predictions when features are dependent: more
     accurate approximations to Shapley values, Artificial Intelligence 298, section 3.2 (there by
     draws from the normal law). Ledoit & Wolf (2004), A well-conditioned estimator for
-    large-dimensional covariance matrices, Journal of Multivariate Analysis 88.
+    large-dimensional covariance matrices, Journal of Multivariate Analysis 88. Fan, Fan & Lv
+    (2008), High dimensional covariance matrix estimation using a factor model, Journal of
+    Econometrics 147.
 
     Examples
     --------
@@ -236,8 +247,10 @@ class CopulaReward(_TransportReward):
     ----------
     correlation_ : ndarray of shape (d, d)
         Of the normal scores.
+    n_factors_ : int
+        How many common factors it has; 0 for none.
     shrinkage_ : float
-        The weight of the identity in it.
+        The weight of the identity in it, or of the factors.
 
     See Also
     --------

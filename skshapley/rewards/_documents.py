@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from copy import copy
 from itertools import compress
 from typing import Any
 
@@ -187,9 +188,11 @@ class DocumentGame(Game):
 
     def take(self, rows) -> "DocumentGame":
         """Return the game of some documents."""
-        documents = [self.documents[row] for row in rows]
+        game = copy(self)  # coalitions are as wide as the longest document of all
+        game.n_rows, game.documents = len(rows), [self.documents[row] for row in rows]
         arrays = (self._empty, self._full, self._winners, self._keys)
-        return DocumentGame(self.shared, documents, *(array[rows] for array in arrays))
+        game._empty, game._full, game._winners, game._keys = (array[rows] for array in arrays)
+        return game
 
 
 def _runs(rows) -> list[tuple[int, int]]:

@@ -87,16 +87,19 @@ class ExactTrees:
         Outcome
             Its standard errors are zero. The model is not called.
         """
-        matrix = self._matrix(X)
-        values = self.solver.values(matrix)
+        matrix, found = self._matrix(X), None
+        if pairs is None:
+            values = self.solver.values(matrix)
+        else:
+            values, found = self.solver.values_and_pairs(matrix, pairs)
         v_empty = np.tile(self.solver.base_values, (len(values), 1))
         shapley = self.solver.index == "shapley"
         v_full = v_empty + values.sum(axis=1) if shapley else self.solver.predict(matrix)
         outcome = Outcome.exact(values, v_empty, v_full)
-        if pairs is None:
+        if found is None:
             return outcome
         first, second = np.triu_indices(values.shape[1], 1)
-        return outcome.with_pairs(2 * self.solver.interactions(matrix, pairs)[:, first, second])
+        return outcome.with_pairs(found[:, first, second])
 
     def predict(self, X) -> NDArray[np.float64]:
         """Return the sum of the trees at a table of rows, ``(r, k)``.
@@ -121,21 +124,20 @@ class ExactTrees:
         single = copy(self.solver).fit(self._matrix(references))
         return single.values_by_reference(self._matrix(X))
 
-    def interactions(self, X, index: Index | None = None) -> NDArray[np.float64]:
-        """Return the interactions of all pairs of players, for a table of instances.
+    def pairs(self, X, index: Index) -> NDArray[np.float64]:
+        """Return the interaction index of all pairs of players, for a table of instances.
 
         Parameters
         ----------
         X : array or frame of shape (r, d)
-        index : Index or None, default=None
-            Of the interactions; None for that of the values.
+        index : Index
 
         Returns
         -------
-        interactions : ndarray of shape (r, n_players, n_players, n_outputs)
-            See `TreeValues.interactions`.
+        pairs : ndarray of shape (r, n_players, n_players, n_outputs)
+            Symmetric, with zeros on the diagonal.
         """
-        return self.solver.interactions(self._matrix(X), index)
+        return self.solver.values_and_pairs(self._matrix(X), index)[1]
 
     def _matrix(self, X) -> NDArray[np.float64]:
         return self.trees.to_matrix(self._in_its_container(X))

@@ -248,6 +248,9 @@ def test_partner_is_found(explanation_maker, kind):
     # Nor to one whose rounding errors follow another.
     values[:, 2] = x + 1e-14 * z
     assert strongest_partner(replace(explanation, values=values), 2) is None
+    # Its scale does not matter.
+    values[:, 2] = 1e200 * (x + 0.5 * x * z)
+    assert strongest_partner(replace(explanation, values=values), 2) == found
 
 
 def test_partner_is_seldom_found_in_noise(explanation_maker):

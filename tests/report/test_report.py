@@ -11,6 +11,7 @@ import pytest
 
 from skshapley._report import report_html
 from skshapley._report._columns import column
+from skshapley._report._content import content
 
 
 class Page(HTMLParser):
@@ -85,6 +86,19 @@ def test_strongest_features_come_first_and_others_are_summed(plain):
 def test_a_single_feature_is_not_summed(plain):
     shown = content_of(report_html(plain, max_features=5))
     assert (len(shown["features"]), shown["n_others"]) == (6, 0)
+
+
+def test_of_a_selection_the_others_are_a_feature_and_sizes_have_no_report(awkward):
+    names = awkward.feature_names[:2].tolist()
+    shown = content(awkward[names])
+    left_out = awkward.values[:, 2:].sum(axis=1)
+    for number_of, output in enumerate(shown["outputs"]):
+        last = shown["features"].index("features left out")
+        known = left_out if left_out.ndim == 1 else left_out[:, number_of]
+        np.testing.assert_allclose(output["values"][last], known, rtol=1e-5, atol=1e-9)
+        assert not output["gap"]
+    with pytest.raises(ValueError, match="sizes, as by abs, adds up to no prediction"):
+        content(abs(awkward))
 
 
 def test_pairs_are_the_strongest_interactions(awkward):

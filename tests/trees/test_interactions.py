@@ -9,7 +9,7 @@ import sklearn
 import xgboost
 from sklearn.ensemble import GradientBoostingRegressor
 
-from skshapley._ensembles import _interactions, _pair_tables
+from skshapley._ensembles import _frontier, _interactions, _pair_tables, _walks
 from skshapley._ensembles._leaf_games import INDICES
 from skshapley._ensembles._leaf_pairs import interactions_by_ratios, leaf_interactions
 from skshapley._ensembles._path_dependent import training_law
@@ -55,9 +55,17 @@ def off_diagonal(interactions):
     return interactions * (1 - np.eye(p))[..., None]
 
 
-@pytest.fixture(params=["tables", "meetings"])
+@pytest.fixture
+def at_leaves(monkeypatch):
+    """Leaf by leaf, whatever it costs."""
+    monkeypatch.setattr(TreeValues, "_interacts_in_pairs", lambda *sizes: False)
+
+
+@pytest.fixture(params=["tables", "meetings", "walks"])
 def way(request, monkeypatch):
-    """Leaves by tables, or as leaves of too many players for them."""
+    """Leaves by tables, or as leaves of too many players for them; or by walks in pairs."""
+    walks = request.param == "walks"
+    monkeypatch.setattr(TreeValues, "_interacts_in_pairs", lambda *sizes: walks)
     if request.param == "meetings":
         monkeypatch.setattr(_interactions, "MOST_TABLE_BITS", 1)
         # Subtrees that share an index have more than one leaf, and always tables.
@@ -84,6 +92,31 @@ def test_equal_to_the_definition(fitted, way, name, players, index):
     np.testing.assert_allclose(ours.sum(axis=2), values, atol=1e-12 * max(1, np.abs(values).max()))
 
 
+@pytest.mark.parametrize("d", [10, 40])
+def test_walks_are_those_of_the_leaves_and_of_single_values(d, monkeypatch):
+    """With players that fit into one word of a mask, and with more."""
+    model, X = deep_forest(d, n=150, n_estimators=2)
+    solver, rows = TreeValues(read_trees(model)).fit(X[:20], np.arange(1.0, 21.0)), X[100:110]
+    for choice in ("_interacts_in_pairs", "_goes_in_pairs"):
+        monkeypatch.setattr(TreeValues, choice, lambda *sizes: True)
+    values, pairs = solver.values_and_pairs(rows)
+    assert np.array_equal(values, solver.values(rows))
+    monkeypatch.setattr(_frontier, "STARTS", 30)
+    monkeypatch.setattr(_walks, "WALKING", 16)
+    for i in (0, 7):
+        assert np.array_equal(solver.values_and_pairs(rows[[i]])[1][0], pairs[i])
+    monkeypatch.setattr(TreeValues, "_interacts_in_pairs", lambda *sizes: False)
+    np.testing.assert_allclose(solver.values_and_pairs(rows)[1], pairs, rtol=0, atol=1e-11)
+
+
+def test_few_rows_walk_and_many_are_looked_up():
+    model, _ = deep_forest(10, n=600, n_estimators=2)
+    costs = TreeValues(read_trees(model))._costs
+    assert costs.interacts_in_pairs(1, 100)
+    assert not costs.interacts_in_pairs(1000, 1000)
+
+
+@pytest.mark.usefixtures("at_leaves")
 def test_both_ways_agree_for_leaves_of_many_players(monkeypatch):
     model, X = deep_forest(30, n=150, n_estimators=2)
     trees = read_trees(model)
@@ -96,6 +129,7 @@ def test_both_ways_agree_for_leaves_of_many_players(monkeypatch):
     np.testing.assert_allclose(mixed, tables, rtol=0, atol=1e-11)
 
 
+@pytest.mark.usefixtures("at_leaves")
 def test_same_bits_in_any_block_of_instances(monkeypatch):
     model, X = deep_forest(30, n=150, n_estimators=2)
     solver = TreeValues(read_trees(model)).fit(X[:20])
@@ -117,6 +151,7 @@ def test_few_instances_are_looked_up_at_once(fitted, name, monkeypatch):
     np.testing.assert_array_equal(made, few)
 
 
+@pytest.mark.usefixtures("at_leaves")
 def test_background_in_pieces(monkeypatch):
     model, X = deep_forest(10, n=300, n_estimators=2)
     solver = TreeValues(read_trees(model)).fit(X[:100])

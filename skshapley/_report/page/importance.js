@@ -33,6 +33,7 @@ function barTable(caption, lines) {
 }
 
 function drawImportance(content, output, all) {
+  byId("importance").hidden = content.n_explained < 2; // its waterfall says it all
   const lines = featuresShown(output, all).map((feature) => ({
     name: [content.features[feature]], size: output.importance[feature],
   }));
@@ -41,8 +42,7 @@ function drawImportance(content, output, all) {
   }
   part("importance", ".note").textContent =
     `Mean size of the attributions (${output.response}) over ${count(content.n_explained, "row")}. ` +
-    (output.importance.some(([, error]) => error !== null)
-      ? "\u00b1 and the dark line are the 95 % interval, these rows being a sample of more of their kind" : "") +
+    "\u00b1 and the dark line are the 95 % interval, these rows being a sample of more of their kind" +
     (output.importance.some(([, , wider]) => wider > 0) ? "; the pale line adds the background as a sample." : ".");
   part("importance", ".chart").replaceChildren(barTable("Importance of features", lines));
   const button = byId("all-features");

@@ -5,14 +5,15 @@ function drawInteractions(content, output, open) {
   byId("interactions").hidden = !pairs.length;
   if (!pairs.length) return;
   const nameOf = ({ features: [a, b] }) => `${content.features[a]} \u00d7 ${content.features[b]}`;
+  const several = content.rows.length > 1;
   part("interactions", ".note").textContent =
-    "Mean size of what two features add together beyond what each adds by itself, with 95 % intervals; " +
-    "below, one pair row by row: its first feature along the axis, its second as colour.";
+    "Mean size of what two features add together beyond what each adds by itself" +
+    (several ? ", with 95 % intervals; below, one pair row by row: its first feature along the axis, its second as colour." : ".");
   const lines = pairs.map((pair) => ({ name: [nameOf(pair)], size: [...pair.importance, null] }));
   part("interactions", ".chart").replaceChildren(barTable("Interactions of pairs", lines));
   const box = part("interactions", ".panels");
   box.replaceChildren();
-  if (content.rows.length < 2) return;
+  if (!several) return;
   const select = element("select", { "aria-label": "Pair of features" });
   options(select, pairs.map(nameOf), chosen.pair);
   const panel = element("div", { class: "panel" }, select);

@@ -99,10 +99,11 @@ class Rows {
     const { content, output } = this;
     const box = element("td", { colspan: 5 });
     const draw = (all) => {
-      const more = content.features.length > FIRST_FEATURES + 1 && element("button", { type: "button", click: () => {
+      const shown = waterfallLines(content, output, row, false).length;
+      const more = content.features.length > shown && element("button", { type: "button", click: () => {
         draw(!all);
         box.lastChild.focus();
-      } }, all ? `The strongest ${FIRST_FEATURES}` : `All ${content.features.length} features`);
+      } }, all ? "The strongest only" : `All ${content.features.length} features`);
       box.replaceChildren(...[waterfall(content, output, row, all), more].filter(Boolean));
     };
     draw(false);
@@ -135,6 +136,7 @@ class Rows {
       element("tbody", {}, ...shown.flatMap((row) => this.line(row, columns)))));
     byId("previous").disabled = this.page === 0;
     byId("next").disabled = this.page === pages - 1;
+    byId("previous").hidden = byId("next").hidden = pages === 1;
     const first = this.page * PAGE + 1;
     byId("place").textContent = found.length
       ? `${first.toLocaleString("en")} to ${(first + shown.length - 1).toLocaleString("en")} of ${count(found.length, "row")}`

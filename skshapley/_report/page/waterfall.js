@@ -8,7 +8,8 @@ function waterfallLines(content, output, row, all) {
     error: output.errors?.[feature][row] ?? null, wider: output.wider?.[feature][row] ?? null,
   }));
   steps.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-  const kept = all || steps.length <= FIRST_FEATURES + 1 ? steps : steps.slice(0, FIRST_FEATURES);
+  const most = steps.length <= FIRST_FEATURES + 1 ? steps.length : FIRST_FEATURES;
+  const kept = all ? steps : steps.slice(0, most).filter(({ value }, place) => value !== 0 || place === 0);
   const rest = steps.slice(kept.length);
   const sum = (lines) => lines.reduce((total, { value }) => total + value, 0);
   const lines = [...kept];
