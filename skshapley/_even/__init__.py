@@ -10,6 +10,7 @@ too. The derivation is in the documentation, "The even-part Gaussian process".
 """
 
 from skshapley._even._evidence import fit_scalars
+from skshapley._even._fit import fit_even
 from skshapley._even._functional import functional, functional_variance, interactions
 from skshapley._even._hyper import EvenHyper
 from skshapley._even._kernel import cross, gram
@@ -28,6 +29,7 @@ __all__ = [
     "EvenProcess",
     "cross",
     "even_pairs",
+    "fit_even",
     "fit_scalars",
     "functional",
     "functional_variance",

@@ -5,7 +5,7 @@ from scipy.linalg import lapack
 from scipy.optimize import minimize
 
 from skshapley._even._hyper import EvenHyper, scalars
-from skshapley._even._kernel import higher, order_two, size_covariance
+from skshapley._even._kernel import higher, order_two, products, size_covariance
 from skshapley._odd import Pairs
 from skshapley._odd._fit import thinned
 from skshapley._odd._kernel import JITTER
@@ -24,9 +24,11 @@ class EvenEvidence:
     pairs : Pairs
         Relative to the full coalition. Outputs that are zero at all of them do not count.
     reach : ndarray of shape (p,)
+    each : ndarray of shape (p (p - 1)/2,) or None
+        Variances of the coefficients of order two at variance 1; None where the reaches share it.
     """
 
-    def __init__(self, pairs: Pairs, reach: np.ndarray) -> None:
+    def __init__(self, pairs: Pairs, reach: np.ndarray, each: np.ndarray | None = None) -> None:
         self.blocked = pairs.block is not None
         self.priors = scalars(self.blocked)
         hyper = EvenHyper.from_vector(reach, self.priors[0])
@@ -35,6 +37,9 @@ class EvenEvidence:
         largest = np.abs(pairs.values).max(axis=0)
         self._values = pairs.values[:, largest > 0] / largest[largest > 0]
         two, more = order_two(signs, signs, hyper), higher(signs, signs, hyper)
+        if each is not None:
+            told = products(signs)
+            two = (told * each) @ told.T
         self._parts = [two, more, size_covariance(signs, signs)]
         same = pairs.same_block
         if same is not None:
@@ -65,7 +70,12 @@ class EvenEvidence:
         return float(value), (theta - mean) / variance - 0.5 * np.array(slope)
 
 
-def fit_scalars(pairs: Pairs, reach: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
+def fit_scalars(
+    pairs: Pairs,
+    reach: np.ndarray,
+    start: np.ndarray | None = None,
+    each: np.ndarray | None = None,
+) -> np.ndarray:
     """Return the vector of the logarithms of all but the reaches, ``(3,)`` or ``(5,)``.
 
     Parameters
@@ -75,8 +85,10 @@ def fit_scalars(pairs: Pairs, reach: np.ndarray, start: np.ndarray | None = None
     reach : ndarray of shape (p,)
     start : ndarray or None
         The vector of an earlier fit.
+    each : ndarray or None
+        As of `EvenEvidence`.
     """
-    evidence = EvenEvidence(thinned(pairs, MOST_POINTS), reach)
+    evidence = EvenEvidence(thinned(pairs, MOST_POINTS), reach, each)
     mean, _, low, high = evidence.priors
     found = minimize(
         evidence,

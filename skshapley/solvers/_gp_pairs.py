@@ -8,14 +8,12 @@ points, and how its errors are held against what it fails to predict.
 import numpy as np
 
 from skshapley._even import (
-    EvenHyper,
     EvenLesson,
     EvenPosterior,
     EvenProcess,
-    fit_scalars,
+    fit_even,
     quadratic,
     relative,
-    relevant,
 )
 from skshapley._odd import Lesson, Pairs, fit_hyper
 from skshapley.indices import Index, enumerated
@@ -100,8 +98,7 @@ class EvenCase:
             if own is not None:
                 process = lesson.even_process(points, reach, own, self.index, self.kind)
                 return EvenPosterior(process, points.values)
-        self.theta = fit_scalars(points, reach)
-        hyper = relevant(points, EvenHyper.from_vector(reach, self.theta))
+        self.theta, hyper = fit_even(points, reach)
         return EvenPosterior(self.kind(points, hyper, self.index), points.values)
 
     def _means(self, posterior: EvenPosterior) -> np.ndarray:
@@ -190,8 +187,7 @@ def _surprise(posterior: EvenPosterior, theta: np.ndarray | None) -> np.ndarray:
     else:
         others = Pairs(points.signs[~held], values[~held])
         reach = full.process.hyper.reach
-        hyper = EvenHyper.from_vector(reach, fit_scalars(others, reach, theta))
-        hyper = relevant(others, hyper)
+        _, hyper = fit_even(others, reach, theta)
         kind = type(full.process)
         rest = kind(others, hyper, index)
         full = EvenPosterior(kind(points, hyper, index), values)

@@ -12,6 +12,7 @@ from skshapley._even import (
     EvenPosterior,
     EvenProcess,
     cross,
+    fit_even,
     fit_scalars,
     functional,
     functional_variance,
@@ -360,3 +361,43 @@ def test_pairs_that_no_point_tells_apart_are_left_to_the_process():
     found, _, residual = quadratic(Pairs(signs, values), np.ones(1))
     assert residual.all()
     assert not found.any()
+
+
+def few_terms(seed, p=9):
+    """Products of two to four players: values at signs, and interactions by enumeration."""
+    rng, signs = np.random.default_rng(seed), cube(p)
+    terms = [rng.choice(p, size, replace=False) for size in (2, 2, 2, 2, 4, 4)]
+    values = sum(rng.normal() * signs[:, t].prod(axis=1) for t in terms)[:, None]
+    return signs, values, enumerated(values, SHAPLEY, 2)
+
+
+def test_what_is_fitted_in_turn_is_nearer_to_the_truth():
+    """Ratios of squared errors in 12 games, beside one step of each; .77 in the mean, measured."""
+    ratios = []
+    for seed in range(12):
+        signs, values, truth = few_terms(seed)
+        some = np.random.default_rng(seed).permutation(256)[:45]
+        points = relative(Pairs(np.vstack([signs[-1:], signs[some]]), values[[-1, *some]]))
+        reach = np.full(9, 0.2)
+        theta, hyper = fit_even(points, reach)
+        np.testing.assert_array_equal(theta, fit_scalars(points, reach))
+        once = relevant(points, EvenHyper.from_vector(reach, theta))
+        errors = []
+        for fitted in (once, hyper):
+            posterior = EvenPosterior(EvenProcess(points, fitted, SHAPLEY), points.values)
+            errors.append(((posterior.interactions() - truth) ** 2).sum())
+        ratios.append(errors[1] / errors[0])
+    assert np.exp(np.mean(np.log(ratios))) < 0.9
+
+
+def test_the_gradient_with_variances_of_their_own():
+    rng, p = np.random.default_rng(0), 6
+    points = Pairs(cube(p)[:20], rng.normal(size=(20, 1)))
+    evidence = EvenEvidence(points, rng.uniform(0.1, 0.5, p), rng.exponential(size=15))
+    theta = np.array([1.0, -2.0, -1.0])
+    _, slope = evidence(theta)
+    for at in range(3):
+        step = np.zeros(3)
+        step[at] = 1e-5
+        numeric = (evidence(theta + step)[0] - evidence(theta - step)[0]) / 2e-5
+        assert slope[at] == pytest.approx(numeric, rel=1e-4)
