@@ -13,7 +13,7 @@ from skshapley import Explanation, GlobalExplanation, ShapleyExplainer, TreeExpl
 from skshapley._inference import _simultaneous
 from skshapley._inference._means import Means
 from skshapley._inference._simultaneous import intervals, ranks
-from skshapley._inference._sizes import LEFT, debiased_sizes, noise_limits
+from skshapley._inference._sizes import LEFT, Noise, debiased_sizes
 from skshapley._inference._tests import adjusted, p_values
 from skshapley.batches import explain_batches
 
@@ -72,12 +72,22 @@ def test_sizes_scale_and_exact_ones_stay():
 
 def test_noise_is_limited_to_what_the_values_allow():
     rng = np.random.default_rng(0)
-    values = np.stack([rng.normal(size=2000), np.full(2000, 0.01), rng.normal(size=2000)], axis=1)
+    values = np.stack([rng.normal(size=2000), np.full(2000, 0.01), 10 * rng.normal(size=2000)])
+    values = values.T
     errors = np.ones(values.shape)
     errors[:100, 2] = 50.0  # of rows with few degrees of freedom
-    limits = noise_limits(values, errors)
-    np.testing.assert_allclose(limits, [1.0, 0.01 / 0.6745, 1.0], rtol=0.1)
-    assert np.isnan(noise_limits(values, np.full(values.shape, np.nan))).all()
+    noise = Noise.of(values, errors)
+    np.testing.assert_allclose(noise.limits, [1.0, 0.01 / 0.6745, 1.5], rtol=0.1)
+    assert noise.kept.tolist() == [False, True, False]
+    sizes = noise.sizes(values, errors)
+    assert (sizes[:, 1] == 0.01).all()
+    limited = np.minimum(errors[:, 2], noise.limits[2])
+    np.testing.assert_allclose(sizes[:, 2], debiased_sizes(values[:, 2], limited))
+    most = noise.most_bias(errors)
+    np.testing.assert_allclose(most[0], [LEFT, np.sqrt(2 / np.pi) * 0.0148, 1.5 * LEFT], rtol=0.1)
+    unknown = Noise.of(values, np.full(values.shape, np.nan))
+    assert np.isnan(unknown.limits).all()
+    np.testing.assert_allclose(unknown.sizes(values, np.full(values.shape, np.nan)), np.abs(values))
 
 
 @pytest.mark.slow
@@ -122,11 +132,11 @@ def runs(noise, n_runs, seed=0):
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.3, 1.0])
 def test_intervals_hold_all_players_at_once(noise, monkeypatch):
-    """In 93 to 97 % of 500 runs; the count of a right method is outside in 1 of 25."""
+    """In 93 to 97 % of 1000 runs; the count of a right method is outside in 1 of 270."""
     monkeypatch.setattr(_simultaneous, "DRAWS", 2000)
     held, placed, z = [], [], []
     place = stats.rankdata(-TRUTH)
-    for explanation in runs(noise, 500):
+    for explanation in runs(noise, 1000):
         table = explanation.importance(confidence=0.95).loc[explanation.feature_names.tolist()]
         held.append(table["low"].le(TRUTH).all() and table["high"].ge(TRUTH).all())
         placed.append(table["best_rank"].le(place).all() and table["worst_rank"].ge(place).all())
@@ -204,7 +214,7 @@ def test_importance_of_several_outputs_and_cohorts():
 
 
 def test_processes_are_not_debiased():
-    explanation = record(np.array([[0.1], [0.2], [-0.3]]), np.ones((3, 1)))
+    explanation = record(np.array([[0.1], [0.2], [-0.3]]), np.full((3, 1), 0.3))
     settings = dataclasses.replace(explanation.settings, solver="GaussianProcess()")
     shrunk = dataclasses.replace(explanation, settings=settings).importance(confidence=0.9)
     assert shrunk["importance"].item() == pytest.approx(0.2)

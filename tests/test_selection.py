@@ -151,6 +151,26 @@ def test_noise_columns_are_the_yardstick():
     assert all((originals == column[:, None]).all(axis=0).any() for column in shuffled.T)
 
 
+def test_noise_columns_are_not_behind_all_others():
+    """Trees take the first of columns that split alike, so that the last ones are no yardstick."""
+    X, y = drawn()
+    seen = []
+
+    class Noted(LinearRegression):
+        def fit(self, X, y):
+            seen.append(X[0].tolist())
+            return super().fit(X, y)
+
+    found = ShapleyImportance(Noted(), n_noise=20, random_state=0).fit(X, y)
+    places = [seen[0].index(value) for value in X[24]]  # the first row of the first fit
+    assert max(places) > 12
+    assert found.explanation_.values.shape == (120, 25)
+    np.testing.assert_array_equal(found.explanation_.data.to_numpy()[:, :5], X)
+    seen.clear()
+    ShapleyImportance(make_pipeline(Noted()), n_noise=20, random_state=0).fit(X, y)
+    assert seen[0][:5] == X[24].tolist()
+
+
 def test_frames_keep_their_columns_and_types():
     X, y = drawn()
     X = pd.DataFrame(X, columns=["a", "noise", "b", "c", "d"], index=np.arange(120)[::-1])

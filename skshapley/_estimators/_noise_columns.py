@@ -39,6 +39,16 @@ def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:
     return pd.concat([X, pd.DataFrame(columns)], axis=1)
 
 
+def shuffled_columns(X: Any, order: np.ndarray) -> Any:
+    """Return a table with its columns in another order."""
+    if isinstance(X, np.ndarray):
+        return X[:, order]
+    names = column_names(X)
+    if is_foreign(X):
+        return narwhal(X).select([names[j] for j in order]).to_native()
+    return X.iloc[:, order]
+
+
 def _new_names(names: list, n: int) -> list[str]:
     """Return names that the table has not."""
     start = "noise"

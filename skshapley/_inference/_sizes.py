@@ -19,7 +19,9 @@ power). Cai & Low (2011), Testing composite hypotheses, Hermite polynomials and 
 of a nonsmooth functional, Annals of Statistics 39.
 """
 
+from dataclasses import dataclass
 from functools import cache
+from typing import Self
 
 import numpy as np
 
@@ -30,6 +32,7 @@ LEFT = 2 / (np.pi * BAND)  # most bias that is left, in standard errors
 
 KNOTS, FREQUENCIES = 4000, 512
 WIDEST = 1.5  # medians of the errors of a player: those beyond are bounds rather than errors
+BOUNDS = 0.5  # of the median error: values less wide than that say that it is none
 FARTHEST = 40.0  # where what is taken off is less than a thousandth of the error
 
 
@@ -65,26 +68,43 @@ def debiased_sizes(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     return size - np.where(noisy, known * taken, 0.0)
 
 
-def noise_limits(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Return the largest noise that the values of many rows agree with.
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """What may be taken for noise in the attributions of m players.
 
     Errors that rest on few units are widened, some by a factor of 6, and those of players on which
     all draws agree are upper bounds. An interval may be too wide; a bias that is not there should
     not be taken off. So an error counts up to 1.5 medians over the rows, and up to what the values
-    allow: the median size of normal numbers of deviation s is at least .67 s.
+    allow: the median size of normal numbers of deviation s is at least .67 s. Where the values
+    allow less than half of the median error, errors are bounds and no noise: nothing is taken off.
 
-    Parameters
+    Attributes
     ----------
-    values, errors : ndarray of shape (n, m)
-
-    Returns
-    -------
     limits : ndarray of shape (m,)
-        NaN where no error is known.
+        The largest errors; NaN where none is known.
+    kept : ndarray of shape (m,), bool
+        Whether sizes stay as they are.
     """
-    limits = np.full(values.shape[1], np.nan)
-    some = np.isfinite(errors).any(axis=0) if len(values) else np.zeros(len(limits), dtype=bool)
-    if some.any():
-        middle = np.median(np.abs(values[:, some]), axis=0) / MEDIAN_SIZE
-        limits[some] = np.minimum(WIDEST * np.nanmedian(errors[:, some], axis=0), middle)
-    return limits
+
+    limits: np.ndarray
+    kept: np.ndarray
+
+    @classmethod
+    def of(cls, values: np.ndarray, errors: np.ndarray) -> Self:
+        """Return the noise that values and errors ``(n, m)`` of some rows agree with."""
+        limits, kept = np.full(values.shape[1], np.nan), np.zeros(values.shape[1], dtype=bool)
+        some = np.isfinite(errors).any(axis=0) if len(values) else kept
+        if some.any():
+            allowed = np.median(np.abs(values[:, some]), axis=0) / MEDIAN_SIZE
+            middle = np.nanmedian(errors[:, some], axis=0)
+            limits[some] = np.minimum(WIDEST * middle, allowed)
+            kept[some] = allowed < BOUNDS * middle
+        return cls(limits, kept)
+
+    def sizes(self, values: np.ndarray, errors: np.ndarray) -> np.ndarray:
+        """Return the sizes of values ``(n, m)``, freed of noise."""
+        return debiased_sizes(values, np.where(self.kept, 0.0, np.fmin(errors, self.limits)))
+
+    def most_bias(self, errors: np.ndarray) -> np.ndarray:
+        """Return the most bias that is left in the sizes, ``(n, m)``."""
+        return np.where(self.kept, MEAN_SIZE, LEFT) * np.fmin(errors, self.limits)

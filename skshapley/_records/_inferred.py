@@ -1,6 +1,7 @@
 """Importances with intervals, ranks and tests, from explanations in memory or batch by batch."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 
 from skshapley._inference._means import Means
 from skshapley._inference._simultaneous import intervals, ranks
-from skshapley._inference._sizes import LEFT, debiased_sizes, noise_limits
+from skshapley._inference._sizes import Noise
 from skshapley._tools._constraints import Flag, Number, check_values
 
 if TYPE_CHECKING:
@@ -40,30 +41,30 @@ def inferred_importance(
     simultaneous : bool
     """
     unit = units(flat(sample.values), len(sample.feature_names))
-    limits = noise_limits_of(sample)
+    noise = noise_of(sample)
     left, apart = np.zeros((2, len(unit)))
 
     def scores() -> Iterable[np.ndarray]:
         for batch in batches():
-            noise = np.fmin(flat_errors(batch), limits)
-            left[:] += noise.sum(axis=0) / unit
+            errors = flat_errors(batch)
+            left[:] += noise.most_bias(errors).sum(axis=0) / unit
             apart[:] += flat_errors(batch, "background_errors").sum(axis=0) / unit
-            yield debiased_sizes(flat(batch.values), noise) / unit
+            yield noise.sizes(flat(batch.values), errors) / unit
 
     means = Means.of_batches(scores())
     table = inferences(means, confidence, simultaneous, sample)
-    table.insert(2, "max_bias", LEFT * left / means.n)
+    table.insert(2, "max_bias", left / means.n)
     table.insert(3, "background_error", apart / means.n)
     numbers = table.columns.difference(["rank", "best_rank", "worst_rank"])
     table[numbers] = table[numbers].mul(unit, axis=0)
     return table.sort_values("importance", ascending=False, kind="stable")
 
 
-def noise_limits_of(sample: "Explanation") -> np.ndarray:
-    """Return the most noise that is taken off sizes of attributions, ``(k p,)``."""
-    limits = noise_limits(flat(sample.values), flat_errors(sample))
+def noise_of(sample: "Explanation") -> Noise:
+    """Return what is taken for noise in the attributions, ``(k p,)``."""
+    noise = Noise.of(flat(sample.values), flat_errors(sample))
     shrunk = (sample.settings.solver or "").startswith(SHRINKING)
-    return np.zeros(len(limits)) if shrunk else limits
+    return replace(noise, kept=np.ones_like(noise.kept)) if shrunk else noise
 
 
 def inferences(

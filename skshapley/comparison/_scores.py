@@ -5,8 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from skshapley._inference._sizes import debiased_sizes
-from skshapley._records._inferred import flat, flat_errors, noise_limits_of
+from skshapley._records._inferred import flat, flat_errors, noise_of
 from skshapley.explanation import Explanation
 
 SAMPLE_ROWS = 10_000  # of explanations on disk, whose attributions tell the sizes of all
@@ -44,11 +43,11 @@ class Rows:
             )
         if not len(self.sample):
             raise ValueError(f"{owner} needs at least one instance; got an empty explanation.")
-        self._limits = noise_limits_of(self.sample)
+        self._noise = noise_of(self.sample)
 
     def sizes(self, batch: Explanation) -> np.ndarray:
         """Return the debiased sizes of attributions, ``(n, k p)``."""
-        return debiased_sizes(flat(batch.values), np.fmin(flat_errors(batch), self._limits))
+        return self._noise.sizes(flat(batch.values), flat_errors(batch))
 
 
 def ends(batch: Explanation) -> np.ndarray:
