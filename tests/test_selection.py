@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
@@ -18,6 +18,7 @@ from xgboost import XGBClassifier, XGBRegressor
 
 from skshapley import ShapleyExplainer, ShapleyImportance
 from skshapley._estimators._gains import _same, gains
+from skshapley._estimators._noise_columns import shuffled_columns, with_noise
 
 
 def drawn(seed=0, n=120):
@@ -221,3 +222,14 @@ def test_wrong_parameters_are_refused(wrong):
     (name,) = wrong
     with pytest.raises(ValueError, match=f"ShapleyImportance takes {name} as"):
         ShapleyImportance(LinearRegression(), **wrong).fit(*drawn())
+
+
+@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
+def test_noise_columns_of_sparse_tables(container):
+    X = np.random.default_rng(0).random((6, 3)) * (np.arange(18).reshape(6, 3) % 2)
+    dense = with_noise(X, 2, np.random.default_rng(1))
+    found = with_noise(container(X), 2, np.random.default_rng(1))
+    assert sparse.issparse(found)
+    np.testing.assert_array_equal(found.toarray(), dense)
+    order = np.array([2, 0, 1])
+    np.testing.assert_array_equal(shuffled_columns(container(X), order).toarray(), X[:, order])

@@ -278,6 +278,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
         tags.target_tags.required = True
         tags.input_tags.allow_nan = own.input_tags.allow_nan
+        tags.input_tags.sparse = own.input_tags.sparse
         tags.input_tags.string = own.input_tags.string
         tags.input_tags.categorical = own.input_tags.categorical
         return tags
