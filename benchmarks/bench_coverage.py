@@ -339,18 +339,26 @@ def shares(of_pair):
         text = f"{share:.3f}" if 0.92 <= share <= 0.98 else f"**{share:.3f}**"
         told.append(f"{text} ({found.min():.2f}-{found.max():.2f})")
     ratios = of_pair[of_pair["times"] == TIMES[-1]]["ratio"].dropna()
-    return [*told, f"{ratios.median():.2f}" if len(ratios) else "-"]
+    return [*told, f"{ratios.mean():.2f}" if len(ratios) else "-"]
 
 
 def write_tables():
-    """Write all.csv, and defaults.csv of each sampler with its own solver, which pages quote."""
+    """Write all.csv, and defaults.csv of each sampler with its own solver, which pages quote.
+
+    A pair of which cells are missing keeps its line.
+    """
     cells = known(CELLS, COLUMNS_OF_CELLS)
     head = ["sampler", "solver", *(f"{times} p" for times in TIMES), "SE/SD"]
+    before = known(RESULTS / "all.csv", head).astype(str)
     lines = []
     for sampler, solver in pairs():
+        names = [f'"{sampler}"', f'"{solver}"']
         of_pair = cells[(cells["sampler"] == sampler) & (cells["solver"] == solver)]
-        if of_pair["coverage"].notna().any():
-            lines.append([f'"{sampler}"', f'"{solver}"', *shares(of_pair)])
+        if len(of_pair) == len(TIMES) * len(table_games()):
+            if of_pair["coverage"].notna().any():
+                lines.append([*names, *shares(of_pair)])
+        else:
+            lines += before[(before[head[:2]] == names).all(axis=1)].to_numpy().tolist()
     table = pd.DataFrame(lines, columns=head)
     table.to_csv(RESULTS / "all.csv", index=False)
     own = [is_default(*(name.strip('"') for name in line[:2])) for line in lines]
@@ -407,9 +415,9 @@ def write_stops():
         kept = found["kept"].dropna()
         per_player = found["evaluations"] / found["task"].str.extract(r"(\d+)")[0].astype(int)
         told = f"{kept.mean():.3f} ({kept.min():.2f}-{kept.max():.2f})" if len(kept) else "-"
-        line = f"{found['converged'].mean():.2f}", told, f"{per_player.mean():.0f}"
+        line = len(found), f"{found['converged'].mean():.2f}", told, f"{per_player.mean():.0f}"
         lines.append((f'"{sampler}"', f"{rtol:g}", *line))
-    head = ["sampler", "rtol", "converged", "within the tolerance", "evaluations a player"]
+    head = ["sampler", "rtol", "games", "stopped", "within the tolerance", "evaluations a player"]
     pd.DataFrame(lines, columns=head).to_csv(RESULTS / "stopping.csv", index=False)
 
 
