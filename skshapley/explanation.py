@@ -321,8 +321,8 @@ class Explanation(Portable):
         >>> explanation.importance(confidence=0.95)[["low", "high"]].round(1)
                  low  high
         feature
-        x0      -1.3   5.3
-        x1      -3.3   4.6
+        x0      -0.8   4.8
+        x1      -2.6   3.9
         """
         if cohorts is not None:
             masks = cohort_masks(self, cohorts, "Explanation.importance")

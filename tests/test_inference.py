@@ -132,11 +132,11 @@ def runs(noise, n_runs, seed=0):
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.3, 1.0])
 def test_intervals_hold_all_players_at_once(noise, monkeypatch):
-    """In 93 to 97 % of 500 runs; the count of a right method is outside in 1 of 25."""
+    """In 93 to 97 % of 1000 runs; the count of a right method is outside in 1 of 270."""
     monkeypatch.setattr(_simultaneous, "DRAWS", 2000)
     held, placed, z = [], [], []
     place = stats.rankdata(-TRUTH)
-    for explanation in runs(noise, 500):
+    for explanation in runs(noise, 1000):
         table = explanation.importance(confidence=0.95).loc[explanation.feature_names.tolist()]
         held.append(table["low"].le(TRUTH).all() and table["high"].ge(TRUTH).all())
         placed.append(table["best_rank"].le(place).all() and table["worst_rank"].ge(place).all())

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
@@ -18,6 +18,7 @@ from xgboost import XGBClassifier, XGBRegressor
 
 from skshapley import ShapleyExplainer, ShapleyImportance
 from skshapley._estimators._gains import _same, gains
+from skshapley._estimators._noise_columns import shuffled_columns, with_noise
 
 
 def drawn(seed=0, n=120):
@@ -151,6 +152,26 @@ def test_noise_columns_are_the_yardstick():
     assert all((originals == column[:, None]).all(axis=0).any() for column in shuffled.T)
 
 
+def test_noise_columns_are_not_behind_all_others():
+    """Trees take the first of columns that split alike, so that the last ones are no yardstick."""
+    X, y = drawn()
+    seen = []
+
+    class Noted(LinearRegression):
+        def fit(self, X, y):
+            seen.append(X[0].tolist())
+            return super().fit(X, y)
+
+    found = ShapleyImportance(Noted(), n_noise=20, random_state=0).fit(X, y)
+    places = [seen[0].index(value) for value in X[24]]  # the first row of the first fit
+    assert max(places) > 12
+    assert found.explanation_.values.shape == (120, 25)
+    np.testing.assert_array_equal(found.explanation_.data.to_numpy()[:, :5], X)
+    seen.clear()
+    ShapleyImportance(make_pipeline(Noted()), n_noise=20, random_state=0).fit(X, y)
+    assert seen[0][:5] == X[24].tolist()
+
+
 def test_frames_keep_their_columns_and_types():
     X, y = drawn()
     X = pd.DataFrame(X, columns=["a", "noise", "b", "c", "d"], index=np.arange(120)[::-1])
@@ -201,3 +222,14 @@ def test_wrong_parameters_are_refused(wrong):
     (name,) = wrong
     with pytest.raises(ValueError, match=f"ShapleyImportance takes {name} as"):
         ShapleyImportance(LinearRegression(), **wrong).fit(*drawn())
+
+
+@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
+def test_noise_columns_of_sparse_tables(container):
+    X = np.random.default_rng(0).random((6, 3)) * (np.arange(18).reshape(6, 3) % 2)
+    dense = with_noise(X, 2, np.random.default_rng(1))
+    found = with_noise(container(X), 2, np.random.default_rng(1))
+    assert sparse.issparse(found)
+    np.testing.assert_array_equal(found.toarray(), dense)
+    order = np.array([2, 0, 1])
+    np.testing.assert_array_equal(shuffled_columns(container(X), order).toarray(), X[:, order])

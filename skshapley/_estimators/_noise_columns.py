@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
-from skshapley._tables._inputs import column_names, is_foreign, narwhal, take_rows
+from skshapley._tables._inputs import column_names, is_foreign, n_rows, narwhal, take_rows
 
 
 def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:
@@ -13,19 +14,22 @@ def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:
 
     Parameters
     ----------
-    X : array or frame of shape (r, d)
+    X : array, sparse matrix or frame of shape (r, d)
     n : int
     rng : numpy.random.Generator
 
     Returns
     -------
-    table : array or frame of shape (r, d + n)
+    table : array, sparse matrix or frame of shape (r, d + n)
     """
     if not n:
         return X
     names = column_names(X)
     drawn = rng.integers(len(names), size=n)
-    orders = [rng.permutation(len(X)) for _ in drawn]
+    orders = [rng.permutation(n_rows(X)) for _ in drawn]
+    if sparse.issparse(X):
+        moved = [X[order][:, [j]] for j, order in zip(drawn, orders, strict=True)]
+        return sparse.hstack([X, *moved], format=X.format)
     if isinstance(X, np.ndarray):
         return np.column_stack([X, *(X[order, j] for j, order in zip(drawn, orders, strict=True))])
     new = dict(zip(_new_names(names, n), zip(drawn, orders, strict=True), strict=True))
@@ -37,6 +41,16 @@ def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:
         return table.with_columns(*shuffled).to_native()
     columns = {name: X.iloc[order, j].set_axis(X.index, axis=0) for name, (j, order) in new.items()}
     return pd.concat([X, pd.DataFrame(columns)], axis=1)
+
+
+def shuffled_columns(X: Any, order: np.ndarray) -> Any:
+    """Return a table with its columns in another order."""
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        return X[:, order]
+    names = column_names(X)
+    if is_foreign(X):
+        return narwhal(X).select([names[j] for j in order]).to_native()
+    return X.iloc[:, order]
 
 
 def _new_names(names: list, n: int) -> list[str]:

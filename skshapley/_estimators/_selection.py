@@ -1,5 +1,6 @@
 """ShapleyImportance: features selected by what their attributions tell out of fold."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
@@ -14,11 +16,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from skshapley._estimators._background import checked_table
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._estimators._gains import explained_rows, gains, targets_of
-from skshapley._estimators._noise_columns import with_noise
+from skshapley._estimators._noise_columns import shuffled_columns, with_noise
 from skshapley._estimators._sampling import COUNTS
 from skshapley._inference._means import Means
 from skshapley._inference._tests import adjusted, p_values
-from skshapley._tables._inputs import column_names, take_rows
+from skshapley._tables._inputs import column_names, is_frame, take_rows
 from skshapley._tools._constraints import Count, Number, check_parameters
 from skshapley._tools._random import entropy_from, generator
 from skshapley.explanation import Explanation
@@ -49,7 +51,9 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     n_noise : int, default=0
         Noise columns to fit along, as a yardstick: permuted copies of columns drawn by chance. The
         features above all of them are selected. A useless feature that can be told from n noise
-        columns by nothing is with probability 1 / (n + 1), which is 1/20 for 19.
+        columns by nothing is with probability 1 / (n + 1), which is 1/20 for 19. The model then
+        sees the columns in another order, since trees take the first of columns that split alike;
+        but for a pipeline on an array, which may know columns by their places.
     max_rows : int or "auto", default="auto"
         As in `ShapleyExplainer`, where the model has to be sampled. Trees and linear models,
         classifiers by their log-odds, are read.
@@ -153,15 +157,19 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         entropy = entropy_from(self.random_state, owner)
-        names, table = column_names(X), with_noise(X, self.n_noise, generator(entropy, 1))
+        names, rng = column_names(X), generator(entropy, 1)
+        table = with_noise(X, self.n_noise, rng)
+        order = self._order(table, rng)
+        table, back = shuffled_columns(table, order), np.argsort(order)
         folds: list = list(
             check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(table, y)
         )
         rows = _rows_of(folds, owner)
         found = [self._explained(table, y, train, test, entropy) for train, test in folds]
-        order = np.argsort(rows, kind="stable")
-        self.explanation_ = Explanation.merge([part for part, _ in found])[order]
-        gained = np.concatenate([part for _, part in found])
+        by_row = np.argsort(rows, kind="stable")
+        whole = Explanation.merge([part for part, _ in found])[by_row]
+        self.explanation_ = _with_players(whole, back, is_frame(X)) if self.n_noise else whole
+        gained = np.concatenate([part for _, part in found])[:, back]
         self._means = Means.of(gained, np.full(len(rows), 1 / len(rows)))
         self._names = names
         self.p_values_ = p_values(self._means)[: len(names)]
@@ -169,6 +177,17 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.false_selection_rate_ = 1 / (self.n_noise + 1) if self.n_noise else self.alpha
         self.estimator_ = clone(self.estimator).fit(X, y)
         return self
+
+    def _order(self, table: Any, rng: np.random.Generator) -> np.ndarray:
+        """Return the order of the columns in which the model sees them.
+
+        Of columns that split alike, trees take the first: noise columns behind all others would be
+        no match for useless ones before them. (Of 31 columns of noise, XGBoost used the first 2.6
+        times as often as the rest.) A pipeline may know the columns of an array by their places.
+        """
+        n = table.shape[1]
+        placed = isinstance(table, np.ndarray) and isinstance(self.estimator, Pipeline)
+        return rng.permutation(n) if self.n_noise and not placed else np.arange(n)
 
     def _explained(
         self, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, entropy: int
@@ -259,9 +278,25 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
         tags.target_tags.required = True
         tags.input_tags.allow_nan = own.input_tags.allow_nan
+        tags.input_tags.sparse = own.input_tags.sparse
         tags.input_tags.string = own.input_tags.string
         tags.input_tags.categorical = own.input_tags.categorical
         return tags
+
+
+def _with_players(explanation: Explanation, order: np.ndarray, named: bool) -> Explanation:
+    """Return an explanation with its players in another order; without names, named by place."""
+    errors, apart = explanation.standard_errors, explanation.background_errors
+    names = explanation.feature_names[order] if named else explanation.feature_names
+    data = explanation.data.iloc[:, order].set_axis(names, axis=1)
+    return replace(
+        explanation,
+        values=explanation.values[:, order],
+        standard_errors=None if errors is None else errors[:, order],
+        background_errors=None if apart is None else apart[:, order],
+        data=data,
+        feature_names=names,
+    )
 
 
 def _rows_of(folds: list, owner: str) -> np.ndarray:

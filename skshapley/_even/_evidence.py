@@ -1,12 +1,12 @@
 """The hyper-parameters beside the reaches, by maximum a posteriori."""
 
 import numpy as np
-from scipy.linalg import lapack
 from scipy.optimize import minimize
 
 from skshapley._even._hyper import EvenHyper, scalars
 from skshapley._even._kernel import higher, order_two, products, size_covariance
 from skshapley._odd import Pairs
+from skshapley._odd._evidence import misfit
 from skshapley._odd._fit import thinned
 from skshapley._odd._kernel import JITTER
 
@@ -51,16 +51,10 @@ class EvenEvidence:
         factors = [pairs, 1.0, size, *(f * s for f, s in zip((pairs, 1.0), spreads, strict=False))]
         total = sum(f * part for f, part in zip(factors, self._parts, strict=True))
         total[np.diag_indices_from(total)] += noise * self._roughness + JITTER * (1 + pairs)
-        factor, failed = lapack.dpotrf(total, lower=1, clean=1, overwrite_a=1)
-        if failed:
+        found = misfit(total, self._values)
+        if found is None:
             return 1e10, np.zeros_like(theta)
-        n, k = self._values.shape
-        solved, _ = lapack.dpotrs(factor, self._values, lower=1)
-        fit = np.einsum("nk,nk->k", self._values, solved) + 1e-300
-        value = 0.5 * n * np.log(fit).mean() + np.log(np.diag(factor)).sum()
-        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-        inverse = inverse + np.tril(inverse, -1).T
-        pull = (solved * (n / k / fit)) @ solved.T - inverse  # d value/d K = -pull/2
+        value, pull = found
         on = [f * np.vdot(pull, part) for f, part in zip(factors, self._parts, strict=True)]
         diagonal = np.diag(pull)
         order = on[0] + JITTER * pairs * diagonal.sum() + (on[3] if spreads else 0.0)

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skshapley._odd import Hyper
+from skshapley._odd._hyper import Hyper, Reaches
 
 # A sum of reaches below which interactions of four and more are those of reaches that are nearly
 # zero, and their variances drown in rounding
@@ -14,7 +14,7 @@ LEAST_PLAYERS = 4  # for an interaction of more than two
 
 
 @dataclass(frozen=True, eq=False)
-class EvenHyper:
+class EvenHyper(Reaches):
     """Hyper-parameters of the process, the variance of interactions of four and more being 1.
 
     Attributes
@@ -50,21 +50,6 @@ class EvenHyper:
         reach = reach if total >= LEAST_TOTAL else reach * (LEAST_TOTAL / total)
         pairs, noise, size, pairs_spread, higher_spread = [*np.exp(theta).tolist(), 0.0, 0.0][:5]
         return cls(reach, pairs, noise, size, pairs_spread, higher_spread)
-
-    @cached_property
-    def rho(self) -> np.ndarray:
-        """tanh(reach), ``(p,)``."""
-        return np.tanh(self.reach)
-
-    @cached_property
-    def share(self) -> np.ndarray:
-        """The reaches, with sum 1, ``(p,)``."""
-        return self.reach / self.reach.sum()
-
-    @cached_property
-    def log_norm(self) -> float:
-        """Log C, C = prod sqrt(1 - rho_j^2)."""
-        return float(-np.log(np.cosh(self.reach)).sum())
 
     @cached_property
     def pairs_scale(self) -> float:

@@ -32,19 +32,36 @@ class Evidence:
         p, blocked = self.pairs.n_players, self.pairs.block is not None
         hyper = Hyper.from_vector(theta, p)
         parts = _Parts(self.pairs, self._signs, self._signs_t, hyper)
-        factor, failed = lapack.dpotrf(parts.total(), lower=1, clean=1, overwrite_a=1)
-        if failed:
+        found = misfit(parts.total(), self._values)
+        if found is None:
             return 1e10, np.zeros_like(theta)
-        n, k = self._values.shape
-        solved, _ = lapack.dpotrs(factor, self._values, lower=1)
-        fit = np.einsum("nk,nk->k", self._values, solved) + 1e-300
-        value = 0.5 * n * np.log(fit).mean() + np.log(np.diag(factor)).sum()
-        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-        inverse = inverse + np.tril(inverse, -1).T
-        pull = (solved * (n / k / fit)) @ solved.T - inverse  # d value/d K = -pull/2
+        value, pull = found
         prior, gradient = log_prior(theta, p, blocked)
         gradient -= 0.5 * parts.contract(pull)
         return value + prior, gradient
+
+
+def misfit(covariance: np.ndarray, values: np.ndarray) -> tuple[float, np.ndarray] | None:
+    """Return minus the log likelihood of values and `pull`, minus twice its slope by the matrix.
+
+    The scale of each output is profiled out, and their mean is taken. None where the matrix, which
+    is written over, is not positive definite.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (n, n)
+    values : ndarray of shape (n, k)
+    """
+    factor, failed = lapack.dpotrf(covariance, lower=1, clean=1, overwrite_a=1)
+    if failed:
+        return None
+    n, k = values.shape
+    solved, _ = lapack.dpotrs(factor, values, lower=1)
+    fit = np.einsum("nk,nk->k", values, solved) + 1e-300
+    value = 0.5 * n * np.log(fit).mean() + np.log(np.diag(factor)).sum()
+    inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    inverse = inverse + np.tril(inverse, -1).T
+    return float(value), (solved * (n / k / fit)) @ solved.T - inverse
 
 
 class _Parts:

@@ -30,8 +30,29 @@ REACH_LEVEL_VARIANCE = 4.0
 SHORTEST, LONGEST = 0.01, 1.2  # the least reach is SHORTEST/p
 
 
+class Reaches:
+    """What follows from the reaches, for the process on either part of a game."""
+
+    reach: np.ndarray
+
+    @cached_property
+    def rho(self) -> np.ndarray:
+        """tanh(reach), ``(p,)``."""
+        return np.tanh(self.reach)
+
+    @cached_property
+    def share(self) -> np.ndarray:
+        """The reaches, with sum 1, ``(p,)``: a player's share in the linear variance."""
+        return self.reach / self.reach.sum()
+
+    @cached_property
+    def log_norm(self) -> float:
+        """Log C, C = prod sqrt(1 - rho_j^2)."""
+        return float(-np.log(np.cosh(self.reach)).sum())
+
+
 @dataclass(frozen=True, eq=False)
-class Hyper:
+class Hyper(Reaches):
     """Hyper-parameters of the process, the variance of its interactions being 1.
 
     Attributes
@@ -55,21 +76,6 @@ class Hyper:
     size: float
     linear_spread: float = 0.0
     higher_spread: float = 0.0
-
-    @cached_property
-    def rho(self) -> np.ndarray:
-        """tanh(reach), ``(p,)``."""
-        return np.tanh(self.reach)
-
-    @cached_property
-    def share(self) -> np.ndarray:
-        """Shares of the players in the linear variance, ``(p,)``, with sum 1."""
-        return self.reach / self.reach.sum()
-
-    @cached_property
-    def log_norm(self) -> float:
-        """Log C, C = prod sqrt(1 - rho_j^2)."""
-        return float(-np.log(np.cosh(self.reach)).sum())
 
     @cached_property
     def higher_scale(self) -> float:

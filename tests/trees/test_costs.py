@@ -22,9 +22,9 @@ def ways(monkeypatch):
     for kind, name in ((Leafwise, "values"), (TreeValues, "_in_pairs")):
         way = getattr(kind, name)
 
-        def noting(self, codes, way=way, kind=kind):
+        def noting(self, *given, way=way, kind=kind):
             taken.append("leaves" if kind is Leafwise else "pairs")
-            return way(self, codes)
+            return way(self, *given)
 
         monkeypatch.setattr(kind, name, noting)
     return taken
