@@ -109,7 +109,14 @@ def check_frame(X: Any, owner: str) -> None:
 
 
 def is_like(X: Any, rows: Any) -> bool:
-    """Return whether X is an array of the kind and width of other rows: all checks would pass."""
+    """Return whether X has the kind and the columns of other rows: all checks would pass."""
+    if type(X) is type(rows) is pd.DataFrame:
+        return (
+            len(X) > 0
+            and X.columns.dtype == rows.columns.dtype
+            and X.columns.equals(rows.columns)
+            and X.dtypes.tolist() == rows.dtypes.tolist()
+        )
     return (
         type(X) is type(rows) is np.ndarray
         and X.dtype == rows.dtype

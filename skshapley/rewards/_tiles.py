@@ -114,8 +114,8 @@ class TileReward:
 
         Returns
         -------
-        images : ndarray of shape (m, b, *image.shape)
-            Against each image of the background; b is 1 without one.
+        images : ndarray of shape (m, b, ...)
+            Each as the image is, against each image of the background; b is 1 without one.
         """
         shown = np.asarray(coalitions, dtype=bool)[:, self.labels]
         if self._fill is None:
