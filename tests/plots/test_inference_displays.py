@@ -63,6 +63,7 @@ def test_selected_features_stand_out(explanation):
     colours = {colour for _, _, colour in points(drawn.ax_)}
     assert colours == {to_rgba(COLOURS[0]), to_rgba(NEUTRAL)}
     top = points(drawn.ax_)[0]
+    assert top[1] == 0
     assert top[2] == to_rgba(COLOURS[0])
     assert drawn.ax_.get_yticklabels()[0].get_text() == "x1"
     assert len(drawn.frame()) == 6
