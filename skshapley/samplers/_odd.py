@@ -129,8 +129,13 @@ class Odd(Sampler):
         self._leaders, self._given = np.arange(len(self.rngs_)), {}
         self._lesson: Any = lesson
         self._asked: dict[int, tuple] = {}
+        self._order: np.ndarray | None = None
         if lesson is None:
             return
+        if self.part_ == 1 and np.ptp(self.reference_weights_) == 0:
+            # blocks of equal rows may be dealt to each instance anew, their matrices are the same
+            b = len(self.reference_weights_)
+            self._order = np.stack([rng.permutation(b) for rng in self.rngs_])
         # instances of one number share a design, chosen by what others have taught
         alike = np.column_stack([self._numbers, players])
         sets, first, place = np.unique(alike, axis=0, return_index=True, return_inverse=True)
@@ -158,7 +163,7 @@ class Odd(Sampler):
         coalitions = np.stack([signs, ~signs], axis=2).reshape(len(rows), -1, self.n_players_)
         return OddDesign(
             coalitions,
-            coalition_references=self._references(whose, block),
+            coalition_references=self._references(rows, block),
             distinct=drawn is None and block is None,
             exact=state.rows is None and len(state.pairs) == n_all_pairs(self.n_players_),
             block=block,
@@ -276,7 +281,9 @@ class Odd(Sampler):
         """Return the background rows of each coalition, ``(r, m, q)``."""
         if block is None:
             return None
-        blocks = np.stack([self._states[row].rows for row in rows])
+        blocks = np.stack([self._states[row].rows for row in self._leaders[rows]])
+        if self._order is not None:
+            blocks = self._order[rows[:, None, None], blocks]
         each = np.take_along_axis(blocks, block[:, :, None], axis=1)
         return np.repeat(each, 2, axis=1)
 

@@ -135,3 +135,22 @@ def test_processes_are_kept_by_points_blocks_and_hyper_parameters():
     assert lesson.process(Pairs(signs.copy(), np.ones((3, 1))), theta.copy()) is kept
     assert lesson.process(points, theta + 0.1) is not kept
     assert lesson.process(Pairs(-signs, np.zeros((3, 1))), theta) is not kept
+
+
+def test_errors_of_instances_that_share_designs_hardly_line_up():
+    """The mean of 64 like instances has less than 5 times the error that independent ones leave.
+
+    Of seven seeds 1.1 to 2.6 times; 7 to 18 times where all instances of a design have the same
+    background rows in its blocks.
+    """
+    rng = np.random.default_rng(0)
+    X, background = 1 + 0.1 * rng.standard_normal((64, 9)), rng.standard_normal((40, 9))
+
+    def curved(Z):
+        Z = np.asarray(Z)
+        return np.tanh(Z[:, :5].sum(axis=1)) + Z[:, 4] * Z[:, 5] * Z[:, 6] + Z[:, 7] * Z[:, 8]
+
+    exact = ShapleyExplainer(curved, sampler="exact").fit(background).explain(X).values
+    explainer = ShapleyExplainer(curved, max_rows=8 * 9 * 40, random_state=1).fit(background)
+    missed = explainer.explain(X).values - exact
+    assert (missed.mean(axis=0) ** 2).sum() * 64 < 5 * (missed**2).sum(axis=1).mean()
