@@ -155,7 +155,7 @@ class TreeExplainer(Attributor):
                 f' background rows: pass some, or choose "path_dependent".'
             )
         trees, self.output_names_ = self._read_output(name)
-        model_names = getattr(self.estimator, "feature_names_in_", None)
+        model_names = _names_of(self.estimator)
         if X is None:
             self.n_features_in_ = trees.n_features
             columns = [f"x{i}" for i in range(trees.n_features)]
@@ -244,3 +244,13 @@ class TreeExplainer(Attributor):
                 f" or one of {labels}."
             )
         return labels.index(self.output)
+
+
+def _names_of(model: Any) -> np.ndarray | None:
+    """Return the names of the columns that a model was fitted on, or None."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None and hasattr(model, "feature_names_"):  # CatBoost's, which are never missing
+        given = [str(name) for name in model.feature_names_]
+        unnamed = [str(place) for place in range(len(given))]
+        names = None if given == unnamed else np.array(given, dtype=object)
+    return names

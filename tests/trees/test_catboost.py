@@ -139,3 +139,14 @@ def test_hashes_of_categories_are_those_of_the_export():
     assert category_hash("u") == 1981898051
     assert category_hash("v") == -1706589142
     assert category_hash("w") == -1196738607
+
+
+@pytest.mark.parametrize("container", [np.asarray, lambda X: pd.DataFrame(X, columns=list("abcd"))])
+def test_path_dependent_values_of_frames_and_arrays(container):
+    X = container(NUMBERS)
+    explainer = TreeExplainer(made().fit(X, Y), feature_perturbation="path_dependent").fit()
+    found = explainer.explain(X[:R])
+    assert found.feature_names.tolist() == (
+        list("abcd") if isinstance(X, pd.DataFrame) else ["x0", "x1", "x2", "x3"]
+    )
+    np.testing.assert_allclose(found.base_values + found.values.sum(axis=1), found.predictions)
