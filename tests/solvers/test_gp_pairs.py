@@ -249,7 +249,8 @@ def test_instances_that_follow_take_the_pilots_hyper_parameters(references):
     explainer = ShapleyExplainer(function, interactions=True, random_state=0, **how)
     found = explainer.fit(background).explain(X).interactions
     first = explainer.explain(X[:2]).interactions
-    np.testing.assert_array_equal(found.values[:2], first.values)
+    # a perceptron's prediction of a row depends on its batch, in the last bit
+    np.testing.assert_allclose(found.values[:2], first.values, rtol=0, atol=1e-9)
     exact = ShapleyExplainer(function, sampler="exact", interactions=True).fit(background)
     expected = exact.explain(X).interactions.values
     error = ((found.values - expected) ** 2).sum(axis=(1, 2)) / (expected**2).sum(axis=(1, 2))
