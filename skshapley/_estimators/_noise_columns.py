@@ -6,7 +6,14 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from skshapley._tables._inputs import column_names, is_foreign, n_rows, narwhal, take_rows
+from skshapley._tables._inputs import (
+    column_names,
+    in_order_of,
+    is_foreign,
+    n_rows,
+    narwhal,
+    take_rows,
+)
 
 
 def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:
@@ -48,9 +55,7 @@ def shuffled_columns(X: Any, order: np.ndarray) -> Any:
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         return X[:, order]
     names = column_names(X)
-    if is_foreign(X):
-        return narwhal(X).select([names[j] for j in order]).to_native()
-    return X.iloc[:, order]
+    return in_order_of(X, [names[j] for j in order])
 
 
 def _new_names(names: list, n: int) -> list[str]:

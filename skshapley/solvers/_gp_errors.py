@@ -6,10 +6,12 @@ are predicted from others: each of them, and all together in their effect on the
 which errors that are small but alike add up.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
+from skshapley._even import EvenPosterior
 from skshapley._odd import Hyper, Posterior, Process, fit_hyper
 from skshapley._odd._functional import functional_variance
 
@@ -35,17 +37,37 @@ def standard_errors(posterior: Posterior, theta: np.ndarray | None) -> np.ndarra
     theta : ndarray or None
         The vector of its hyper-parameters where they were fitted to these very values.
     """
+    scale = widened_scale(posterior, lambda: _surprise(posterior, theta))
+    return np.sqrt(posterior.process.shapley_variance[:, None] * scale)
+
+
+def widened_scale(
+    posterior: Posterior | EvenPosterior, surprise: Callable[[], np.ndarray]
+) -> np.ndarray:
+    """Return the scale of a process, of the odd part or the even one, by what it mispredicts.
+
+    Parameters
+    ----------
+    posterior : Posterior or EvenPosterior
+    surprise : callable
+        Returns how much worse than promised held-out values are predicted, ``(k,)``; asked for
+        without blocks only.
+
+    Returns
+    -------
+    scale : ndarray of shape (k,)
+    """
     process = posterior.process
     error, variance = posterior.left_out()
     squared = error**2 / variance[:, None]
     scale = np.maximum(posterior.scale, squared.mean(axis=0))
-    if process.points.block is None:
-        # left out, a pair moves the Shapley values by its influence times its error
-        weight = (process.influence**2).sum(axis=0) * variance
-        moved = weight @ squared / (weight.sum() * np.maximum(scale, TINY))
-        spent = 1 + process.points.n_players / len(process.points)
-        scale = scale * spent * np.maximum(1.0, np.maximum(moved, _surprise(posterior, theta)))
-    return np.sqrt(process.shapley_variance[:, None] * scale)
+    if process.points.block is not None:
+        return scale
+    # left out, a point moves the estimates by its influence times its error
+    weight = (process.influence**2).sum(axis=0) * variance
+    moved = weight @ squared / (weight.sum() * np.maximum(scale, TINY))
+    spent = 1 + process.points.n_players / len(process.points)
+    return scale * spent * np.maximum(1.0, np.maximum(moved, surprise()))
 
 
 def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> np.ndarray:

@@ -17,7 +17,7 @@ from skshapley._even import (
 )
 from skshapley._odd import Lesson, Pairs, fit_hyper
 from skshapley.indices import Index, enumerated
-from skshapley.solvers._gp_errors import LARGEST, NOTHING, TINY, overlooked
+from skshapley.solvers._gp_errors import LARGEST, NOTHING, TINY, overlooked, widened_scale
 from skshapley.solvers._gp_straight import ENOUGH_ZEROS, MISSED
 from skshapley.solvers._silence import span
 
@@ -162,15 +162,7 @@ def pair_errors(posterior: EvenPosterior, theta: np.ndarray | None) -> np.ndarra
         The vector of all hyper-parameters but the reaches, where it was fitted to these values.
     """
     process = posterior.process
-    error, variance = posterior.left_out()
-    squared = error**2 / variance[:, None]
-    scale = np.maximum(posterior.scale, squared.mean(axis=0))
-    if process.points.block is None:
-        # left out, a point moves the interactions by its influence times its error
-        weight = (process.influence**2).sum(axis=0) * variance
-        moved = weight @ squared / (weight.sum() * np.maximum(scale, TINY))
-        spent = 1 + process.points.n_players / len(process.points)
-        scale = scale * spent * np.maximum(1.0, np.maximum(moved, _surprise(posterior, theta)))
+    scale = widened_scale(posterior, lambda: _surprise(posterior, theta))
     errors = np.sqrt(process.interaction_variance[:, None] * scale)
     return errors if process.points.block is not None else overlooked(posterior, errors)
 
