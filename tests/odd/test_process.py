@@ -5,6 +5,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from scipy.linalg import cho_solve
 
 from skshapley._odd import (
     Blocks,
@@ -19,9 +20,11 @@ from skshapley._odd import (
     functional_variance,
     gram,
 )
+from skshapley._odd._index_process import IndexProcess
 from skshapley._odd._kernel import cross, kernel, noise
 from skshapley._odd._pairs import size_covariance, size_roughness
 from skshapley._odd._regression import Regression
+from skshapley.indices import INDICES
 from skshapley.testing import RandomGame
 
 
@@ -246,11 +249,42 @@ def test_influence_is_the_change_of_the_shapley_values():
     pairs = Pairs(cube(p)[rng.permutation(32)[:12]], rng.normal(size=(12, 1)))
     posterior = Posterior.of(pairs, hyper)
     influence, (errors, _) = posterior.process.influence, posterior.left_out()
-    np.testing.assert_allclose(influence @ pairs.values, posterior.shapley(), rtol=1e-9)
+    direct = posterior.process.covariances @ posterior.process.weights(pairs.values)
+    np.testing.assert_allclose(posterior.shapley(), direct, rtol=1e-9)
     for j in (0, 7):
         without = Posterior.of(pairs.take(np.delete(np.arange(12), j)), hyper).shapley()
         change = influence[:, [j]] * errors[j]
         np.testing.assert_allclose(posterior.shapley() - without, change, rtol=1e-7)
+
+
+def test_a_prepared_process_says_the_same():
+    """Its factor and its inverse share their memory, and each is read without the other."""
+    rng = np.random.default_rng(3)
+    p, hyper = 6, some_hyper(6, np.random.default_rng(3))
+    pairs = Pairs(cube(p)[rng.permutation(32)[:12]], rng.normal(size=(12, 5)))
+    plain, prepared = Process(pairs, hyper), Process(pairs, hyper)
+    prepared.prepare()
+    assert prepared.factor.base is not None
+    for k in (1, 2, 5):
+        values = pairs.values[:, :k]
+        expected = np.linalg.solve(gram(pairs, hyper), values)
+        np.testing.assert_allclose(prepared.weights(values), expected, rtol=1e-9)
+    of_index = [IndexProcess(process, INDICES["banzhaf"]) for process in (plain, prepared)]
+    for one, other in ((plain, prepared), of_index):
+        for name in ("shapley_variance", "influence", "left_out_variance", "inverse"):
+            np.testing.assert_allclose(getattr(other, name), getattr(one, name), rtol=1e-9)
+        np.testing.assert_allclose(other.weights(values), one.weights(values), rtol=1e-9)
+
+
+def test_where_an_inverse_holds_too_few_digits_the_factor_serves():
+    """All values are all but linear, with hardly any noise."""
+    p, signs = 6, cube(6)[:32]
+    hyper = Hyper(np.full(p, 0.01 / p), 1e5, 1e-6, 1e-6)
+    process = Process(Pairs(signs, np.zeros((32, 1))), hyper)
+    process.prepare()
+    values = signs[:, :1] + signs[:, 1:2]
+    exact = cho_solve((process.factor, True), values)
+    assert np.array_equal(process.weights(values), exact)
 
 
 def test_fit_climbs_to_where_the_gradient_vanishes():
