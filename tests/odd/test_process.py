@@ -5,7 +5,6 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy.linalg import cho_solve
 
 from skshapley._odd import (
     Blocks,
@@ -14,6 +13,7 @@ from skshapley._odd import (
     Pairs,
     Posterior,
     Process,
+    _posterior,
     choose_pairs,
     fit_hyper,
     functional,
@@ -276,15 +276,15 @@ def test_a_prepared_process_says_the_same():
         np.testing.assert_allclose(other.weights(values), one.weights(values), rtol=1e-9)
 
 
-def test_where_an_inverse_holds_too_few_digits_the_factor_serves():
-    """All values are all but linear, with hardly any noise."""
-    p, signs = 6, cube(6)[:32]
-    hyper = Hyper(np.full(p, 0.01 / p), 1e5, 1e-6, 1e-6)
-    process = Process(Pairs(signs, np.zeros((32, 1))), hyper)
-    process.prepare()
-    values = signs[:, :1] + signs[:, 1:2]
-    exact = cho_solve((process.factor, True), values)
-    assert np.array_equal(process.weights(values), exact)
+def test_where_an_inverse_holds_too_few_digits_the_factor_serves(monkeypatch):
+    rng = np.random.default_rng(3)
+    pairs = Pairs(cube(6)[rng.permutation(32)[:12]], rng.normal(size=(12, 1)))
+    process = Process(pairs, some_hyper(6, rng))
+    exact = process.weights(pairs.values)
+    for least, same in ((0.0, True), (1e-5, False)):
+        monkeypatch.setattr(_posterior, "ROUNDING", least)
+        process.prepare()
+        assert np.array_equal(process.weights(pairs.values), exact) == same
 
 
 def test_fit_climbs_to_where_the_gradient_vanishes():
