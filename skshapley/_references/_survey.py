@@ -65,7 +65,7 @@ class Survey:
     def _regressed(self, values: np.ndarray, traits: Traits) -> tuple[np.ndarray, np.ndarray]:
         """Return the intercepts and the leave-one-out errors of ridge regressions."""
         (m, p, k), rows = values.shape, self.rows
-        common = np.column_stack([np.ones(m), traits.common[rows]])  # (m, l)
+        common = np.column_stack([np.ones(m), traits.common.take(rows, axis=0)])  # (m, l)
         penalty = np.full(common.shape[1], PENALTY)
         penalty[0] = 0.0
         factor = cholesky(common.T @ common + np.diag(penalty), lower=True, check_finite=False)
@@ -77,7 +77,8 @@ class Survey:
             return cho_solve((factor, True), common.T @ y, check_finite=False)
 
         flat = own.reshape(m, p * n)
-        beyond = (flat - common @ coefficients(flat)).reshape(m, p, n)
+        beyond = common @ coefficients(flat)
+        beyond = np.subtract(flat, beyond, out=beyond).reshape(m, p, n)
         # by player, as views: products of them are copied nowhere
         by_player, wide = own.transpose(1, 0, 2), beyond.transpose(1, 0, 2)  # (p, m, n)
         inverse = np.linalg.inv(by_player.swapaxes(1, 2) @ wide + PENALTY * np.eye(n))
