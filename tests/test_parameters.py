@@ -187,7 +187,7 @@ def test_repr_is_that_of_scikit_learn(kind):
     required = {"estimator": None, "rtol": 0.5, "samplers": ["exact"]}
     taken = inspect.signature(kind).parameters
     given = {n: v for n, v in required.items() if n in taken and taken[n].default is taken[n].empty}
-    for changed in ({}, {n: NOTHING for n in list(taken)[:1]}):
+    for changed in ({}, dict.fromkeys(list(taken)[:1], NOTHING)):
         thing = kind(**given, **{n: v for n, v in changed.items() if n not in given})
         for printed in (True, False):
             with sklearn.config_context(print_changed_only=printed):

@@ -20,7 +20,8 @@ ROUNDING = 1e-5  # relative: an inverse that is further off is not used
 class Process:
     """The process with its hyper-parameters and the points seen, whatever the values there.
 
-    Its factorisation serves every instance that shares points and hyper-parameters.
+    Its factorisation serves every instance that shares points and hyper-parameters. Subclasses tell
+    something else than Shapley values by covariances and prior variances of their own.
 
     Parameters
     ----------
@@ -29,6 +30,7 @@ class Process:
     hyper : Hyper
     """
 
+    least_counted = 0.0  # how much a value counts in what is told at least, times their number
     _upper_inverse: np.ndarray | None = None
 
     def __init__(self, points: Pairs, hyper: Hyper) -> None:

@@ -183,9 +183,10 @@ class Parametrised(BaseEstimator):
         # of no __init__ scikit-learn's repr has `inspect` parse the text signature of `object`,
         # which leaves cycles of references behind, one with every batch; and every explanation
         # tells its methods, which mostly have their defaults
-        given = vars(self)
-        plain = all(given.get(name, self) is d for name, d in _defaults(type(self)).items())
-        if plain and get_config()["print_changed_only"]:
+        kind: Any = type(self)
+        given, defaults = vars(self), _defaults(kind)
+        plain = all(given.get(name, self) is default for name, default in defaults.items())
+        if plain and (not defaults or get_config()["print_changed_only"]):
             return f"{type(self).__name__}()"
         return super().__repr__(*args)
 
