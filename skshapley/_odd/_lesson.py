@@ -60,7 +60,7 @@ class Lesson:
 
     def process(self, points: Pairs, theta: np.ndarray) -> Process:
         """Return the process at these points, factorised only once for points that come again."""
-        key = points.signs.tobytes() + theta.tobytes()
+        key = np.packbits(points.signs > 0, axis=1).tobytes() + theta.tobytes()
         if points.block is not None and points.blocks is not None:
             key += points.block.tobytes() + points.blocks.share.tobytes()
         if key not in self._processes:

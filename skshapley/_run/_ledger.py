@@ -108,6 +108,8 @@ class Ledger:
         if differing is None:
             self._differing = None
             return None
+        if differing.all():
+            return None
         # an instance with next to no ties is spared, whoever stands beside it
         place = asked.place[first]
         share = np.bincount(place, differing.mean(axis=1)) / np.maximum(np.bincount(place), 1)

@@ -69,8 +69,9 @@ class DealtUnits:
         order = np.argsort(first)  # as they were dealt
         times = np.bincount(place)[order]
         m, at = len(cards), np.argsort(order)[place]
-        together = np.argsort(at, kind="stable")
-        means = np.add.reduceat(units[together], np.cumsum(times) - times, axis=0)
+        means = units[first[order]]
+        again = np.delete(np.arange(len(rows)), first)  # few
+        np.add.at(means, at[again], units[again])
         means /= times[:, None, None]
         values, missed = Survey(self._deck, cards[order], players).mean(means)
         total = _spread_of_chunks(missed, self._deck.chunk)
