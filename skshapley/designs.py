@@ -7,6 +7,7 @@ full coalition may appear in a design: their values are known and cost nothing.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,8 +196,12 @@ class WalkDesign:
         r : int
             Number of instances.
         """
-        n, p = self.permutations.shape[1:]
-        coalitions = self._first(np.arange(1, p)).reshape(-1, p)
+        (n, p), bits = self.permutations.shape[1:], self.bits()
+        if bits is None:
+            coalitions = self._first(np.arange(1, p)).reshape(-1, p)
+        else:
+            unpacked = bits.astype("<u8").view(np.uint8).reshape(-1, 8)
+            coalitions = np.unpackbits(unpacked, axis=1, count=p, bitorder="little").view(bool)
         references = self.references
         if references is not None:
             references = np.repeat(references.ravel(), p - 1)[:, None]
@@ -204,6 +209,10 @@ class WalkDesign:
 
     def bits(self) -> NDArray[np.uint64] | None:
         """Return the players of each request as the bits of one word, or None for more than 64."""
+        return self._bits
+
+    @cached_property
+    def _bits(self) -> NDArray[np.uint64] | None:
         p = self.permutations.shape[2]
         if p > 64:
             return None
