@@ -25,10 +25,9 @@ def timed(explainer, predict, X, rows):
     start = time.process_time()
     total = int(explainer.explain(rows).n_model_rows.sum())
     explained = time.process_time() - start
-    piece = np.resize(X, (min(total, PIECE), COLUMNS))
     start = time.process_time()
-    for _ in range(-(-total // PIECE)):
-        predict(piece)
+    for done in range(0, total, PIECE):
+        predict(X[: min(PIECE, total - done)])
     return explained, time.process_time() - start
 
 

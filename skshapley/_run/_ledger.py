@@ -82,7 +82,7 @@ class Ledger:
             asked = asked.alike(masks)
         met = self._known.meet(asked)
         fresh = None if met.fresh.all() else np.flatnonzero(met.fresh)
-        values = evaluator(requests, fresh)
+        values = evaluator(requests._replace(bits=None), fresh)  # of use here alone
         if fresh is not None:
             values = self._known.completed(values, fresh, met)
         if self._keep:

@@ -120,12 +120,16 @@ class Met(NamedTuple):
 
 @dataclass(eq=False)
 class _Part:
-    """Requests of one ask that nobody has looked for yet; `left` says of each home."""
+    """Requests of one ask: those of the homes that are `left` nobody has looked for yet.
+
+    Only those that were `fresh` are kept, and only of the instances that have `room`.
+    """
 
     asked: Asked
     homes: np.ndarray
     left: np.ndarray
-    kept: np.ndarray
+    fresh: np.ndarray
+    room: np.ndarray
     values: np.ndarray | None
 
 
@@ -179,8 +183,8 @@ class Memory:
             wanted = part.left & np.isin(part.homes, homes)
             if wanted.any():
                 part.left &= ~wanted
-                at = np.flatnonzero(part.asked.spread(wanted) & part.kept)
-                self._store(part, at)
+                at = np.flatnonzero(part.asked.spread(wanted) & part.fresh)
+                self._store(part, at[part.room[part.asked.place[at]]])
 
     def _store(self, part: _Part, at: np.ndarray) -> None:
         keys, checks = self._make_keys(part.asked, at)
@@ -205,11 +209,11 @@ class Memory:
     def add(self, asked: Asked, fresh: np.ndarray, values: np.ndarray | None = None) -> None:
         """Keep the fresh ones of the instances that have room for them, with all values given."""
         self._held += counted(asked.place, fresh, len(self._held))
-        kept = fresh & (self._held <= self._capacity)[asked.place]
         for part in self._parts:
             part.asked = part.asked.kept()
         homes = asked.homes(self._n_references)
-        self._parts.append(_Part(asked, homes, np.ones(len(homes), dtype=bool), kept, values))
+        left, room = np.ones(len(homes), dtype=bool), self._held <= self._capacity
+        self._parts.append(_Part(asked, homes, left, fresh, room, values))
 
 
 def _repeats(keys: np.ndarray, checks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
