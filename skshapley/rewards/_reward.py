@@ -167,6 +167,8 @@ class BackgroundReward(Portable, Reward):
 
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players that can matter to each instance, ``(r, p)``."""
+        if self.varies_.all():
+            return np.ones((n_rows(X), self.players_.n_players), dtype=bool)
         first = take_rows(self.background_, slice(0, 1))
         raw = row_pool(X, first, self.players_.column_player)
         return self.players_.of_columns(raw.differs() | self.varies_)

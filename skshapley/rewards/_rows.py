@@ -18,7 +18,7 @@ from scipy import sparse
 from skshapley._tables._inputs import is_frame, n_rows, narwhal, take_rows
 
 CHUNK_ROWS = 8192
-PIECE_BYTES = 2**17
+PIECE_BYTES = 2**18
 
 
 def row_pool(X, background, column_player) -> "ColumnPool | SparsePool":

@@ -108,9 +108,10 @@ def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
         return np.full(missed.shape[1:], np.nan)
     chunks = missed[: n * size].reshape(n, size, *missed.shape[1:]).mean(axis=1)
     chunks = chunks - chunks.mean(axis=0)
-    squares = (chunks**2).sum(axis=0)
+    squared = chunks**2
+    squares = squared.sum(axis=0)
     varies = squares > 0
-    kurtosis = n * (chunks**4).sum(axis=0) / np.where(varies, squares, 1.0) ** 2
+    kurtosis = n * (squared**2).sum(axis=0) / np.where(varies, squares, 1.0) ** 2
     degrees = np.where(varies, 2 * n / np.maximum(kurtosis - 1, 1e-9), n - 1)
     widened = widening(np.clip(degrees, 1.0, n - 1.0))
     return squares / ((n - 1) * n) * widened**2
