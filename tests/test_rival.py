@@ -98,7 +98,7 @@ def test_errors_that_allow_for_what_was_not_seen_are_no_reason_to_walk():
         stated[sampler] = (found[sampler].standard_errors ** 2).sum()
     assert _rival.BETTER * stated["odd"] > stated["antithetic"]
     assert squares["antithetic"] > 2 * squares["odd"]
-    assert_array_equal(found["auto"].values, found["odd"].values)
+    assert found["auto"].settings.sampler.startswith("Odd")
 
 
 def test_where_neighbours_vote_walks_serve():
