@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 # Bytes that all codes may take, and those of an instance for each bit of its patterns
 MOST_BYTES = 1 << 24
-MOST_BYTES_PER_BIT = 16
+MOST_BYTES_PER_BIT = 40
 
 
 @dataclass(frozen=True, eq=False)
