@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,36 @@ from skshapley._ensembles._tables import add_columns, look_up, owner_of
 
 # Entries that are looked up at once, so that what is found stays in the cache
 FEW_ENTRIES = 1 << 18
+
+
+class Places(NamedTuple):
+    """The entries that belong to an instance: one for each output, column and group.
+
+    Attributes
+    ----------
+    at : ndarray of shape (n_found, 1), int64
+        The entry of pattern 0.
+    group : ndarray of shape (n_found,), int64
+        The group whose pattern is added.
+    n_summed : int
+        The entries from here on are those of single leaves, see `leaf_means`.
+    own : ndarray of shape (n_found - n_summed, 1), int64
+        Of these the entry of pattern 0 that is added.
+    bit : ndarray of shape (n_found - n_summed, 1), int64
+        The player that joins the pattern of the first entry.
+    columns : sparse array of shape (n_subtotals, n_found)
+        Sums the columns of one player, output and chunk.
+    chunks : sparse array of shape (n_outputs * n_players, n_subtotals)
+        Sums those of all chunks, one after another.
+    """
+
+    at: np.ndarray
+    group: np.ndarray
+    n_summed: int
+    own: np.ndarray
+    bit: np.ndarray
+    columns: sparse.csr_array
+    chunks: sparse.csr_array
 
 
 class KeptTables:
@@ -26,7 +57,7 @@ class KeptTables:
     Attributes
     ----------
     chunks : list of (Groups, Chunk)
-    entries : list of ndarray of shape (len(outputs), n_columns, n_groups * 2 ** n_bits)
+    entries : list of ndarray of shape (len(outputs), n_planes, n_groups * 2 ** n_bits)
         The table of each chunk, to be filled by the maker.
     """
 
@@ -36,10 +67,10 @@ class KeptTables:
         self._starts = np.cumsum([0, *sizes])
         self._flat = np.empty(self._starts[-1])
         self.entries = [
-            self._flat[start : start + size].reshape(len(chunk.outputs), chunk.n_columns, -1)
+            self._flat[start : start + size].reshape(len(chunk.outputs), chunk.n_planes, -1)
             for start, size, (_, chunk) in zip(self._starts[:-1], sizes, self.chunks, strict=True)
         ]
-        # How many entries belong to one instance
+        # How many values belong to one instance
         self._n_found = sum(len(chunk.outputs) * chunk.players.size for _, chunk in self.chunks)
 
     def values(self, codes) -> NDArray[np.float64]:
@@ -62,7 +93,7 @@ class KeptTables:
         for (groups, chunk), entries, owner in parts:
             if groups is not of:
                 of, patterns = groups, groups.patterns(codes)
-            found = look_up(entries, patterns[chunk.groups], chunk.n_bits)
+            found = look_up(entries, patterns[chunk.groups], chunk)
             add_columns(values, chunk.outputs, owner, found)
         return values
 
@@ -71,12 +102,18 @@ class KeptTables:
         r = codes.shape[1]
         if not self.chunks:
             return np.zeros((self.n_outputs, self.n_players, r))
-        at, group, columns, chunks = self._places
+        places = self._places
         patterns = [groups.patterns(codes) for groups in self._groups]
         pattern = patterns[0] if len(patterns) == 1 else np.concatenate(patterns)
-        found = self._flat.take(at + pattern.take(group, axis=0).astype(np.int64))
+        slot = pattern.take(places.group, axis=0).astype(np.int64)
+        single = slot[places.n_summed :]
+        own = self._flat.take(places.own + single)
+        single |= places.bit
+        slot += places.at
+        found = self._flat.take(slot)
+        found[places.n_summed :] += own
         # First the columns of a chunk are summed, and then the chunks, as for many rows.
-        values = chunks @ (columns @ found)
+        values = places.chunks @ (places.columns @ found)
         return values.reshape(self.n_outputs, self.n_players, r)
 
     @cached_property
@@ -89,39 +126,41 @@ class KeptTables:
         return list({id(groups): groups for groups, _ in self.chunks}.values())
 
     @cached_property
-    def _places(self) -> tuple[np.ndarray, np.ndarray, sparse.csr_array, sparse.csr_array]:
-        """The entries that belong to an instance, over outputs, columns and groups of each table.
-
-        Returns
-        -------
-        at : ndarray of shape (n_found, 1), int64
-            The entry of pattern 0.
-        group : ndarray of shape (n_found,), int64
-            The group whose pattern is added.
-        columns : sparse array of shape (n_subtotals, n_found)
-            Sums the columns of one player, output and chunk.
-        chunks : sparse array of shape (n_outputs * n_players, n_subtotals)
-            Sums those of all chunks, one after another.
-        """
+    def _places(self) -> Places:
         groups = self._groups
         offsets = np.cumsum([0] + [one.n_groups for one in groups])
         first = {id(one): int(offset) for one, offset in zip(groups, offsets[:-1], strict=True)}
         n_cells = self.n_outputs * self.n_players
-        ats, members, keys = [], [], []
+        parts: dict[bool, list] = {False: [], True: []}
         for number, (one, chunk) in enumerate(self.chunks):
-            n = len(chunk.outputs), *chunk.players.shape
-            number_in_table = np.arange(np.prod(n)).reshape(n)
-            ats.append(self._starts[number] + (number_in_table << chunk.n_bits))
-            position = first[id(one)] + chunk.groups.start + np.arange(chunk.n_groups)
-            members.append(np.broadcast_to(position, n))
+            single, size = chunk.is_single_leaves, chunk.n_groups << chunk.n_bits
+            output, column, at = np.ogrid[
+                : len(chunk.outputs), : chunk.n_columns, : size : 1 << chunk.n_bits
+            ]
+            plane = 2 * output + 1 if single else output * chunk.n_columns + column
+            member = first[id(one)] + chunk.groups.start + np.arange(chunk.n_groups)
             cell = chunk.outputs[:, None, None] * self.n_players + chunk.players
-            keys.append(number * n_cells + cell)
-        at, group, key = (
-            np.concatenate([part.ravel() for part in parts]) for parts in (ats, members, keys)
-        )
+            part = (
+                self._starts[number] + plane * size + at,
+                member,
+                number * n_cells + cell,
+                1 << column,
+                size,
+            )
+            parts[single].append([array.ravel() for array in np.broadcast_arrays(*part)])
+        every = parts[False] + parts[True]
+        at, group, key, bit, size = (np.concatenate(some) for some in zip(*every, strict=True))
+        n = sum(len(part[0]) for part in parts[False])
         distinct, subtotal = np.unique(key, return_inverse=True)
-        columns = _sums(subtotal, len(distinct))
-        return at[:, None], group, columns, _sums(distinct % n_cells, n_cells)
+        return Places(
+            at=at[:, None],
+            group=group,
+            n_summed=n,
+            own=(at - size)[n:, None],
+            bit=bit[n:, None],
+            columns=_sums(subtotal, len(distinct)),
+            chunks=_sums(distinct % n_cells, n_cells),
+        )
 
 
 def _sums(owner, n) -> sparse.csr_array:

@@ -119,13 +119,13 @@ class Leafwise:
 
         If not all fit, chunks of single leaves go first: they can do without a table, and with many
         of them the tables cost more than a few instances. Those of very many path players are kept
-        if their tables do not outgrow all others together.
+        if they tell no more values than all others together.
         """
         budget = working_bytes(TABLE_SHARE) / 8
         every = [chunk for block in self.blocks for chunk in block.groups.chunks]
         chunks = [chunk for chunk in every if chunk.n_bits <= MOST_KEPT_BITS]
-        small = sum(chunk.table_size for chunk in chunks)
-        if sum(chunk.table_size for chunk in every) <= 2 * small:
+        small = sum(chunk.n_values for chunk in chunks)
+        if sum(chunk.n_values for chunk in every) <= 2 * small:
             chunks = every
         if sum(chunk.table_size for chunk in chunks) > budget:
             chunks = [chunk for chunk in chunks if not chunk.is_single_leaves]
@@ -223,7 +223,7 @@ class Leafwise:
                 else:
                     fails = block.groups.fail_masks(chunk)
                     entries = self._make_table(block, chunk, fails, piece.law(chunk, fails))
-                    found = look_up(entries, own, chunk.n_bits)
+                    found = look_up(entries, own, chunk)
                 add_columns(values, chunk.outputs, owner_of(chunk, self.n_players), found)
         return values
 

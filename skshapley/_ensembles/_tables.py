@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley._ensembles._leaf_games import leaf_values
+from skshapley._ensembles._leaf_games import leaf_means, leaf_values
 
 
 def histogram(patterns, weights, n_bits) -> np.ndarray:
@@ -55,6 +55,8 @@ def background_law(chunk, masks, counts) -> np.ndarray:
 def chunk_table(chunk, masks, law, values, index="shapley", out=None) -> NDArray[np.float64]:
     """Return the sum of the games of a chunk's leaves, as one table.
 
+    Of single leaves it holds the means of `leaf_means`, a small part of the values.
+
     Parameters
     ----------
     chunk : Chunk
@@ -69,14 +71,11 @@ def chunk_table(chunk, masks, law, values, index="shapley", out=None) -> NDArray
 
     Returns
     -------
-    table : ndarray of shape (n_outputs, n_columns, n_groups * 2 ** n_bits)
+    table : ndarray of shape (n_outputs, n_planes, n_groups * 2 ** n_bits)
     """
-    games, start = _solve_leaves(chunk.n_path, law, index)
     if chunk.is_single_leaves:
-        games = games.reshape(chunk.n_groups, chunk.n_columns, -1).transpose(1, 0, 2)
-        room = None if out is None else out.reshape(values.shape[1], *games.shape)
-        table = np.multiply(games, values.T[:, None, :, None], out=room)
-        return table.reshape(values.shape[1], chunk.n_columns, -1)
+        return _single_table(chunk, law, values, index, out)
+    games, start = _solve_leaves(chunk.n_path, law, index)
     leaf, bit = np.nonzero(chunk.leaf_players >= 0)
     group = chunk.leaf_group[leaf]
     player = chunk.leaf_players[leaf, bit]
@@ -97,6 +96,14 @@ def chunk_table(chunk, masks, law, values, index="shapley", out=None) -> NDArray
     return table
 
 
+def _single_table(chunk, law, values, index, out) -> NDArray[np.float64]:
+    """Return the table of a chunk of single leaves."""
+    shape = values.shape[1], 2, chunk.n_groups, 1 << chunk.n_bits
+    table = np.empty(shape) if out is None else out.reshape(shape)
+    leaf_means(law.reshape(chunk.n_groups, -1), index, values, table)
+    return table.reshape(values.shape[1], 2, -1)
+
+
 def _solve_leaves(n_path, law, index) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the games of all leaves, ``(n_path, 2 ** n_path)`` each, and where each starts."""
     size = 1 << n_path
@@ -114,22 +121,27 @@ def _solve_leaves(n_path, law, index) -> tuple[NDArray[np.float64], NDArray[np.i
     return games, ends - n_path * size
 
 
-def look_up(table, patterns, n_bits) -> NDArray[np.float64]:
-    """Return the entries of a chunk's table for some instances.
+def look_up(table, patterns, chunk) -> NDArray[np.float64]:
+    """Return the values in a chunk's table for some instances.
 
     Parameters
     ----------
-    table : ndarray of shape (n_outputs, n_columns, n_groups * 2 ** n_bits)
+    table : ndarray of shape (n_outputs, n_planes, n_groups * 2 ** n_bits)
     patterns : ndarray of shape (n_groups, r), unsigned
-    n_bits : int
+    chunk : Chunk
 
     Returns
     -------
-    entries : ndarray of shape (n_outputs, n_columns * n_groups, r)
+    values : ndarray of shape (n_outputs, n_columns * n_groups, r)
     """
-    slot = patterns.astype(np.intp) + (np.arange(len(patterns)) << n_bits)[:, None]
-    entries = np.take(table, slot, axis=2, mode="clip")
-    return entries.reshape(len(table), -1, patterns.shape[1])
+    slot = patterns.astype(np.intp) + (np.arange(len(patterns)) << chunk.n_bits)[:, None]
+    if chunk.is_single_leaves:
+        bits = 1 << np.arange(chunk.n_bits)[:, None, None]
+        values = np.take(table[:, 1], slot | bits, axis=1, mode="clip")
+        values += np.take(table[:, :1], slot, axis=2, mode="clip")
+    else:
+        values = np.take(table, slot, axis=2, mode="clip")
+    return values.reshape(len(table), -1, patterns.shape[1])
 
 
 def owner_of(chunk, n_players) -> sparse.csr_array:

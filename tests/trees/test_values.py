@@ -364,6 +364,25 @@ def test_few_instances_are_looked_up_as_many_are(fitted, name, monkeypatch):
     np.testing.assert_array_equal(solver.values(X), few)
 
 
+def test_single_leaves_are_looked_up_by_two_means(monkeypatch):
+    """Of several outputs, for few instances and for many, beside walks in pairs."""
+    from skshapley._ensembles import _kept
+
+    model, X = deep_forest(12, n=300, n_estimators=2)
+    targets = np.column_stack([X[:, 0], X[:, 1] * X[:, 2], X[:, 3]])
+    model.set_params(max_depth=10).fit(X, targets)
+    solver = TreeValues(read_trees(model)).fit(X[:20])
+    leaves, codes = solver._make_leafwise(), solver._codes(X[:30])
+    assert any(chunk.is_single_leaves for _, chunk in leaves.tables.chunks)
+    assert leaves.is_complete
+    monkeypatch.setattr(_kept, "FEW_ENTRIES", 1 << 30)
+    few = leaves.values(codes)
+    monkeypatch.setattr(_kept, "FEW_ENTRIES", -1)
+    np.testing.assert_array_equal(leaves.values(codes), few)
+    walked = np.concatenate(solver._in_pairs(solver._frontier.values, codes), axis=-1)
+    np.testing.assert_allclose(few, walked, atol=1e-13)
+
+
 @pytest.mark.parametrize("n_small", [1, 10])
 def test_deep_leaves_have_tables_where_they_are_few(n_small, monkeypatch):
     from skshapley._ensembles import _leafwise, concatenate
