@@ -149,14 +149,14 @@ class KeptTables:
             )
             parts[single].append([array.ravel() for array in np.broadcast_arrays(*part)])
         every = parts[False] + parts[True]
-        at, group, key, bit, size = (np.concatenate(some) for some in zip(*every, strict=True))
+        at, group, key, bit, sizes = (np.concatenate(some) for some in zip(*every, strict=True))
         n = sum(len(part[0]) for part in parts[False])
         distinct, subtotal = np.unique(key, return_inverse=True)
         return Places(
             at=at[:, None],
             group=group,
             n_summed=n,
-            own=(at - size)[n:, None],
+            own=(at - sizes)[n:, None],
             bit=bit[n:, None],
             columns=_sums(subtotal, len(distinct)),
             chunks=_sums(distinct % n_cells, n_cells),
