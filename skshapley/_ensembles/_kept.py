@@ -131,43 +131,43 @@ class KeptTables:
         offsets = np.cumsum([0] + [one.n_groups for one in groups])
         first = {id(one): int(offset) for one, offset in zip(groups, offsets[:-1], strict=True)}
         n_cells = self.n_outputs * self.n_players
-        parts: dict[bool, list] = {False: [], True: []}
+        of_tables, of_singles = [], []
         for number, (one, chunk) in enumerate(self.chunks):
-            single, size = chunk.is_single_leaves, chunk.n_groups << chunk.n_bits
-            output, column, at = np.ogrid[
-                : len(chunk.outputs), : chunk.n_columns, : size : 1 << chunk.n_bits
-            ]
-            plane = 2 * output + 1 if single else output * chunk.n_columns + column
-            member = first[id(one)] + chunk.groups.start + np.arange(chunk.n_groups)
+            n, size = chunk.n_groups, chunk.n_groups << chunk.n_bits
+            member = first[id(one)] + chunk.groups.start + np.arange(n)
             cell = chunk.outputs[:, None, None] * self.n_players + chunk.players
-            part = (
-                self._starts[number] + plane * size + at,
-                member,
-                number * n_cells + cell,
-                1 << column,
-                size,
-            )
-            parts[single].append([array.ravel() for array in np.broadcast_arrays(*part)])
-        every = parts[False] + parts[True]
-        at, group, key, bit, sizes = (np.concatenate(some) for some in zip(*every, strict=True))
-        n = sum(len(part[0]) for part in parts[False])
-        distinct, subtotal = np.unique(key, return_inverse=True)
+            key = number * n_cells + cell
+            start = self._starts[number] + (np.arange(n) << chunk.n_bits)
+            if chunk.is_single_leaves:
+                own = start + 2 * size * np.arange(len(chunk.outputs))[:, None, None]
+                bit = 1 << np.arange(chunk.n_bits)[:, None]
+                part = own + size, member, key, own, bit
+                of_singles.append([np.broadcast_to(x, key.shape).ravel() for x in part])
+            else:
+                plane = np.arange(len(key[..., 0].ravel())).reshape(*key.shape[:2], 1)
+                part = start + plane * size, member, key
+                of_tables.append([np.broadcast_to(x, key.shape).ravel() for x in part])
+        every = [part[:3] for part in of_tables + of_singles]
+        at, group, key = (np.concatenate(some) for some in zip(*every, strict=True))
+        n = sum(len(part[0]) for part in of_tables)
+        none = np.empty(0, dtype=np.int64)
+        own, bit = (np.concatenate([none, *(part[i] for part in of_singles)]) for i in (3, 4))
+        columns, subtotals = _sums(key)
+        cells = subtotals % n_cells
         return Places(
-            at=at[:, None],
-            group=group,
-            n_summed=n,
-            own=(at - sizes)[n:, None],
-            bit=bit[n:, None],
-            columns=_sums(subtotal, len(distinct)),
-            chunks=_sums(distinct % n_cells, n_cells),
+            at[:, None], group, n, own[:, None], bit[:, None], columns, _sums(cells, n_cells)[0]
         )
 
 
-def _sums(owner, n) -> sparse.csr_array:
-    """Return the matrix ``(n, len(owner))`` that adds each of some numbers to its owner, in order.
+def _sums(owner, n=None) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+    """Return the matrix that adds each of some numbers to its owner, in order, and the owners.
 
-    All are added to zero first, so no bit tells these sums from those of `add_columns`.
+    They are `n`, counted from 0, or by default those that own some. All numbers are added to zero
+    first, so no bit tells these sums from those of `add_columns`.
     """
     order = np.argsort(owner, kind="stable")
-    first = np.searchsorted(owner[order], np.arange(n + 1))
-    return sparse.csr_array((np.ones(len(owner)), order, first), shape=(n, len(owner)))
+    inorder = owner[order]
+    owners = inorder[np.diff(inorder, prepend=-1) != 0] if n is None else np.arange(n)
+    first = np.append(np.searchsorted(inorder, owners), len(owner))
+    matrix = sparse.csr_array((np.ones(len(owner)), order, first), shape=(len(owners), len(owner)))
+    return matrix, owners
