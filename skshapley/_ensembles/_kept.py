@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._ensembles._groups import Chunk, Groups
+from skshapley._ensembles._solved import SolvedChunk
 from skshapley._ensembles._tables import add_columns, look_up, owner_of
 
 # Entries that are looked up at once, so that what is found stays in the cache
 FEW_ENTRIES = 1 << 18
+# Tables are made when more rows than these have come: their sums cost as much as 30 rows from games
+FEW_ROWS = 10
 
 
 class Places(NamedTuple):
@@ -48,6 +51,9 @@ class Places(NamedTuple):
 class KeptTables:
     """The tables of some chunks, one after another in one array.
 
+    Single leaves have theirs from fit on. The games of all other leaves are kept until so many
+    rows have come that summing them into tables is worth it. No bit of the values depends on it.
+
     Parameters
     ----------
     chunks : iterable of (Groups, Chunk)
@@ -57,8 +63,8 @@ class KeptTables:
     Attributes
     ----------
     chunks : list of (Groups, Chunk)
-    entries : list of ndarray of shape (len(outputs), n_planes, n_groups * 2 ** n_bits)
-        The table of each chunk, to be filled by the maker.
+    entries : dict of Chunk to ndarray of shape (len(outputs), n_planes, n_groups * 2 ** n_bits)
+        The table of each chunk; those of single leaves to be filled by the maker.
     """
 
     def __init__(self, chunks: Iterable[tuple[Groups, Chunk]], n_outputs, n_players) -> None:
@@ -66,12 +72,18 @@ class KeptTables:
         sizes = [chunk.table_size for _, chunk in self.chunks]
         self._starts = np.cumsum([0, *sizes])
         self._flat = np.empty(self._starts[-1])
-        self.entries = [
-            self._flat[start : start + size].reshape(len(chunk.outputs), chunk.n_planes, -1)
+        self.entries = {
+            chunk: self._flat[start : start + size].reshape(len(chunk.outputs), chunk.n_planes, -1)
             for start, size, (_, chunk) in zip(self._starts[:-1], sizes, self.chunks, strict=True)
-        ]
+        }
+        self._solved: dict[Chunk, SolvedChunk] = {}
+        self._n_rows = 0
         # How many values belong to one instance
         self._n_found = sum(len(chunk.outputs) * chunk.players.size for _, chunk in self.chunks)
+
+    def take(self, solved: SolvedChunk) -> None:
+        """Take the games of a chunk whose table is still to be made."""
+        self._solved[solved.chunk] = solved
 
     def values(self, codes) -> NDArray[np.float64]:
         """Return the values of some instances.
@@ -85,15 +97,24 @@ class KeptTables:
         values : ndarray of shape (n_outputs, n_players, r)
             The same bits for any r.
         """
-        if self._n_found * codes.shape[1] <= FEW_ENTRIES:
+        # Threads that come first at the same time all make the tables: the same ones.
+        solved, self._n_rows = self._solved, self._n_rows + codes.shape[1]
+        if solved and self._n_rows > FEW_ROWS:
+            for chunk, games in solved.items():
+                games.table(self.entries[chunk])
+            self._solved = solved = {}
+        if not solved and self._n_found * codes.shape[1] <= FEW_ENTRIES:
             return self._values_of_few(codes)
         values = np.zeros((self.n_outputs, self.n_players, codes.shape[1]))
         patterns, of = np.empty((0, 0)), None
-        parts = zip(self.chunks, self.entries, self._owners, strict=True)
-        for (groups, chunk), entries, owner in parts:
+        for (groups, chunk), owner in zip(self.chunks, self._owners, strict=True):
             if groups is not of:
                 of, patterns = groups, groups.patterns(codes)
-            found = look_up(entries, patterns[chunk.groups], chunk)
+            own = patterns[chunk.groups]
+            if chunk in solved:
+                found = solved[chunk].values(own)
+            else:
+                found = look_up(self.entries[chunk], own, chunk)
             add_columns(values, chunk.outputs, owner, found)
         return values
 
@@ -141,12 +162,10 @@ class KeptTables:
             if chunk.is_single_leaves:
                 own = start + 2 * size * np.arange(len(chunk.outputs))[:, None, None]
                 bit = 1 << np.arange(chunk.n_bits)[:, None]
-                part = own + size, member, key, own, bit
-                of_singles.append([np.broadcast_to(x, key.shape).ravel() for x in part])
+                of_singles.append(_flat((own + size, member, key, own, bit), key.shape))
             else:
                 plane = np.arange(len(key[..., 0].ravel())).reshape(*key.shape[:2], 1)
-                part = start + plane * size, member, key
-                of_tables.append([np.broadcast_to(x, key.shape).ravel() for x in part])
+                of_tables.append(_flat((start + plane * size, member, key), key.shape))
         every = [part[:3] for part in of_tables + of_singles]
         at, group, key = (np.concatenate(some) for some in zip(*every, strict=True))
         n = sum(len(part[0]) for part in of_tables)
@@ -157,6 +176,10 @@ class KeptTables:
         return Places(
             at[:, None], group, n, own[:, None], bit[:, None], columns, _sums(cells, n_cells)[0]
         )
+
+
+def _flat(arrays, shape) -> list[np.ndarray]:
+    return [np.broadcast_to(array, shape).ravel() for array in arrays]
 
 
 def _sums(owner, n=None) -> tuple[sparse.csr_array, NDArray[np.int64]]:

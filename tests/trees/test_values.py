@@ -383,6 +383,25 @@ def test_single_leaves_are_looked_up_by_two_means(monkeypatch):
     np.testing.assert_allclose(few, walked, atol=1e-13)
 
 
+@pytest.mark.parametrize("name", ["xgboost, classes", "random forest, classes", "lightgbm"])
+def test_first_rows_have_the_bits_of_tables(fitted, name):
+    """The first rows are summed from the games of the leaves, before there is a table."""
+    from skshapley._ensembles import _kept
+
+    model, X = fitted(name)
+    trees = read_trees(model)
+    X = trees.to_matrix(X[:40])
+    solver = TreeValues(trees).fit(X[:7])
+    tables, one = solver._leafwise.tables, solver.values(X[:1])
+    several = solver.values(X[1 : _kept.FEW_ROWS])
+    assert tables._solved
+    every = solver.values(X)
+    assert not tables._solved
+    first = np.concatenate([one, several])
+    np.testing.assert_array_equal(first, every[: _kept.FEW_ROWS])
+    np.testing.assert_array_equal(solver.values(X[:1]), one)
+
+
 @pytest.mark.parametrize("n_small", [1, 10])
 def test_deep_leaves_have_tables_where_they_are_few(n_small, monkeypatch):
     from skshapley._ensembles import _leafwise, concatenate
