@@ -144,6 +144,8 @@ class ExactTrees:
 
     def _in_its_container(self, X) -> Any:
         """Return X as the model takes it: as a DataFrame if it was fitted with names."""
+        if type(X) is np.ndarray and self.column_names is None:
+            return X
         if is_frame(X):
             return as_pandas(X)
         if sparse.issparse(X):
