@@ -75,9 +75,19 @@ class Chunk:
         return len(self.leaves) == self.n_groups
 
     @property
+    def n_planes(self) -> int:
+        """Return how many numbers each pattern has: one a column, or the two of `leaf_means`."""
+        return 2 if self.is_single_leaves else self.n_columns
+
+    @property
+    def n_values(self) -> int:
+        """Return how many values the chunk's table tells, of all patterns and columns."""
+        return len(self.outputs) * self.players.size << self.n_bits
+
+    @property
     def table_size(self) -> int:
         """Return the number of entries of the chunk's table."""
-        return len(self.outputs) * self.players.size << self.n_bits
+        return len(self.outputs) * self.n_planes * self.n_groups << self.n_bits
 
 
 @dataclass(frozen=True, eq=False)
