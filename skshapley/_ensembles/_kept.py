@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._ensembles._groups import Chunk, Groups
+from skshapley._ensembles._open import OpenGroups, common_fails, in_strips
+from skshapley._ensembles._places import Found, Places, find_entries
 from skshapley._ensembles._solved import SolvedChunk
 from skshapley._ensembles._tables import add_columns, look_up, owner_of
 
@@ -16,36 +17,6 @@ from skshapley._ensembles._tables import add_columns, look_up, owner_of
 FEW_ENTRIES = 1 << 18
 # Tables are made when more rows than these have come: their sums cost as much as 30 rows from games
 FEW_ROWS = 10
-
-
-class Places(NamedTuple):
-    """The entries that belong to an instance: one for each output, column and group.
-
-    Attributes
-    ----------
-    at : ndarray of shape (n_found, 1), int64
-        The entry of pattern 0.
-    group : ndarray of shape (n_found,), int64
-        The group whose pattern is added.
-    n_summed : int
-        The entries from here on are those of single leaves, see `leaf_means`.
-    own : ndarray of shape (n_found - n_summed, 1), int64
-        Of these the entry of pattern 0 that is added.
-    bit : ndarray of shape (n_found - n_summed, 1), int64
-        The player that joins the pattern of the first entry.
-    columns : sparse array of shape (n_subtotals, n_found)
-        Sums the columns of one player, output and chunk.
-    chunks : sparse array of shape (n_outputs * n_players, n_subtotals)
-        Sums those of all chunks, one after another.
-    """
-
-    at: np.ndarray
-    group: np.ndarray
-    n_summed: int
-    own: np.ndarray
-    bit: np.ndarray
-    columns: sparse.csr_array
-    chunks: sparse.csr_array
 
 
 class KeptTables:
@@ -59,6 +30,8 @@ class KeptTables:
     chunks : iterable of (Groups, Chunk)
         Chunks of the same groups stand next to each other.
     n_outputs, n_players : int
+    references : ndarray of shape (n_rows, b), unsigned, or None, default=None
+        Codes of the references, where there are any.
 
     Attributes
     ----------
@@ -67,8 +40,11 @@ class KeptTables:
         The table of each chunk; those of single leaves to be filled by the maker.
     """
 
-    def __init__(self, chunks: Iterable[tuple[Groups, Chunk]], n_outputs, n_players) -> None:
+    def __init__(
+        self, chunks: Iterable[tuple[Groups, Chunk]], n_outputs, n_players, references=None
+    ) -> None:
         self.chunks, self.n_outputs, self.n_players = list(chunks), n_outputs, n_players
+        self.references = references
         sizes = [chunk.table_size for _, chunk in self.chunks]
         self._starts = np.cumsum([0, *sizes])
         self._flat = np.empty(self._starts[-1])
@@ -123,19 +99,10 @@ class KeptTables:
         r = codes.shape[1]
         if not self.chunks:
             return np.zeros((self.n_outputs, self.n_players, r))
-        places = self._places
         patterns = [groups.patterns(codes) for groups in self._groups]
         pattern = patterns[0] if len(patterns) == 1 else np.concatenate(patterns)
-        slot = pattern.take(places.group, axis=0).astype(np.int64)
-        single = slot[places.n_summed :]
-        own = self._flat.take(places.own + single)
-        single |= places.bit
-        slot += places.at
-        found = self._flat.take(slot)
-        found[places.n_summed :] += own
-        # First the columns of a chunk are summed, and then the chunks, as for many rows.
-        values = places.chunks @ (places.columns @ found)
-        return values.reshape(self.n_outputs, self.n_players, r)
+        way = self._places if self._open is None else self._open
+        return way.values(self._flat, pattern).reshape(self.n_outputs, self.n_players, r)
 
     @cached_property
     def _owners(self) -> list[sparse.csr_array]:
@@ -147,50 +114,20 @@ class KeptTables:
         return list({id(groups): groups for groups, _ in self.chunks}.values())
 
     @cached_property
+    def _open(self) -> OpenGroups | None:
+        """The groups that are open to instances; None where that is most of them."""
+        if self.references is None:
+            return None
+        found = [common_fails(groups, self.references) for groups in self._groups]
+        fails = [some for some in found if some is not None]
+        if not fails or len(fails) < len(found):
+            return None
+        return in_strips(self._find(), np.concatenate(fails))
+
+    @cached_property
     def _places(self) -> Places:
-        groups = self._groups
-        offsets = np.cumsum([0] + [one.n_groups for one in groups])
-        first = {id(one): int(offset) for one, offset in zip(groups, offsets[:-1], strict=True)}
-        n_cells = self.n_outputs * self.n_players
-        of_tables, of_singles = [], []
-        for number, (one, chunk) in enumerate(self.chunks):
-            n, size = chunk.n_groups, chunk.n_groups << chunk.n_bits
-            member = first[id(one)] + chunk.groups.start + np.arange(n)
-            cell = chunk.outputs[:, None, None] * self.n_players + chunk.players
-            key = number * n_cells + cell
-            start = self._starts[number] + (np.arange(n) << chunk.n_bits)
-            if chunk.is_single_leaves:
-                own = start + 2 * size * np.arange(len(chunk.outputs))[:, None, None]
-                bit = 1 << np.arange(chunk.n_bits)[:, None]
-                of_singles.append(_flat((own + size, member, key, own, bit), key.shape))
-            else:
-                plane = np.arange(len(key[..., 0].ravel())).reshape(*key.shape[:2], 1)
-                of_tables.append(_flat((start + plane * size, member, key), key.shape))
-        every = [part[:3] for part in of_tables + of_singles]
-        at, group, key = (np.concatenate(some) for some in zip(*every, strict=True))
-        n = sum(len(part[0]) for part in of_tables)
-        none = np.empty(0, dtype=np.int64)
-        own, bit = (np.concatenate([none, *(part[i] for part in of_singles)]) for i in (3, 4))
-        columns, subtotals = _sums(key)
-        cells = subtotals % n_cells
-        return Places(
-            at[:, None], group, n, own[:, None], bit[:, None], columns, _sums(cells, n_cells)[0]
-        )
+        return Places.of(self._find())
 
-
-def _flat(arrays, shape) -> list[np.ndarray]:
-    return [np.broadcast_to(array, shape).ravel() for array in arrays]
-
-
-def _sums(owner, n=None) -> tuple[sparse.csr_array, NDArray[np.int64]]:
-    """Return the matrix that adds each of some numbers to its owner, in order, and the owners.
-
-    They are `n`, counted from 0, or by default those that own some. All numbers are added to zero
-    first, so no bit tells these sums from those of `add_columns`.
-    """
-    order = np.argsort(owner, kind="stable")
-    inorder = owner[order]
-    owners = inorder[np.diff(inorder, prepend=-1) != 0] if n is None else np.arange(n)
-    first = np.append(np.searchsorted(inorder, owners), len(owner))
-    matrix = sparse.csr_array((np.ones(len(owner)), order, first), shape=(len(owners), len(owner)))
-    return matrix, owners
+    def _find(self) -> Found:
+        starts = self._starts[:-1]
+        return find_entries(self.chunks, starts, self._groups, self.n_outputs, self.n_players)

@@ -67,6 +67,7 @@ def read_lightgbm(model) -> TreeEnsemble:
         encode=_Encoder(
             tuple(booster.pandas_categorical or ()),
             tuple(sorted({int(inner["feature"][node]) for node in categories})),
+            bool(((inner["threshold"] >= -ZERO) & (inner["threshold"] < ZERO)).any()),
         ),
         methods=_methods(model, head.get("objective"), averages),
         raw_response=_RawScore(booster, n_outputs, scale),
@@ -156,10 +157,13 @@ class _Encoder:
         Categories in training of each categorical column of a DataFrame, in their order.
     categorical : tuple of int
         The columns in which some tree asks for a category.
+    has_small : bool
+        Whether some threshold may tell values as small as `ZERO` apart.
     """
 
     frame_categories: tuple
     categorical: tuple
+    has_small: bool
 
     def __call__(self, X) -> NDArray[np.float64]:
         if is_frame(X):
@@ -167,9 +171,12 @@ class _Encoder:
             known = dict(zip(columns, self.frame_categories, strict=False))
             X = frame_to_matrix(X, known, unknown=np.nan)
         matrix = np.asarray(X, dtype=np.float64)
-        # Dense rows are read as sparse ones, without entries as small as these.
-        matrix = np.where(np.abs(matrix) <= ZERO, 0.0, matrix)
-        # A category is what the cast to int leaves: -0.5 is category 0.
-        columns = list(self.categorical)
-        matrix[:, columns] = np.trunc(matrix[:, columns])
+        if self.has_small:
+            # Dense rows are read as sparse ones, without entries as small as these.
+            matrix = np.where(np.abs(matrix) <= ZERO, 0.0, matrix)
+        if self.categorical:
+            # A category is what the cast to int leaves: -0.5 is category 0.
+            columns = list(self.categorical)
+            matrix = matrix.copy()
+            matrix[:, columns] = np.trunc(matrix[:, columns])
         return matrix

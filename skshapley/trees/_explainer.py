@@ -203,7 +203,8 @@ class TreeExplainer(Attributor):
         ValueError, TypeError
             If columns, dtypes or the container differ from the background's.
         """
-        check_is_fitted(self, "exact_")
+        if not hasattr(self, "exact_"):  # scikit-learn's check takes long, for one row
+            check_is_fitted(self, "exact_")
         X = self._background.table(self, X)
         pairs = pair_index(self.interactions, type(self).__name__)
         return self._recorded(self.exact_.explain(X, pairs), X)
