@@ -398,6 +398,8 @@ def test_repr_says_what_and_how():
     text = "<Explanation: 5 instances, 3 features, 2 outputs; sampler=Exact(), solver=Linear()>"
     assert repr(made(K)) == text
     assert "method unknown" in repr(made(settings=Settings()))
+    alone = ShapleyExplainer(lambda X: X[:, 0] ** 2).fit(np.eye(1)).explain(np.eye(1) * 2)
+    assert "; exact, from the prediction and the base value>" in repr(alone)
 
 
 @pytest.mark.parametrize("k", [None, K])
