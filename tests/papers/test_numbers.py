@@ -233,6 +233,62 @@ def test_figure_15():
     agrees(" ".join(told.groups()), means.min(), means.max())
 
 
+SMALL, WIDE = ["cal_housing", "make_regression", "bank"], ["breast_cancer", "adult", "year"]
+
+
+def of_appendix(figure):
+    """Errors by table and setting over those of the paper's choice, and whether each is apart."""
+    frame = pd.read_csv(PERMUTATIONS / "appendix.csv", dtype={"setting": str})
+    frame = frame[frame["figure"] == figure]
+    mse, low, high = (
+        frame.pivot_table(index="data", columns="setting", values=name)
+        for name in ("mse", "low", "high")
+    )
+    names = {setting: setting.removesuffix(".0") for setting in mse}
+    chosen = next(s for s in mse if names[s] in {"25" if figure == "figure16" else "4"} | {MALLOWS})
+    apart = low.gt(high[chosen], axis=0) | high.lt(low[chosen], axis=0)
+    return mse.div(mse[chosen], axis=0).rename(columns=names), apart.rename(columns=names)
+
+
+MALLOWS = "Mallows, lam 4"
+
+
+def told_on(pattern):
+    """The numbers that a sentence of the page on permutations tells."""
+    return " ".join(re.search(pattern, page("mitchell_et_al")[0]).groups())
+
+
+def test_figure_13():
+    relative, apart = of_appendix("figure13")
+    assert relative.loc[SMALL].idxmin(axis=1).isin(["2", "4"]).all()
+    far = relative.loc[SMALL, "32"]
+    agrees(told_on(r"and 32 has (\S+) to (\S+) times those of 4"), far.min(), far.max())
+    assert not apart.loc[WIDE].any(axis=None)
+
+
+def test_figure_16():
+    relative, apart = of_appendix("figure16")
+    few, many = relative.loc[SMALL, "5"], relative.loc[SMALL, "50"]
+    agrees(told_on(r"errors are (\S+) to (\S+) times those with 25"), few.min(), few.max())
+    agrees(told_on(r"they are (\S+) to (\S+) times as large"), many.min(), many.max())
+    assert not apart.loc[WIDE].any(axis=None)
+
+
+def test_figure_17():
+    relative, apart = of_appendix("figure17")
+    kendall = relative.loc[["cal_housing", "make_regression"], "Kendall"]
+    agrees(told_on(r"\((\S+) and (\S+) times the error\) and is level"), *kendall)
+    assert list(apart.index[apart["Kendall"]]) == ["cal_housing", "make_regression"]
+    ranks, orders = relative["Spearman"], relative["Spearman, of orders"]
+    agrees(
+        told_on(r"kernel has (\S+) to (\S+) times the error on the three"),
+        *ranks[SMALL].agg(["min", "max"]),
+    )
+    assert sorted(apart.index[apart["Spearman"]]) == sorted(SMALL)
+    agrees(told_on(r"does, it has (\S+) to (\S+) times the error"), orders.min(), orders.max())
+    assert (relative.idxmax(axis=1) == "Spearman, of orders").all()
+
+
 # --- Chen et al. ---------------------------------------------------------------------------------
 
 
@@ -274,3 +330,47 @@ def test_errors_on_tiles_of_digits():
         agrees(evals, frame["evaluations"]["log_odds", method])
         agrees(chance, frame["relative_error"]["predict_log_proba", method])
         agrees(odds, frame["relative_error"]["log_odds", method])
+
+
+def areas(name):
+    """Areas under masking curves by method."""
+    return pd.read_csv(RESULTS / "structured" / f"{name}_area.csv").set_index("method")
+
+
+def test_who_masks_best():
+    """What the page says of SampleShapley, permutations, and of methods that know the graph."""
+    graph = ["C-Shapley, regression", "C-Shapley, regression, balanced"]
+    least_squares = ["kernel least squares", "leverage least squares"]
+    for name in ("imdb", "digits", "mnist", "cifar"):
+        frame = areas(name)
+        masked, local = (
+            frame["deletion"],
+            [method for method in frame.index if "L-Shapley" in method],
+        )
+        sampled = masked["SampleShapley"]
+        assert masked["antithetic permutations"] < masked["permutations"] < sampled
+        assert (sampled < masked[least_squares].min()) == (name in ("imdb", "agnews", "mnist"))
+        knowing = masked[graph + local]
+        if name == "cifar":
+            everywhere = masked.drop([*graph, *local, "saliency", "random"])
+            assert everywhere.max() < knowing.min()
+            told = re.search(
+                r"better \((\S+) to (\S+)\) than sets of neighbours do \((\S+) to (\S+), errors"
+                r" (\S+) of",
+                page("chen_et_al")[0],
+            )
+            ends = [-everywhere.max(), -everywhere.min(), -knowing.max(), -knowing.min()]
+            agrees(
+                " ".join(told.groups()), *ends, round(frame["deletion_se"][knowing.index].mean(), 1)
+            )
+        else:
+            assert knowing.max() < masked[least_squares].min()
+            noise = frame["deletion_se"].max()
+            assert masked["antithetic permutations"] < knowing.min() + 2 * noise
+    for name in ("mnist", "digits"):
+        masked = areas(name)["deletion"]
+        assert (
+            masked.nsmallest(2)
+            .index.isin(["C-Shapley, regression", "L-Shapley, k = 1 (over budget)"])
+            .all()
+        )
