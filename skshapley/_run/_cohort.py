@@ -108,8 +108,8 @@ class Cohort:
         price = self.price
         return max(ASK_BYTES // (self.count * price.coalitions) // price.unit, 1) * price.unit
 
-    def ask(self) -> tuple[Requests, bool]:
-        """Return the requests of the next design, and whether they are all different."""
+    def ask(self) -> tuple[Requests, np.ndarray | None]:
+        """Return the requests of the next design, and how many in a row are surely different."""
         if self.left:
             n = self._next_draws()
             self.asked, self.left = self.asked + n, self.left - n
@@ -117,7 +117,7 @@ class Cohort:
             n = self._go_on()
         self.design = self.sampler.ask(self.asking, n)
         flat, instance, references = self.design.requested(len(self.asking))
-        bits = self.design.bits()
+        bits, runs = self.design.bits(), self.design.runs(instance)
         members = self.members[self.asking]
         if self.count < self.block.game.n_players:
             wide = np.zeros((len(flat), self.block.game.n_players), dtype=bool)
@@ -131,7 +131,8 @@ class Cohort:
         if self.sample is not None:
             self.grouped = references is None
             requests = self.sample.against(requests, self.asking[instance])
-        return requests, self.design.distinct
+            runs = None if self.grouped else runs
+        return requests, runs
 
     def tell(self, values: np.ndarray) -> None:
         """Hand the values to sampler and solver, the known ones of both ends filled in."""
