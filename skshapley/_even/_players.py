@@ -73,6 +73,7 @@ class EvenPlayerProcess(EvenProcess):
     """
 
     least_counted = 0.0
+    doubts_steps = False
 
     @cached_property
     def covariances(self) -> np.ndarray:

@@ -29,6 +29,7 @@ class Process:
     """
 
     least_counted = 0.0  # how much a value counts in what is told at least, times their number
+    doubts_steps = False  # whether steps may hide another one even where they are not predicted
 
     def __init__(self, points: Pairs, hyper: Hyper) -> None:
         self.points, self.hyper = points, hyper
