@@ -618,10 +618,10 @@ def test_shapiq_refuses(shapiq):
         made(K).to_shapiq()
     exact = shapiq.ExactComputer(n_players=3, game=lambda S: np.asarray(S).sum(axis=1) * 1.0)
     with pytest.raises(
-        ValueError, match=r"order 1, .*got \(index, max_order, n_players\) = \[\('k-SII', 2"
+        ValueError, match=r"order 1 .*got \(index, max_order, n_players\) = \[\('SGV', 2"
     ):
-        Explanation.from_shapiq(exact("k-SII", 2))
-    with pytest.raises(ValueError, match="order 1, of the same index"):
+        Explanation.from_shapiq(exact("SGV", 2))
+    with pytest.raises(ValueError, match="order 1 or Shapley values with pairs, of the same index"):
         Explanation.from_shapiq([])
     with pytest.raises(ValueError, match="name for each of 3 features; got 2"):
         Explanation.from_shapiq(exact("SV", 1), feature_names=["a", "b"])
