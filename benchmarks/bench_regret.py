@@ -90,16 +90,11 @@ def kept():
         return []
     text = TABLE.read_text(encoding="utf-8").split("\n\n")[-1].strip().splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text[2:]]
-    return [
-        dict(
-            zip(
-                COLUMNS,
-                line[:2] + [float(x) for x in line[2:5]] + [line[5], float(line[6])],
-                strict=True,
-            )
-        )
-        for line in cells
-    ]
+    numbers = slice(2, 2 + len(METHODS))
+    for line in cells:
+        line[numbers] = [float(cell) for cell in line[numbers]]
+        line[-1] = float(line[-1])
+    return [dict(zip(COLUMNS, line, strict=True)) for line in cells]
 
 
 def summary(table):
