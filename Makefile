@@ -51,7 +51,8 @@ test-slow: $(STAMP)-setup ## run the slow tests, and a part of the others with a
 
 test-browser: $(STAMP)-setup ## open the report in a browser, which is fetched if there is none
 	$(INSTALL) --group browser
-	command -v chromium >/dev/null || $(BIN)/playwright install chromium-headless-shell
+	command -v chromium || command -v chromium-headless-shell || command -v google-chrome || \
+		$(BIN)/playwright install chromium-headless-shell
 	$(SINGLE) $(BIN)/python -m pytest tests/report/test_browser.py
 
 # Pythons of other versions: a version that uv finds or fetches, or the path of an interpreter.

@@ -371,6 +371,7 @@ STOPPING = RESULTS / "stopping_cells.csv"
 COLUMNS_OF_STOPS = ["sampler", "rtol", "task", "runs", "converged", "kept", "evaluations"]
 STOPPED = ("antithetic", "orthogonal", "monte-carlo", "odd")
 TOLERANCES = (0.1, 0.05)
+ODD_STOPS = 20  # runs, for the process takes seconds a run
 
 
 def measure_stops(n_runs, enough):
@@ -380,7 +381,7 @@ def measure_stops(n_runs, enough):
         for task, (game, truth) in table_games().items():
             if (sampler, rtol, task) in done or enough():
                 continue
-            runs = min(n_runs, GP_RUNS) if sampler == "odd" else n_runs
+            runs = min(n_runs, ODD_STOPS) if sampler == "odd" else n_runs
             found = stops(sampler, rtol, game, truth, runs)
             keep(STOPPING, COLUMNS_OF_STOPS, (sampler, rtol, task, runs, *found))
             print(sampler, rtol, task, *found, flush=True)

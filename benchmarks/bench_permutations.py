@@ -1,14 +1,16 @@
 """Samplers of permutations against each other: Mitchell et al. (2022), section 5.
 
     python benchmarks/bench_permutations.py [--quick] [--seconds S] [table4] [curves] [images]
+                                            [appendix]
 
-table4   discrepancies and CPU times of sets (Table 4), and herding pair by pair for comparison
-curves   errors against evaluations for XGBoost margins (Figures 9 and 10), multi-layer perceptrons
-         (Figure 11), and this package's own variants, all against the whole background
-images   errors for images of 256 tiles against black (Figure 12)
+table4     discrepancies and CPU times of sets (Table 4), and herding pair by pair for comparison
+curves     errors against evaluations for XGBoost margins (Figures 9 and 10), multi-layer
+           perceptrons (Figure 11), and this package's own variants; all of the background
+images     errors for images of 256 tiles against black (Figures 12 and 15), CPU times (Table 5)
+appendix   herding with other kernels and numbers of candidates (Figures 13, 14, 16 and 17)
 
 Every curve is the mean over trials with a 95 % band; a table and model gets 25 trials, or as many
-as fit into S seconds, at least two. Where the truth is not known, the error is the variance over
+as fit into S seconds, at least three. Where the truth is not known, the error is the variance over
 trials. Data come from the folder SKSHAPLEY_DATA, or from scikit-learn; results go to
 doc/results/permutations.
 """
@@ -16,20 +18,20 @@ doc/results/permutations.
 import argparse
 import sys
 import time
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from permutation_tasks import BUNDLED, DATA, FILES, Tiles, task
+from permutation_appendix import appendix
+from permutation_errors import RESULTS, TRIALS, enough, one_set, summary
+from permutation_images import images
+from permutation_tasks import BUNDLED, DATA, FILES, TABULATED, task
 
-from skshapley import shapley_values
 from skshapley.diagnostics import permutation_discrepancy
 from skshapley.samplers import (
     Antithetic,
     Herding,
     Leverage,
-    MallowsKernel,
     MonteCarlo,
     Orthogonal,
     Owen,
@@ -37,19 +39,10 @@ from skshapley.samplers import (
     SequentialBayesianQuadrature,
     Sobol,
     Stratified,
-    draw_permutations,
 )
-from skshapley.samplers._quadrature import (
-    MostNews,
-    bayesian_weights,
-    greedy_permutations,
-    least_alike,
-)
-from skshapley.samplers._sobol import sobol_permutations
 from skshapley.testing import explain_game
 
-RESULTS = Path(__file__).parents[1] / "doc" / "results" / "permutations"
-TRIALS = 25
+ROWS = 3  # of tables that are not tabulated
 CELLS = [(d, n) for d in (10, 50, 200) for n in (10, 100, 1000)]
 ALL = {"references": "all"}
 
@@ -88,19 +81,6 @@ FIGURES = {
 # --- Table 4 -------------------------------------------------------------------------------------
 
 
-def one_set(method, d, n, rng):
-    """A set and its weights, made from scratch (the samplers keep the sets that they make)."""
-    kernel = MallowsKernel()
-    if method == "herding":
-        return greedy_permutations(kernel, n, d, rng, 25, least_alike), None
-    if method == "SBQ":
-        orders = greedy_permutations(kernel, n, d, rng, 25, MostNews(kernel, n, d))
-        return orders, bayesian_weights(orders, kernel)
-    if method == "Sobol":
-        return sobol_permutations(rng, n, d, "sphere"), None
-    return draw_permutations(METHODS[method], n, d, rng)
-
-
 def herding_pair_by_pair(d, n, rng, candidates=25):
     """Herding as it is written down: one kernel after the other."""
 
@@ -125,7 +105,7 @@ def table4(quick, seconds):
             found, times = [], []
             for trial in range(trials):
                 start = time.process_time()
-                made = one_set(method, d, n, np.random.default_rng([trial, d, n]))
+                made = one_set(method, n, d, np.random.default_rng([trial, d, n]))
                 times.append(time.process_time() - start)
                 found.append(permutation_discrepancy(*made))
             records.append(
@@ -151,7 +131,7 @@ def table4(quick, seconds):
         slow = time.process_time() - start
         start = time.process_time()
         for trial in range(5):
-            one_set("herding", d, n, np.random.default_rng(trial))
+            one_set("herding", n, d, np.random.default_rng(trial))
         fast = (time.process_time() - start) / 5
         plain.append({"d": d, "n": n, "pair by pair, s": slow, "herding, s": fast})
     plain = pd.DataFrame(plain)
@@ -173,15 +153,15 @@ def markdown(frame):
 
 
 def sizes(d, quick):
-    """Return numbers of permutations; the model is what costs time from 13 players on."""
-    most = 512 if d <= 12 else 64 if d <= 30 else 16
+    """Return numbers of permutations; the model is what costs time where nothing is tabulated."""
+    most = 512 if d <= 12 else 256 if d <= TABULATED else 64 if d <= 30 else 16
     return [2**k for k in range(1, 10) if 2**k <= (most // 4 if quick else most)]
 
 
 def run_trials(game, methods, budgets, trials, seconds):
     """Return estimates by method and budget, each a list over trials of ``(r, p)``."""
     found, start, trial = {}, time.process_time(), 0
-    while trial < trials and (trial < 2 or time.process_time() - start < seconds):
+    while not enough(trial, trials, start, seconds):
         for name, sampler in methods.items():
             for budget in budgets:
                 try:
@@ -195,29 +175,11 @@ def run_trials(game, methods, budgets, trials, seconds):
     return found
 
 
-def summary(found, truth):
-    """Return a record for each method and budget: MSE (Eq 15) and its 95 % band over trials."""
-    for (name, budget), estimates in found.items():
-        estimates = np.array(estimates)
-        n = len(estimates)
-        centre, spread = (estimates.mean(axis=0), n / (n - 1)) if truth is None else (truth, 1)
-        errors = spread * ((estimates - centre) ** 2).mean(axis=(1, 2))
-        band = 1.96 * errors.std(ddof=1) / np.sqrt(n)
-        yield {
-            "method": name,
-            "evaluations": budget,
-            "mse": errors.mean(),
-            "low": errors.mean() - band,
-            "high": errors.mean() + band,
-            "trials": n,
-        }
-
-
 def curves(quick, seconds):
     for model, methods in (("gbdt", METHODS), ("mlp", PROPOSED)):
         records = []
         for name in FILES if DATA else BUNDLED:
-            one = task(name, model)
+            one = task(name, model, ROWS)
             d = one.game.n_players
             budgets = [n * (d - 1) + 2 for n in sizes(d, quick)]
             found = run_trials(one.game, methods, budgets, 3 if quick else TRIALS, seconds)
@@ -264,45 +226,7 @@ def plot(frame, methods, figure):
     plt.close(fig)
 
 
-# --- Figure 12 -----------------------------------------------------------------------------------
-
-
-def images(quick, seconds):
-    tiles, records = Tiles(2 if quick else 8), []
-    methods = {"Monte Carlo": MonteCarlo()} | PROPOSED | {"Sobol, pairs": OURS["Sobol, pairs"]}
-    p = tiles.grid[0] * tiles.grid[1]
-    n = 10 if quick else 100
-    for i in range(len(tiles.images)):
-        worth, start, trials = tiles.reward(i), time.process_time(), 0
-        found = {name: [] for name in methods}
-        while trials < TRIALS and (
-            trials < 3 or time.process_time() - start < seconds / len(tiles.images)
-        ):
-            for name, sampler in methods.items():
-                result = shapley_values(
-                    worth,
-                    n_players=p,
-                    sampler=sampler,
-                    max_evals=n * (p - 1) + 2,
-                    random_state=trials,
-                )
-                found[name].append(result.values)
-            trials += 1
-        for name, estimates in found.items():
-            variance = np.var(estimates, axis=0, ddof=1)
-            records.append({"image": i, "method": name, "mse": variance.mean(), "trials": trials})
-        print("image", i, trials, "trials", flush=True)
-    frame = pd.DataFrame(records)
-    frame.to_csv(RESULTS / "images.csv", index=False, float_format="%.4g")
-    wide = frame.pivot_table(index="image", columns="method", values="mse", sort=False)
-    fig, ax = plt.subplots(figsize=(9, 3.5), layout="constrained")
-    wide.div(wide["antithetic"], axis=0).plot.bar(ax=ax)
-    ax.set(ylabel="MSE relative to antithetic", title=f"{p} tiles, {n} permutations")
-    fig.savefig(RESULTS / "figure12.png", dpi=80)
-    plt.close(fig)
-
-
-PARTS = {"table4": table4, "curves": curves, "images": images}
+PARTS = {"table4": table4, "curves": curves, "images": images, "appendix": appendix}
 
 
 def main():
@@ -314,6 +238,7 @@ def main():
     RESULTS.mkdir(parents=True, exist_ok=True)
     for name in options.parts or PARTS:
         PARTS[name](options.quick, options.seconds)
+        print(name, f"{time.process_time():.0f} s of CPU so far", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@
 Every method spends at most 4 d evaluations an instance on the log-probability of the predicted
 class, an absent word left out, an absent pixel at the mean of the training images. Then the
 features that rank first are masked, and the log-odds of the class follow (Figures 2 and 3 of the
-paper). L-Shapley of pixels needs up to 23 d and is shown beside them.
+paper). L-Shapley of pixels needs up to 23 d and is shown beside them; saliency reads the gradient.
+SampleShapley draws every marginal contribution by itself, two of them for each feature. Figures 3
+(right), 4 and 5 show the pixels that rank first.
 
 Data come from the folder SKSHAPLEY_DATA, all but the digits; results go to doc/results/structured.
 LIME takes part if it is installed (pip install lime).
@@ -26,6 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
+from structured_pictures import draw_misread, draw_rows, saliency
 
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley.diagnostics import masking_curve
@@ -33,17 +36,21 @@ from skshapley.plots import MaskingCurveDisplay
 from skshapley.rewards import TokenReward
 from skshapley.samplers import (
     Antithetic,
+    Classical,
     ConnectedRegression,
     ConnectedShapley,
     Kernel,
     Leverage,
     LocalShapley,
+    MonteCarlo,
 )
 
 RESULTS = Path(__file__).parents[1] / "doc" / "results" / "structured"
 DATA = os.environ.get("SKSHAPLEY_DATA")
 PER_FEATURE = 4
 OVER = "L-Shapley, k = 1 (over budget)"
+SAMPLED = "SampleShapley"
+SHOWN = "C-Shapley, regression", "kernel least squares", SAMPLED, "saliency"
 MOST_WORDS = 200
 LINES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 
@@ -76,29 +83,25 @@ def scaling():
     print(table.to_string())
 
 
-def on_a_line():
-    """The samplers of the text experiments, by name."""
+def on_a_graph(graph, local="L-Shapley, k = 1"):
+    """The samplers of all experiments, by name."""
     return {
-        "L-Shapley, k = 1": LocalShapley("chain", 1),
-        "C-Shapley, regression": ConnectedRegression("chain", 4),
-        "C-Shapley, regression, balanced": ConnectedRegression("chain", 4, balanced=True),
+        local: LocalShapley(graph, 1),
+        "C-Shapley, regression": ConnectedRegression(graph, 4),
+        "C-Shapley, regression, balanced": ConnectedRegression(graph, 4, balanced=True),
         "kernel least squares": Kernel(),
         "leverage least squares": Leverage(),
+        SAMPLED: Classical(),
+        "permutations": MonteCarlo(),
         "antithetic permutations": Antithetic(),
     }
 
 
-def on_a_grid(shape):
-    """The samplers of the image experiments, by name."""
-    grid = ("grid", shape)
-    return {
-        OVER: LocalShapley(grid, 1),
-        "C-Shapley, regression": ConnectedRegression(grid, 4),
-        "C-Shapley, regression, balanced": ConnectedRegression(grid, 4, balanced=True),
-        "kernel least squares": Kernel(),
-        "leverage least squares": Leverage(),
-        "antithetic permutations": Antithetic(),
-    }
+def afforded(method, sampler, p):
+    """Return the evaluations of a method, with v(empty) and v(all)."""
+    if method == OVER:
+        return sampler.n_evaluations(p)
+    return PER_FEATURE * p + 2 * (method == SAMPLED)  # which does not need both ends
 
 
 def lime_values(game, p, n_evals, rng):
@@ -133,12 +136,12 @@ def text(name, model, documents, seed=0):
         rewards.append(TokenReward(model, document, response_method="predict_log_proba", **common))
         followed.append(TokenReward(model, document, response_method="log_odds", **common))
     values, cost = {}, {}
-    for method, sampler in on_a_line().items():
+    for method, sampler in on_a_graph("chain").items():
         results = [
             shapley_values(
                 reward,
                 sampler=sampler,
-                max_evals=PER_FEATURE * reward.n_players,
+                max_evals=afforded(method, sampler, reward.n_players),
                 random_state=seed + i,
             )
             for i, reward in enumerate(rewards)
@@ -160,11 +163,11 @@ def text(name, model, documents, seed=0):
 
 
 def images(name, model, train, X, shape, groups=None, seed=0):
-    """Explain images by all methods and follow the log-odds."""
+    """Explain images by all methods and follow the log-odds; return values and an explainer."""
     values, cost = {}, {}
     p = int(np.prod(shape))
-    for method, sampler in on_a_grid(shape).items():
-        budget = sampler.n_evaluations(p) if method == OVER else PER_FEATURE * p
+    for method, sampler in on_a_graph(("grid", shape), OVER).items():
+        budget = afforded(method, sampler, p)
         explainer = ShapleyExplainer(
             model,
             reward="baseline",
@@ -184,9 +187,11 @@ def images(name, model, train, X, shape, groups=None, seed=0):
         games = [lambda S, row=row: game(S[None], row)[0, :, 0] for row in rows]
         values["LIME"] = [lime_values(one, p, PER_FEATURE * p, rng) for one in games]
         cost["LIME"] = PER_FEATURE
+    values["saliency"] = saliency(model, X).reshape(len(X), p, -1).sum(axis=2)
     values["random"] = rng.random((len(X), p))
     curves = {method: masking_curve(explainer, v, X) for method, v in values.items()}
     report(name, curves, cost)
+    return values, explainer
 
 
 def report(name, curves, cost):
@@ -264,7 +269,23 @@ def mnist():
     model = MLPClassifier((64,), max_iter=30, early_stopping=True, random_state=0)
     model.fit(train, data["y_train"])
     print("accuracy", model.score(test, data["y_test"]))
-    images("mnist", model, train, test[:: len(test) // 30][:30], (28, 28))
+    X = test[:: len(test) // 30][:30]
+    values, explainer = images("mnist", model, train, X, (28, 28))
+    label = data["y_test"][:: len(test) // 30][:30]
+    some = np.concatenate([np.flatnonzero(label == y)[:4] for y in (3, 8)])
+    draw_rows(RESULTS / "figure4.png", X[some].reshape(-1, 28, 28), take(values, some))
+    read = model.predict(test)
+    wrong = [np.flatnonzero((data["y_test"] == y) & (read != y)) for y in np.unique(read)]
+    X = test[[some[0] for some in wrong]]
+    explainer.set_params(sampler=ConnectedRegression(("grid", (28, 28)), 4))
+    found = explainer.fit(train).explain(X).values
+    titles = [f"{y} read as {to}" for y, to in ((3, 8), (8, 3))]
+    draw_misread(RESULTS / "figure3_right.png", X.reshape(-1, 28, 28), found, titles)
+
+
+def take(values, some):
+    """Return the values of some instances, of the methods that are shown as pictures."""
+    return {method: np.asarray(values[method])[some] for method in SHOWN}
 
 
 def cifar():
@@ -278,7 +299,10 @@ def cifar():
     model.fit(train, data["y_train"][order])
     print("accuracy", model.score(test, data["y_test"]))
     groups = {f"pixel {i}": [3 * i, 3 * i + 1, 3 * i + 2] for i in range(1024)}
-    images("cifar", model, train, test[:: len(test) // 8][:8], (32, 32), groups)
+    X = test[:: len(test) // 20][:20]
+    values, _ = images("cifar", model, train, X, (32, 32), groups)
+    some = np.r_[0:4, -4:0]  # deer come first
+    draw_rows(RESULTS / "figure5.png", X[some].reshape(-1, 32, 32, 3), take(values, some))
 
 
 def write_tables():

@@ -1,8 +1,8 @@
 """The games of bench_permutations.py: the tables and models of Mitchell et al. (2022), section 5.
 
 Tables come from the folder SKSHAPLEY_DATA; without it, three that scikit-learn bundles or makes
-stand in. Games of at most 12 players are tabulated, which changes no value and makes evaluations
-free.
+stand in. Games of at most 16 players are tabulated, which changes no value and makes evaluations
+free. Rows are single precision, as XGBoost sees them; so are perceptrons, of more players.
 """
 
 import os
@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_regression
 from sklearn.neural_network import MLPClassifier, MLPRegressor
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skshapley.rewards import Game
@@ -23,7 +22,7 @@ from skshapley.testing import HybridGame
 
 DATA = os.environ.get("SKSHAPLEY_DATA")
 FOREGROUND, BACKGROUND = 10, 100
-TABULATED = 12
+TABULATED = 16
 MLP_ROWS = 5000
 
 # name: file, target, the target's positive class (None for regression)
@@ -99,17 +98,20 @@ def _bundled(name):
     return *load_breast_cancer(return_X_y=True), True
 
 
-def task(name, model):
+def task(name, model, most_rows=FOREGROUND):
     """Return the task of a table and a model, "gbdt" or "mlp".
 
-    The first ten rows are explained against the first hundred, as in the authors' code.
+    The first ten rows are explained against the first hundred, as in the authors' code; of a table
+    that is not tabulated the first `most_rows`.
     """
     X, y, classes = table(name)
     X = X.astype(np.float32).astype(float)  # what XGBoost sees
-    foreground, background = X[:FOREGROUND], X[:BACKGROUND]
+    tabulated = X.shape[1] <= TABULATED
+    foreground, background = X[: FOREGROUND if tabulated else most_rows], X[:BACKGROUND]
     respond, booster = (_gbdt if model == "gbdt" else _mlp)(X, y, classes)
     game = HybridGame(respond, foreground, background)
-    if game.n_players <= TABULATED:
+    game.X, game.background = (part.astype(np.float32) for part in (foreground, background))
+    if tabulated:
         game = Tabulated(game)
         return Task(name, model, game, game.shapley_values)
     truth = None if booster is None else _tree_values(booster, foreground, background)
@@ -137,54 +139,107 @@ def _mlp(X, y, classes):
     """Scikit-learn's defaults on standardised columns, fitted on some rows; log-odds of class 1."""
     some = np.random.default_rng(0).permutation(len(X))[:MLP_ROWS]
     network = (MLPClassifier if classes else MLPRegressor)(random_state=0)
-    model = make_pipeline(StandardScaler(), network)
+    scaler = StandardScaler().fit(X[some])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # 200 iterations, converged or not, are the paper's
-        model.fit(X[some], y[some] if classes else (y[some] - y.mean()) / y.std())
-    return (lambda Z: log_odds(model, Z)) if classes else model.predict, None
+        network.fit(
+            scaler.transform(X[some]), y[some] if classes else (y[some] - y.mean()) / y.std()
+        )
+    first, last, shift, bias = layers(network)
+    first = first / scaler.scale_[:, None].astype(np.float32)
+    shift = shift - scaler.mean_.astype(np.float32) @ first
+    return lambda Z: respond(Z @ first + shift, last, bias), None
 
 
-def log_odds(model, rows):
-    """Return the log-odds of class 1."""
-    chance = np.clip(model.predict_proba(rows)[:, 1], 1e-12, 1 - 1e-12)
-    return np.log(chance / (1 - chance))
+def layers(network):
+    """Return weights and intercepts of both layers of a perceptron, in single precision."""
+    return [part.astype(np.float32) for part in (*network.coefs_, *network.intercepts_)]
+
+
+def respond(sums, last, bias):
+    """Return what a perceptron says of the sums that enter its hidden layer, changed in place.
+
+    Of classes these are the log-odds of class 1.
+    """
+    return (np.maximum(sums, 0, out=sums) @ last)[..., 0] + bias
+
+
+def walk_worths(game, orders):
+    """Return the values along permutations ``(n, p)`` of all instances, ``(r, n, p + 1)``."""
+    n, p = orders.shape
+    rows, ranks = np.arange(game.n_rows), np.argsort(orders, axis=1)
+    out = np.empty((len(rows), n, p + 1))
+    out[:, :, 0] = game.empty(rows).mean(axis=(1, 2))[:, None]
+    out[:, :, p] = game.full(rows)
+    step = max(1, 200 // p)
+    for start in range(0, n, step):
+        part = ranks[start : start + step]
+        coalitions = (part[:, None] < np.arange(1, p)[:, None]).reshape(-1, p)
+        several = np.broadcast_to(coalitions, (len(rows), *coalitions.shape))
+        values = game(several, rows)[..., 0]
+        out[:, start : start + step, 1:p] = values.reshape(len(rows), len(part), p - 1)
+    return out
+
+
+def walk_means(worths, orders, weights):
+    """Return the estimates ``(..., p)`` from values along permutations ``(..., n, p + 1)``."""
+    gains, players = np.diff(worths, axis=-1), np.empty(worths[..., 1:].shape)
+    order = np.broadcast_to(orders, gains.shape)
+    np.put_along_axis(players, order, gains, axis=-1)
+    return np.einsum("n,...np->...p", weights, players)
 
 
 class Tiles:
-    """Images as games of square tiles against black, by the log-odds of their class."""
+    """Images as games of square tiles against black, by the log-odds of their class.
+
+    The model is a perceptron, so that a tile adds a row to the sums that enter the hidden layer.
+    """
 
     def __init__(self, n_images):
-        X, y, shape, tile = self._images()
+        X, y, test, y_test, shape, tile = self._images()
         model = MLPClassifier(random_state=0, max_iter=30)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(X, y)
-        self.images, self.shape = X[:: len(X) // n_images][:n_images], shape
+        self.accuracy = model.score(test, y_test)
+        self.images, self.shape = test[:: len(test) // n_images][:n_images], shape
         self.grid = shape[0] // tile, shape[1] // tile
         number = np.arange(self.grid[0] * self.grid[1]).reshape(self.grid)
         pixels = np.kron(number, np.ones((tile, tile), dtype=int))
         self.tile_of = np.repeat(pixels.ravel(), shape[2])
-        self.model = model
+        self.model, self._layers = model, layers(model)
+
+    @property
+    def n_players(self):
+        return self.grid[0] * self.grid[1]
 
     @staticmethod
     def _images():
         if DATA is None:
             digits = load_digits()
             keep = np.isin(digits.target, (3, 8))
-            return digits.data[keep] / 16, (digits.target[keep] == 8) * 1, (8, 8, 1), 1
+            X, y = digits.data[keep] / 16, (digits.target[keep] == 8) * 1
+            return X[::2], y[::2], X[1::2], y[1::2], (8, 8, 1), 1
         with np.load(Path(DATA) / "cifar10_deer_horse.npz") as file:
-            X, y = file["X_train"], file["y_train"]
-        return X.reshape(len(X), -1) / np.float32(255), y.ravel(), X.shape[1:], 2
-
-    def reward(self, i):
-        """Return the game of one image, from coalitions of tiles ``(m, p)`` to log-odds."""
-        image = self.images[i]
-        sign = np.sign(log_odds(self.model, image[None]))[0]
-
-        def worth(coalitions):
-            parts = np.array_split(coalitions, max(1, len(coalitions) // 4096))
-            return sign * np.concatenate(
-                [log_odds(self.model, image * part[:, self.tile_of]) for part in parts]
+            X, test = (
+                file[part].reshape(len(file[part]), -1) / np.float32(255)
+                for part in ("X_train", "X_test")
             )
+            return X, file["y_train"].ravel(), test, file["y_test"].ravel(), (32, 32, 3), 2
 
-        return worth
+    def walk_worths(self, i, orders):
+        """Return the values along permutations ``(n, p)``, ``(n, p + 1)``."""
+        first, last, shift, bias = self._layers
+        added = np.zeros((self.n_players, first.shape[1]), dtype=np.float32)
+        np.add.at(added, self.tile_of, self.images[i][:, None] * first)
+        sums = np.concatenate(
+            [np.broadcast_to(shift, (len(orders), 1, len(shift))), added[orders]], axis=1
+        )
+        values = respond(np.cumsum(sums, axis=1, out=sums), last, bias)
+        return values * np.sign(values[0, -1])
+
+    def rows(self, i, orders):
+        """Yield the images along each permutation of ``(n, p)``, flat: what other models take."""
+        ranks = np.argsort(orders, axis=1)[:, self.tile_of]
+        for rank in ranks:
+            yield self.images[i] * (rank < np.arange(self.n_players + 1)[:, None])

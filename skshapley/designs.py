@@ -25,7 +25,8 @@ class Design:
         The background rows against which each coalition is evaluated; None for all of them,
         weighted.
     distinct : bool
-        True where no instance holds the same coalition twice, so that nobody need look.
+        True where no instance holds the same coalition twice against the same references, so that
+        nobody need look.
     exact : bool
         Whether the attributions made of it are the Shapley values themselves, for any game.
     """
@@ -65,6 +66,21 @@ class Design:
     def bits(self) -> NDArray[np.uint64] | None:
         """Return the players of each request as the bits of a word, ``(u,)``, or None."""
         return None
+
+    def runs(self, instances: np.ndarray) -> NDArray[np.intp] | None:
+        """Return how many requests in a row are surely different, ``(w,)``; None if not known.
+
+        Those of a run belong to one instance.
+
+        Parameters
+        ----------
+        instances : ndarray of shape (u,), int
+            Of the requests, as `requested` returned them.
+        """
+        if not self.distinct:
+            return None
+        counts = np.bincount(instances)
+        return counts[counts > 0]
 
     def assemble(
         self,
@@ -217,6 +233,23 @@ class WalkDesign:
             entering *= np.take_along_axis(self.differing, self.permutations, axis=2)
             return np.cumsum(entering, axis=2, dtype=np.uint64)[self._passed[1]]
         return np.cumsum(entering[:, :, :-1], axis=2, dtype=np.uint64).ravel()
+
+    def runs(self, instances: np.ndarray) -> NDArray[np.intp]:
+        """Return the lengths of the walks (see `Design.runs`).
+
+        Nothing of a walk comes again on its reverse: a pair of them that keep to one reference is
+        one run.
+
+        Parameters
+        ----------
+        instances : ndarray of shape (u,), int
+        """
+        walks, p = self.permutations, self.permutations.shape[2]
+        paired = walks.shape[1] % 2 == 0 and (walks[:, 1::2, ::-1] == walks[:, ::2]).all()
+        if paired and self.references is not None:
+            paired = (self.references[:, ::2] == self.references[:, 1::2]).all()
+        length = (p - 1) * (2 if paired else 1)
+        return np.full(len(instances) // length, length)
 
     def contributions(
         self, values: np.ndarray, step_weights: np.ndarray | None = None

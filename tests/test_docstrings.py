@@ -8,6 +8,8 @@ from pathlib import Path
 from runpy import run_path
 
 import pytest
+
+pytest.importorskip("numpydoc")  # a linter: not where the oldest and newest versions are tested
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import ERROR_MSGS, validate
 

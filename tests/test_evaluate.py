@@ -10,6 +10,7 @@ from skshapley._run._ledger import Ledger
 from skshapley.designs import PermutationDesign
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Game
+from skshapley.samplers._permutations import with_reverses
 from skshapley.testing import parametrize_contract
 
 
@@ -213,10 +214,39 @@ def test_capacity_bounds_what_an_instance_may_keep(p, monkeypatch):
 def test_what_is_said_to_be_distinct_is_not_looked_at():
     game, wanted = Numbered(3), repeated(p=3)
     values, sent, _ = Ledger(3, 1, np.arange(4), keep=False).evaluate(
-        Evaluator(game), wanted, distinct=True
+        Evaluator(game), wanted, np.bincount(wanted.rows)
     )
     assert sent.all()
     np.testing.assert_array_equal(values, truth(game, wanted))
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("p", [4, 90])
+@pytest.mark.parametrize("paired", [True, False])
+def test_runs_spare_the_look_and_change_nothing(p, keep, paired):
+    """Walks against few background rows, in two asks; what is known of runs is not looked for."""
+    rng = np.random.default_rng(0)
+    ledgers = [Ledger(p, 5, np.arange(2), keep) for _ in range(2)]
+    for _ in range(3):
+        walks = rng.permuted(np.tile(np.arange(1, p), (2, 6, 1)), axis=2)
+        walks = np.insert(walks, 0, 0, axis=2)  # all of them begin with player 0
+        references = rng.integers(5, size=(2, 6))
+        if paired:
+            walks, references = with_reverses(walks.reshape(-1, p)), np.repeat(references, 2, 1)
+        design = PermutationDesign(walks.reshape(2, -1, p), references=references)
+        coalitions, rows, references = design.requested(2)
+        wanted = Requests(rows, coalitions, references, design.bits())
+        told = design.runs(rows)
+        assert len(told) == 12
+        games = [Numbered(p, n_references=5) for _ in ledgers]
+        spared, looked = (
+            ledger.evaluate(Evaluator(game), wanted, runs)
+            for ledger, game, runs in zip(ledgers, games, (told, None), strict=True)
+        )
+        for part, expected in zip(spared, looked, strict=True):
+            np.testing.assert_array_equal(part, expected)
+        np.testing.assert_array_equal(spared.values, truth(games[0], wanted))
+    assert not spared.sent.all()  # some walks share a row
 
 
 @pytest.mark.parametrize("p", [2, 9, 60])
@@ -248,7 +278,7 @@ def test_coalitions_alike_in_the_players_that_differ_are_one_request(p, keep):
     rng = np.random.default_rng(5)
     idle = ~differing[wanted.rows - 40, wanted.references[:, 0]] & (rng.random((300, p)) < 0.5)
     _, sent, _ = ledger.evaluate(
-        Evaluator(game), wanted._replace(coalitions=reduced | idle), distinct=True
+        Evaluator(game), wanted._replace(coalitions=reduced | idle), np.ones(300, dtype=int)
     )
     assert sent.sum() == distinct(wanted) < 4 * 2 * 8 + 1
     values, again, _ = ledger.evaluate(Evaluator(game), wanted)

@@ -23,27 +23,30 @@ class RowSum(RegressorMixin, BaseEstimator):
         return True
 
 
-CHECKS = parametrize_with_checks(
-    [
-        ShapleyExplainer(RowSum(), max_rows=2000, random_state=0),
-        ShapleyExplainer(FrozenEstimator(RowSum()), sampler="kernel"),
-        ShapleyExplainer(RowSum(), reward="baseline", max_rows=200, random_state=0),
-        GlobalImportance(RowSum(), random_state=0),
-        ShapleyImportance(LinearRegression(), cv=2),
-    ]
+def checked(*estimators):
+    """Decorate a test of scikit-learn's checks of estimators.
+
+    The pairs are a list: pytest is about to refuse the generator of scikit-learn before 1.7.
+    """
+    mark = parametrize_with_checks([*estimators])
+    names, pairs = mark.args
+    return pytest.mark.parametrize(names, list(pairs), **mark.kwargs)
+
+
+@checked(
+    ShapleyExplainer(RowSum(), max_rows=2000, random_state=0),
+    ShapleyExplainer(FrozenEstimator(RowSum()), sampler="kernel"),
+    ShapleyExplainer(RowSum(), reward="baseline", max_rows=200, random_state=0),
+    GlobalImportance(RowSum(), random_state=0),
+    ShapleyImportance(LinearRegression(), cv=2),
 )
-NAMES, PAIRS = CHECKS.args
-
-
-# a list, since pytest is about to refuse the generator of earlier versions of scikit-learn
-@pytest.mark.parametrize(NAMES, list(PAIRS), **CHECKS.kwargs)
 @pytest.mark.filterwarnings("default")  # the checks' own warnings are not ours
 def test_scikit_learn_compatible(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks([ShapleyImportance(LogisticRegression(), cv=2)])
+@checked(ShapleyImportance(LogisticRegression(), cv=2))
 @pytest.mark.filterwarnings("default")
 def test_scikit_learn_compatible_classifier(estimator, check):
     check(estimator)

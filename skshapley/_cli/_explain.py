@@ -15,6 +15,7 @@ import pandas as pd
 from skshapley._cli._status import FAILED, OK, UsageError, check_name, check_there
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley.batches import explain_batches
+from skshapley.batches._file_sources import read_sparse
 from skshapley.batches._run import opened
 from skshapley.rewards import REWARDS
 from skshapley.samplers import SAMPLERS
@@ -111,9 +112,12 @@ def _known_columns(model: Any) -> list[str] | None:
     return None if names is None else list(names)
 
 
-def _background(path: Path, columns: list[str] | None, keys: list[str]) -> pd.DataFrame:
-    """Return the background as a DataFrame of the columns that count."""
+def _background(path: Path, columns: list[str] | None, keys: list[str]) -> Any:
+    """Return the background as a DataFrame of the columns that count, or a sparse matrix."""
     check_there(path, "--background")
+    if path.suffix.lower() == ".npz":
+        with _readable(path, "--background"):
+            return read_sparse(path)
     with _readable(path, "--background"):
         frame = pd.read_csv(path) if path.suffix.lower() == ".csv" else pd.read_parquet(path)
     lacking = [name for name in columns or () if name not in frame.columns]

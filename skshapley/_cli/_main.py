@@ -208,9 +208,7 @@ def _explain_arguments(parser: argparse.ArgumentParser) -> None:
     add("--config", type=Path, metavar="FILE", help="parameters of the explainer, TOML or JSON")
     add("--columns", nargs="+", metavar="NAME", help="columns of a model that knows no names")
     add("--keys", nargs="+", metavar="NAME", help="columns that tell rows apart")
-    add(
-        "--batch-rows", type=_positive, default=4096, metavar="N", help="rows a batch (%(default)s)"
-    )
+    add("--batch-rows", type=_positive, metavar="N", help="rows a batch (4096; of documents 256)")
     add(
         "--on-error",
         choices=("raise", "skip"),

@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skshapley._ensembles._precision import unrounded
+
 # LightGBM's kZeroThreshold, a float32 there
 ZERO = float(np.float32(1e-35))
-# Comparisons that are made at once; with more of them, each feature is searched for itself
-FEW_COMPARISONS = 1 << 16
+# Rows that are searched all at once; of more of them, each feature is searched for itself
+FEW_ROWS = 128
 
 
 class NumericRow(NamedTuple):
@@ -60,19 +62,22 @@ class _Flat(NamedTuple):
     ----------
     feature, starts : ndarray of shape (n_asked,), int64
         The features that have thresholds, and where those of each begin.
-    thresholds, owner : ndarray of shape (n_thresholds,)
-        And the position in `feature` that each belongs to.
+    thresholds : ndarray of shape (n_thresholds,), complex128
+        The feature in the real part and the threshold in the imaginary one: complex numbers are
+        ordered by the former first, so that one search finds the place of any feature's value.
     position, code_of_missing, zero_missing : ndarray of shape (n_numeric_rows,)
         Of each code row the position in `feature`, and what `NumericRow` says of missing values.
+    has_zero_missing : bool
+        Whether zero is missing in any of them.
     """
 
     feature: np.ndarray
     starts: np.ndarray
     thresholds: np.ndarray
-    owner: np.ndarray
     position: np.ndarray
     code_of_missing: np.ndarray
     zero_missing: np.ndarray
+    has_zero_missing: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +92,13 @@ class Codes:
         The node sends an instance left where ``codes[row] <= rank``.
     n_rows : int
     thresholds : dict of int to ndarray
-        The sorted distinct thresholds of each numeric feature.
+        The sorted distinct thresholds of each numeric feature; of a library that rounds its input
+        those that `unrounded` gives.
     numeric_rows : tuple of NumericRow
         The first code rows.
     category_tables : tuple of CategoryTable
         The code rows after those.
-    strict, single_precision : bool
+    strict : bool
         As in `TreeEnsemble`.
     """
 
@@ -103,7 +109,6 @@ class Codes:
     numeric_rows: tuple[NumericRow, ...]
     category_tables: tuple[CategoryTable, ...]
     strict: bool
-    single_precision: bool
 
     def __call__(self, X) -> np.ndarray:
         """Return the codes of a float64 matrix.
@@ -117,7 +122,7 @@ class Codes:
         codes : ndarray of shape (n_rows, r), unsigned
         """
         codes = np.empty((self.n_rows, len(X)), dtype=self.rank.dtype)
-        if self._flat.thresholds.size * len(X) <= FEW_COMPARISONS:
+        if len(X) <= FEW_ROWS:
             self._fill_few(codes, X)
         else:
             self._fill_many(codes, X)
@@ -137,7 +142,7 @@ class Codes:
         for row, (feature, missing_left, zero_missing) in enumerate(self.numeric_rows):
             thresholds = self.thresholds[feature]
             if feature != last:
-                x = self._rounded(X[:, feature])
+                x = np.ascontiguousarray(X[:, feature])
                 last, last_codes = feature, np.searchsorted(thresholds, x, side=side)
                 missing, zero = np.isnan(x), None
             codes[row] = last_codes
@@ -147,21 +152,31 @@ class Codes:
                 codes[row, zero] = 0 if missing_left else len(thresholds)
 
     def _fill_few(self, codes, X) -> None:
-        """Write the codes of numeric features, by comparing with all thresholds at once."""
+        """Write the codes of numeric features, by one search for all of them."""
         flat = self._flat
         if not len(flat.starts):
             return
-        x = self._rounded(X[:, flat.feature])
-        of_threshold = x.take(flat.owner, axis=1)
-        above = of_threshold >= flat.thresholds if self.strict else of_threshold > flat.thresholds
-        rank = np.add.reduceat(above, flat.starts, axis=1, dtype=np.int64)
-        missing = np.isnan(x).take(flat.position, axis=1)
-        if flat.zero_missing.any():
+        x = X if len(flat.feature) == X.shape[1] else X[:, flat.feature]
+        value = np.empty(x.shape, dtype=np.complex128)
+        value.real, value.imag = flat.feature, x
+        rank = flat.thresholds.searchsorted(value, "right" if self.strict else "left")
+        rank -= flat.starts
+        missing = np.isnan(x)
+        if len(flat.position) > len(flat.starts) or flat.has_zero_missing:
+            rank, missing = (part.take(flat.position, axis=1) for part in (rank, missing))
+        if flat.has_zero_missing:
             zero = np.abs(x).take(flat.position, axis=1) <= ZERO
             missing |= zero & flat.zero_missing
-        codes[: len(flat.position)] = np.where(
-            missing, flat.code_of_missing, rank.take(flat.position, axis=1)
-        ).T
+        if missing.any():
+            rank = np.where(missing, flat.code_of_missing, rank)
+        codes[: len(flat.position)] = rank.T
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many codes each row has, ``(n_rows,)``."""
+        numeric = [len(self.thresholds[row.feature]) + 1 for row in self.numeric_rows]
+        tables = [2] * (self.n_rows - len(numeric))
+        return np.array([*numeric, *tables], dtype=np.int64)
 
     @cached_property
     def _flat(self) -> "_Flat":
@@ -170,22 +185,19 @@ class Codes:
         sizes = np.array([len(part) for part in parts], dtype=np.int64)
         position = np.searchsorted(features, [row.feature for row in self.numeric_rows])
         left = np.array([row.missing_left for row in self.numeric_rows], dtype=bool)
+        thresholds = np.empty(sizes.sum(), dtype=np.complex128)
+        thresholds.real = np.repeat(features, sizes)
+        thresholds.imag = np.concatenate([*parts, np.empty(0)])
+        zero_missing = np.array([row.zero_missing for row in self.numeric_rows], dtype=bool)
         return _Flat(
             feature=np.array(features, dtype=np.int64),
-            thresholds=np.concatenate([*parts, np.empty(0)]),
-            owner=np.repeat(np.arange(len(features)), sizes),
+            thresholds=thresholds,
             starts=np.cumsum(sizes) - sizes,
             position=position,
             code_of_missing=np.where(left, 0, sizes[position]) if len(left) else sizes,
-            zero_missing=np.array([row.zero_missing for row in self.numeric_rows], dtype=bool),
+            zero_missing=zero_missing,
+            has_zero_missing=bool(zero_missing.any()),
         )
-
-    def _rounded(self, x) -> NDArray[np.float64]:
-        """Return a column as the library rounds it before it compares."""
-        if not self.single_precision:
-            return np.ascontiguousarray(x)
-        with np.errstate(over="ignore"):
-            return x.astype(np.float32).astype(np.float64)
 
 
 def plan_codes(trees) -> Codes:
@@ -224,7 +236,6 @@ def plan_codes(trees) -> Codes:
         numeric_rows=numeric_rows,
         category_tables=tuple(tables),
         strict=trees.strict,
-        single_precision=trees.single_precision,
     )
 
 
@@ -240,6 +251,8 @@ def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.in
     ranks = np.empty(len(nodes), dtype=np.int64)
     ranks[order] = position - start
     distinct, bounds = t[new], np.flatnonzero(new_feature[new])
+    if trees.single_precision:
+        distinct = unrounded(distinct, trees.strict)
     names = f[new][bounds]
     pieces = np.split(distinct, bounds[1:]) if len(bounds) else []
     return dict(zip(names.tolist(), pieces, strict=True)), ranks

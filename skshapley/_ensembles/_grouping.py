@@ -16,7 +16,7 @@ MOST_PATH_PLAYERS = 64
 LEAST_GROUPS = 16
 
 
-def find_groups(trees, paths, row, rank, max_bits, chunk_size) -> Groups:
+def find_groups(trees, paths, row, rank, n_codes, max_bits, chunk_size) -> Groups:
     """Return the groups of some trees.
 
     Parameters
@@ -26,6 +26,8 @@ def find_groups(trees, paths, row, rank, max_bits, chunk_size) -> Groups:
         Of these trees.
     row, rank : ndarray of shape (n_nodes,)
         How these nodes read the codes of an instance, see `Codes`.
+    n_codes : ndarray of shape (n_rows,), int64
+        How many codes there are in each row.
     max_bits : int
         Subtrees with more bits are divided; a leaf has as many as it has path players.
     chunk_size : int
@@ -57,6 +59,7 @@ def find_groups(trees, paths, row, rank, max_bits, chunk_size) -> Groups:
         position=questions.position,
         row=row,
         rank=rank,
+        n_codes=n_codes,
         reader=_plan_patterns(trees, paths, division, questions, row, rank),
         chunks=tuple(_cut(trees, paths, division, chunk_size)),
     )

@@ -15,10 +15,13 @@ from functools import cached_property
 import numpy as np
 
 from skshapley._ensembles._answers import Answers, plan_answers
+from skshapley._ensembles._code_patterns import CodePatterns, is_worth_codes, tabulate_codes
 from skshapley._ensembles._ensemble import TreeEnsemble
 from skshapley._ensembles._paths import Paths
 from skshapley._ensembles._patterns import PatternReader
 
+# Instances whose patterns are read code by code; more of them are read faster node by node
+FEW_ROWS = 64
 # Bits of patterns that are gathered at once; more of them are read faster node by node
 FEW_BITS = 1 << 15
 
@@ -94,6 +97,8 @@ class Groups:
         The bit of an inner node's answer in the pattern of its group; 0 at all other nodes.
     row, rank : ndarray of shape (n_nodes,)
         How the nodes read the codes of an instance, see `Codes`.
+    n_codes : ndarray of shape (n_rows,), int64
+        How many codes there are in each row.
     reader : PatternReader
         The function from codes to patterns, node by node.
     chunks : tuple of Chunk
@@ -108,6 +113,7 @@ class Groups:
     position: np.ndarray
     row: np.ndarray
     rank: np.ndarray
+    n_codes: np.ndarray
     reader: PatternReader
     chunks: tuple[Chunk, ...]
 
@@ -129,17 +135,25 @@ class Groups:
         """
         if not len(codes):  # no tree asks anything
             return np.zeros((self.n_groups, codes.shape[1]), dtype=self.reader.dtype)
-        if self._n_bits * codes.shape[1] <= FEW_BITS:
-            return self._answers(codes)
+        if self._by_code is not None and codes.shape[1] <= FEW_ROWS:
+            return self._by_code(codes)
+        if self.n_bits * codes.shape[1] <= FEW_BITS:
+            return self.answers(codes)
         return self.reader(codes)
 
     @cached_property
-    def _n_bits(self) -> int:
+    def n_bits(self) -> int:
+        """How many answers the patterns of all groups consist of."""
         return int(self.paths.n_above[self.roots].sum()) + len(self.inner)
 
     @cached_property
-    def _answers(self) -> Answers:
+    def answers(self) -> Answers:
+        """Which answers set which bits of the patterns."""
         return plan_answers(self)
+
+    @cached_property
+    def _by_code(self) -> CodePatterns | None:
+        return tabulate_codes(self) if is_worth_codes(self) else None
 
     def fail_masks(self, chunk) -> np.ndarray:
         """Return the fail mask at every leaf of a chunk, for every pattern in the leaf's group.

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._ensembles._groups import Chunk, Groups
+from skshapley._ensembles._open import OpenGroups, common_fails, in_strips
 from skshapley._ensembles._tables import add_columns, look_up, owner_of
 
 # Entries that are looked up at once, so that what is found stays in the cache
@@ -22,6 +23,8 @@ class KeptTables:
     chunks : iterable of (Groups, Chunk)
         Chunks of the same groups stand next to each other.
     n_outputs, n_players : int
+    references : ndarray of shape (n_rows, b), unsigned, or None, default=None
+        Codes of the references, where there are any.
 
     Attributes
     ----------
@@ -30,8 +33,11 @@ class KeptTables:
         The table of each chunk, to be filled by the maker.
     """
 
-    def __init__(self, chunks: Iterable[tuple[Groups, Chunk]], n_outputs, n_players) -> None:
+    def __init__(
+        self, chunks: Iterable[tuple[Groups, Chunk]], n_outputs, n_players, references=None
+    ) -> None:
         self.chunks, self.n_outputs, self.n_players = list(chunks), n_outputs, n_players
+        self.references = references
         sizes = [chunk.table_size for _, chunk in self.chunks]
         self._starts = np.cumsum([0, *sizes])
         self._flat = np.empty(self._starts[-1])
@@ -71,12 +77,15 @@ class KeptTables:
         r = codes.shape[1]
         if not self.chunks:
             return np.zeros((self.n_outputs, self.n_players, r))
-        at, group, columns, chunks = self._places
         patterns = [groups.patterns(codes) for groups in self._groups]
         pattern = patterns[0] if len(patterns) == 1 else np.concatenate(patterns)
-        found = self._flat.take(at + pattern.take(group, axis=0).astype(np.int64))
-        # First the columns of a chunk are summed, and then the chunks, as for many rows.
-        values = chunks @ (columns @ found)
+        if self._open is not None:
+            values = self._open.values(self._flat, pattern)
+        else:
+            at, group, columns, chunks = self._places
+            found = self._flat.take(at + pattern.take(group, axis=0).astype(np.int64))
+            # First the columns of a chunk are summed, and then the chunks, as for many rows.
+            values = chunks @ (columns @ found)
         return values.reshape(self.n_outputs, self.n_players, r)
 
     @cached_property
@@ -89,8 +98,21 @@ class KeptTables:
         return list({id(groups): groups for groups, _ in self.chunks}.values())
 
     @cached_property
+    def _open(self) -> OpenGroups | None:
+        """The groups that are open to instances; None where that is most of them."""
+        if self.references is None:
+            return None
+        found = [common_fails(groups, self.references) for groups in self._groups]
+        fails = [some for some in found if some is not None]
+        if not fails or len(fails) < len(found):
+            return None
+        cells, entries = self._entries
+        n_cells = self.n_outputs * self.n_players
+        return in_strips(entries, np.concatenate(fails), cells, n_cells)
+
+    @cached_property
     def _places(self) -> tuple[np.ndarray, np.ndarray, sparse.csr_array, sparse.csr_array]:
-        """The entries that belong to an instance, over outputs, columns and groups of each table.
+        """The entries that belong to an instance, over outputs, groups and columns of each table.
 
         Returns
         -------
@@ -103,25 +125,42 @@ class KeptTables:
         chunks : sparse array of shape (n_outputs * n_players, n_subtotals)
             Sums those of all chunks, one after another.
         """
-        groups = self._groups
-        offsets = np.cumsum([0] + [one.n_groups for one in groups])
-        first = {id(one): int(offset) for one, offset in zip(groups, offsets[:-1], strict=True)}
-        n_cells = self.n_outputs * self.n_players
-        ats, members, keys = [], [], []
-        for number, (one, chunk) in enumerate(self.chunks):
-            n = len(chunk.outputs), *chunk.players.shape
-            number_in_table = np.arange(np.prod(n)).reshape(n)
-            ats.append(self._starts[number] + (number_in_table << chunk.n_bits))
-            position = first[id(one)] + chunk.groups.start + np.arange(chunk.n_groups)
-            members.append(np.broadcast_to(position, n))
-            cell = chunk.outputs[:, None, None] * self.n_players + chunk.players
-            keys.append(number * n_cells + cell)
-        at, group, key = (
-            np.concatenate([part.ravel() for part in parts]) for parts in (ats, members, keys)
+        cells, entries = self._entries
+        members = [np.broadcast_to(group[:, None], at.shape) for at, _, group in entries]
+        at, subtotal, group = (
+            np.concatenate([part.ravel() for part in parts])
+            for parts in ([one[0] for one in entries], [one[1] for one in entries], members)
         )
-        distinct, subtotal = np.unique(key, return_inverse=True)
-        columns = _sums(subtotal, len(distinct))
-        return at[:, None], group, columns, _sums(distinct % n_cells, n_cells)
+        columns = _sums(subtotal, len(cells))
+        return at[:, None], group, columns, _sums(cells, self.n_outputs * self.n_players)
+
+    @property
+    def _entries(self) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray, np.ndarray]]]:
+        """The entries that belong to an instance, table by table.
+
+        Returns
+        -------
+        cells : ndarray of shape (n_subtotals,), int64
+            The output and player that each subtotal of a table is added to, table by table.
+        entries : list of tuple of ndarray
+            The entries of pattern 0 and their subtotals, ``(len(outputs), n_groups, n_columns)``,
+            and the groups, ``(n_groups,)``.
+        """
+        offsets = np.cumsum([0] + [one.n_groups for one in self._groups])
+        first = {id(one): int(k) for one, k in zip(self._groups, offsets[:-1], strict=True)}
+        n_cells = self.n_outputs * self.n_players
+        cells, entries, n_subtotals = [], [], 0
+        for start, (groups, chunk) in zip(self._starts, self.chunks, strict=False):
+            n = len(chunk.outputs), *chunk.players.shape
+            at = start + (np.arange(np.prod(n)).reshape(n) << chunk.n_bits)
+            cell = chunk.outputs[:, None, None] * self.n_players + chunk.players
+            used = np.bincount(cell.ravel(), minlength=n_cells) > 0
+            subtotal = (n_subtotals - 1 + np.cumsum(used))[cell]
+            cells.append(np.flatnonzero(used))
+            n_subtotals += len(cells[-1])
+            group = first[id(groups)] + chunk.groups.start + np.arange(chunk.n_groups)
+            entries.append((at.swapaxes(1, 2), subtotal.swapaxes(1, 2), group))
+        return np.concatenate(cells), entries
 
 
 def _sums(owner, n) -> sparse.csr_array:

@@ -68,7 +68,8 @@ def make_blocks(trees, codes, players) -> Iterator[Block]:
         nodes = slice(start, start + some.n_nodes)
         paths = trace_paths(some, np.where(some.is_leaf, -1, players[some.feature]))
         row, rank = codes.row[nodes], codes.rank[nodes]
-        yield Block(some, paths, find_groups(some, paths, row, rank, MAX_BITS, CHUNK_SIZE))
+        groups = find_groups(some, paths, row, rank, codes.sizes, MAX_BITS, CHUNK_SIZE)
+        yield Block(some, paths, groups)
 
 
 class Leafwise:
@@ -98,7 +99,8 @@ class Leafwise:
         self.n_players, self.index, self.n_jobs = n_players, index, n_jobs
         kept = self._choose_kept()
         chunks = ((b.groups, c) for b in blocks for c in b.groups.chunks if c in kept)
-        self.tables = KeptTables(chunks, trees.n_outputs, n_players)
+        codes = getattr(reference, "codes", None)
+        self.tables = KeptTables(chunks, trees.n_outputs, n_players, codes)
         rooms = iter(self.tables.entries)
         tasks = []
         for block in blocks:

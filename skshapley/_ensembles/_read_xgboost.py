@@ -53,10 +53,11 @@ def read_xgboost(model) -> TreeEnsemble:
             f"An XGBoost model with booster={name!r} has no trees",
             "choose booster='gbtree' or 'dart', or explain it by sampling",
         )
-    dropout = learner["gradient_booster"] if name == "dart" else {}
-    forest = dropout.get("gbtree", learner["gradient_booster"])["model"]
+    stored = learner["gradient_booster"]
+    forest = stored.get("gbtree", stored)["model"]
     n_trees = _n_trees_used(model, booster, forest)
-    weights = dropout.get("weight_drop", [1.0] * n_trees)
+    # XGBoost 3.4 keeps the weights of dropped-out trees beside the trees, earlier ones outside.
+    weights = {"weight_drop": [1.0] * n_trees, **stored, **forest}["weight_drop"]
     parameters = learner["learner_model_param"]
     n_outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
     missing = getattr(model, "missing", np.nan)

@@ -135,7 +135,8 @@ def look_up(table, patterns, n_bits) -> NDArray[np.float64]:
 def owner_of(chunk, n_players) -> sparse.csr_array:
     """Return the matrix ``(n_players, n_columns * n_groups)`` that sums columns into players."""
     n, player = chunk.players.size, chunk.players.ravel()
-    order = np.argsort(player, kind="stable")
+    # One group after another: a group that holds nothing for an instance can be left out
+    order = np.lexsort((np.tile(np.arange(chunk.n_groups), chunk.n_columns), player))
     first = np.searchsorted(player[order], np.arange(n_players + 1))
     return sparse.csr_array((np.ones(n), order, first), shape=(n_players, n))
 

@@ -75,7 +75,8 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         complements for the solver "gp" where it covers four evaluations a player and two background
         rows, explained in ``fit``, do not show that permutations err less; else, and under a
         stopping rule, antithetic permutations, each pair against a background row of its own;
-        single permutations below two a player.
+        single permutations below two a player. Where interactions are wanted, pairs of complements
+        at any budget.
     solver : str or Solver, default="auto"
         What to make of them: a name of `skshapley.solvers.SOLVERS` or an instance.
     groups : dict, default=None
@@ -95,7 +96,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
     interactions : bool or str, default=False
         Whether the interactions of all pairs of players are wanted too, from the same evaluations:
         True for the Shapley interaction index, or a name of `skshapley.indices.PAIR_INDICES`. They
-        cost no model row. Walks cannot give them: see `sampler`.
+        cost no model row. Permutations cannot give them: see `sampler`.
     max_background : int, default=None
         Keep so many rows of a larger background, which together resemble all of it
         (`skshapley.background.herd`). Seldom of use: the price of an instance does not know how

@@ -51,6 +51,11 @@ class EvenHyper(Reaches):
         pairs, noise, size, pairs_spread, higher_spread = [*np.exp(theta).tolist(), 0.0, 0.0][:5]
         return cls(reach, pairs, noise, size, pairs_spread, higher_spread)
 
+    @property
+    def lowest(self) -> float:
+        """Variance of the part of order two."""
+        return self.pairs
+
     @cached_property
     def pairs_scale(self) -> float:
         """The sum of share_i share_j over all pairs."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from skshapley._even._hyper import EvenHyper
 from skshapley._odd import Pairs
-from skshapley._odd._kernel import JITTER, PANEL
+from skshapley._odd._kernel import assembled, folded
 
 
 def order_two(a: np.ndarray, b: np.ndarray, hyper: EvenHyper) -> np.ndarray:
@@ -71,24 +71,12 @@ def gram(pairs: Pairs, hyper: EvenHyper) -> np.ndarray:
 
     Only its lower triangle is filled in.
     """
-    signs, n = pairs.signs, len(pairs)
-    out = np.zeros((n, n))
-    for start in range(0, n, PANEL):
-        stop = min(start + PANEL, n)
-        out[start:stop, :stop] = cross(signs[start:stop], signs[:stop], hyper)
-    if pairs.block is not None:
-        for block in range(pairs.block.max() + 1):
-            at = np.flatnonzero(pairs.block == block)
-            own = hyper.pairs * hyper.pairs_spread * order_two(signs[at], signs[at], hyper)
-            own += hyper.higher_spread * higher(signs[at], signs[at], hyper)
-            out[np.ix_(at, at)] += own
-    out[np.diag_indices_from(out)] += noise(pairs.roughness, hyper)
-    return out
 
+    def own(a: np.ndarray) -> np.ndarray:
+        two = hyper.pairs * hyper.pairs_spread * order_two(a, a, hyper)
+        return two + hyper.higher_spread * higher(a, a, hyper)
 
-def noise(roughness: np.ndarray, hyper: EvenHyper) -> np.ndarray:
-    """Return the noise variance of points of that roughness, jitter included."""
-    return hyper.noise * roughness + JITTER * (1 + hyper.pairs)
+    return assembled(pairs, hyper, lambda a, b: cross(a, b, hyper), own)
 
 
 def _relative(kernel, a: np.ndarray, b: np.ndarray, full: np.ndarray, hyper) -> np.ndarray:
@@ -112,11 +100,7 @@ def _order_two(a: np.ndarray, b: np.ndarray, hyper: EvenHyper) -> np.ndarray:
 def _higher(a: np.ndarray, b: np.ndarray, hyper: EvenHyper) -> np.ndarray:
     rho, scale = hyper.rho, hyper.higher_scale
     level = hyper.log_norm - np.log(2 * scale)
-    # all in place: these matrices are large, and new ones dear
-    out = (a * hyper.reach) @ b.T
-    out += level
-    np.exp(out, out=out)
-    out += np.exp(2 * level) / out
+    out = folded(a, b, hyper, level, 1)
     two = (a * rho) @ b.T
     np.square(two, out=two)
     two /= 2 * scale

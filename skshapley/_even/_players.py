@@ -72,6 +72,8 @@ class EvenPlayerProcess(EvenProcess):
     index : Index
     """
 
+    least_counted = 0.0
+
     @cached_property
     def covariances(self) -> np.ndarray:
         """The covariances of the values of players and those seen, ``(p, n)``."""
@@ -85,4 +87,4 @@ class EvenPlayerProcess(EvenProcess):
     @property
     def interaction_variance(self) -> np.ndarray:
         """The posterior variances of the values of players at scale 1, ``(p,)``."""
-        return self.witnessed_variance
+        return self.shapley_variance

@@ -7,8 +7,9 @@ from scipy.linalg import cholesky, solve_triangular
 
 from skshapley._even._functional import functional, functional_variance, interactions
 from skshapley._even._hyper import EvenHyper
-from skshapley._even._kernel import cross, gram, noise, variance
+from skshapley._even._kernel import cross, gram, variance
 from skshapley._odd import Pairs, Posterior, Process
+from skshapley._odd._kernel import noise
 from skshapley._odd._pairs import size_roughness
 from skshapley.indices import Index
 
@@ -18,6 +19,8 @@ MOST_WITNESSES = 500  # pairs of players on which the errors of all are held aga
 
 class EvenProcess(Process):
     """The process on the even part and the points seen, whatever the values there.
+
+    What others of its kind say of the Shapley values it says of the witnesses' interactions.
 
     Parameters
     ----------
@@ -29,6 +32,7 @@ class EvenProcess(Process):
     """
 
     hyper: EvenHyper  # type: ignore[assignment]
+    least_counted = 2.0  # a plain mean of interactions would be four times a value over n
 
     def __init__(self, points: Pairs, hyper: EvenHyper, index: Index) -> None:
         self.points, self.hyper, self.index = points, hyper, index
@@ -57,17 +61,11 @@ class EvenProcess(Process):
         return functional_variance(self.hyper, which, self.index, self.points.blocks)
 
     @cached_property
-    def witnessed_variance(self) -> np.ndarray:
-        """The posterior variances of the witnesses' interactions at scale 1, ``(m,)``."""
-        seen = solve_triangular(self.factor, self.covariances.T, lower=True, check_finite=False)
-        return np.maximum(self.prior_variance - np.einsum("nm,nm->m", seen, seen), 0.0)
-
-    @cached_property
     def interaction_variance(self) -> np.ndarray:
         """The posterior variances of all interactions at scale 1, ``(p (p - 1)/2,)``."""
         total, step = self.which.shape[1], max(1, CHUNK_NUMBERS // len(self.points))
         if total == len(self.witnesses):
-            return self.witnessed_variance
+            return self.shapley_variance
         out = np.empty(total)
         for start in range(0, total, step):
             part = slice(start, start + step)
@@ -78,11 +76,6 @@ class EvenProcess(Process):
             )
             out[part] = np.maximum(prior - np.einsum("nm,nm->m", seen, seen), 0.0)
         return out
-
-    @cached_property
-    def noise(self) -> np.ndarray:
-        """The variance of each point that no smooth game explains, at scale 1, ``(n,)``."""
-        return noise(self.points.roughness, self.hyper)
 
     @cached_property
     def held_out(self) -> "EvenProcess":
@@ -106,10 +99,6 @@ class EvenPosterior(Posterior):
         """Return the posterior means of the interactions, ``(p (p - 1)/2, k)``."""
         process = self.process
         return interactions(process.points, process.hyper, self._weights, process.index)
-
-    def witnessed(self) -> np.ndarray:
-        """Return the posterior means of the witnesses' interactions, ``(m, k)``."""
-        return self.process.covariances @ self._weights
 
     def predict(self, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return means ``(m, k)`` and variances at scale 1 ``(m,)`` of values, without blocks."""

@@ -34,6 +34,12 @@ class Reaches:
     """What follows from the reaches, for the process on either part of a game."""
 
     reach: np.ndarray
+    noise: float
+
+    @property
+    def lowest(self) -> float:
+        """Variance of the part of the lowest order: players by themselves, or pairs of them."""
+        raise NotImplementedError
 
     @cached_property
     def rho(self) -> np.ndarray:
@@ -76,6 +82,11 @@ class Hyper(Reaches):
     size: float
     linear_spread: float = 0.0
     higher_spread: float = 0.0
+
+    @property
+    def lowest(self) -> float:
+        """Variance of the linear part."""
+        return self.linear
 
     @cached_property
     def higher_scale(self) -> float:

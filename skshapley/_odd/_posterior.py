@@ -18,7 +18,8 @@ STRIDE = 7  # coprime to ten, so that pairs of every kind are held out
 class Process:
     """The process with its hyper-parameters and the points seen, whatever the values there.
 
-    Its factorisation serves every instance that shares points and hyper-parameters.
+    Its factorisation serves every instance that shares points and hyper-parameters. Subclasses tell
+    something else than Shapley values by covariances and prior variances of their own.
 
     Parameters
     ----------
@@ -26,6 +27,8 @@ class Process:
         Their values do not matter.
     hyper : Hyper
     """
+
+    least_counted = 0.0  # how much a value counts in what is told at least, times their number
 
     def __init__(self, points: Pairs, hyper: Hyper) -> None:
         self.points, self.hyper = points, hyper

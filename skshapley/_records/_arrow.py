@@ -73,11 +73,9 @@ def arrow_columns(
 
     yield "row", pa.array(np.repeat(rows, k))
     if keyed:
-        for position, name in enumerate(key_columns(explanation.index.names)):
-            level = pd.Series(explanation.index.get_level_values(position))
-            yield name, repeated(_arrow(level, typed))
+        yield from ((name, repeated(keys)) for name, keys in key_arrays(explanation.index, typed))
     if names is not None:
-        yield "output", pa.array([_label(name) for name in names.tolist()] * r)
+        yield "output", output_array(names).take(np.tile(np.arange(k), r))
     yield "prediction", pa.array(explanation.predictions.ravel())
     yield "base_value", pa.array(explanation.base_values.ravel())
     unknown = np.full(explanation.values.shape, np.nan)
@@ -95,6 +93,19 @@ def arrow_columns(
         yield f"data:{name}", repeated(_arrow(explanation.data.iloc[:, position], typed))
     for name in ("n_evaluations", "n_model_rows", "converged"):
         yield name, repeated(pa.array(getattr(explanation, name)))
+
+
+def key_arrays(index: pd.Index, typed: bool) -> Iterator[tuple[str, "pa.Array"]]:
+    """Yield names and arrays of the keys, one line per instance."""
+    for position, name in enumerate(key_columns(index.names)):
+        yield name, _arrow(pd.Series(index.get_level_values(position)), typed)
+
+
+def output_array(names: np.ndarray) -> "pa.Array":
+    """Return the labels of outputs as an array."""
+    import pyarrow as pa
+
+    return pa.array([_label(name) for name in names.tolist()])
 
 
 def key_columns(names: Sequence) -> list[str]:

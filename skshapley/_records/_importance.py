@@ -49,7 +49,19 @@ def importance(explanation: "Explanation") -> pd.DataFrame:
     return frame.sort_values("importance", ascending=False, kind="stable")
 
 
-def cohort_masks(explanation: "Explanation", cohorts: Any, owner: str) -> dict[Any, np.ndarray]:
+def label_series(labels: Any, owner: str, word: str) -> pd.Series:
+    """Return labels of instances as a Series; refuse what is not one label after the other."""
+    if np.ndim(labels) != 1:
+        raise ValueError(
+            f"{owner} takes {word}s as a column of the data or a label for each instance; got"
+            f" {type(labels).__name__} of {np.ndim(labels)} dimensions."
+        )
+    return pd.Series(labels)
+
+
+def cohort_masks(
+    explanation: "Explanation", cohorts: Any, owner: str, word: str = "cohort"
+) -> dict[Any, np.ndarray]:
     """Return the instances of each cohort as a mask by label, in the order of the labels.
 
     Parameters
@@ -59,18 +71,20 @@ def cohort_masks(explanation: "Explanation", cohorts: Any, owner: str) -> dict[A
         A column of `explanation.data`, or a label (or True and False) for each instance.
     owner : str
         Who asks.
+    word : str, default="cohort"
+        What one of them is called there.
     """
     if isinstance(cohorts, str):
         if cohorts not in explanation.data.columns:
             raise ValueError(
-                f"{owner} got cohorts={cohorts!r}: choose a column among"
+                f"{owner} got {word}s={cohorts!r}: choose a column among"
                 f" {explanation.data.columns.tolist()}, or pass a label for each instance."
             )
         cohorts = explanation.data[cohorts]
-    labels = pd.Series(cohorts)
+    labels = label_series(cohorts, owner, word)
     if not len(labels) or len(labels) != len(explanation):
         raise ValueError(
-            f"{owner} needs a cohort for each of {len(explanation)} instances; got {len(labels)}."
+            f"{owner} needs a {word} for each of {len(explanation)} instances; got {len(labels)}."
         )
     codes, found = pd.factorize(labels, sort=True)
     masks = {label: codes == code for code, label in enumerate(found)}

@@ -9,7 +9,7 @@ of its predictions over the table and of the residuals over the sample.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from skshapley._references._deck import Deck
 from skshapley._references._traits import Traits
@@ -64,29 +64,28 @@ class Survey:
 
     def _regressed(self, values: np.ndarray, traits: Traits) -> tuple[np.ndarray, np.ndarray]:
         """Return the intercepts and the leave-one-out errors of ridge regressions."""
-        rows = self.rows
-        common = np.column_stack([np.ones(len(rows)), traits.common[rows]])
+        (m, p, k), rows = values.shape, self.rows
+        common = np.column_stack([np.ones(m), traits.common[rows]])  # (m, l)
         penalty = np.full(common.shape[1], PENALTY)
         penalty[0] = 0.0
-        gram = cho_factor(common.T @ common + np.diag(penalty))
-        own = traits.own(rows, self.players)  # (p, m, n)
+        factor = cholesky(common.T @ common + np.diag(penalty), lower=True, check_finite=False)
+        own = traits.own(rows, self.players)  # (m, p, n)
+        n = own.shape[2]
 
         def coefficients(y: np.ndarray) -> np.ndarray:
-            """Return those of the common traits, ``(l, ...)``, for columns ``(m, ...)``."""
-            flat = cho_solve(gram, common.T @ y.reshape(len(y), -1))
-            return flat.reshape(-1, *y.shape[1:])
+            """Return those of the common traits, ``(l, c)``, for columns ``(m, c)``."""
+            return cho_solve((factor, True), common.T @ y, check_finite=False)
 
-        def left(y: np.ndarray) -> np.ndarray:
-            flat = common @ coefficients(y).reshape(common.shape[1], -1)
-            return y - flat.reshape(y.shape)
-
-        beyond = left(np.moveaxis(own, 0, 1)).transpose(1, 0, 2)  # (p, m, n)
-        inner = np.swapaxes(own, 1, 2) @ beyond + PENALTY * np.eye(own.shape[2])
-        weights = beyond @ np.linalg.inv(inner)  # (p, m, n)
-        by_player = np.moveaxis(values, 1, 0)  # (p, m, k)
-        slopes = np.swapaxes(weights, 1, 2) @ by_player
-        rest = np.moveaxis(by_player - own @ slopes, 0, 1)  # (m, p, k)
-        leverage = np.einsum("lm,ml->m", cho_solve(gram, common.T), common)
-        taken = np.einsum("pmn,pmn->mp", beyond, weights)
-        free = np.maximum(1 - leverage[:, None] - taken, 1 - MOST_LEVERAGE)
-        return coefficients(rest)[0], left(rest) / free[:, :, None]
+        flat = own.reshape(m, p * n)
+        beyond = (flat - common @ coefficients(flat)).reshape(m, p, n)
+        # by player, as views: products of them are copied nowhere
+        by_player, wide = own.transpose(1, 0, 2), beyond.transpose(1, 0, 2)  # (p, m, n)
+        inverse = np.linalg.inv(by_player.swapaxes(1, 2) @ wide + PENALTY * np.eye(n))
+        slopes = inverse @ (wide.swapaxes(1, 2) @ values.transpose(1, 0, 2))
+        rest = values.reshape(m, p * k) - (by_player @ slopes).transpose(1, 0, 2).reshape(m, p * k)
+        shared = coefficients(rest)
+        seen = solve_triangular(factor, common.T, lower=True, check_finite=False)
+        taken = np.einsum("pmn,pmn->mp", wide, wide @ inverse)
+        free = 1 - np.einsum("lm,lm->m", seen, seen)[:, None] - taken
+        left = (rest - common @ shared).reshape(m, p, k)
+        return shared[0].reshape(p, k), left / np.maximum(free, 1 - MOST_LEVERAGE)[:, :, None]

@@ -6,6 +6,7 @@ over the rows that were looked at, and the table's means are put in (`_survey`).
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -72,15 +73,27 @@ class Traits:
         """Return the traits of some rows, still centred on the table."""
         return replace(self, common=self.common[rows], codes=self.codes[rows])
 
+    @cached_property
+    def _indicators(self) -> tuple[np.ndarray, np.ndarray]:
+        """The columns of each player, ``(p, most)`` int, and the centred indicators of their codes.
+
+        The latter are ``(p, most, BINS + 1, BINS)``, all 0 where a player has fewer columns.
+        """
+        most = max(map(len, self.of_player))
+        columns = np.zeros((len(self.of_player), most), dtype=np.intp)
+        indicators = np.zeros((*columns.shape, NO_BIN + 1, BINS))
+        for j, at in enumerate(self.of_player):
+            columns[j, : len(at)] = at
+            indicators[j, : len(at)] = np.eye(NO_BIN + 1, BINS) - self.shares[at][:, None]
+        return columns, indicators
+
     def own(self, rows: np.ndarray, players: np.ndarray) -> np.ndarray:
-        """Return the centred indicators of the players' own columns, ``(players, rows, n)``."""
-        most = max(len(self.of_player[j]) for j in players)
-        out = np.zeros((len(players), len(rows), most, BINS))
-        for place, j in enumerate(players):
-            at = self.of_player[j]
-            indicators = self.codes[rows][:, at, None] == np.arange(BINS)
-            out[place, :, : len(at)] = indicators - self.shares[at]
-        return out.reshape(len(players), len(rows), most * BINS)
+        """Return the centred indicators of the players' own columns, ``(rows, players, n)``."""
+        columns, indicators = self._indicators
+        codes = self.codes.take(rows, axis=0).take(columns[players], axis=1)
+        place = np.arange(columns.size).reshape(columns.shape)[players] * (NO_BIN + 1)
+        own = indicators.reshape(-1, BINS).take(place + codes, axis=0)
+        return own.reshape(len(rows), len(players), -1)
 
 
 def _bins(column: Column) -> np.ndarray:

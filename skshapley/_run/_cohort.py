@@ -111,8 +111,8 @@ class Cohort:
         price = self.price
         return max(ASK_BYTES // (self.count * price.coalitions) // price.unit, 1) * price.unit
 
-    def ask(self) -> tuple[Requests, bool]:
-        """Return the requests of the next design, and whether they are all different."""
+    def ask(self) -> tuple[Requests, np.ndarray | None]:
+        """Return the requests of the next design, and how many in a row are surely different."""
         if self.left:
             n = self._next_draws()
             self.asked, self.left = self.asked + n, self.left - n
@@ -120,7 +120,7 @@ class Cohort:
             n = self._go_on()
         self.design = self._less_ties(self.sampler.ask(self.asking, n))
         flat, instance, references = self.design.requested(len(self.asking))
-        bits = self.design.bits()
+        bits, runs = self.design.bits(), self.design.runs(instance)
         members = self.members[self.asking]
         if self.count < self.block.game.n_players:
             wide = np.zeros((len(flat), self.block.game.n_players), dtype=bool)
@@ -134,7 +134,8 @@ class Cohort:
         if self.sample is not None:
             self.grouped = references is None
             requests = self.sample.against(requests, self.asking[instance])
-        return requests, self.design.distinct
+            runs = None if self.grouped else runs
+        return requests, runs
 
     def _less_ties(self, design: Any) -> Any:
         """Return a design of walks without the steps of players that agree with the reference."""

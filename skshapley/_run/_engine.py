@@ -220,9 +220,10 @@ class Block:
     def _evaluate(self, batches, width: int, evaluator: Evaluator, ledger: Ledger) -> None:
         """Evaluate the requests of some cohorts together, and tell them."""
         requests = _joined([part for _, part, _ in batches])
-        distinct = len(batches) == 1 and batches[0][2]
-        values, sent, new = ledger.evaluate(evaluator, requests, distinct)
-        ends = np.cumsum([len(part.rows) for _, part, _ in batches])[:-1]
+        sizes = [len(part.rows) for _, part, _ in batches]
+        runs = _joined_runs([runs for *_, runs in batches], sizes)
+        values, sent, new = ledger.evaluate(evaluator, requests, runs)
+        ends = np.cumsum(sizes)[:-1]
         place, r = requests.rows - self.rows[0], len(self.rows)
         self.charged += width * np.bincount(place[new], minlength=r)
         parts = (np.split(whole, ends) for whole in (values, place, sent))
@@ -244,3 +245,11 @@ def _joined(parts: list[Requests]) -> Requests:
     rows, coalitions, *others = zip(*parts, strict=True)
     optional = [None if any(x is None for x in f) else np.concatenate(f) for f in others]
     return Requests(np.concatenate(rows), np.concatenate(coalitions), *optional)
+
+
+def _joined_runs(parts: list[np.ndarray | None], sizes: list[int]) -> np.ndarray | None:
+    """Return the runs of different requests of all parts; a request alone is one."""
+    if all(part is None for part in parts):
+        return None
+    each = zip(parts, sizes, strict=True)
+    return np.concatenate([np.ones(n, np.intp) if part is None else part for part, n in each])

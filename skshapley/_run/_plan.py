@@ -68,7 +68,8 @@ def make_plan(
         if is_auto(sampler) and is_auto(solver):
             # a rule that may stop sooner waits for all coalitions only where they are few
             walks = unbiased or stopping is not None
-            pair = auto_pair(count, size, budget.rows(1), walks=walks)
+            paired = pairs is not None and pairs.symmetric
+            pair = auto_pair(count, size, budget.rows(1), walks=walks, pairs=paired)
         else:
             pair = _pair(sampler, solver, owner)
         pair[1].pairs, pair[1].index = pairs, wanted
@@ -112,7 +113,9 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def auto_pair(count: int, size: Size, n_rows: int, *, walks: bool) -> tuple[Sampler, Solver]:
+def auto_pair(
+    count: int, size: Size, n_rows: int, *, walks: bool, pairs: bool = False
+) -> tuple[Sampler, Solver]:
     """Return what ``sampler="auto", solver="auto"`` stand for, before any value is seen.
 
     All coalitions where the budget covers them against all background rows. Where it covers four
@@ -125,12 +128,14 @@ def auto_pair(count: int, size: Size, n_rows: int, *, walks: bool) -> tuple[Samp
     (``benchmarks/bench_background.py``), or, where the budget does not reach for those, single
     walks. Walks serve too with `walks`, where a stopping rule asks for standard errors again and
     again, which cost them nothing, or a mean over instances
-    for no bias; and for more players than a process holds four pairs of.
+    for no bias; and for more players than a process holds four pairs of. With `pairs`, interactions
+    are wanted, which walks cannot give: the process serves at any budget, against a sample of the
+    background rows where they are many.
     """
     b, values = size.n_references, size.values(n_rows)
     if count <= MOST_PLAYERS and (2**count - 2) * b <= values:
         sampler: Sampler = Exact()
-    elif not walks and count <= MOST_IN_A_PROCESS and (4 * count - 2) * b <= values:
+    elif pairs or (not walks and count <= MOST_IN_A_PROCESS and (4 * count - 2) * b <= values):
         sampler = Odd()
     elif values >= Antithetic().price(count, b).least_rows:
         sampler = Antithetic()

@@ -13,6 +13,7 @@ from skshapley.batches import _layout
 from skshapley.batches._files import DamagedFileError, need_pyarrow, read_json
 from skshapley.batches._hashes import digest_of
 from skshapley.batches._parts import Footer, Part
+from skshapley.batches._token_lines import side_by_side
 from skshapley.explanation import Explanation
 
 SAMPLE_ROWS = 10_000  # whose attributions tell the sizes of all
@@ -126,8 +127,17 @@ class ExplanationDataset:
         ------
         ValueError
             If there are no instances, or for a confidence that is none.
+        TypeError
+            For documents, whose players differ.
         """
         check_confidence("ExplanationDataset.importance", confidence, simultaneous)
+        if self._of_documents:
+            raise TypeError(
+                f"ExplanationDataset.importance needs the same players in all rows, and those of"
+                f" {str(self.path)!r} are the tokens of documents: choose"
+                f" .read(max_rows=1000).importance(), or pandas.read_parquet, whose lines have a"
+                f" token each."
+            )
         sample = self.read(max_rows=SAMPLE_ROWS)
         return inferred_importance(lambda: self, sample, confidence, simultaneous)
 
@@ -159,7 +169,7 @@ class ExplanationDataset:
         wrong = positions[(positions < 0) | (positions >= first)]
         if len(wrong):
             raise IndexError(f"ExplanationDataset has {first} instances; got row {wrong[0]}.")
-        return Explanation.merge(explanations)
+        return side_by_side(explanations) if self._of_documents else Explanation.merge(explanations)
 
     def skipped(self) -> pd.DataFrame:
         """Return the rows that were set aside.
@@ -201,6 +211,10 @@ class ExplanationDataset:
             except OSError as error:
                 wrong.append(str(error))
         return wrong
+
+    @property
+    def _of_documents(self) -> bool:
+        return any(footer.feature_names is None for _, footer in self._parts())
 
     def _check_batch(self, number: int, has_part: bool) -> None:
         """Refuse a batch whose files are not as they were written."""

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from skshapley._tables._inputs import check_columns, take_rows
+from skshapley._tables._documents import as_documents
+from skshapley._tables._inputs import check_columns, n_rows, take_rows
 from skshapley._tools._random import generator
+from skshapley.batches._document_source import explains_documents
 from skshapley.batches._hashes import digest_of, table_digest
 from skshapley.batches._sources import OWNER
 from skshapley.batches._state import state_digest
@@ -25,15 +27,18 @@ STATE = "model's state"
 def answers_digest(explainer: Any) -> str:
     """Return the hash of what the explainer's model says, and of the form as which it was read.
 
-    The model is asked about the background and about hybrids of its rows, to the last bit.
+    The model is asked about the background and about hybrids of its rows, to the last bit; of
+    documents there is no background, and it is asked about one without text.
     """
     exact = getattr(explainer, "exact_", None)
     form = None if exact is None else digest_of(*getattr(exact, "trees", exact).state())
+    if explains_documents(explainer):
+        return digest_of(form, explainer.reward_.game([""]).full(np.arange(1)))
     return digest_of(form, _hybrids_digest(explainer) if hasattr(explainer, "reward_") else None)
 
 
 def _hybrids_digest(explainer: Any) -> str:
-    b = len(explainer.background_)
+    b = n_rows(explainer.background_)
     some = np.arange(min(b, PROBE_ROWS)) * b // min(b, PROBE_ROWS)
     game = explainer.reward_.game(take_rows(explainer.background_, some))
     r, p, b = game.n_rows, game.n_players, game.n_references
@@ -51,7 +56,10 @@ def predictions(explainer: Any, X: Any) -> np.ndarray | None:
     """
     if not hasattr(explainer, "reward_") or explainer.exact_ is not None:
         return None
-    game = explainer.reward_.game(check_columns(X, explainer.background_, OWNER))
+    if explains_documents(explainer):
+        game = explainer.reward_.game(as_documents(X, OWNER).texts)
+    else:
+        game = explainer.reward_.game(check_columns(X, explainer.background_, OWNER))
     return game.full(np.arange(game.n_rows)).ravel()
 
 

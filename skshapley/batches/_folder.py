@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from skshapley.batches import _layout
 from skshapley.batches._dataset import ExplanationDataset, run_of
+from skshapley.batches._document_source import explains_documents
 from skshapley.batches._files import (
     DamagedFileError,
     locked,
@@ -83,6 +84,7 @@ class Folder:
         self.path = path
         self._schema: pa.Schema | None = None
         self._least_interaction = 0.0
+        self._documents = False
         self._digest = ""
 
     @contextmanager
@@ -106,6 +108,7 @@ class Folder:
         """Write the manifest, or compare with the one that is there; return the run's entropy."""
         random_state = getattr(explainer, "random_state", None)
         self._least_interaction = settings.get("least_interaction", 0.0)
+        self._documents = explains_documents(explainer)
         fixed = {
             "settings": {**settings, "random_state": _seed(random_state)},
             "source": source.facts(),
@@ -214,6 +217,7 @@ class Folder:
             typed,
             self._schema,
             self._least_interaction,
+            self._documents,
         )
 
     def end(self, n_rows: int, last: Batch) -> None:

@@ -4,6 +4,7 @@ from hashlib import blake2b
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from skshapley._tables._inputs import as_pandas
 
@@ -25,6 +26,8 @@ def table_digest(X, index=None) -> str:
     """Return the hash of a table's values, names and types, and of its index."""
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
         content: list = [X]
+    elif sparse.issparse(X):
+        content = [X.shape, X.data, *(part.astype(np.int64) for part in (X.indices, X.indptr))]
     else:
         frame = as_pandas(X)
         names = [(str(name), str(dtype)) for name, dtype in frame.dtypes.items()]

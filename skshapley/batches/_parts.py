@@ -1,6 +1,7 @@
 """An Explanation as a Parquet file and back: one line per instance and output.
 
-Its columns are those of `_records/_arrow.py`. The file is sealed in its footer.
+Its columns are those of `_records/_arrow.py`; documents have those of `_token_lines.py`. The file
+is sealed in its footer.
 """
 
 import json
@@ -23,13 +24,19 @@ from skshapley.batches._files import (
 )
 from skshapley.batches._hashes import digest_of
 from skshapley.batches._pairs import interactions, read_pairs, write_pairs
+from skshapley.batches._token_lines import (
+    first_lines,
+    lines_of,
+    token_columns,
+    token_explanation,
+)
 from skshapley.explanation import Explanation
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 META = b"skshapley"
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,8 @@ class Footer:
         The batch that it holds, and its rows in the source.
     n_explained : int
         Instances in this file; the others were set aside.
+    n_lines : int
+        Lines of this file: one for each instance and output, of documents one for each token too.
     pieces : list of [int, int]
         First row of each call that explained some of them, and the row after its last one.
     failures : list of dict
@@ -52,7 +61,8 @@ class Footer:
         Hash of the batch.
     keys : list
         Names of the key columns.
-    feature_names : list
+    feature_names : list or None
+        None of documents, whose tokens are in the lines.
     output_names : list or None
     settings : dict
     interactions : dict or None
@@ -66,11 +76,12 @@ class Footer:
     first_row: int
     n_rows: int
     n_explained: int
+    n_lines: int
     pieces: list
     failures: list
     input: str
     keys: list
-    feature_names: list
+    feature_names: list | None
     output_names: list | None
     settings: dict
     interactions: dict | None = None
@@ -101,7 +112,7 @@ class Footer:
             raise
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise DamagedFileError(path) from error
-        if not whole or metadata.num_rows != footer.n_explained * footer.lines_each:
+        if not whole or metadata.num_rows != footer.n_lines:
             raise DamagedFileError(path)
         return footer
 
@@ -116,8 +127,8 @@ class Footer:
         return digest_of(json.dumps({**content, "seal": None}, sort_keys=True))
 
     @property
-    def lines_each(self) -> int:
-        """Lines of one instance."""
+    def n_outputs(self) -> int:
+        """Return k."""
         return len(self.output_names or [None])
 
 
@@ -166,11 +177,16 @@ class Part:
 
     def predictions(self) -> np.ndarray:
         """Return what the model said, instance by instance and output by output."""
-        return self.table(["prediction"])["prediction"].to_numpy()
+        if self.footer.feature_names is not None:
+            return self.table(["prediction"])["prediction"].to_numpy()
+        table = self.table(["prediction", "position"])
+        return table["prediction"].to_numpy()[first_lines(table)]
 
     def explanation(self, positions: np.ndarray | None = None) -> Explanation:
         """Return the explanation, or that of some instances, by their place in the part."""
-        table, k = self.table(), self.footer.lines_each
+        table, k = self.table(), self.footer.n_outputs
+        if self.footer.feature_names is None:
+            return _of_documents(table, self.footer, k, positions)
         if positions is not None:
             table = table.take((positions[:, None] * k + np.arange(k)).ravel())
         explanation = _explanation(table, self.footer, k)
@@ -190,6 +206,7 @@ def write_part(
     typed: bool,
     schema: "pa.Schema | None",
     least_interaction: float = 0.0,
+    documents: bool = False,
 ) -> "pa.Schema":
     """Write the instances of a batch that were explained; return the schema.
 
@@ -210,6 +227,8 @@ def write_part(
         That of the parts before.
     least_interaction : float, default=0.0
         Smaller interactions, by size, are left out.
+    documents : bool, default=False
+        Whether the instances are documents, and their players the tokens of each.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -218,16 +237,18 @@ def write_part(
     if explanation.interactions is not None:
         seal = write_pairs(path, explanation, rows, least_interaction)
         pairs = {"index": explanation.interactions.index, "seal": seal}
+    lines = token_columns(explanation, rows, keyed) if documents else None
+    columns = dict(lines or arrow_columns(explanation, rows, keyed, typed))
     whole = Footer(
         **footer,
         n_explained=len(explanation),
+        n_lines=len(columns["row"]),
         keys=list(explanation.index.names) if keyed else [],
-        feature_names=explanation.feature_names.tolist(),
+        feature_names=None if documents else explanation.feature_names.tolist(),
         output_names=None if names is None else names.tolist(),
         settings=_settings.written(explanation.settings),
         interactions=pairs,
     )
-    columns = dict(arrow_columns(explanation, rows, keyed, typed))
     table = pa.table(columns) if schema is None else _as_before(columns, schema)
     file, described = BytesIO(), table.replace_schema_metadata(whole.metadata())
     pq.write_table(described, file, write_page_checksum=True)
@@ -264,7 +285,7 @@ def _explanation(table: "pa.Table", footer: Footer, k: int) -> Explanation:
         values = np.moveaxis(lines, 0, 1)
         return values[..., 0] if single else values
 
-    players = footer.feature_names
+    players: Any = footer.feature_names
     heads = table.take(np.arange(r) * k)
     data = heads.select([f"data:{name}" for name in players]).to_pandas()
     kinds = "error", "background"
@@ -286,6 +307,17 @@ def _explanation(table: "pa.Table", footer: Footer, k: int) -> Explanation:
         n_model_rows=heads["n_model_rows"].to_numpy(),
         converged=heads["converged"].to_numpy(),
         settings=_settings.read(footer.settings),
+    )
+
+
+def _of_documents(
+    table: "pa.Table", footer: Footer, k: int, positions: np.ndarray | None
+) -> Explanation:
+    if positions is not None:
+        table = lines_of(table, positions, k)
+    settings = _settings.read(footer.settings)
+    return token_explanation(
+        table, lambda heads: _index(heads, footer.keys), footer.output_names, settings
     )
 
 

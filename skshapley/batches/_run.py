@@ -18,6 +18,13 @@ from skshapley._tools._constraints import Number
 from skshapley._tools._progress import progress
 from skshapley._tools._texts import unaddressed
 from skshapley.batches._dataset import ExplanationDataset
+from skshapley.batches._document_source import (
+    WantedDocuments,
+    explains_documents,
+    framed,
+    wanted_documents,
+)
+from skshapley.batches._file_sources import open_source
 from skshapley.batches._fingerprint import predictions
 from skshapley.batches._folder import Attempt, Folder, Found
 from skshapley.batches._sources import (
@@ -26,13 +33,15 @@ from skshapley.batches._sources import (
     Source,
     Wanted,
     batches,
-    open_source,
     refuse_no_rows,
 )
+from skshapley.batches._token_lines import side_by_side
 from skshapley.exceptions import BatchError, PartialExplanationError
 from skshapley.explanation import Explanation
 
 ON_ERROR = ("raise", "skip")
+BATCH_ROWS = 4096
+BATCH_DOCUMENTS = 256  # the tokens of all are the columns of an Explanation: some 10,000
 
 
 @overload
@@ -41,7 +50,7 @@ def explain_batches(
     source: Any,
     out: None = None,
     *,
-    batch_rows: int = 4096,
+    batch_rows: int | None = None,
     columns: list | None = None,
     keys: Hashable | list = None,
     on_error: str = "raise",
@@ -57,7 +66,7 @@ def explain_batches(
     source: Any,
     out: str | PathLike[str],
     *,
-    batch_rows: int = 4096,
+    batch_rows: int | None = None,
     columns: list | None = None,
     keys: Hashable | list = None,
     on_error: str = "raise",
@@ -72,7 +81,7 @@ def explain_batches(
     source,
     out=None,
     *,
-    batch_rows=4096,
+    batch_rows=None,
     columns=None,
     keys=None,
     on_error="raise",
@@ -80,21 +89,23 @@ def explain_batches(
     least_interaction=0.0,
     verbose=0,
 ) -> ExplanationDataset | Iterator[Explanation]:
-    """Explain the rows of a table of any size, a batch at a time.
+    """Explain the rows of a table of any size, or documents, a batch at a time.
 
     Parameters
     ----------
     explainer : fitted ShapleyExplainer or TreeExplainer
-    source : frame, array, iterable of frames or arrays, path, or pyarrow dataset
-        The rows. A path is a Parquet file, a folder of them, or a CSV file. Parquet and CSV reach
-        the explainer in the container that it was fitted on.
+    source : frame, array, sparse matrix, iterable of those, path, or pyarrow dataset
+        The rows. A path is a Parquet file, a folder of them, a CSV file, or a .npz file of
+        `scipy.sparse.save_npz`. Parquet and CSV reach the explainer in the container that it was
+        fitted on. For an explainer of documents also a list, Series or array of str, or an iterable
+        of str or of those; of a table, the column that is named as in ``fit``, or the only one.
     out : str or path, default=None
         A folder that takes the results, one Parquet file per batch. A run that was killed goes on
         where it stopped when it is called again with the same arguments, and ends with the same
         bits. None: nothing is written.
-    batch_rows : int, default=4096
+    batch_rows : int, default=None
         Rows of a batch, however the source cuts them: what memory holds, and what is lost at most
-        when a run dies.
+        when a run dies. None: 4096; of documents 256.
     columns : list, default=None
         The explainer's columns. None: those it was fitted on, by name; where it knows no names, all
         but the keys.
@@ -119,7 +130,8 @@ def explain_batches(
     -------
     explanations : ExplanationDataset, or iterator of Explanation
         With `out`, when all is done, what is on disk, which can be iterated as well. Without, an
-        iterator that explains a batch when it is asked for the next.
+        iterator that explains a batch when it is asked for the next. Batches of documents have the
+        columns of their own tokens.
 
     Raises
     ------
@@ -155,6 +167,8 @@ def explain_batches(
     [[0. 2.]]
     """
     _check(explainer, batch_rows, on_error, retry, least_interaction)
+    if batch_rows is None:
+        batch_rows = BATCH_DOCUMENTS if explains_documents(explainer) else BATCH_ROWS
     source, wanted = opened(explainer, source, columns, keys)
     if out is None:
         run = _Run(explainer, None, on_error)
@@ -182,7 +196,10 @@ def opened(
     explainer: Any, source: Any, columns: list | None = None, keys: Any = None
 ) -> tuple[Source, Wanted]:
     """Return a source and what is wanted of it, if it has that, as far as can be seen by now."""
-    source, wanted = open_source(source), _wanted(explainer, columns, keys)
+    wanted = _wanted(explainer, columns, keys)
+    if isinstance(wanted, WantedDocuments):
+        source = framed(source, wanted.usual)
+    source = open_source(source)
     source.check(wanted)
     return source, wanted
 
@@ -195,8 +212,8 @@ def _check(explainer: Any, batch_rows: Any, on_error: Any, retry: Any, least: An
         )
     check_is_fitted(explainer, "players_")
     whole = isinstance(batch_rows, (int, np.integer)) and not isinstance(batch_rows, bool)
-    if not whole or batch_rows < 1:
-        raise ValueError(f"{OWNER} takes batch_rows as a positive int; got {batch_rows!r}.")
+    if batch_rows is not None and (not whole or batch_rows < 1):
+        raise ValueError(f"{OWNER} takes batch_rows as None or a positive int; got {batch_rows!r}.")
     if on_error not in ON_ERROR:
         raise ValueError(f"{OWNER} takes on_error as one of {ON_ERROR}; got {on_error!r}.")
     if not isinstance(retry, (bool, np.bool_)):
@@ -211,6 +228,8 @@ def _wanted(explainer: Any, columns: list | None, keys: Any) -> Wanted:
     keys = [] if keys is None else list(keys) if isinstance(keys, (list, tuple)) else [keys]
     if len(set(keys)) < len(keys):
         raise ValueError(f"{OWNER} takes keys that differ; got {keys}.")
+    if explains_documents(explainer):
+        return wanted_documents(explainer, columns, keys)
     if columns is not None:
         columns = list(columns)
     elif background is not None and is_frame(background):
@@ -257,7 +276,8 @@ class _Run:
         explanations = [explanation for _, explanation in made]
         if not made:
             return Attempt(None, np.empty(0, dtype=np.int64), [], failures)
-        whole = explanations[0] if len(made) == 1 else Explanation.merge(explanations)
+        merge = side_by_side if explains_documents(self.explainer) else Explanation.merge
+        whole = explanations[0] if len(made) == 1 else merge(explanations)
         return Attempt(whole, np.concatenate(rows), pieces, failures)
 
     def _halved(self, batch: Batch) -> tuple[list[tuple[Batch, Explanation]], list[dict]]:

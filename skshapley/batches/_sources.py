@@ -1,4 +1,4 @@
-"""Where rows come from: arrays, frames, iterators of them, CSV and Parquet, as batches of one size.
+"""Where rows come from, as batches of one size: arrays, frames and iterators of them.
 
 A source gives pieces of any length; `batches` cuts them anew, so that the same rows make the same
 batches whatever they came in.
@@ -7,21 +7,23 @@ batches whatever they came in.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import union_categoricals
+from scipy import sparse
 
-from skshapley._tables._inputs import as_pandas, is_foreign, is_frame, narwhal, take_rows
-from skshapley.batches._files import need_pyarrow
-from skshapley.batches._hashes import digest_of
+from skshapley._tables._inputs import (
+    as_pandas,
+    is_frame,
+    n_rows,
+    narwhal,
+    take_rows,
+)
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.dataset as ds
+    pass
 
 OWNER = "explain_batches"
 
@@ -38,7 +40,7 @@ class Batch:
     number : int
     first_row : int
         Position in the source of the first row.
-    X : array or frame of shape (r, d)
+    X : array, sparse matrix or frame of shape (r, d)
         In the container of the background.
     index : Index of length r
         The keys of the rows; their positions in the source where they have none.
@@ -86,7 +88,7 @@ class Wanted:
     columns : list or None
         None: all but the keys.
     keys : list
-    like : array or frame, or None
+    like : array, sparse matrix or frame, or None
         The background; None: pandas.
     """
 
@@ -147,12 +149,12 @@ class Source(ABC):
 
 
 class TableSource(Source):
-    """One array or frame."""
+    """One array, sparse matrix or frame."""
 
     piece_rows = 2**16
 
     def __init__(self, table: Any) -> None:
-        self.table, self.n_rows = table, len(table)
+        self.table, self.n_rows = table, n_rows(table)
 
     def facts(self) -> dict:
         """Return kind, columns and length."""
@@ -168,21 +170,27 @@ class TableSource(Source):
     def check(self, wanted: Wanted) -> None:
         """Refuse a table without rows, or without the columns that are wanted."""
         refuse_no_rows(self.n_rows)
-        _split(take_rows(self.table, slice(0, 0)), None, wanted)
+        if sparse.issparse(self.table) and not _may_be_sparse(wanted.like):
+            raise TypeError(
+                f"{OWNER} got a sparse matrix, and the explainer's background is a"
+                f" {type(wanted.like).__name__}: fit the explainer on a sparse background, or pass"
+                f" the rows as arrays, (X[i : i + 4096].toarray() for i in range(0, len, 4096))."
+            )
+        split(take_rows(self.table, slice(0, 0)), None, wanted)
 
     def pieces(self, wanted: Wanted) -> Iterator[Piece]:
         """Yield slices of the table."""
         index = getattr(self.table, "index", None)
         if index is not None and index.equals(pd.RangeIndex(len(index))):
             index = None
-        for start in range(0, len(self.table), self.piece_rows):
+        for start in range(0, n_rows(self.table), self.piece_rows):
             rows = slice(start, start + self.piece_rows)
             own = None if index is None else index[rows]
-            yield _split(take_rows(self.table, rows), own, wanted)
+            yield split(take_rows(self.table, rows), own, wanted)
 
 
 class PiecesSource(Source):
-    """An iterable of arrays or frames."""
+    """An iterable of arrays, sparse matrices or frames."""
 
     typed = False
 
@@ -200,9 +208,10 @@ class PiecesSource(Source):
         """Yield the tables; a frame's own index is one that does not merely count."""
         kind = None
         for table in self.tables:
-            if not isinstance(table, np.ndarray) and not is_frame(table):
+            table = table.tocsr() if sparse.issparse(table) else table
+            if not is_bare(table) and not is_frame(table):
                 raise TypeError(
-                    f"{OWNER} takes iterators of arrays or frames; got one of"
+                    f"{OWNER} takes iterators of arrays, sparse matrices or frames; got one of"
                     f" {type(table).__name__}."
                 )
             if kind not in (None, type(table)):
@@ -213,133 +222,8 @@ class PiecesSource(Source):
             kind = type(table)
             index = table.index if isinstance(table, pd.DataFrame) else None
             index = None if isinstance(index, pd.RangeIndex) else index
-            if len(table):
-                yield _split(table, index, wanted)
-
-
-class CsvSource(Source):
-    """A CSV file."""
-
-    typed = False
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def facts(self) -> dict:
-        """Return kind and size."""
-        return {"kind": "csv", "bytes": self.path.stat().st_size}
-
-    def check(self, wanted: Wanted) -> None:
-        """Refuse a file whose header lacks columns that are wanted."""
-        _split(pd.read_csv(self.path, nrows=0), None, wanted)
-
-    def pieces(self, wanted: Wanted) -> Iterator[Piece]:
-        """Yield tables of some lines."""
-        with pd.read_csv(self.path, chunksize=2**16) as tables:
-            yield from PiecesSource(tables).pieces(wanted)
-
-
-class ArrowSource(Source):
-    """A pyarrow dataset: Parquet files, folders of them, or tables in memory."""
-
-    piece_rows = 2**16
-
-    def __init__(self, dataset: "ds.Dataset") -> None:
-        self.dataset, self.n_rows = dataset, dataset.count_rows()
-
-    def facts(self) -> dict:
-        """Return kind, columns, length, and the sizes of the files."""
-        files = getattr(self.dataset, "files", ())
-        sizes = [self.dataset.filesystem.get_file_info(file).size for file in files]
-        names = [file.rsplit("/", 1)[-1] for file in files]
-        return {
-            "kind": "parquet" if files else "arrow",
-            "columns": {field.name: str(field.type) for field in self.dataset.schema},
-            "rows": self.n_rows,
-            "files": len(files),
-            "names and sizes": digest_of(names, sizes),
-        }
-
-    def check(self, wanted: Wanted) -> None:
-        """Refuse files without rows, and each that lacks a column: it would read as missing."""
-        import pyarrow.dataset as ds
-
-        refuse_no_rows(self.n_rows)
-        needed = {*wanted.of(self.dataset.schema.names), *wanted.keys}
-        for fragment in self.dataset.get_fragments():
-            of_folder = ds.get_partition_keys(fragment.partition_expression)
-            lacking = sorted(needed.difference(fragment.physical_schema.names, of_folder))
-            if lacking:
-                raise ValueError(
-                    f"{OWNER} needs the columns {lacking}, which the file"
-                    f" {getattr(fragment, 'path', fragment)!r} does not have, and other files of"
-                    f" the source do."
-                )
-
-    def pieces(self, wanted: Wanted) -> Iterator[Piece]:
-        """Yield tables of the columns that are wanted, read one file and few blocks ahead."""
-        import pyarrow as pa
-
-        columns = wanted.of(self.dataset.schema.names)
-        read = list(dict.fromkeys([*columns, *wanted.keys]))
-        ahead = dict(batch_size=self.piece_rows, batch_readahead=2, fragment_readahead=1)
-        for block in self.dataset.to_batches(columns=read, **ahead):
-            if len(block):
-                table = pa.Table.from_batches([block])
-                keys = table.select(wanted.keys).to_pandas(ignore_metadata=True)
-                yield table.select(columns), _index(keys, wanted.keys) if wanted.keys else None
-
-    def joined(self, parts: list) -> "pa.Table":
-        """Return tables as one."""
-        import pyarrow as pa
-
-        return pa.concat_tables(parts)
-
-    def cut(self, piece: "pa.Table", start: int, stop: int) -> "pa.Table":
-        """Return some rows of a table."""
-        return piece.slice(start, stop - start)
-
-    def contained(self, piece: "pa.Table", wanted: Wanted) -> Any:
-        """Return a table as frame or array, as the background is."""
-        if is_foreign(wanted.like):
-            import narwhals as nw
-
-            return nw.from_arrow(piece, backend=nw.get_native_namespace(wanted.like)).to_native()
-        frame = piece.to_pandas(ignore_metadata=True)
-        return frame.to_numpy() if isinstance(wanted.like, np.ndarray) else frame
-
-
-def open_source(source: Any) -> Source:
-    """Return the source of an array, frame, iterable of them, path or pyarrow dataset."""
-    if isinstance(source, (str, PathLike)):
-        return _from_path(Path(source))
-    if type(source).__module__.split(".")[0] == "pyarrow":
-        import pyarrow.dataset as ds
-
-        return ArrowSource(source if isinstance(source, ds.Dataset) else ds.dataset(source))
-    if isinstance(source, np.ndarray) or is_frame(source):
-        if np.ndim(source) != 2:
-            raise ValueError(
-                f"{OWNER} takes tables of two dimensions; got an array of shape {source.shape}."
-            )
-        return TableSource(source)
-    if isinstance(source, Iterable) and not isinstance(source, (bytes, dict)):
-        return PiecesSource(source)
-    raise TypeError(
-        f"{OWNER} takes source as a frame, an array, an iterable of them, a path of Parquet or CSV"
-        f" files, or a pyarrow dataset; got {type(source).__name__}."
-    )
-
-
-def _from_path(path: Path) -> Source:
-    if not path.exists():
-        raise FileNotFoundError(f"{OWNER} got source={str(path)!r}, which does not exist.")
-    if path.suffix.lower() == ".csv":
-        return CsvSource(path)
-    need_pyarrow()
-    import pyarrow.dataset as ds
-
-    return ArrowSource(ds.dataset(path, format="parquet", partitioning="hive"))
+            if n_rows(table):
+                yield split(table, index, wanted)
 
 
 def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
@@ -350,7 +234,7 @@ def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
 
     def batch(piece: Any, index: pd.Index | None) -> Batch:
         keyed = index is not None
-        index = index if keyed else pd.RangeIndex(first_row, first_row + len(piece))
+        index = index if keyed else pd.RangeIndex(first_row, first_row + n_rows(piece))
         return Batch(number, first_row, source.contained(piece, wanted), index, keyed)
 
     for piece, index in source.pieces(wanted):
@@ -361,7 +245,7 @@ def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
             )
         parts.append(piece)
         indices.append(index)
-        held += len(piece)
+        held += n_rows(piece)
         if held < batch_rows:
             continue
         whole, index = source.joined(parts), _appended(indices)
@@ -371,7 +255,7 @@ def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
             yield batch(source.cut(whole, start, end), None if index is None else index[start:end])
             number, first_row = number + 1, first_row + batch_rows
         held -= stop
-        parts = [source.cut(whole, stop, len(whole))] if held else []
+        parts = [source.cut(whole, stop, n_rows(whole))] if held else []
         indices = [None if index is None else index[stop:]] if held else []
     if held:
         yield batch(source.joined(parts), _appended(indices))
@@ -383,23 +267,32 @@ def refuse_no_rows(n_rows: int | None) -> None:
         raise ValueError(f"{OWNER} got a source without rows.")
 
 
-def _split(table: Any, index: pd.Index | None, wanted: Wanted) -> Piece:
+def split(table: Any, index: pd.Index | None, wanted: Wanted) -> Piece:
     """Return the columns that are wanted, and the index that the keys make."""
-    if isinstance(table, np.ndarray):
+    if is_bare(table):
         if wanted.keys:
             raise ValueError(f"{OWNER} got keys={wanted.keys} for an array, which has no names.")
         return table, None
     if isinstance(table, pd.DataFrame):
         columns = wanted.of(list(table.columns))
         keys = table[wanted.keys]
-        return table[columns], _index(keys, wanted.keys) if wanted.keys else index
+        return table[columns], index_of(keys, wanted.keys) if wanted.keys else index
     frame = narwhal(table)
     columns = wanted.of(frame.columns)
     keys = as_pandas(frame.select(wanted.keys).to_native()) if wanted.keys else None
-    return frame.select(columns).to_native(), keys if keys is None else _index(keys, wanted.keys)
+    return frame.select(columns).to_native(), keys if keys is None else index_of(keys, wanted.keys)
 
 
-def _index(keys: pd.DataFrame, names: list) -> pd.Index:
+def is_bare(table: Any) -> bool:
+    """Return whether a table has neither names nor an index."""
+    return isinstance(table, np.ndarray) or sparse.issparse(table)
+
+
+def _may_be_sparse(like: Any) -> bool:
+    return like is None or sparse.issparse(like)
+
+
+def index_of(keys: pd.DataFrame, names: list) -> pd.Index:
     if len(names) > 1:
         return pd.MultiIndex.from_frame(keys)
     return pd.Index(keys.iloc[:, 0], name=names[0])
@@ -413,11 +306,11 @@ def _joined(parts: list) -> Any:
     """Return tables of one kind as one table."""
     if len(parts) == 1:
         return parts[0]
-    if isinstance(parts[0], np.ndarray):
+    if is_bare(parts[0]):
         widths = {part.shape[1:] for part in parts}
         if len(widths) > 1:
             raise ValueError(f"{OWNER} got arrays of different widths: {sorted(widths)}.")
-        return np.concatenate(parts)
+        return sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
     if isinstance(parts[0], pd.DataFrame):
         return pd.concat(_with_the_same_categories(parts), ignore_index=True)
     import narwhals as nw

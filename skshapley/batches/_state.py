@@ -18,6 +18,7 @@ from skshapley.batches._hashes import digest_of
 
 # Whose own ways to be pickled hold nothing of the process; classes of others only if they have none
 LIBRARIES = {"builtins", "collections", "copyreg", "numpy", "pandas", "scipy", "sklearn"}
+LIBRARIES |= {"_loss"}  # the name that scikit-learn 1.6 gives to its compiled losses
 BOOSTERS = {"xgboost", "lightgbm"}
 
 

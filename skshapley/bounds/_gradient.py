@@ -121,9 +121,8 @@ def condition_number(n_players, radius, bound, *, law="importance", version="cor
     Parameters
     ----------
     n_players : int
-        Number of players d, at least 2.
     radius, bound : array-like
-        D and C; they broadcast.
+        As for `gradient_norm`.
     law : {"importance", "uniform"}, default="importance"
     version : {"corrected", "sharp", "published", "preprint"}, default="corrected"
 
@@ -232,13 +231,10 @@ def markov_probability(epsilon, n_evals, n_players, radius, bound, **options) ->
     epsilon : array-like
         Threshold for the squared norm of the error, in squared units of the game.
     n_evals : array-like
-        Number of evaluations T.
     n_players : int
-        Number of players d, at least 2.
     radius, bound : array-like
-        D and C; they broadcast.
     **options
-        ``step``, ``gamma``, ``start_error``, ``law`` and ``version`` of `expected_error`.
+        As for `expected_error`.
 
     Returns
     -------
@@ -273,16 +269,11 @@ def deviation_probability(epsilon, n_evals, n_players, radius, bound, **options)
 
     Parameters
     ----------
-    epsilon : array-like
-        Threshold for the squared norm of the error, in squared units of the game.
-    n_evals : array-like
-        Number of evaluations T.
+    epsilon, n_evals : array-like
     n_players : int
-        Number of players d, at least 2.
     radius, bound : array-like
-        D and C; they broadcast.
     **options
-        ``step``, ``gamma``, ``start_error``, ``law`` and ``version`` of `expected_error`.
+        As for `markov_probability`.
 
     Returns
     -------
@@ -325,13 +316,11 @@ def least_evals(
     Parameters
     ----------
     epsilon : array-like
-        Threshold for the squared norm of the error, in squared units of the game.
+        As for `markov_probability`.
     delta : array-like
         A probability.
     n_players : int
-        Number of players d, at least 2.
     radius, bound : array-like
-        D and C; they broadcast.
     step : {"inverse", "sqrt", "constant"}, default="inverse"
     gamma, start_error : array-like, optional
         As for `expected_error`.

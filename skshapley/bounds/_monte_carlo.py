@@ -49,11 +49,11 @@ def chebyshev_permutations(epsilon, delta, variance, *, n_players=1) -> Numbers:
     Parameters
     ----------
     epsilon, delta : array-like
-        Error, in the units of the game, and probability.
+        As for `hoeffding_permutations`.
     variance : array-like
         Variance of the marginal contribution of a player in a random permutation.
     n_players : int, default=1
-        Number of players whose errors are to be small at once (a union bound).
+        As for `hoeffding_permutations`.
 
     Returns
     -------
@@ -62,8 +62,7 @@ def chebyshev_permutations(epsilon, delta, variance, *, n_players=1) -> Numbers:
 
     References
     ----------
-    Maleki, Tran-Thanh, Hines, Rahwan & Rogers (2013), Bounding the estimation error of
-    sampling-based Shapley value approximation with/without stratifying, arXiv:1306.4265.
+    Maleki, Tran-Thanh, Hines, Rahwan & Rogers (2013), arXiv:1306.4265.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import pandas as pd
 
 from skshapley._inference._means import Means, Tally
 from skshapley._inference._simultaneous import critical_changes, varying
-from skshapley._records._importance import cohort_masks
+from skshapley._records._importance import cohort_masks, label_series
 from skshapley._records._inferred import check_confidence, flat, player_index, units
 from skshapley._tools._constraints import check_values
 from skshapley.comparison._compare import KIND
@@ -140,12 +140,12 @@ def _batches(rows: Rows, periods: Any) -> Iterator[tuple[Explanation, dict]]:
     """Yield the batches with the rows of each period, as a mask by label."""
     if isinstance(periods, str):
         for batch in rows.batches:
-            yield batch, cohort_masks(batch, periods, "drift")
+            yield batch, cohort_masks(batch, periods, "drift", "period")
         return
-    labels, start = pd.Series(periods), 0
+    labels, start = label_series(periods, "drift", "period"), 0
     for batch in rows.batches:
         own = labels.iloc[start : start + len(batch)]
-        yield batch, cohort_masks(batch, own, "drift")
+        yield batch, cohort_masks(batch, own, "drift", "period")
         start += len(batch)
     if start != len(labels):
         raise ValueError(f"drift needs a period for each of {start} instances; got {len(labels)}.")

@@ -214,7 +214,7 @@ class ImportanceDisplay(Display):
         (ax,) = self._panels(ax)
         value = self.table["value"].to_numpy()
         tested = self.table["selected"].notna().all()
-        chosen = self.table["selected"].fillna(True).to_numpy(dtype=bool)
+        chosen = self.table["selected"].ne(False).to_numpy(dtype=bool)
         rows = np.arange(len(value))
         zero_line(ax)
         name_rows(ax, self._row_names)

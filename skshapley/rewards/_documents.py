@@ -1,7 +1,7 @@
 """Documents: the players are the tokens of each, and an absent token is left out."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from itertools import compress
 from typing import Any
@@ -71,12 +71,7 @@ class Document:
     @property
     def labels(self) -> list[str]:
         """The tokens, with numbers behind repeated ones: "it", "it (2)"."""
-        seen: dict[str, int] = {}
-        labels = []
-        for token in self.tokens:
-            seen[token] = seen.get(token, 0) + 1
-            labels.append(token if seen[token] == 1 else f"{token} ({seen[token]})")
-        return labels
+        return numbered(self.tokens)
 
     def kept(self, coalitions) -> list[str]:
         """Return the document with only the tokens of each coalition ``(m, p)``."""
@@ -88,6 +83,16 @@ class Document:
             self.head + "".join([pair[there] for pair, there in zip(pairs, row, strict=True)])
             for row in rows
         ]
+
+
+def numbered(tokens: Iterable[str]) -> list[str]:
+    """Return the tokens of a document, with numbers behind repeated ones: "it", "it (2)"."""
+    seen: dict[str, int] = {}
+    labels = []
+    for token in tokens:
+        seen[token] = seen.get(token, 0) + 1
+        labels.append(token if seen[token] == 1 else f"{token} ({seen[token]})")
+    return labels
 
 
 class DocumentReward:
@@ -221,10 +226,15 @@ class _Framed:
 
 class _InSeries:
     def __init__(self, name) -> None:
-        self.name = name
+        self.column = name
 
     def __call__(self, texts) -> pd.Series:
-        return pd.Series(texts, name=self.name, dtype=object)
+        return pd.Series(texts, name=self.column, dtype=object)
+
+
+def column_of(container: Callable[[list[str]], Any]) -> Any:
+    """Return the name of the column that a container has, or None."""
+    return getattr(container, "column", None)
 
 
 def begins_with_text(estimator: Any, X: Any) -> bool:

@@ -5,20 +5,19 @@ distance in the present columns (Eq 10), and w_S(x*, x_i) = exp(-D_S^2 / (2 sigm
 row i (Eq 11).
 """
 
-from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tools._constraints import Fitting, Number
-from skshapley.rewards._game import Game
 from skshapley.rewards._gaussian import learned_correlation, squared_distances
 from skshapley.rewards._margins import NormalMargins
 from skshapley.rewards._masked import MaskedModel, Preparation
 from skshapley.rewards._reward import BackgroundReward, InterventionalGame
 from skshapley.rewards._transport import numbers
+from skshapley.rewards._wrapped import WrappedGame
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,11 +177,10 @@ class EmpiricalReward(BackgroundReward):
         return 1 / (weights**2).sum(axis=1).reshape(len(given), -1)
 
 
-class EmpiricalGame(Game):
+class EmpiricalGame(WrappedGame):
     """The empirical reward at given instances.
 
-    Every coalition has weights of its own for the background rows. For samplers, the game therefore
-    has a single reference.
+    Every coalition has weights of its own for the background rows.
 
     Parameters
     ----------
@@ -192,20 +190,11 @@ class EmpiricalGame(Game):
         The instances in standard units.
     """
 
+    _game: InterventionalGame
+
     def __init__(self, game: InterventionalGame, given: np.ndarray) -> None:
-        self._game, self._given = game, given
-        self.n_players, self.n_rows, self.n_outputs = game.n_players, game.n_rows, game.n_outputs
-        self.rows_per_value, self.bytes_per_row = game.rows_per_value, game.bytes_per_row
-
-    @property
-    def shared(self) -> Any:
-        """Return what the games of the reward share."""
-        return self._game.shared
-
-    @shared.setter
-    def shared(self, content) -> None:
-        self._game = copy(self._game)
-        self._game.shared = content
+        super().__init__(game)
+        self._given = given
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the weighted mean responses, ``(r, m, k)``."""
@@ -222,17 +211,9 @@ class EmpiricalGame(Game):
         """Return v(empty), ``(r, 1, k)``."""
         return self._game.v_empty(rows)[:, None]
 
-    def keys(self, rows) -> NDArray[np.uint64]:
-        """Return hashes of the instances' raw columns."""
-        return self._game.keys(rows)
-
     def full(self, rows) -> NDArray[np.float64]:
         """Return the response at the instances, ``(r, k)``."""
         return self._game.full(rows)
-
-    def active(self, rows) -> NDArray[np.bool_]:
-        """Return the players of which some column differs from some background row."""
-        return self._game.active(rows)
 
     def take(self, rows) -> "EmpiricalGame":
         """Return the game of some instances."""

@@ -9,7 +9,6 @@ of single rows, and so are its Shapley values: every row may have a design of it
 
 from abc import ABC, abstractmethod
 from copy import copy
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from skshapley.rewards._game import Game
 from skshapley.rewards._methods import FUNCTION, estimator_type
 from skshapley.rewards._numbers import as_floats
 from skshapley.rewards._response import Response, _flat_classes
+from skshapley.rewards._wrapped import WrappedGame
 
 TINY = np.finfo(np.float64).eps
 SLACK = 1e-6
@@ -222,13 +222,12 @@ def resolve_loss(loss, response: WholeResponse, owner: str) -> Loss:
     return GivenLoss(response, owner, loss)
 
 
-class LossGame(Game):
+class LossGame(WrappedGame):
     """v(S) of an instance: minus the loss of its mean response over the background.
 
     The loss is that of a mean, so every coalition needs the whole background, or a sample of it
-    that is the instance's own. For samplers, the game therefore has a single reference, which costs
-    as many model rows as are averaged. The loss of a mean over q sampled rows is too large by a
-    term in 1/q; it is removed by the losses of both halves: 2 l(mean) - (l(first) + l(second))/2.
+    that is the instance's own. The loss of a mean over q sampled rows is too large by a term in
+    1/q; it is removed by the losses of both halves: 2 l(mean) - (l(first) + l(second))/2.
 
     Parameters
     ----------
@@ -241,27 +240,14 @@ class LossGame(Game):
         The background rows of each instance, an even number; None for all of them.
     """
 
-    n_outputs = 1
-
     def __init__(
         self, game: Game, loss: Loss, targets: np.ndarray, references: np.ndarray | None = None
     ) -> None:
-        self._game, self._loss, self._targets = game, loss.without_model(), targets
-        self._references = references
-        self.n_players, self.n_rows = game.n_players, game.n_rows
-        self.rows_per_value = game.rows_per_value if references is None else references.shape[1]
-        self.bytes_per_row = game.bytes_per_row
-        self.parted_by_instance = game.parted_by_instance
-
-    @property
-    def shared(self) -> Any:
-        """Return what the games of the response share."""
-        return self._game.shared
-
-    @shared.setter
-    def shared(self, content) -> None:
-        self._game = copy(self._game)
-        self._game.shared = content
+        super().__init__(game)
+        self.n_outputs = 1
+        self._loss, self._targets, self._references = loss.without_model(), targets, references
+        if references is not None:
+            self.rows_per_value = references.shape[1]
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return minus the losses, ``(r, m, 1)``."""
@@ -287,14 +273,6 @@ class LossGame(Game):
     def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(r, 1)``."""
         return self._worth(self._game.full(rows)[:, None], rows)[:, 0]
-
-    def keys(self, rows) -> np.ndarray:
-        """Return what stands for the instances, whatever their targets."""
-        return self._game.keys(rows)
-
-    def active(self, rows) -> NDArray[np.bool_]:
-        """Return the players of which some column differs from some background row."""
-        return self._game.active(rows)
 
     def take(self, rows) -> "LossGame":
         """Return the game of some instances."""

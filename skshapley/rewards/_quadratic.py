@@ -13,9 +13,7 @@ from skshapley.rewards._gaussian import row_products
 
 LEAST_ROWS = 64  # of the background, to fit to
 MOST_ROWS = 4096
-MOST_CROSSED = (
-    32  # columns whose products are looked at: those of the largest effects by themselves
-)
+MOST_CROSSED = 32  # columns whose products are looked at: those of the largest own effects
 LEAST_SHARE = 0.2  # of the variance of the response on rows left out, to be worth it
 PENALTIES = (1.0, 10.0, 100.0, 1000.0)  # rows' worth of "no effect" on each coefficient
 

@@ -7,12 +7,10 @@ which errors that are small but alike add up.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
-from skshapley._even import EvenPosterior
-from skshapley._odd import Hyper, Posterior, Process, fit_hyper
+from skshapley._odd import Hyper, Pairs, Posterior, Process, fit_hyper
 from skshapley._odd._functional import functional_variance
 
 LARGEST = 25.0  # squared standardised errors beyond it count as that
@@ -37,21 +35,33 @@ def standard_errors(posterior: Posterior, theta: np.ndarray | None) -> np.ndarra
     theta : ndarray or None
         The vector of its hyper-parameters where they were fitted to these very values.
     """
-    scale = widened_scale(posterior, lambda: _surprise(posterior, theta))
+    scale = widened_scale(posterior, None if theta is None else _Refit(theta))
     return np.sqrt(posterior.process.shapley_variance[:, None] * scale)
 
 
+class _Refit:
+    """What fits a process to other values of the game that `theta` was fitted to."""
+
+    def __init__(self, theta: np.ndarray) -> None:
+        self._theta = theta
+
+    def __call__(self, others: Pairs) -> Callable[[Pairs], Process]:
+        """Return what makes the process at any points."""
+        hyper = Hyper.from_vector(fit_hyper(others, self._theta), others.n_players)
+        return lambda points: Process(points, hyper)
+
+
 def widened_scale(
-    posterior: Posterior | EvenPosterior, surprise: Callable[[], np.ndarray]
+    posterior: Posterior, refit: Callable[[Pairs], Callable[[Pairs], Process]] | None
 ) -> np.ndarray:
     """Return the scale of a process, of the odd part or the even one, by what it mispredicts.
 
     Parameters
     ----------
-    posterior : Posterior or EvenPosterior
-    surprise : callable
-        Returns how much worse than promised held-out values are predicted, ``(k,)``; asked for
-        without blocks only.
+    posterior : Posterior
+    refit : callable or None
+        Fits hyper-parameters to some of the values, and returns what makes their process at any
+        points; None where they were not fitted to these values.
 
     Returns
     -------
@@ -67,7 +77,7 @@ def widened_scale(
     weight = (process.influence**2).sum(axis=0) * variance
     moved = weight @ squared / (weight.sum() * np.maximum(scale, TINY))
     spent = 1 + process.points.n_players / len(process.points)
-    return scale * spent * np.maximum(1.0, np.maximum(moved, surprise()))
+    return scale * spent * np.maximum(1.0, np.maximum(moved, surprise(posterior, refit)))
 
 
 def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> np.ndarray:
@@ -76,13 +86,14 @@ def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> 
     Where a game jumps, few pairs show it, and others may not have been among them: some times as
     much as the pair that changes the Shapley values most, predicted from all the others. Where none
     of n pairs shows it, a jump in one of them: a share of the largest value over n. Games without
-    steps have hardly any of both.
+    steps have hardly any of both. Where jumps are rare a process takes them for noise, by which no
+    pair counts for much: it counts for some share of what it does in a plain mean.
 
     Parameters
     ----------
     posterior : Posterior
     errors : ndarray of shape (p, k)
-        Of the Shapley values, for what was seen.
+        Of the Shapley values, or of interactions, for what was seen.
     least : float, default=0.0
         Times what the pair that counts most changes, whatever the game.
     """
@@ -91,6 +102,7 @@ def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> 
     inner = process.points.roughness > 0
     n, largest, repeated = inner.sum(), np.abs(values).max(axis=0), _repeated(values)
     influence = np.sqrt((process.influence[:, inner] ** 2).mean(axis=0))
+    influence = np.maximum(influence, process.least_counted / n)
     seen = (influence[:, None] * np.abs(missed[inner])).max(axis=0)
     silent = np.hypot(SILENT * repeated, FEW / n) * largest / n
     shapley = posterior.shapley()
@@ -122,20 +134,29 @@ def background_errors(posterior: Posterior) -> np.ndarray | float:
     return np.sqrt(np.maximum(own, 0.0)[:, None] * posterior.scale)
 
 
-def _surprise(posterior: Posterior, theta: np.ndarray | None) -> np.ndarray:
+def surprise(
+    posterior: Posterior, refit: Callable[[Pairs], Callable[[Pairs], Process]] | None
+) -> np.ndarray:
     """Return the mean squared error of held-out pairs, relative to what was promised, ``(k,)``.
 
-    The larger of two: of their values, and of the Shapley values, which they move.
+    The larger of two: of their values, and of the Shapley values or interactions, which they move.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Without blocks.
+    refit : callable or None
+        As of `widened_scale`.
     """
-    process, values = posterior.process, posterior.values
+    process, values, kind = posterior.process, posterior.values, type(posterior)
     held, points = process.held, process.points
-    if theta is None or not values[~held].any():
+    if refit is None or not values[~held].any():
         rest, full = process.held_out, posterior
     else:
-        others = replace(points, values=values).take(~held)
-        hyper = Hyper.from_vector(fit_hyper(others, theta), points.n_players)
-        rest, full = Process(others, hyper), Posterior(Process(points, hyper), values)
-    kept = Posterior(rest, values[~held])
+        others = Pairs(points.signs[~held], values[~held])
+        made = refit(others)
+        rest, full = made(others), kind(made(points), values)
+    kept = kind(rest, values[~held])
     mean, variance = kept.predict(points.signs[held])
     # values may vary nowhere but at the pairs held out
     scale = np.maximum(kept.scale, np.maximum(full.scale / LARGEST**2, TINY))

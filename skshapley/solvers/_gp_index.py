@@ -20,7 +20,7 @@ class EvenPlayersCase(EvenCase):
     kind = EvenPlayerProcess
 
     def _means(self, posterior: EvenPosterior) -> np.ndarray:
-        return posterior.witnessed()
+        return posterior.shapley()
 
     def _straight(
         self, points: Pairs, scale: np.ndarray

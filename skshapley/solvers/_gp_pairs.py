@@ -5,6 +5,8 @@ documentation, "The even-part Gaussian process", derives them. Here: what is don
 points, and how its errors are held against what it fails to predict.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from skshapley._even import (
@@ -17,7 +19,7 @@ from skshapley._even import (
 )
 from skshapley._odd import Lesson, Pairs, fit_hyper
 from skshapley.indices import Index, enumerated
-from skshapley.solvers._gp_errors import LARGEST, NOTHING, TINY, overlooked, widened_scale
+from skshapley.solvers._gp_errors import overlooked, widened_scale
 from skshapley.solvers._gp_straight import ENOUGH_ZEROS, MISSED
 from skshapley.solvers._silence import span
 
@@ -162,36 +164,22 @@ def pair_errors(posterior: EvenPosterior, theta: np.ndarray | None) -> np.ndarra
         The vector of all hyper-parameters but the reaches, where it was fitted to these values.
     """
     process = posterior.process
-    scale = widened_scale(posterior, lambda: _surprise(posterior, theta))
+    scale = widened_scale(posterior, None if theta is None else _Refit(process, theta))
     errors = np.sqrt(process.interaction_variance[:, None] * scale)
     return errors if process.points.block is not None else overlooked(posterior, errors)
 
 
-def _surprise(posterior: EvenPosterior, theta: np.ndarray | None) -> np.ndarray:
-    """Return the mean squared error of held-out points, relative to what was promised, ``(k,)``.
+class _Refit:
+    """What fits a process like another to other values of the game that `theta` was fitted to."""
 
-    The larger of two: of their values, and of the witnesses' interactions, which they move.
-    """
-    full, values = posterior, posterior.values
-    held, points, index = full.process.held, full.process.points, full.process.index
-    if theta is None or not values[~held].any():
-        rest = full.process.held_out
-    else:
-        others = Pairs(points.signs[~held], values[~held])
-        reach = full.process.hyper.reach
-        _, hyper = fit_even(others, reach, theta)
-        kind = type(full.process)
-        rest = kind(others, hyper, index)
-        full = EvenPosterior(kind(points, hyper, index), values)
-    kept = EvenPosterior(rest, values[~held])
-    mean, variance = kept.predict(points.signs[held])
-    # values may vary nowhere but at the points held out
-    scale = np.maximum(kept.scale, np.maximum(full.scale / LARGEST**2, TINY))
-    squared = (values[held] - mean) ** 2 / (variance[:, None] * scale)
-    moved = ((full.witnessed() - kept.witnessed()) ** 2).sum(axis=0)
-    before, after = rest.witnessed_variance.sum(), full.process.witnessed_variance.sum()
-    promised = max(before - after, NOTHING * before)
-    return np.maximum(np.minimum(squared, LARGEST).mean(axis=0), moved / (promised * scale))
+    def __init__(self, process: EvenProcess, theta: np.ndarray) -> None:
+        self._process, self._theta = process, theta
+
+    def __call__(self, others: Pairs) -> Callable[[Pairs], EvenProcess]:
+        """Return what makes the process at any points."""
+        process = self._process
+        _, hyper = fit_even(others, process.hyper.reach, self._theta)
+        return lambda points: type(process)(points, hyper, process.index)
 
 
 def merged(parts: list[Pairs]) -> Pairs:

@@ -108,7 +108,7 @@ def test_a_footer_is_that_of_its_own_lines(table, explainer, tmp_path):
     explain_batches(explainer, table, tmp_path / "phi", batch_rows=10, keys="key")
     part = tmp_path / "phi" / "part-00000000.parquet"
     whole, read = pq.read_table(part), Footer.of(part)
-    assert (read.first_row, read.n_rows, read.n_explained, read.lines_each) == (0, 10, 10, 1)
+    assert (read.first_row, read.n_rows, read.n_explained, read.n_lines) == (0, 10, 10, 10)
     told = json.loads(whole.schema.metadata[META])
     lacking = {key: value for key, value in told.items() if key != "settings"}
     more = told | {"output_names": ["a", "b"]}

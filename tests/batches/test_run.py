@@ -90,7 +90,8 @@ def test_arrays_and_polars(batch_rows, table, background, whole, tmp_path):
     rows = table[NAMES]
     for make in (np.asarray, pl.from_pandas):
         explainer = fitted(make(background))
-        for source in (make(rows), [make(rows[:9]), make(rows[9:])], file(rows, tmp_path)):
+        written = file(rows, tmp_path), csv(rows, tmp_path)
+        for source in (make(rows), [make(rows[:9]), make(rows[9:])], *written):
             parts = explain_batches(explainer, source, batch_rows=batch_rows)
             np.testing.assert_array_equal(Explanation.merge(parts).values, whole.values)
     keyed = explain_batches(explainer, pl.from_pandas(table), keys=["key"])
@@ -353,9 +354,9 @@ def test_the_explainer_stays_as_it_was(table, explainer, whole):
 WRONG = {
     "explainer": (dict(explainer=LogisticRegression()), TypeError, "got LogisticRegression"),
     "not fitted": (dict(explainer=ShapleyExplainer(model)), NotFittedError, "not fitted yet"),
-    "source": (dict(source=3), TypeError, "a path of Parquet or CSV files.*; got int"),
+    "source": (dict(source=3), TypeError, "Parquet, CSV or .npz files.*; got int"),
     "no file": (dict(source="nowhere.parquet"), FileNotFoundError, "'nowhere.parquet', which does"),
-    "rows": (dict(batch_rows=0), ValueError, "batch_rows as a positive int; got 0"),
+    "rows": (dict(batch_rows=0), ValueError, "batch_rows as None or a positive int; got 0"),
     "rows bool": (dict(batch_rows=True), ValueError, "got True"),
     "on_error": (dict(on_error="ignore"), ValueError, r"one of \('raise', 'skip'\); got 'ignore'"),
     "retry": (dict(retry="no"), ValueError, "retry as True or False; got 'no'"),
@@ -365,7 +366,7 @@ WRONG = {
     "empty": (dict(source=[]), ValueError, "a source without rows"),
     "no rows": (dict(source=pd.DataFrame(columns=NAMES)), ValueError, "a source without rows"),
     "a line": (dict(source=np.zeros(3)), ValueError, r"two dimensions; got an array of shape \(3,"),
-    "lists": (dict(source=[[1.0, 2.0]]), TypeError, "iterators of arrays or frames; got one of li"),
+    "lists": (dict(source=[[1.0, 2.0]]), TypeError, "sparse matrices or frames; got one of li"),
     "keys of arrays": (dict(source=np.zeros((2, 5)), keys="k"), ValueError, "has no names"),
     "mixed": (
         dict(source=[pd.DataFrame(np.zeros((2, 5)), columns=NAMES), np.zeros((1, 5))]),

@@ -24,9 +24,11 @@ from skshapley._even import (
     relevant,
 )
 from skshapley._even._evidence import EvenEvidence
-from skshapley._even._kernel import gram, higher, noise, order_two, size_covariance, variance
+from skshapley._even._kernel import gram, higher, order_two, size_covariance, variance
 from skshapley._odd import Blocks, Pairs
+from skshapley._odd._kernel import noise
 from skshapley.indices import PAIR_INDICES, beta, enumerated
+from skshapley.solvers._gp_errors import overlooked
 
 SYMMETRIC = [index for index in PAIR_INDICES.values() if index.symmetric]
 SHAPLEY = PAIR_INDICES["shapley"]
@@ -244,7 +246,7 @@ def test_posterior_agrees_with_brute_force():
     posterior = EvenPosterior(EvenProcess(points, hyper, SHAPLEY), points.values)
     mean = between @ np.linalg.solve(seen, points.values)
     np.testing.assert_allclose(posterior.interactions(), mean, atol=1e-8)
-    np.testing.assert_allclose(posterior.witnessed(), mean, atol=1e-8)
+    np.testing.assert_allclose(posterior.shapley(), mean, atol=1e-8)
     np.testing.assert_allclose(posterior.process.interaction_variance, np.diag(expected), atol=1e-8)
 
 
@@ -292,7 +294,7 @@ def test_many_pairs_are_worked_on_in_chunks(monkeypatch):
     some = EvenProcess(points, hyper, SHAPLEY)
     assert len(some.witnesses) == 7
     np.testing.assert_allclose(some.interaction_variance, whole, rtol=1e-12)
-    np.testing.assert_allclose(some.witnessed_variance, whole[some.witnesses], rtol=1e-12)
+    np.testing.assert_allclose(some.shapley_variance, whole[some.witnesses], rtol=1e-12)
 
 
 def test_left_out_values_are_predicted_from_the_others():
@@ -306,6 +308,31 @@ def test_left_out_values_are_predicted_from_the_others():
         mean, spread = other.predict(points.signs[[j]])
         assert errors[j] == pytest.approx(points.values[j] - mean[0])
         assert variances[j] == pytest.approx(spread[0])
+
+
+@pytest.mark.parametrize("noise", [0.05, 50.0])
+def test_errors_allow_for_jumps_by_what_a_point_counts_in_a_plain_mean(noise):
+    """What leaving out each point changes, or 2/n of the value, by processes that never saw it."""
+    rng = np.random.default_rng(4)
+    p, n = 6, 24
+    values = np.where(rng.random((n, 1)) < 0.2, 1.0, 0.0)
+    points = Pairs(cube(p)[rng.permutation(31)[:n] + 1], values)
+    hyper = EvenHyper(rng.uniform(0.1, 0.5, p), 3.0, noise, 0.2)
+    found = EvenPosterior(EvenProcess(points, hyper, SHAPLEY), values)
+    counts = []
+    for j in range(n):
+        others = points.take(np.delete(np.arange(n), j))
+        without = EvenPosterior(EvenProcess(others, hyper, SHAPLEY), others.values)
+        change = np.sqrt(((found.interactions() - without.interactions()) ** 2).mean())
+        missed = abs(values[j] - without.predict(points.signs[[j]])[0][0])[0]
+        counts.append((change, 2 / n * missed))
+    steady, plain = np.max(counts, axis=0)
+    assert (steady < plain) == (noise > 1)
+    repeated = (n - 2) / n
+    jumps = (3 * repeated * max(steady, plain)) ** 2
+    silent = (0.05 * repeated / n) ** 2 + (0.5 / n**2) ** 2
+    errors = overlooked(found, np.full((15, 1), 0.7))
+    np.testing.assert_allclose(errors**2, 0.49 + jumps + silent, rtol=1e-5)
 
 
 def test_values_are_taken_from_the_full_coalition_of_their_block():

@@ -97,4 +97,4 @@ def test_categories_text_dates_and_missing_values_are_numbers_too():
     np.testing.assert_array_equal(np.sort(deck.cards), np.arange(40))
     players = np.arange(7)
     own = deck.traits.own(np.arange(40), players)
-    np.testing.assert_allclose(own.mean(axis=1), 0, atol=1e-12)
+    np.testing.assert_allclose(own.mean(axis=0), 0, atol=1e-12)

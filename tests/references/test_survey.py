@@ -42,7 +42,7 @@ def test_errors_of_left_out_rows_are_those_of_fits_without_them():
         others = np.delete(np.arange(40), i)
         for player in range(3):
             common = np.column_stack([np.ones(40), deck.traits.common[rows]])
-            own = deck.traits.own(rows, np.array([player]))[0]
+            own = deck.traits.own(rows, np.array([player]))[:, 0]
             design = np.column_stack([common, own])
             penalty = np.diag([0.0, *np.full(design.shape[1] - 1, 5.0)])
             part = design[others]

@@ -123,6 +123,20 @@ def test_unbiased_with_honest_errors(name):
     assert 0.88 < (np.abs(values - truth) <= 1.96 * errors).mean() < 0.99
 
 
+@pytest.mark.parametrize("rule", ["gauss-legendre", "uniform"])
+def test_players_are_present_as_often_as_the_node_says(rule):
+    """|z| < 5 at each of 4 nodes (false alarm 2e-6), over 7 others in a thousand coalitions."""
+    p, n, rows = 8, 8, 500
+    sampler = started(Owen(rule), p, rows)
+    nodes = sampler._nodes(n)[0]
+    design = sampler.ask(np.arange(rows), n)
+    firsts = design.players == 0
+    others = design.coalitions[:, ::2][firsts][:, 1:]
+    for stratum, node in enumerate(nodes):
+        present = others[design.strata[firsts] == stratum]
+        assert abs(present.mean() - node) <= 5 * np.sqrt(node * (1 - node) / present.size)
+
+
 def test_published_rule_is_biased_as_it_says():
     """Equal weights at nodes 0, 1/Q, ..., 1: the mean of e_i over nodes, not its integral."""
     p, game = 6, RandomGame(6, seed=2)

@@ -22,6 +22,7 @@ from skshapley.samplers import (
     Sobol,
     draw_permutations,
 )
+from skshapley.samplers._permutations import orthogonal_directions
 from skshapley.samplers._sobol import hyperplane_basis
 from skshapley.testing import HybridGame, RandomGame, as_instances, brute_force, explain_game
 
@@ -86,7 +87,7 @@ def test_attributions_are_unbiased_and_add_up(sampler):
     assert np.abs(z).max() < 5
 
 
-@pytest.mark.parametrize("sampler", ["sobol", "herding", "sbq"])
+@pytest.mark.parametrize("sampler", ["antithetic", "orthogonal", "sobol", "herding", "sbq"])
 def test_pairs_make_games_of_two_exact(sampler):
     """v(S) = sum a_i + sum b_ij: each order and its reverse average to the Shapley value."""
     rng = np.random.default_rng(0)
@@ -100,6 +101,14 @@ def test_pairs_make_games_of_two_exact(sampler):
     )
     expected = single + (double.sum(axis=0) + double.sum(axis=1)) / 2
     np.testing.assert_allclose(result.values, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("size", "p"), [(1, 2), (3, 4), (2, 7)])
+def test_orthogonal_directions_are_orthonormal_and_of_sum_zero(size, p):
+    directions = orthogonal_directions(np.random.default_rng(0), 40, size, p)
+    gram = directions @ np.swapaxes(directions, 1, 2)
+    np.testing.assert_allclose(gram, np.broadcast_to(np.eye(size), gram.shape), atol=1e-12)
+    np.testing.assert_allclose(directions.sum(axis=2), 0, atol=1e-12)
 
 
 @pytest.mark.parametrize("sampler", ALL, ids=str)

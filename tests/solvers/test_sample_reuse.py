@@ -9,6 +9,8 @@ from skshapley import shapley_values
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers import Importance, Kernel, Leverage, OuterSizes, SquareRoot
 from skshapley.solvers import SampleReuse
+from skshapley.solvers._sample_reuse import errors_within
+from skshapley.solvers._student import widening
 from skshapley.testing import HybridGame, explain_game
 
 P = 6
@@ -146,6 +148,27 @@ def test_unbiased_and_standard_errors_true(sampler):
     held = abs(values - truth()) <= 1.96 * errors
     # repeated coalitions: drawn with replacement, said without
     assert (0.88 if isinstance(sampler, OuterSizes) else 0.92) <= held.mean() <= 0.98, held.mean()
+
+
+@pytest.mark.parametrize("sampler", [Importance(), Leverage(False, True)], ids=repr)
+def test_what_goes_with_the_size_is_known(sampler):
+    found = shapley_values(
+        lambda S: 3.0 * S.sum(axis=1) - 1,
+        n_players=P,
+        sampler=sampler,
+        solver=SampleReuse(),
+        max_evals=20,
+        random_state=0,
+    )
+    np.testing.assert_allclose(found.values, 3.0, atol=1e-12)
+
+
+def test_rounding_a_number_of_draws_at_random_has_its_variance():
+    """1.5 draws of 15 are one or two: half of the time c, half of the time 2 c."""
+    pair = np.zeros((2, P), dtype=bool)
+    pair[0, :2] = pair[1, 1:3] = True
+    errors = errors_within(pair, np.full(2, 1.5), np.full((2, P, 1), 4.0), 1)
+    np.testing.assert_allclose(errors, 0.5 * 4.0 * widening(np.ones(1))[0])
 
 
 def test_square_root_law_has_the_least_variance():

@@ -52,6 +52,10 @@ def lgb(kind=lightgbm.LGBMRegressor, **parameters):
 
 FEATURE_TYPES = ["q", "q", "q", "c", "q", "c"]
 
+# XGBoost 3.4 deprecates the booster "dart", since "gbtree" now drops trees out.
+OLD_XGBOOST = tuple(map(int, xgboost.__version__.split(".")[:2])) < (3, 4)
+DROPOUT = {"rate_drop": 0.4, **({"booster": "dart"} if OLD_XGBOOST else {})}
+
 # name: (model, missing values, categories, classes in y)
 RECIPES = {
     "xgboost": (xgb(max_depth=4), False, False, 0),
@@ -66,8 +70,10 @@ RECIPES = {
     ),
     "xgboost, binary": (xgb(xgboost.XGBClassifier, max_depth=3), True, False, 2),
     "xgboost, classes": (xgb(xgboost.XGBClassifier, max_depth=3), True, False, 3),
-    "xgboost, dart": (xgb(max_depth=4, booster="dart", rate_drop=0.4), False, False, 0),
-    "xgboost, random forest": (xgb(xgboost.XGBRFRegressor, max_depth=5), True, False, 0),
+    "xgboost, dart": (xgb(max_depth=4, **DROPOUT), False, False, 0),
+    "xgboost, random forest": (
+        xgb(max_depth=5, num_parallel_tree=3, subsample=0.8, colsample_bynode=0.8), True, False, 0,
+    ),
     "xgboost, poisson": (xgb(max_depth=3, objective="count:poisson"), False, False, 9),
     "xgboost, tweedie": (xgb(max_depth=3, objective="reg:tweedie"), False, False, 9),
     "xgboost, own missing value": (xgb(max_depth=4, missing=0.0), True, False, 0),

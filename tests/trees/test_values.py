@@ -330,38 +330,59 @@ def test_longer_paths_go_in_pairs_alone():
     np.testing.assert_allclose(values.sum(), 65.0**2)
 
 
+@pytest.mark.parametrize("players", PLAYERS)
 @pytest.mark.parametrize("name", RECIPES)
-def test_few_instances_are_read_as_many_are(fitted, name, monkeypatch):
+def test_few_instances_are_read_as_many_are(fitted, name, players, monkeypatch):
     """Codes and patterns, whose many bits are worked out one after the other."""
-    from skshapley._ensembles import _codes, _groups
+    from skshapley._ensembles import _code_patterns, _codes, _groups
 
+    monkeypatch.setattr(_code_patterns, "MOST_BYTES_PER_BIT", 1 << 20)
     model, X = fitted(name)
     trees = read_trees(model)
     X = np.concatenate([trees.to_matrix(X[:60]), np.full((1, D), np.nan), np.zeros((1, D))])
-    solver = TreeValues(trees)
+    X = np.concatenate([X, np.full((1, D), np.inf), np.full((1, D), -np.inf)])
+    solver = TreeValues(trees, PLAYERS[players])
     codes = solver._codes(X)
     patterns = [block.groups.patterns(codes) for block in solver._blocks]
+    assert all(block.groups._by_code is not None for block in solver._blocks)
     few = np.concatenate([solver._codes(x[None]) for x in X], axis=1)
-    monkeypatch.setattr(_codes, "FEW_COMPARISONS", -1)
-    monkeypatch.setattr(_groups, "FEW_BITS", -1)
+    monkeypatch.setattr(_codes, "FEW_ROWS", -1)
+    monkeypatch.setattr(_groups, "FEW_ROWS", -1)
     np.testing.assert_array_equal(few, solver._codes(X))
     np.testing.assert_array_equal(codes, few)
     for block, pattern in zip(solver._blocks, patterns, strict=True):
-        np.testing.assert_array_equal(block.groups.patterns(codes), pattern)
+        np.testing.assert_array_equal(block.groups.answers(codes), pattern)
+        np.testing.assert_array_equal(block.groups.reader(codes), pattern)
 
 
+@pytest.mark.parametrize("b", [1, 2, 40])
+@pytest.mark.parametrize("players", PLAYERS)
 @pytest.mark.parametrize("name", ["xgboost, classes", "random forest", "lightgbm, missing"])
-def test_few_instances_are_looked_up_as_many_are(fitted, name, monkeypatch):
-    from skshapley._ensembles import _kept
+def test_few_instances_are_looked_up_as_many_are(fitted, name, players, b, monkeypatch):
+    from skshapley._ensembles import _kept, _open
 
+    monkeypatch.setattr(_open, "OPEN_SHARE", 1.0)
     model, X = fitted(name)
     trees = read_trees(model)
     X = trees.to_matrix(X[:40])
-    solver = TreeValues(trees).fit(X)
+    solver = TreeValues(trees, PLAYERS[players]).fit(X[:b])
+    tables = solver._leaves().tables
     monkeypatch.setattr(_kept, "FEW_ENTRIES", 1 << 30)
-    few = solver.values(X)
+    few, single = solver.values(X), [solver.values(x[None]) for x in X]
+    np.testing.assert_array_equal(np.concatenate(single), few)
+    assert tables._open is not None
+    tables._open = None
+    np.testing.assert_array_equal(solver.values(X), few)
     monkeypatch.setattr(_kept, "FEW_ENTRIES", -1)
     np.testing.assert_array_equal(solver.values(X), few)
+
+
+def test_groups_are_closed_where_references_are_few(fitted):
+    model, X = fitted("xgboost, missing")
+    trees = read_trees(model)
+    for b, expected in (1, True), (40, False), (100, False):
+        solver = TreeValues(trees).fit(X[:b])
+        assert (solver._leaves().tables._open is not None) == expected
 
 
 @pytest.mark.parametrize("n_small", [1, 10])

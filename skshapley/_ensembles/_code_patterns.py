@@ -1,0 +1,100 @@
+"""Patterns of a few instances, from what every code adds to them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Bytes that all codes may take, and those of an instance for each bit of its patterns
+MOST_BYTES = 1 << 24
+MOST_BYTES_PER_BIT = 16
+
+
+@dataclass(frozen=True, eq=False)
+class CodePatterns:
+    """The bits that each code sets in the patterns of all groups, from `tabulate_codes`.
+
+    Attributes
+    ----------
+    words : ndarray of shape (n_codes, n_words), uint64
+        The codes of all rows, one row after the other; the patterns side by side.
+    starts : ndarray of shape (n_rows,), int64
+        Where the codes of each row begin.
+    n_groups : int
+    dtype : dtype
+        Of a pattern.
+    """
+
+    words: np.ndarray
+    starts: np.ndarray
+    n_groups: int
+    dtype: np.dtype
+
+    def __call__(self, codes) -> np.ndarray:
+        """Return the patterns of instances, ``(n_groups, r)``, unsigned."""
+        found = self.words.take(codes.T + self.starts, axis=0)
+        words = np.bitwise_or.reduce(found, axis=1)
+        return words.view(self.dtype)[:, : self.n_groups].T
+
+
+def is_worth_codes(groups) -> bool:
+    """Return whether the codes' table is small, and faster than the answers of all nodes."""
+    bytes_per_code = groups.n_groups * groups.reader.dtype.itemsize
+    of_instance = bytes_per_code * len(groups.n_codes)
+    fits = bytes_per_code * int(groups.n_codes.sum()) <= MOST_BYTES
+    return fits and of_instance <= MOST_BYTES_PER_BIT * groups.n_bits
+
+
+def tabulate_codes(groups) -> CodePatterns:
+    """Return the bits that each code sets in the patterns of some groups.
+
+    On one code row, the nodes of a bit are set by codes up to the highest rank of one side and by
+    those above the lowest rank of the other. So the bit changes at two codes at most, and all bits
+    follow from their changes, code by code.
+
+    Parameters
+    ----------
+    groups : Groups
+
+    Returns
+    -------
+    patterns : CodePatterns
+    """
+    dtype, n, sizes = groups.reader.dtype, groups.n_groups, groups.n_codes
+    width = -(-n * dtype.itemsize // 8) * 8 // dtype.itemsize
+    first, row, bit, low, high = _changes(groups)
+    start = np.cumsum(sizes) - sizes
+    # One more code takes the changes after the last
+    changed = np.zeros((int(sizes.sum()) + 1, width), dtype=dtype)
+    flat = changed.ravel()
+    for code in (np.zeros_like(low), low + 1, high + 1):
+        stays = code < sizes[row]
+        np.bitwise_xor.at(flat, ((start[row] + code) * width + first)[stays], bit[stays])
+    words = changed.view(np.uint64)[:-1]
+    for begin, size in zip(start.tolist(), sizes.tolist(), strict=True):
+        part = words[begin : begin + size]
+        np.bitwise_xor.accumulate(part, axis=0, out=part)
+    return CodePatterns(words, start, n, dtype)
+
+
+def _changes(groups) -> tuple[NDArray, ...]:
+    """Return the group, row and value of each bit, and the two codes after which it changes.
+
+    The first of them is -1 where no code but those above the second sets the bit.
+    """
+    answers = groups.answers
+    group = np.repeat(np.arange(groups.n_groups), np.diff(answers.starts, append=len(answers.node)))
+    is_bit = answers.bit[:, 0] != 0
+    group, node = group[is_bit], answers.node[is_bit]
+    bit, right = answers.bit[is_bit, 0], answers.flip[is_bit, 0]
+    row, rank = answers.row[node], answers.rank[node, 0].astype(np.int64)
+    order = np.lexsort((bit, row, group))
+    group, row, bit, right, rank = (part[order] for part in (group, row, bit, right, rank))
+    new = (np.diff(group, prepend=-1) != 0) | (np.diff(row, prepend=-1) != 0)
+    new[1:] |= bit[1:] != bit[:-1]
+    first = np.flatnonzero(new)
+    most = groups.n_codes[row] - 1
+    low = np.maximum.reduceat(np.where(right, -1, rank), first)
+    high = np.minimum.reduceat(np.where(right, rank, most), first)
+    # Where they overlap, every code sets the bit
+    return group[first], row[first], bit[first], np.minimum(low, high), high

@@ -1,0 +1,93 @@
+"""Documents as sources of batches: whatever holds them, a batch is a frame of one column."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from os import PathLike
+from typing import Any
+
+import pandas as pd
+
+from skshapley._tables._documents import is_column_of_text
+from skshapley._tables._inputs import is_frame
+from skshapley.batches._sources import OWNER, Wanted
+from skshapley.rewards._documents import DocumentReward, column_of
+
+PIECE_DOCUMENTS = 1024  # of an iterator that gives one after another
+UNNAMED = "text"
+
+
+def explains_documents(explainer: Any) -> bool:
+    """Return whether an explainer was fitted on documents."""
+    return isinstance(getattr(explainer, "reward_", None), DocumentReward)
+
+
+@dataclass(frozen=True, eq=False)
+class WantedDocuments(Wanted):
+    """The one column of documents, and the keys.
+
+    Attributes
+    ----------
+    usual : str or None
+        What the column was called in ``fit``, if it had a name.
+    """
+
+    usual: str | None = None
+
+    def of(self, names) -> list:
+        """Return the column of documents, or refuse to guess which it is."""
+        columns = super().of(names)
+        if self.columns is None and self.usual in columns:
+            return [self.usual]
+        if len(columns) != 1:
+            raise ValueError(
+                f"{OWNER} explains documents here, and got the columns {columns} beside keys="
+                f"{self.keys}: name the one that holds the documents, such as"
+                f" columns=[{(columns or list(names) or ['text'])[0]!r}]."
+            )
+        return columns
+
+
+def wanted_documents(explainer: Any, columns: list | None, keys: list) -> WantedDocuments:
+    """Return what a document explainer wants of a source."""
+    columns = None if columns is None else list(columns)
+    return WantedDocuments(columns, keys, None, column_of(explainer.reward_.container_))
+
+
+def framed(source: Any, name: Any) -> Any:
+    """Return documents in frames of one column; paths, frames and Arrow data stay what they are.
+
+    Parameters
+    ----------
+    source : list, Series, array of shape (r,), iterable of str or of those, or any other source
+    name : str or None
+        Of the column.
+    """
+    if isinstance(source, str | PathLike) or is_frame(source) or _is_arrow(source):
+        return source
+    if is_column_of_text(source):
+        return _frame(source, name)
+    if isinstance(source, Iterable) and getattr(source, "ndim", 0) < 2:
+        return _frames(source, name)
+    return source
+
+
+def _is_arrow(source: Any) -> bool:
+    return type(source).__module__.partition(".")[0] == "pyarrow"
+
+
+def _frames(items: Iterable, name: Any) -> Iterator[Any]:
+    """Yield frames: of some documents that come one by one, or of each piece."""
+    items = iter(items)
+    for first in items:
+        if not isinstance(first, str):
+            yield _frame(first, name) if is_column_of_text(first) else first
+            continue
+        yield _frame([first, *islice(items, PIECE_DOCUMENTS - 1)], name)
+
+
+def _frame(documents: Any, name: Any) -> pd.DataFrame:
+    index = documents.index if isinstance(documents, pd.Series) else None
+    column = UNNAMED if name is None else name
+    texts = pd.Series(list(documents), index=index, dtype=object)
+    return texts.to_frame(column)

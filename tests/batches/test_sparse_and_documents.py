@@ -1,0 +1,247 @@
+"""Batches of sparse rows, and of documents, whose tokens are the players of each."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from skshapley import ShapleyExplainer
+from skshapley.batches import ExplanationDataset, _files, explain_batches
+from skshapley.exceptions import BatchError
+
+from .conftest import contents, model
+
+DOCUMENTS = [
+    "A fine film, and a moving one.",
+    "Dull, dull: I left before the end!",
+    "",
+    "Not a good film; the end is dull.",
+    " (Moving.)",
+    "Thin plot, no end.",
+]
+LIKED = [1, 0, 0, 1, 1, 0]
+
+
+# --- sparse rows ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def matrix():
+    return sparse.csr_array(np.random.default_rng(0).normal(size=(23, 5)).round().clip(0))
+
+
+@pytest.fixture(scope="module")
+def sparse_explainer(matrix):
+    def sparse_model(X):
+        return model(X.toarray())
+
+    explainer = ShapleyExplainer(sparse_model, sampler="antithetic", max_rows=49, random_state=7)
+    return explainer.fit(matrix[:6])
+
+
+def saved(X, folder):
+    sparse.save_npz(folder / "rows.npz", X)
+    return str(folder / "rows.npz")
+
+
+SPARSE = {
+    "array": lambda X, folder: X,
+    "matrix": lambda X, folder: sparse.csr_matrix(X),
+    "columns": lambda X, folder: X.tocsc(),
+    "triples": lambda X, folder: X.tocoo(),
+    "pieces": lambda X, folder: (X[i : i + 6].tocoo() for i in range(0, 23, 6)),
+    "file": saved,
+}
+
+
+@pytest.mark.parametrize("kind", SPARSE)
+def test_sparse_rows_are_explained_as_in_one_call(kind, matrix, sparse_explainer, tmp_path):
+    source = SPARSE[kind](matrix, tmp_path)
+    dataset = explain_batches(sparse_explainer, source, tmp_path / "phi", batch_rows=9)
+    whole, made = sparse_explainer.explain(matrix), dataset.read()
+    np.testing.assert_array_equal(made.values, whole.values)
+    np.testing.assert_array_equal(made.data, matrix.toarray())
+
+
+def test_sparse_rows_go_on_where_they_stopped(matrix, sparse_explainer, tmp_path):
+    dataset = explain_batches(sparse_explainer, matrix, tmp_path, batch_rows=7)
+    whole = contents(tmp_path)
+    (tmp_path / "part-00000001.parquet").unlink()
+    explain_batches(sparse_explainer, matrix, tmp_path, batch_rows=7)
+    assert contents(tmp_path) == whole
+    assert dataset.check() == []
+
+
+def test_other_sparse_rows_are_refused(matrix, sparse_explainer, tmp_path):
+    explain_batches(sparse_explainer, matrix, tmp_path, batch_rows=7)
+    other = matrix.copy()
+    other.data[-1] += 1e-9
+    with pytest.raises(FileExistsError, match="the data of rows 21 to 22 are not what they were"):
+        explain_batches(sparse_explainer, other, tmp_path, batch_rows=7)
+
+
+def test_what_sparse_rows_cannot_be(matrix, sparse_explainer, tmp_path):
+    dense = ShapleyExplainer(model).fit(matrix[:6].toarray())
+    with pytest.raises(TypeError, match="got a sparse matrix, and the explainer's background is a"):
+        explain_batches(dense, matrix)
+    np.savez(tmp_path / "numbers.npz", a=np.eye(2))
+    with pytest.raises(ValueError, match=r"npz files of scipy\.sparse\.save_npz alone; got"):
+        explain_batches(sparse_explainer, tmp_path / "numbers.npz")
+    with pytest.raises(ValueError, match="for an array, which has no names"):
+        next(explain_batches(sparse_explainer, iter([matrix]), keys="a"))
+
+
+# --- documents -----------------------------------------------------------------------------------
+
+
+def fitted_text(liked=LIKED, documents=DOCUMENTS, **parameters):
+    pipeline = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(DOCUMENTS, liked)
+    return ShapleyExplainer(pipeline, random_state=0, **parameters).fit(documents)
+
+
+@pytest.fixture(scope="module")
+def reader():
+    return fitted_text()
+
+
+@pytest.fixture(scope="module")
+def read_at_once(reader):
+    return reader.explain(DOCUMENTS)
+
+
+def in_parquet(folder):
+    frame = pd.DataFrame({"id": range(6), "review": DOCUMENTS})
+    frame.to_parquet(folder / "reviews.parquet")
+    return folder / "reviews.parquet"
+
+
+TEXTS = {
+    "list": lambda folder: DOCUMENTS,
+    "Series": lambda folder: pd.Series(DOCUMENTS),
+    "array": lambda folder: np.array(DOCUMENTS),
+    "frame": lambda folder: pd.DataFrame({"review": DOCUMENTS}),
+    "one by one": lambda folder: iter(DOCUMENTS),
+    "lists": lambda folder: (DOCUMENTS[i : i + 4] for i in (0, 4)),
+    "Series of pieces": lambda folder: [pd.Series(DOCUMENTS[:1]), pd.Series(DOCUMENTS[1:])],
+    "column of Arrow": lambda folder: pa.table({"review": DOCUMENTS}),
+}
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_documents_are_explained_as_in_one_call(kind, reader, read_at_once, tmp_path):
+    dataset = explain_batches(reader, TEXTS[kind](tmp_path), tmp_path, batch_rows=2)
+    same(dataset.read(), read_at_once)
+    assert dataset.check() == []
+    assert len(dataset) == 6
+
+
+def same(made, expected):
+    assert made.feature_names.tolist() == expected.feature_names.tolist()
+    assert made.data.astype(object).equals(expected.data)
+    for name in ("values", "standard_errors", "base_values", "predictions", "n_model_rows"):
+        np.testing.assert_array_equal(getattr(made, name), getattr(expected, name))
+
+
+def test_a_line_is_a_token_of_a_document(reader, read_at_once, tmp_path):
+    explain_batches(reader, in_parquet(tmp_path), tmp_path / "phi", columns=["review"], keys="id")
+    lines = pd.read_parquet(tmp_path / "phi")
+    second = lines[lines["row"] == 1]
+    assert second["token"].tolist() == ["Dull", "dull", "I", "left", "before", "the", "end"]
+    assert second["piece"].str.cat() == DOCUMENTS[1]
+    assert lines.loc[lines["row"] == 4, "piece"].tolist() == [" (Moving.)"]
+    assert second["position"].tolist() == list(range(7))
+    total = lines.groupby("key:id")["value"].sum()
+    gap = read_at_once.predictions - read_at_once.base_values
+    np.testing.assert_allclose(total, gap, atol=1e-12)
+    empty = lines[lines["row"] == 2]
+    assert len(empty) == 1
+    assert empty[["token", "value"]].isna().all(axis=None)
+
+
+def test_several_outputs_have_a_line_each(tmp_path):
+    reader = fitted_text([0, 1, 2, 0, 1, 2])
+    dataset = explain_batches(reader, pd.Series(DOCUMENTS, list("abcdef")), tmp_path, batch_rows=4)
+    same(dataset.read(), reader.explain(pd.Series(DOCUMENTS, list("abcdef"))))
+    some = dataset.take([1, 4])
+    assert some.index.tolist() == ["b", "e"]
+    expected = reader.explain([DOCUMENTS[1], DOCUMENTS[4]])
+    np.testing.assert_array_equal(some.values, expected.values)
+
+
+def test_documents_that_are_none_are_set_aside(reader, tmp_path):
+    spoilt = [*DOCUMENTS[:3], None, *DOCUMENTS[4:]]
+    with pytest.raises(BatchError, match="got None for document 3: every document must be a str"):
+        explain_batches(reader, spoilt, tmp_path / "raised")
+    with pytest.warns(UserWarning, match="set 1 rows aside"):
+        dataset = explain_batches(reader, spoilt, tmp_path / "skipped", on_error="skip")
+    assert dataset.skipped()["row"].tolist() == [3]
+    kept = [*DOCUMENTS[:3], *DOCUMENTS[4:]]
+    np.testing.assert_array_equal(dataset.read().values, reader.explain(kept).values)
+
+
+class Died(BaseException):
+    """What the process dies of; nothing catches it."""
+
+
+def test_documents_go_on_after_a_death_at_any_write(tmp_path, monkeypatch):
+    """Sampled values, whose seed was drawn: the manifest, three parts, and the manifest again."""
+    reader = fitted_text(max_rows=60).set_params(random_state=None).fit(DOCUMENTS)
+    arguments = dict(source=DOCUMENTS, batch_rows=2)
+    explain_batches(reader, out=tmp_path / "whole", **arguments)
+    moved, writes = _files.os.replace, iter(range(1))
+
+    def dying(source, target):
+        if next(writes) == 0:
+            raise Died
+        moved(source, target)
+
+    for death in (0, 2, 4):
+        folder, writes = tmp_path / str(death), iter(range(death, -1, -1))
+        with monkeypatch.context() as patched:
+            patched.setattr(_files.os, "replace", dying)
+            with pytest.raises(Died):
+                explain_batches(reader, out=folder, **arguments)
+        later = reader if death == 0 else fitted_text(max_rows=60).set_params(random_state=None)
+        explain_batches(later.fit(DOCUMENTS) if death else later, out=folder, **arguments)
+        assert contents(folder) == contents(tmp_path / "whole")
+
+
+def test_documents_of_another_run_are_refused(reader, tmp_path):
+    explain_batches(reader, DOCUMENTS, tmp_path, batch_rows=2)
+    with pytest.raises(FileExistsError, match="model's answers was"):
+        explain_batches(fitted_text([1, 0, 1, 1, 1, 0]), DOCUMENTS, tmp_path, batch_rows=2)
+    other = [*DOCUMENTS[:-1], "Thin plot, no ends."]
+    with pytest.raises(FileExistsError, match="the data of rows 4 to 5 are not what they were"):
+        explain_batches(reader, other, tmp_path, batch_rows=2)
+
+
+def test_which_column_holds_the_documents(reader, tmp_path):
+    path = in_parquet(tmp_path)
+    with pytest.raises(ValueError, match=r"columns \['id', 'review'\] beside keys=\[\]: name the"):
+        explain_batches(reader, path)
+    named = fitted_text(documents=pd.Series(DOCUMENTS, name="review"))
+    assert len(next(explain_batches(named, path))) == 6
+    assert len(next(explain_batches(reader, path, keys="id"))) == 6
+
+
+def test_means_over_documents_are_refused_on_disk(reader, tmp_path):
+    dataset = explain_batches(reader, DOCUMENTS, tmp_path)
+    with pytest.raises(TypeError, match=r"are the tokens of documents: choose \.read\(max_rows"):
+        dataset.importance()
+    assert len(dataset.read(max_rows=3).importance())
+
+
+def test_batches_of_documents_are_small_unless_asked_for(reader):
+    many = [""] * 300
+    assert [len(made) for made in explain_batches(reader, ["A", *many])] == [256, 45]
+    assert len(next(explain_batches(reader, ["A", *many], batch_rows=290))) == 290
+
+
+def test_an_empty_document_alone(reader, tmp_path):
+    dataset = explain_batches(reader, ["", "..."], tmp_path, batch_rows=1)
+    assert dataset.read().shape == (2, 0)
+    assert ExplanationDataset(tmp_path).check() == []

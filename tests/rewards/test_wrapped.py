@@ -1,0 +1,79 @@
+"""Games that ask another game are what it is: in its costs, and in where calls are parted."""
+
+from copy import copy
+
+import numpy as np
+import pytest
+
+from skshapley import GlobalImportance
+from skshapley._run import _evaluate
+from skshapley._run._evaluate import Evaluator, Requests
+from skshapley.rewards._loss import LossGame
+
+D, B = 4, 3
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(B, D)) @ (np.eye(D) + 0.5)
+X, Y = RNG.normal(size=(5, D)), RNG.normal(size=5)
+
+
+class Rough:
+    """A regressor of which no part is known."""
+
+    _estimator_type = "regressor"
+
+    def fit(self, X, y=None):
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def predict(self, X):
+        return np.sin(2 * X[:, 0]) * X[:, 1] + np.abs(X[:, 2]) * X[:, 3]
+
+
+def of_loss(reward, references=None):
+    """The loss of all instances, of a mean over moved rows or over rows as they are."""
+    made = GlobalImportance(Rough(), reward=reward, loss="squared_error").fit(ROWS)
+    return LossGame(made.reward_.game(X), made.loss_, made.loss_.targets(Y, len(Y)), references)
+
+
+@pytest.mark.parametrize("reward", ["interventional", "conditional"])
+def test_what_is_taken_from_the_other_game(reward):
+    game = of_loss(reward)
+    inside = game._game
+    for name in ("n_players", "n_rows", "rows_per_value", "bytes_per_row", "parted_by_instance"):
+        assert getattr(game, name) == getattr(inside, name)
+    assert game.parted_by_instance is (reward == "conditional")
+    assert game.n_references == 1
+    assert of_loss(reward, np.zeros((5, 6), dtype=int)).rows_per_value == 6
+    rows = np.arange(5)
+    np.testing.assert_array_equal(game.keys(rows), inside.keys(rows))
+    np.testing.assert_array_equal(game.active(rows), inside.active(rows))
+
+
+def test_what_is_shared_is_left_with_the_first():
+    """A copy is sent without the model."""
+    game = of_loss("interventional")
+    other = copy(game)
+    assert other.shared is game.shared is not None
+    other.shared = None
+    assert other.shared is None
+    assert game.shared is not None
+
+
+def test_losses_are_parted_in_the_same_places_in_any_company(monkeypatch):
+    """A walk of one instance shares a factor, which is another one where a call cuts it in two."""
+    monkeypatch.setattr(_evaluate, "BATCH_ROWS", 7 * B)
+    rng, game = np.random.default_rng(4), of_loss("conditional")
+
+    def walks(n):
+        order = rng.permuted(np.tile(np.arange(D), (n, 1)), axis=1)
+        return (order.argsort(axis=1)[:, None] < np.arange(1, D)[:, None]).reshape(-1, D)
+
+    first, second = walks(11), walks(101)
+    rows = np.repeat([1, 3], [len(first), len(second)])
+    together = Evaluator(game)(Requests(rows, np.concatenate([first, second]), None))
+    alone = Requests(np.zeros(len(second), dtype=int), second, None)
+    np.testing.assert_array_equal(
+        Evaluator(game.take(np.array([3])))(alone), together[len(first) :]
+    )

@@ -1,0 +1,91 @@
+"""The tables of results say what their cells say, and pages quote them from their files."""
+
+import re
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from skshapley.samplers import SAMPLERS
+from skshapley.solvers import SOLVERS
+
+RESULTS = Path(__file__).parents[1] / "doc" / "results"
+COVERAGE = RESULTS / "coverage"
+DOC = RESULTS.parent
+# Their aim is another value than Shapley's on these games, or they give it exactly.
+ELSEWHERE = {"local", "local-permutations", "connected", "connected-regression", "myerson", "exact"}
+
+pytestmark = pytest.mark.skipif(not RESULTS.exists(), reason="an installed package has no pages")
+
+
+def told(cell):
+    """The number at the head of a cell such as "**0.980** (0.94-1.00)", or None for a dash."""
+    found = re.match(r"\**([\d.]+)", cell)
+    return float(found[1]) if found else None
+
+
+def by_line(path, by):
+    """The cells of a table by the names of its lines, without their quotes."""
+    frame = pd.read_csv(path, dtype=str)
+    names = [frame.pop(name).str.strip('"') for name in by]
+    return dict(zip(zip(*names, strict=True), frame.to_dict("records"), strict=True))
+
+
+def test_coverage_is_the_mean_of_its_cells():
+    cells = pd.read_csv(COVERAGE / "cells.csv")
+    means = cells.groupby(["sampler", "solver", "times"])["coverage"].mean().dropna()
+    table = by_line(COVERAGE / "all.csv", ["sampler", "solver"])
+    assert set(table) == {key[:2] for key in means.index}
+    for (sampler, solver), line in table.items():
+        for times in (4, 10, 30):
+            expected = means.get((sampler, solver, times))
+            assert told(line[f"{times} p"]) == (expected and pytest.approx(expected, abs=6e-4))
+    for key, line in by_line(COVERAGE / "defaults.csv", ["sampler", "solver"]).items():
+        assert line.items() <= table[key].items()
+
+
+def test_no_cell_of_coverage_is_missing():
+    """Every sampler with every solver that reads it and has errors, on seven games."""
+    cells = pd.read_csv(COVERAGE / "cells.csv")
+    pairs = {
+        (sampler, solver)
+        for sampler, solver in product(SAMPLERS.keys() - ELSEWHERE, SOLVERS)
+        if issubclass(SAMPLERS[sampler].produces, SOLVERS[solver].accepts)
+        and SOLVERS[solver].has_standard_errors
+    }
+    measured = cells.groupby(["sampler", "solver"]).size()
+    # around walks, regression adjustment as it comes is their mean
+    left = {pair for pair in pairs if pair not in measured.index}
+    assert {solver for _, solver in left} <= {"regression-adjustment"}
+    assert (measured == 21).all()
+    assert not cells.duplicated(["sampler", "solver", "times", "task"]).any()
+
+
+def test_stopping_is_the_mean_of_its_cells():
+    cells = pd.read_csv(COVERAGE / "stopping_cells.csv")
+    grouped = cells.groupby(["sampler", "rtol"])
+    means, table = grouped.mean(numeric_only=True), by_line(
+        COVERAGE / "stopping.csv", ["sampler", "rtol"]
+    )  # fmt: skip
+    assert (grouped.size() == 7).all()
+    assert {(s, float(t)) for s, t in table} == set(means.index)
+    assert {sampler for sampler, _ in table} == {"antithetic", "orthogonal", "monte-carlo", "odd"}
+    for (sampler, rtol), line in table.items():
+        mean = means.loc[(sampler, float(rtol))]
+        assert float(line["stopped"]) == pytest.approx(mean["converged"], abs=6e-3)
+        assert told(line["within the tolerance"]) == pytest.approx(mean["kept"], abs=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("page", "files"),
+    [
+        ("results/coverage/tables.md", {"all.csv", "stopping.csv"}),
+        ("guide/budgets.rst", {"defaults.csv", "stopping.csv"}),
+    ],
+)
+def test_pages_quote_coverage_from_its_files(page, files):
+    text = (DOC / page).read_text(encoding="utf-8")
+    quoted = [(DOC / page).parent / name for name in re.findall(r":file: (\S+)", text)]
+    assert {path.name for path in quoted} == files
+    assert all(path.resolve().parent == COVERAGE for path in quoted)
