@@ -248,8 +248,11 @@ class WalkDesign:
         paired = walks.shape[1] % 2 == 0 and (walks[:, 1::2, ::-1] == walks[:, ::2]).all()
         if paired and self.references is not None:
             paired = (self.references[:, ::2] == self.references[:, 1::2]).all()
-        length = (p - 1) * (2 if paired else 1)
-        return np.full(len(instances) // length, length)
+        together = 2 if paired else 1
+        if self.differing is None:
+            return np.full(len(instances) // ((p - 1) * together), (p - 1) * together)
+        lengths = self._passed[1].reshape(-1, together * p).sum(axis=1)
+        return lengths[lengths > 0]
 
     def contributions(
         self, values: np.ndarray, step_weights: np.ndarray | None = None

@@ -77,13 +77,14 @@ def test_a_walk_is_the_same_with_fewer_steps(p, share):
     assert not (coalitions & ~inside).any()
     assert coalitions.any(axis=1).all()
     assert (coalitions != inside).any(axis=1).all()
-    assert len(coalitions) == np.maximum(differing.sum(axis=2) - 1, 0).sum()
+    counts = np.maximum(differing.sum(axis=2) - 1, 0)
+    assert len(coalitions) == counts.sum()
     if p <= 64:
         bits = [sum(1 << int(i) for i in np.flatnonzero(one)) for one in coalitions]
         assert design.bits().tolist() == bits
-    values = np.array(
-        [worth(*what) for what in zip(instances, named[:, 0], coalitions, strict=True)]
-    )
+    asked = zip(instances, named[:, 0], coalitions, strict=True)
+    values = np.array([worth(*what) for what in asked])
+    assert design.runs(instances).tolist() == [n for n in counts.ravel() if n]
     empty = np.sin(10 * np.arange(2)[:, None] + np.arange(4))
     # all differing players present is the instance, whatever the reference
     full = np.array([[100.0], [200.0]])
@@ -131,6 +132,15 @@ def test_every_hybrid_row_is_found_and_none_twice():
     every = sum(2**size - 2 for size in sizes)
     found = explained(rows=x[None], background=background, max_rows=40 * 20)
     assert found.n_model_rows[0] == every + 1
+
+
+def test_where_one_column_differs_nothing_is_evaluated():
+    """The only step leads from the background row to the instance, and both are known."""
+    x = BACKGROUND[0]
+    background = x + np.eye(P)
+    found = explained(rows=x[None], background=background, max_rows=40 * P)
+    assert found.n_model_rows[0] == 1
+    assert_allclose(found.values[0], (bent(x[None]) - bent(background)) / P, rtol=0, atol=1e-15)
 
 
 def test_no_more_walks_are_made_where_nothing_agrees(monkeypatch):
