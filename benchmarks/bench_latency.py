@@ -17,7 +17,7 @@ from xgboost import XGBClassifier
 from skshapley import ShapleyExplainer
 
 COLUMNS, PIECE = 30, 8192
-REPEATS = {1: 15, 10: 5, 100: 1}
+REPEATS = {1: 45, 10: 5, 100: 1}
 
 
 def timed(explainer, predict, X, rows):
