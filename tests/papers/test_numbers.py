@@ -341,7 +341,7 @@ def test_who_masks_best():
     """What the page says of SampleShapley, permutations, and of methods that know the graph."""
     graph = ["C-Shapley, regression", "C-Shapley, regression, balanced"]
     least_squares = ["kernel least squares", "leverage least squares"]
-    for name in ("imdb", "digits", "mnist", "cifar"):
+    for name in ("imdb", "agnews", "digits", "mnist", "cifar"):
         frame = areas(name)
         masked, local = (
             frame["deletion"],
@@ -365,8 +365,12 @@ def test_who_masks_best():
             )
         else:
             assert knowing.max() < masked[least_squares].min()
-            noise = frame["deletion_se"].max()
-            assert masked["antithetic permutations"] < knowing.min() + 2 * noise
+            others = masked.drop(knowing.index).min()
+            assert (knowing.min() < others) == (name != "cifar")
+            noise = 2 * frame["deletion_se"].max()
+            assert (knowing.min() + noise < others) == (name == "agnews")
+            if name in ("imdb", "agnews"):
+                assert knowing.max() < sampled
     for name in ("mnist", "digits"):
         masked = areas(name)["deletion"]
         assert (
