@@ -313,6 +313,14 @@ def test_figure_13():
     assert not apart.loc[WIDE].any(axis=None)
 
 
+def test_figure_14():
+    relative, apart = of_appendix("figure14")
+    far = relative.loc[SMALL, "32"]
+    agrees(told_on(r"small ones lam 32 has (\S+) to (\S+) times the error"), far.min(), far.max())
+    assert not apart.loc[["breast_cancer", "adult"]].any(axis=None)
+    assert "year" not in relative.index
+
+
 def test_figure_16():
     relative, apart = of_appendix("figure16")
     few, many = relative.loc[SMALL, "5"], relative.loc[SMALL, "50"]
