@@ -90,6 +90,8 @@ def draw(frame, figure):
     fig, axes = plt.subplots(
         2, -(-len(tables) // 2), figsize=(10, 5.5), squeeze=False, layout="constrained"
     )
+    for ax in axes.flat[len(tables) :]:
+        ax.set_axis_off()
     for ax, data in zip(axes.flat, tables, strict=False):
         lines = of_figure[of_figure["data"] == data]
         points(ax, settings, lines)

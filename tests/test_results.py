@@ -89,3 +89,36 @@ def test_pages_quote_coverage_from_its_files(page, files):
     quoted = [(DOC / page).parent / name for name in re.findall(r":file: (\S+)", text)]
     assert {path.name for path in quoted} == files
     assert all(path.resolve().parent == COVERAGE for path in quoted)
+
+
+WORDS = {
+    "ninth": 9, "fourteenth": 14, "seventeenth": 17, "twentieth": 20, "forty-third": 43,
+    "forty-fourth": 44,
+}  # fmt: skip
+
+
+def test_the_default_beside_shaps_permutations():
+    """At equal budgets, and at the rows that were really asked for."""
+    goals = pd.read_csv(RESULTS / "accuracy" / "goals.csv").set_index("squared errors")["measured"]
+    text = (DOC / "methods" / "accuracy.md").read_text(encoding="utf-8")
+    told = re.search(
+        r"has an? (\S+) of PermutationExplainer's squared error at two units, an? (\S+) at four,\s+"
+        r"an? (\S+) at ten; at as many rows as were really asked for an? (\S+), an? (\S+) and an?"
+        r" (\S+)\. With",
+        text,
+    )
+    names = [f"{d}d{rows}" for rows in ("", ", equal rows") for d in (2, 4, 10)]
+    for word, name in zip(told.groups(), names, strict=True):
+        measured = float(goals[f"default / shap permutation, {name}"].removeprefix("1/"))
+        assert abs(WORDS[word] - measured) <= 0.51
+
+
+def test_peers_are_measured_on_all_tasks():
+    """Of the methods in the README, but PolySHAP, whose pairs are too many columns on two."""
+    means = pd.read_csv(RESULTS / "accuracy" / "means.csv").set_index("method")
+    peers = [name for name in means.index if name.startswith("shapiq") and "SVARM" not in name]
+    for name in peers:
+        short = " (20)" if name == "shapiq PolySHAP" else ""
+        for head in means.columns[:4]:
+            assert head.endswith("(22 tasks)")
+            assert means[head][name].partition(" ")[2] == short.strip()
