@@ -1,8 +1,9 @@
 """Interactions of pairs beside shapiq's, on four sets of games.
 
-"benchmark" are complete games of sixteen families, of which some constants of the process were
-chosen; "held-out" are twelve families of kinds that others publish, on which none was; "jumps" are
-ten families with steps; "models" are rows of tree models of 10 to 30 inputs.
+"benchmark" are complete games of sixteen families, on which constants of the process were chosen;
+"held-out" are twelve families of kinds that others publish, on other games of which one was, where
+a fit begins; "jumps" are ten families with steps, and "models" rows of tree models of 10 to 30
+inputs.
 
 The error is sum (I - truth)^2/sum truth^2 over all pairs, its geometric mean over games and seeds;
 truths come from enumeration, those of trees in closed form. Coverage is the share of pairs within
