@@ -2,7 +2,7 @@
 
 Needs Python 3.12 or later for the newest shapiq; ``make bench-trees`` sets up what it needs.
 
-    python benchmarks/tree_peers.py [--only NAME] [--seconds 2] [--sizes 1 10] [--grid]
+    python benchmarks/tree_peers.py [--only NAME] [--seconds 2] [--sizes 1 10] [--without woodelf]
 """
 
 import argparse
@@ -155,9 +155,9 @@ def cell(model, background, X, seconds, slow):
     }, off
 
 
-def grid(name, model, X, seconds, sizes):
+def grid(name, model, X, seconds, sizes, without):
     print(f"\n{name}: CPU ms to explain (fit and first call); ratio = ours / best peer")
-    slow = set()
+    slow = set(without)
     for n in sizes:
         for m in BACKGROUNDS:
             times, off = cell(model, X[:m], X[-n:], seconds, slow)
@@ -253,6 +253,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES, help="rows of the grid")
+    parser.add_argument("--without", nargs="*", default=[], help="packages that are left out")
     parser.add_argument("--grid", action="store_true", help="nothing but the grid")
     options = parser.parse_args()
     versions = {one.__name__: one.__version__ for one in (shap, shapiq, xgboost, lightgbm)}
@@ -268,7 +269,7 @@ def main():
             path_dependent(model, X, options.seconds)
         if name.startswith(("xgboost", "grown")) and not options.grid:
             pairs(name, model, X, options.seconds)
-        grid(name, model, X, options.seconds, options.sizes)
+        grid(name, model, X, options.seconds, options.sizes, options.without)
 
 
 if __name__ == "__main__":
