@@ -132,12 +132,14 @@ class Groups:
         """Return the number of groups."""
         return len(self.roots)
 
-    def patterns(self, codes) -> np.ndarray:
+    def patterns(self, codes, tabulated=True) -> np.ndarray:
         """Return the pattern of every instance in every group.
 
         Parameters
         ----------
         codes : ndarray of shape (n_rows, r), unsigned
+        tabulated : bool, default=True
+            Whether few instances are read from a table of all codes, which the first of them makes.
 
         Returns
         -------
@@ -145,7 +147,7 @@ class Groups:
         """
         if not len(codes):  # no tree asks anything
             return np.zeros((self.n_groups, codes.shape[1]), dtype=self.reader.dtype)
-        if self._by_code is not None and codes.shape[1] <= FEW_ROWS:
+        if tabulated and codes.shape[1] <= FEW_ROWS and self._by_code is not None:
             return self._by_code(codes)
         if self.n_bits * codes.shape[1] <= FEW_BITS:
             return self.answers(codes)

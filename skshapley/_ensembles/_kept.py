@@ -85,7 +85,7 @@ class KeptTables:
         patterns, of = np.empty((0, 0)), None
         for (groups, chunk), owner in zip(self.chunks, self._owners, strict=True):
             if groups is not of:
-                of, patterns = groups, groups.patterns(codes)
+                of, patterns = groups, groups.patterns(codes, tabulated=not solved)
             own = patterns[chunk.groups]
             if chunk in solved:
                 found = solved[chunk].values(own)
