@@ -60,7 +60,7 @@ class PairValues:
         codes : ndarray of shape (n_rows, r), unsigned
             Of the instances.
         """
-        patterns, chunks = block.groups.patterns(codes), block.groups.chunks
+        patterns, chunks = block.groups.patterns(codes, tabulated=True), block.groups.chunks
         few = self._few.get(block)
         if few is not None and few.suits(totals):
             few.add(totals, patterns)
