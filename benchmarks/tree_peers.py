@@ -2,7 +2,7 @@
 
 Needs Python 3.12 or later for the newest shapiq; ``make bench-trees`` sets up what it needs.
 
-    python benchmarks/tree_peers.py [--only NAME] [--seconds 2]
+    python benchmarks/tree_peers.py [--only NAME] [--seconds 2] [--sizes 1 10] [--without woodelf]
 """
 
 import argparse
@@ -124,9 +124,9 @@ def alternated(calls, seconds):
 
 
 def cell(model, background, X, seconds, slow):
-    """Fit and explain of each package: ``{name: (fit, explain)}``, and how far they are off."""
+    """Fit with the first call, and later calls: ``{name: (first, explain)}``; and errors."""
     n, m = len(X), len(background)
-    fitted, calls, scale, fits, off = {}, {}, {}, {}, {}
+    calls, scale, fits, off = {}, {}, {}, {}
     expected = None
     for package in PACKAGES:
         if package.name in slow:
@@ -136,7 +136,7 @@ def cell(model, background, X, seconds, slow):
             some = X[: max(1, MOST_PAIRS // m)]
         try:
             with patience(PATIENCE):
-                explainer, fits[package.name] = cpu(lambda p=package: p(model, background))
+                explainer = package(model, background)
                 values = explainer.explain(some)
         except Exception as error:  # a peer that cannot, or takes too long, is left out
             slow.add(package.name)
@@ -145,24 +145,26 @@ def cell(model, background, X, seconds, slow):
         values = np.reshape(values, (len(some), -1))
         expected = values if expected is None else expected
         off[package.name] = np.abs(values - expected[: len(some)]).max() / np.abs(expected).max()
-        fitted[package.name], scale[package.name] = explainer, n / len(some)
+        scale[package.name] = n / len(some)
         calls[package.name] = lambda e=explainer, some=some: e.explain(some)
-    medians = alternated(calls, seconds)
-    return {name: (fits[name], medians[name] * scale[name]) for name in medians}, off
+        fits[package.name] = lambda p=package, some=some: p(model, background).explain(some)
+    medians, firsts = alternated(calls, seconds), alternated(fits, seconds)
+    return {
+        name: (firsts[name] + medians[name] * (scale[name] - 1), medians[name] * scale[name])
+        for name in medians
+    }, off
 
 
-def grid(name, model, X, seconds):
-    print(f"\n{name}: CPU ms to explain (with fit); ratio = ours / best peer")
-    slow = set()
-    for n in SIZES:
+def grid(name, model, X, seconds, sizes, without):
+    print(f"\n{name}: CPU ms to explain (fit and first call); ratio = ours / best peer")
+    slow = set(without)
+    for n in sizes:
         for m in BACKGROUNDS:
             times, off = cell(model, X[:m], X[-n:], seconds, slow)
             peers = [p for p in times if p != "ours"]
             explain = times["ours"][1] / min(times[p][1] for p in peers)
-            whole = sum(times["ours"]) / min(sum(times[p]) for p in peers)
-            text = "  ".join(
-                f"{p} {times[p][1] * 1e3:.4g} ({sum(times[p]) * 1e3:.4g})" for p in times
-            )
+            whole = times["ours"][0] / min(times[p][0] for p in peers)
+            text = "  ".join(f"{p} {t[1] * 1e3:.4g} ({t[0] * 1e3:.4g})" for p, t in times.items())
             wrong = {p: f"{o:.0e}" if isinstance(o, float) else o for p, o in off.items()}
             head = f"{n:>5} x {m:<5} ratio {explain:5.2f} (with fit {whole:5.2f})"
             print(f"{head}  {text}  off {wrong}",
@@ -250,6 +252,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES, help="rows of the grid")
+    parser.add_argument("--without", nargs="*", default=[], help="packages that are left out")
+    parser.add_argument("--grid", action="store_true", help="nothing but the grid")
     options = parser.parse_args()
     versions = {one.__name__: one.__version__ for one in (shap, shapiq, xgboost, lightgbm)}
     print(f"{versions}, numpy {np.__version__}")
@@ -259,12 +264,12 @@ def main():
         X, y = make_friedman1(4000, d, noise=1.0, random_state=0)
         X = X.astype(np.float32).astype(np.float64)
         model.fit(X[:3000], y[:3000])
-        if name.startswith("xgboost"):
+        if name.startswith("xgboost") and not options.grid:
             one_row(model, X)
             path_dependent(model, X, options.seconds)
-        if name.startswith(("xgboost", "grown")):
+        if name.startswith(("xgboost", "grown")) and not options.grid:
             pairs(name, model, X, options.seconds)
-        grid(name, model, X, options.seconds)
+        grid(name, model, X, options.seconds, options.sizes, options.without)
 
 
 if __name__ == "__main__":

@@ -77,6 +77,8 @@ class _Division:
         The root of each group, the bits of its pattern, and its distinct path players.
     outputs : ndarray of shape (n_groups,), int64
         The one output that the group's tree adds to; -1 for several.
+    keys : ndarray of int64
+        The groups with their distinct path players, see `_distinct_keys`.
     """
 
     group: np.ndarray
@@ -84,6 +86,7 @@ class _Division:
     n_bits: np.ndarray
     n_columns: np.ndarray
     outputs: np.ndarray
+    keys: np.ndarray
 
 
 def _divide(trees, paths, max_bits) -> _Division:
@@ -95,17 +98,22 @@ def _divide(trees, paths, max_bits) -> _Division:
     roots = np.flatnonzero(is_root)
     group = _spread(roots, is_root, paths)
     leaf_group, players = group[paths.leaves], paths.leaf_players
-    n_columns = np.bincount(_distinct_keys(leaf_group, players) >> 32, minlength=len(roots))
+    keys = _distinct_keys(leaf_group, players)
+    n_columns = np.bincount(keys >> 32, minlength=len(roots))
     tree = np.searchsorted(trees.roots, roots, side="right") - 1
     outputs = _tree_outputs(trees)[tree]
     order = np.lexsort((n_columns, bits[roots], outputs))
-    roots = roots[order]
+    roots, number = roots[order], np.empty_like(order)
+    number[order] = np.arange(len(order))
+    keys = number[keys >> 32] << 32 | keys & 0xFFFFFFFF
+    keys.sort()
     return _Division(
         group=_spread(roots, is_root, paths),
         roots=roots,
         n_bits=bits[roots],
         n_columns=n_columns[order],
         outputs=outputs[order],
+        keys=keys,
     )
 
 
@@ -191,7 +199,7 @@ def _cut(trees, paths, division, chunk_size) -> Iterator[Chunk]:
     owner = division.group[leaves]
     order = np.argsort(owner, kind="stable")
     leaves, players, owner = leaves[order], players[order], owner[order]
-    keys = _distinct_keys(owner, players)
+    keys = division.keys
     first_key = np.searchsorted(keys, np.arange(n_groups) << 32)
     shape = np.stack([division.outputs, division.n_bits, division.n_columns])
     changes = np.flatnonzero((np.diff(shape, axis=1) != 0).any(axis=0)) + 1

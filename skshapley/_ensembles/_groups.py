@@ -132,13 +132,13 @@ class Groups:
         """Return the number of groups."""
         return len(self.roots)
 
-    def patterns(self, codes, tabulated=True) -> np.ndarray:
+    def patterns(self, codes, tabulated=False) -> np.ndarray:
         """Return the pattern of every instance in every group.
 
         Parameters
         ----------
         codes : ndarray of shape (n_rows, r), unsigned
-        tabulated : bool, default=True
+        tabulated : bool, default=False
             Whether few instances are read from a table of all codes, which the first of them makes.
 
         Returns

@@ -10,8 +10,11 @@ from skshapley._ensembles._leaf_pairs import leaf_interactions
 from skshapley._ensembles._pair_tables import ROWS, FewPairs, PairSums, PairTable, pair_keys
 from skshapley._tools._memory import working_bytes
 
-# Leaves of more path players meet the fail masks of both sides directly
+# Leaves of more path players have tables only where those are few: else they meet the fail masks of
+# both sides directly
 MOST_TABLE_BITS = 10
+# Tables of more path players are larger than any memory
+MOST_COUNTED = 40
 # Numbers in the tables of the leaves that are handled together
 BATCH = 1 << 20
 # Share of the working memory that the tables which are kept may take
@@ -34,9 +37,15 @@ class PairValues:
     def __init__(self, blocks, reference, n_players, index) -> None:
         self.blocks, self.reference = blocks, reference
         self.n_players, self.index = n_players, index
-        size = sum(_table_size(chunk) for block in blocks for chunk in block.groups.chunks)
         # Twice: chunk by chunk, and in one array for a few instances
-        self._keeps = 2 * 8 * size <= working_bytes(TABLE_SHARE)
+        most = working_bytes(TABLE_SHARE) / 16
+        every = [c for block in blocks for c in block.groups.chunks if c.n_bits > 1]
+        every.sort(key=lambda chunk: chunk.n_bits if chunk.is_single_leaves else 0)
+        sizes = np.cumsum([0, *map(_table_size, every)])
+        n_small = sum(not c.is_single_leaves or c.n_bits <= MOST_TABLE_BITS for c in every)
+        room = min(2 * sizes[n_small], most)
+        n = max(n_small, np.searchsorted(sizes, room, side="right") - 1)
+        self._tabled, self._keeps = set(every[:n]), sizes[n] <= most
         self._kept: dict[Any, list[tuple[Chunk, PairTable]]] = {}
         self._few: dict[Any, FewPairs] = {}
 
@@ -51,14 +60,14 @@ class PairValues:
         codes : ndarray of shape (n_rows, r), unsigned
             Of the instances.
         """
-        patterns, chunks = block.groups.patterns(codes), block.groups.chunks
+        patterns, chunks = block.groups.patterns(codes, tabulated=True), block.groups.chunks
         few = self._few.get(block)
         if few is not None and few.suits(totals):
             few.add(totals, patterns)
         else:
             for chunk, table in self._all_tables(block):
                 table.add(totals, patterns[chunk.groups])
-        direct = [c for c in chunks if not _has_table(c) and c.n_bits > 1]
+        direct = [c for c in chunks if c not in self._tabled and c.n_bits > 1]
         for piece in self.reference.pieces(block) if direct else ():
             for chunk in direct:
                 part = patterns[chunk.groups]
@@ -82,7 +91,7 @@ class PairValues:
         """Return the fail masks of the leaves that have tables, and the reference's law on them."""
         laws: dict[Chunk, tuple] = {}
         for piece in self.reference.pieces(block):
-            for chunk in filter(_has_table, block.groups.chunks):
+            for chunk in filter(self._tabled.__contains__, block.groups.chunks):
                 fails, so_far = laws.get(chunk) or (block.groups.fail_masks(chunk), 0.0)
                 laws[chunk] = fails, so_far + piece.law(chunk, fails)
         return laws
@@ -106,15 +115,10 @@ class PairValues:
                 )
 
 
-def _has_table(chunk) -> bool:
-    """Return whether the leaves of a chunk are looked up, and not too large for it."""
-    return chunk.n_bits > 1 and not (chunk.is_single_leaves and chunk.n_bits > MOST_TABLE_BITS)
-
-
 def _table_size(chunk) -> int:
     """Return the number of entries of the tables of a chunk."""
-    k = chunk.n_path
-    return int((k * (k - 1) // 2 << k).sum()) if _has_table(chunk) else 0
+    k = chunk.n_path.clip(max=MOST_COUNTED)
+    return int((k * (k - 1) // 2 << k).sum())
 
 
 def _add_directly(totals, block, chunk, piece, patterns, index) -> None:

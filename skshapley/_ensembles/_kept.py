@@ -85,7 +85,7 @@ class KeptTables:
         patterns, of = np.empty((0, 0)), None
         for (groups, chunk), owner in zip(self.chunks, self._owners, strict=True):
             if groups is not of:
-                of, patterns = groups, groups.patterns(codes, tabulated=not solved)
+                of, patterns = groups, groups.patterns(codes)
             own = patterns[chunk.groups]
             if chunk in solved:
                 found = solved[chunk].values(own)
@@ -99,7 +99,7 @@ class KeptTables:
         r = codes.shape[1]
         if not self.chunks:
             return np.zeros((self.n_outputs, self.n_players, r))
-        patterns = [groups.patterns(codes) for groups in self._groups]
+        patterns = [groups.patterns(codes, tabulated=True) for groups in self._groups]
         pattern = patterns[0] if len(patterns) == 1 else np.concatenate(patterns)
         way = self._places if self._open is None else self._open
         return way.values(self._flat, pattern).reshape(self.n_outputs, self.n_players, r)

@@ -129,6 +129,23 @@ def test_both_ways_agree_for_leaves_of_many_players(monkeypatch):
     np.testing.assert_allclose(mixed, tables, rtol=0, atol=1e-11)
 
 
+def test_large_leaves_have_tables_while_those_outgrow_no_others(monkeypatch):
+    small, (model, X) = 6, deep_forest(30, n=150, n_estimators=2)
+    monkeypatch.setattr(_interactions, "MOST_TABLE_BITS", small)
+    solver = TreeValues(read_trees(model)).fit(X[:20])
+    made = _interactions.PairValues(solver._blocks, solver._reference, 30, "shapley")
+    size = _interactions._table_size
+    chunks = [c for block in solver._blocks for c in block.groups.chunks if c.n_bits > 1]
+    large = [c for c in chunks if c.is_single_leaves and c.n_bits > small]
+    n_small = sum(size(c) for c in chunks if c not in large)
+    tabled = [c for c in large if c in made._tabled]
+    taken = sum(map(size, tabled))
+    without = [c for c in large if c not in tabled]
+    assert tabled
+    assert taken <= n_small < taken + min(map(size, without))
+    assert max(c.n_bits for c in tabled) <= min(c.n_bits for c in without)
+
+
 @pytest.mark.usefixtures("at_leaves")
 def test_same_bits_in_any_block_of_instances(monkeypatch):
     model, X = deep_forest(30, n=150, n_estimators=2)

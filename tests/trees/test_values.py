@@ -343,7 +343,7 @@ def test_few_instances_are_read_as_many_are(fitted, name, players, monkeypatch):
     X = np.concatenate([X, np.full((1, D), np.inf), np.full((1, D), -np.inf)])
     solver = TreeValues(trees, PLAYERS[players])
     codes = solver._codes(X)
-    patterns = [block.groups.patterns(codes) for block in solver._blocks]
+    patterns = [block.groups.patterns(codes, tabulated=True) for block in solver._blocks]
     assert all(block.groups._by_code is not None for block in solver._blocks)
     few = np.concatenate([solver._codes(x[None]) for x in X], axis=1)
     monkeypatch.setattr(_codes, "FEW_ROWS", -1)
