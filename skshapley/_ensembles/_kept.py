@@ -36,7 +36,7 @@ class KeptTables:
     Attributes
     ----------
     chunks : list of (Groups, Chunk)
-    entries : dict of Chunk to ndarray of shape (len(outputs), n_planes, n_groups * 2 ** n_bits)
+    entries : list of ndarray of shape (len(outputs), n_planes, n_groups * 2 ** n_bits)
         The table of each chunk; those of single leaves to be filled by the maker.
     """
 
@@ -48,18 +48,23 @@ class KeptTables:
         sizes = [chunk.table_size for _, chunk in self.chunks]
         self._starts = np.cumsum([0, *sizes])
         self._flat = np.empty(self._starts[-1])
-        self.entries = {
-            chunk: self._flat[start : start + size].reshape(len(chunk.outputs), chunk.n_planes, -1)
+        self.entries = [
+            self._flat[start : start + size].reshape(len(chunk.outputs), chunk.n_planes, -1)
             for start, size, (_, chunk) in zip(self._starts[:-1], sizes, self.chunks, strict=True)
-        }
-        self._solved: dict[Chunk, SolvedChunk] = {}
+        ]
+        self._solved: list[SolvedChunk] = []
         self._n_rows = 0
         # How many values belong to one instance
         self._n_found = sum(len(chunk.outputs) * chunk.players.size for _, chunk in self.chunks)
 
     def take(self, solved: SolvedChunk) -> None:
         """Take the games of a chunk whose table is still to be made."""
-        self._solved[solved.chunk] = solved
+        self._solved.append(solved)
+
+    def room(self, chunk: Chunk) -> np.ndarray:
+        """Return where the table of a chunk is written."""
+        pairs = zip(self.chunks, self.entries, strict=True)
+        return next(entries for (_, own), entries in pairs if own is chunk)
 
     def values(self, codes) -> NDArray[np.float64]:
         """Return the values of some instances.
@@ -74,23 +79,25 @@ class KeptTables:
             The same bits for any r.
         """
         # Threads that come first at the same time all make the tables: the same ones.
-        solved, self._n_rows = self._solved, self._n_rows + codes.shape[1]
+        solved = {one.chunk: one for one in self._solved}
+        self._n_rows += codes.shape[1]
         if solved and self._n_rows > FEW_ROWS:
             for chunk, games in solved.items():
-                games.table(self.entries[chunk])
-            self._solved = solved = {}
+                games.table(self.room(chunk))
+            solved, self._solved = {}, []
         if not solved and self._n_found * codes.shape[1] <= FEW_ENTRIES:
             return self._values_of_few(codes)
         values = np.zeros((self.n_outputs, self.n_players, codes.shape[1]))
         patterns, of = np.empty((0, 0)), None
-        for (groups, chunk), owner in zip(self.chunks, self._owners, strict=True):
+        parts = zip(self.chunks, self.entries, self._owners, strict=True)
+        for (groups, chunk), entries, owner in parts:
             if groups is not of:
                 of, patterns = groups, groups.patterns(codes)
             own = patterns[chunk.groups]
             if chunk in solved:
                 found = solved[chunk].values(own)
             else:
-                found = look_up(self.entries[chunk], own, chunk)
+                found = look_up(entries, own, chunk)
             add_columns(values, chunk.outputs, owner, found)
         return values
 

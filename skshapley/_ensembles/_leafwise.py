@@ -150,7 +150,7 @@ class Leafwise:
         for chunk, (masks, law) in laws.items():
             values = self._leaf_values(block, chunk)
             if chunk.is_single_leaves:
-                single_table(chunk, law, values, self.index, self.tables.entries[chunk])
+                single_table(chunk, law, values, self.index, self.tables.room(chunk))
             else:
                 self.tables.take(SolvedChunk.of(chunk, masks, law, values, self.index))
         return base
