@@ -182,9 +182,8 @@ def test_categories_take_the_order_of_the_background(given, expected, name):
     X, background = pd.DataFrame({name: given}), pd.DataFrame({name: expected})
     checked = check_columns(X, background, "Owner")
     assert checked[name].dtype == background[name].dtype
-    assert checked[name].astype(object).fillna("-").tolist() == (
-        pd.Series(given).astype(object).fillna("-").tolist()
-    )
+    assert list(checked[name].dropna()) == list(pd.Series(given).dropna())
+    assert list(checked[name].isna()) == list(pd.isna(given))
     assert X[name].dtype == given.dtype
 
 

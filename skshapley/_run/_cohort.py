@@ -11,7 +11,9 @@ from skshapley._run._evaluate import Requests
 from skshapley._run._rest import Rest
 from skshapley._run._sample import Sample
 from skshapley._run._size import Size
+from skshapley._run._ties import Ties
 from skshapley._tools._random import generator, row_generators
+from skshapley.designs import WalkDesign
 from skshapley.solvers import Estimate
 
 # That instances share: few, so that what is made of one serves many, and several,
@@ -77,6 +79,7 @@ class Cohort:
         self.asked = 0
         self.open = self.asking = np.arange(len(members))
         self.converged = np.zeros(len(members), dtype=bool)
+        self.ties: Ties | None = None  # once coalitions are asked for against single rows
         self.rest: Rest | None = None
         if self.sampler.goes_on and self.solver.goes_on and not self.sampler.one_shot:
             self.rest = Rest(self.price, size, self.left, plan.max_rows, len(members))
@@ -115,7 +118,7 @@ class Cohort:
             self.asked, self.left = self.asked + n, self.left - n
         else:
             n = self._go_on()
-        self.design = self.sampler.ask(self.asking, n)
+        self.design = self._less_ties(self.sampler.ask(self.asking, n))
         flat, instance, references = self.design.requested(len(self.asking))
         bits, runs = self.design.bits(), self.design.runs(instance)
         members = self.members[self.asking]
@@ -134,6 +137,14 @@ class Cohort:
             runs = None if self.grouped else runs
         return requests, runs
 
+    def _less_ties(self, design: Any) -> Any:
+        """Return a design of walks without the steps of players that agree with the reference."""
+        if not isinstance(design, WalkDesign) or design.references is None:
+            return design
+        if self.ties is None:
+            self.ties = Ties(self.block.game, self.block.rows[self.members], self.players)
+        return replace(design, differing=self.ties.differing(self.asking, design.references))
+
     def tell(self, values: np.ndarray) -> None:
         """Hand the values to sampler and solver, the known ones of both ends filled in."""
         members, block, (v_empty, v_full) = self.members[self.asking], self.block, self._ends()
@@ -147,7 +158,7 @@ class Cohort:
 
         everything = self.design.assemble(values, empty, v_empty[self.asking], v_full[self.asking])
         if not self.started:
-            self._start_solver(_units(_with(everything, v_empty, v_full), self.solver.scales))
+            self._start_solver(_units((everything, v_empty, v_full), self.solver.scales))
         if not self.plain:
             everything = everything / self.units[self.asking]
         self.sampler.tell(self.asking, self.design, everything)
@@ -186,6 +197,15 @@ class Cohort:
             apart = np.sqrt(apart**2 + known.variances[at] * (weights @ weights))
         return Estimate(values + known.values[at], errors, apart)
 
+    def seen_errors(self) -> np.ndarray | None:
+        """Return the errors of the first instance in the units of the game, ``(p, k)``, or None.
+
+        By what was seen: they are what a method's error is likely to be. The errors of the result
+        also allow for what may have been overlooked, mostly without need.
+        """
+        errors = self.solver.seen_errors()
+        return None if errors is None else errors[0] * self.units[0]
+
     def _sampled(self) -> Estimate:
         """Return what was sampled, of the game that was left to be sampled."""
         values, *errors = self.solver.result()
@@ -219,8 +239,11 @@ class Cohort:
         """Return how many draws beyond those planned each open instance is to make next."""
         if self.rest is None:
             return np.zeros(len(self.open), dtype=np.int64)
-        charged = self.block.charged[self.members[self.open]]
-        return self.rest.draws(self.open, charged, self._most_draws())
+        charged, most = self.block.charged[self.members[self.open]], self._most_draws()
+        if self.ties is None:
+            return self.rest.draws(self.open, charged, most)
+        steps, every = self.ties.steps[self.open], self.ties.n_hybrids[self.open]
+        return self.rest.draws(self.open, charged, most, steps, every)
 
     def _go_on(self) -> int:
         """Choose the open instances that have most draws to make, and return how many."""
@@ -267,19 +290,17 @@ def places(entries: np.ndarray, wanted: np.ndarray, n_players: int) -> np.ndarra
     return order[np.searchsorted(keys[order], wanted @ radix)]
 
 
-def _with(values: np.ndarray, *ends: np.ndarray) -> np.ndarray:
-    """Return values ``(r, m, k)``, and those of both ends ``(r, k)`` behind them."""
-    return np.concatenate([values, *(end[:, None] for end in ends)], axis=1)
-
-
-def _units(values: np.ndarray, scales: bool) -> np.ndarray:
+def _units(values: tuple[np.ndarray, ...], scales: bool) -> np.ndarray:
     """Return a power of two for each instance and output, ``(r, 1, k)``: what values are worth.
 
-    The largest value is then about 1, and its powers are floats; 1 where that needs no help, or the
-    solver does not scale.
+    Of values ``(r, m, k)`` and those of both ends, ``(r, k)`` each. The largest value is then about
+    1, and its powers are floats; 1 where that needs no help, or the solver does not scale.
     """
+    inner, *ends = values
     if not scales:
-        return np.ones((len(values), 1, values.shape[2]))
-    largest = np.maximum(values.max(axis=1, keepdims=True), -values.min(axis=1, keepdims=True))
+        return np.ones((len(inner), 1, inner.shape[2]))
+    largest = np.maximum(inner.max(axis=1, keepdims=True), -inner.min(axis=1, keepdims=True))
+    for end in ends:
+        largest = np.maximum(largest, np.abs(end)[:, None])
     exponent = np.frexp(largest)[1]
     return np.ldexp(1.0, np.where(np.abs(exponent) > PLAIN_EXPONENT, exponent, 0))

@@ -16,7 +16,9 @@ from skshapley._run._cohort import ASK_BYTES, Cohort, places
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._run._ledger import Ledger
 from skshapley._run._size import Size
+from skshapley._tools._counting import counted
 from skshapley._tools._memory import working_bytes
+from skshapley.designs import WalkDesign
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
@@ -204,7 +206,10 @@ class Block:
     def _run(self, cohorts: list[Cohort], evaluator: Evaluator) -> None:
         game = self.game
         again = any(cohort.may_ask_again for cohort in cohorts)
-        ledger = Ledger(game.n_players, game.n_references, self.rows, again, game.differing)
+        # walks look at what is apart before they ask
+        all_walk = all(issubclass(cohort.sampler.produces, WalkDesign) for cohort in cohorts)
+        differing = None if all_walk and not game.finer else game.differing
+        ledger = Ledger(game.n_players, game.n_references, self.rows, again, differing)
         while cohorts:
             batches = [(cohort, *cohort.ask()) for cohort in cohorts]
             widths = [_references_each(requests) for _, requests, _ in batches]
@@ -221,10 +226,10 @@ class Block:
         values, sent, new = ledger.evaluate(evaluator, requests, runs)
         ends = np.cumsum(sizes)[:-1]
         place, r = requests.rows - self.rows[0], len(self.rows)
-        self.charged += width * np.bincount(place[new], minlength=r)
+        self.charged += width * counted(place, new, r)
         parts = (np.split(whole, ends) for whole in (values, place, sent))
         for (cohort, _, _), part, own, fresh in zip(batches, *parts, strict=True):
-            counts = np.bincount(own[fresh], minlength=r)
+            counts = counted(own, fresh, r)
             self.spent += width * counts
             self.asked += counts // cohort.n_groups
             cohort.tell(part)
