@@ -10,7 +10,6 @@ from skshapley.plots._common import HALF_WIDTH, one_output, one_row, response_na
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._pairs import check_pairs
 from skshapley.plots._style import (
-    LETTER,
     LINE,
     font_size,
     ink,
@@ -25,6 +24,7 @@ from skshapley.plots._text import number, short_names
 FADED = 0.35
 CELL = 0.56, 0.42  # inches
 LEAST_SIZE = 4.5  # points, of numbers in the cells
+DIGIT = 0.65  # width of a digit, in font sizes
 MOST_WRITTEN = 14  # features, beyond which numbers in the cells cannot be read
 
 
@@ -193,7 +193,7 @@ class InteractionsDisplay(Display):
         letters = max(len(line) for text in texts.values() for line in text.splitlines())
         box, n = ax.get_window_extent(), len(values)
         points = 72 / ax.figure.dpi / n
-        size = min(8.0, box.width * points / (LETTER * letters), box.height * points / (2 * LINE))
+        size = min(8.0, box.width * points / (DIGIT * letters), box.height * points / (2 * LINE))
         if size < LEAST_SIZE:
             return
         for (i, j), text in texts.items():
