@@ -123,6 +123,21 @@ def test_a_fit_costs_two_instances_at_most():
     assert sum(seen) <= 2 * max_rows + 2 * B
 
 
+def test_where_walks_serve_better_there_is_one_pilot():
+    """Its budget, and a quarter of one for the trial of walks."""
+    X = np.random.default_rng(0).standard_normal((B + 2, P))
+    seen = []
+
+    def counted(X):
+        seen.append(len(X))
+        return rough(X)
+
+    max_rows = 40 * P * B
+    explainer = ShapleyExplainer(counted, max_rows=max_rows, random_state=0).fit(X[:B])
+    assert sum(seen) <= (1 + _rival.SHARE) * max_rows + 2 * B
+    assert explainer.explain(X[B:]).settings.sampler.startswith("Antithetic")
+
+
 def test_what_least_squares_solves_is_not_walked():
     X = np.random.default_rng(0).standard_normal((B + 2, P))
     explainer = ShapleyExplainer(lambda X: X[:, 0] * X[:, 1] + X[:, 2], max_rows=40 * P * B)

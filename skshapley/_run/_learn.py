@@ -45,12 +45,12 @@ def learn(
                 lesson = cohort.solver.lesson(lesson)
                 if walks is not None and row == 0:
                     errors = cohort.seen_errors()
+            if row == 0 and lesson is not None and walks is not None and errors is not None:
+                first = game.take(np.array([0]))
+                if walks_serve_better(first, walks, errors):
+                    return None, True  # walks need nothing of the other pilots
     if lesson is None:  # nothing to learn: few coalitions, or a game that least squares solves
         return None, False
-    if walks is not None and errors is not None:
-        first = game.take(np.array([0]))
-        if walks_serve_better(first, walks, errors):
-            return None, True
     run(_Rehearsal(game), plan, lesson=lesson)
     return lesson, False
 

@@ -24,7 +24,7 @@ from skshapley.plots._style import (
     widen,
     zero_line,
 )
-from skshapley.plots._text import named_values, number, shorten
+from skshapley.plots._text import named_values, number, wrapped
 
 
 class BarDisplay(Display):
@@ -198,7 +198,7 @@ class BarDisplay(Display):
             rows = np.arange(n) + (number_of + 0.5) * height - 0.375
             colour = colour_of(value) if self.local else COLOURS[number_of]
             ax.barh(rows, value, height=0.94 * height, color=colour, zorder=2,
-                    label=shorten(part["cohort"].iloc[0]))  # fmt: skip
+                    label=wrapped(part["cohort"].iloc[0]))  # fmt: skip
             error_bars(ax, value, rows, half)
             tips = value + np.copysign(np.nan_to_num(half), value)
             for y, bar, tip in zip(rows, value, tips, strict=True):

@@ -155,10 +155,12 @@ class BeeswarmDisplay(Display):
         colours, keys = self._colours()
         ax.scatter(x, y, s=dot_size(n), c=colours, linewidth=0, zorder=3,
                    rasterized=len(frame) > 5000)  # fmt: skip
+        labels = short_names(names)
         if points_of_rows(ax, len(names)) >= LEAST_KEY_ROW:
             for row, texts in keys.items():
                 write_key(ax, row, texts)
-        name_rows(ax, short_names(names))
+                labels[row] = short_names(names, lines=1)[row]  # the key is its second line
+        name_rows(ax, labels)
         label_x(ax, f"attribution ({self.response}){interval_note(frame)}")
         if frame["level"].notna().any():
             _level_bar(ax)

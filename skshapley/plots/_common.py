@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley.explanation import Explanation
-from skshapley.plots._text import LEFT_OUT, UNEXPLAINED, shorten
+from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, shorten
 
 # Half the width of a 95 % interval, in standard errors
 HALF_WIDTH = 1.96
@@ -164,7 +164,7 @@ def response_name(explanation) -> str:
     output = settings.output
     if output == "predicted":
         output = "the predicted class"
-    return name if output is None else f"{name} of {shorten(output)}"
+    return name if output is None else f"{name} of {shorten(output, 2 * MAX_NAME)}"
 
 
 def parts_of_row(explanation, row, max_features) -> tuple[pd.DataFrame, float, float, str]:

@@ -19,7 +19,7 @@ from skshapley.plots._style import (
     name_rows,
     zero_line,
 )
-from skshapley.plots._text import short_names, shorten
+from skshapley.plots._text import short_names, wrapped
 
 MARKERS = "oDs^vP"
 
@@ -177,7 +177,7 @@ class ComparisonDisplay(Drawn):
             values = part["value"].to_numpy()
             rows = np.arange(len(part)) + (place - (len(parts) - 1) / 2) * step
             ax.errorbar(values, rows, xerr=half, fmt=MARKERS[place], color=COLOURS[place],
-                        markersize=5, elinewidth=1.1, capsize=2, label=shorten(name))  # fmt: skip
+                        markersize=5, elinewidth=1.1, capsize=2, label=wrapped(name))  # fmt: skip
         name_rows(ax, short_names(names))
         what = "attribution" if self.local else "mean |attribution|"
         label_x(ax, f"{what} ({self.response}){interval_note(self.table)}")

@@ -9,7 +9,7 @@ from skshapley._tools._constraints import check_values
 from skshapley.plots._checks import AXES, COUNT, check_names
 from skshapley.plots._display import ByFeature, SmallMultiples, by_output
 from skshapley.plots._style import COLOURS, NEUTRAL, ink, side_label
-from skshapley.plots._text import shorten
+from skshapley.plots._text import shorten, wrapped
 
 MOST_TICKS = 8
 
@@ -149,7 +149,7 @@ class ControlChartDisplay(ByFeature):
         alarm = part["alarm"].to_numpy()
         ax.scatter(x[alarm], mean[alarm], s=70, facecolor="none", edgecolor=COLOURS[1],
                    linewidth=1.8, zorder=4)  # fmt: skip
-        ax.set_xlabel(shorten(feature), parse_math=False)
+        ax.set_xlabel(wrapped(feature), parse_math=False)
         ax.spines[["top", "right"]].set_visible(False)
         step = -(-len(part) // MOST_TICKS)
         names = [shorten(period, 12) for period in part["period"].iloc[::step]]

@@ -14,7 +14,7 @@ from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, one
 from skshapley.plots._display import ByFeature, SmallMultiples, by_output
 from skshapley.plots._explain import explainer_of
 from skshapley.plots._style import COLOURS, side_label
-from skshapley.plots._text import shorten
+from skshapley.plots._text import wrapped
 
 
 class ConvergenceDisplay(ByFeature):
@@ -179,7 +179,7 @@ class ConvergenceDisplay(ByFeature):
                 x, y, colour = line["n_model_rows"], line["value"], COLOURS[place]
                 ax.fill_between(x, y - half, y + half, color=colour, alpha=0.22, linewidth=0)
                 ax.plot(x, y, "o-", color=colour, markersize=3.5, linewidth=1.3, label=method)
-            ax.set_title(shorten(feature), fontsize="medium", parse_math=False)
+            ax.set_title(wrapped(feature), fontsize="medium", parse_math=False)
             ax.spines[["top", "right"]].set_visible(False)
             ax.set_xlabel("model rows")
         banded = self.table["standard_error"].notna().any()

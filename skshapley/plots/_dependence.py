@@ -21,7 +21,9 @@ from skshapley.plots._key import category_colours, dot_size, faintness, keyed
 from skshapley.plots._pairs import check_pairs, interacting, measured_partner, of_interaction
 from skshapley.plots._places import places, upright, write_ticks
 from skshapley.plots._style import COLOURS, NEUTRAL, ink, level_colours, side_label
-from skshapley.plots._text import shorten, value_text
+from skshapley.plots._text import value_text, wrapped
+
+BAR_LETTERS = 24  # of a line beside the bar of colours, between the numbers at its ends
 
 
 class DependenceDisplay(ByFeature, Display):
@@ -209,7 +211,7 @@ class DependenceDisplay(ByFeature, Display):
                 here = level == place
                 ax.scatter(x[here], value[here], s=size, c=colour, linewidth=0, zorder=4,
                            label=name)  # fmt: skip
-            _write_legend(ax, shorten(partner))
+            _write_legend(ax, wrapped(partner))
         elif partner is None:
             ax.scatter(x, value, s=size, c=COLOURS[0], linewidth=0, zorder=3)
         else:
@@ -218,10 +220,12 @@ class DependenceDisplay(ByFeature, Display):
             bar = ax.figure.colorbar(points, ax=ax, aspect=30, pad=0.02, ticks=[0, 1])
             ends = _ends(part["partner_data"])
             bar.ax.set_yticklabels(ends, fontsize="small", parse_math=False)
-            bar.set_label(shorten(partner), labelpad=-3, fontsize="small", parse_math=False)
+            bar.set_label(
+                wrapped(partner, BAR_LETTERS), labelpad=-3, fontsize="small", parse_math=False
+            )
             bar.outline.set_visible(False)
             bar.ax.tick_params(length=0)
-        ax.set_xlabel(shorten(feature), parse_math=False)
+        ax.set_xlabel(wrapped(feature), parse_math=False)
         ax.spines[["top", "right"]].set_visible(False)
         if self.ticks[feature]:
             write_ticks(ax, self.ticks[feature])

@@ -13,7 +13,7 @@ from skshapley.plots._common import one_output, one_row, parts_of_row, strongest
 from skshapley.plots._explain import explanation_of
 from skshapley.plots._pairs import check_pairs, with_pairs
 from skshapley.plots._style import PANEL, WIDTH, panels, width_of_rows, write_names
-from skshapley.plots._text import shorten
+from skshapley.plots._text import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -316,7 +316,7 @@ class SmallMultiples(Drawn):
                 write_names(own[0], display._row_names)
         for (name, display), own in zip(self.displays.items(), parts, strict=True):
             display.plot(own)
-            _entitle(own[0], shorten(name))
+            _entitle(own[0], wrapped(name))
         if first._scale is not None:
             limits = [getattr(ax, f"get_{first._scale}lim")() for ax in axes]
             for ax in axes:

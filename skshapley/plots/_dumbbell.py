@@ -19,7 +19,7 @@ from skshapley.plots._style import (
     name_rows,
     zero_line,
 )
-from skshapley.plots._text import short_names, shorten
+from skshapley.plots._text import short_names, wrapped
 
 CLEAR = 0.05  # adjusted p-values up to which a difference is drawn as one
 
@@ -171,7 +171,7 @@ class DumbbellDisplay(Drawn):
         for values, colour, name in zip((first, second), COLOURS, self.names, strict=False):
             alphas = np.where(clear, 1.0, 0.35)
             ax.scatter(values, rows, s=46, color=colour, alpha=alphas, linewidth=0, zorder=5)
-            ax.scatter([], [], s=46, color=colour, label=shorten(name))
+            ax.scatter([], [], s=46, color=colour, label=wrapped(name))
         label_x(ax, self.label)
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
         return self._drawn_on([ax])

@@ -9,11 +9,22 @@ from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import HALF_WIDTH, one_output, one_row, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._pairs import check_pairs
-from skshapley.plots._style import font_size, ink, label_x, side_label, signed_colours, write_names
+from skshapley.plots._style import (
+    LINE,
+    font_size,
+    ink,
+    label_x,
+    settle,
+    side_label,
+    signed_colours,
+    write_names,
+)
 from skshapley.plots._text import number, short_names
 
 FADED = 0.35
 CELL = 0.56, 0.42  # inches
+LEAST_SIZE = 4.5  # points, of numbers in the cells
+DIGIT = 0.65  # width of a digit, in font sizes
 MOST_WRITTEN = 14  # features, beyond which numbers in the cells cannot be read
 
 
@@ -140,7 +151,7 @@ class InteractionsDisplay(Display):
         self : InteractionsDisplay
         """
         (ax,) = self._panels(ax)
-        names = short_names(self._features)
+        names = short_names(self._features, lines=1)  # as they stand below the columns, too
         n = len(names)
         values, half = np.full((2, n, n), np.nan)
         values[np.tril_indices(n)] = self.table["value"]
@@ -158,28 +169,39 @@ class InteractionsDisplay(Display):
         ax.tick_params(length=0)
         for spine in ax.spines.values():
             spine.set_visible(False)
-        if n <= MOST_WRITTEN:
-            self._write(ax, values, half, limit, size)
         faded = "; faded: 95 % interval holds 0" if np.nansum(unsure) else ""
         label_x(ax, f"{self.title}; diagonal: main effect{faded}")
         bar = ax.figure.colorbar(image, ax=ax, aspect=30, pad=0.02, label=side_label(self.response))
         bar.outline.set_visible(False)
         if (values[np.isfinite(values)] >= 0).all():
             bar.ax.set_ylim(0, limit)
+        if n <= MOST_WRITTEN:
+            settle(ax)  # long names leave little room for the cells
+            self._write(ax, values, half, limit)
         return self._drawn_on([ax])
 
-    def _write(self, ax, values, half, limit, size) -> None:
-        """Write each number into its cell, and below it half the width of its interval."""
-        for (i, j), value in np.ndenumerate(values):
-            if np.isnan(value):
-                continue
-            text = number(value)
-            if half[i, j] > 0:
-                text += f"\n±{number(half[i, j])}"
+    def _write(self, ax, values, half, limit) -> None:
+        """Write each number into its cell, and below it half the width of its interval.
+
+        In letters that fit, or not at all where those could not be read.
+        """
+        texts = {
+            place: number(value) + (f"\n±{number(half[place])}" if half[place] > 0 else "")
+            for place, value in np.ndenumerate(values)
+            if not np.isnan(value)
+        }
+        letters = max(len(line) for text in texts.values() for line in text.splitlines())
+        box, n = ax.get_window_extent(), len(values)
+        points = 72 / ax.figure.dpi / n
+        size = min(8.0, box.width * points / (DIGIT * letters), box.height * points / (2 * LINE))
+        if size < LEAST_SIZE:
+            return
+        for (i, j), text in texts.items():
+            value = values[i, j]
             sure = not abs(value) <= half[i, j]
             dark = "white" if abs(value) > 0.75 * limit else "#202020"
             colour = dark if sure else ink(ax)
-            ax.text(j, i, text, ha="center", va="center", fontsize=min(size, 8.0), color=colour,
+            ax.text(j, i, text, ha="center", va="center", fontsize=size, color=colour,
                     parse_math=False)  # fmt: skip
 
 

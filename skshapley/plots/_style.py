@@ -27,6 +27,7 @@ ROW_HEIGHT, LEAST_ROW_HEIGHT = 0.32, 0.15  # inches
 WIDTH = 7.0
 PANEL = (3.6, 2.7)
 LETTER = 0.55  # mean width of a letter, in font sizes
+LINE = 1.1  # height of a line of a name, in font sizes
 
 
 def level_colours() -> "Colormap":
@@ -65,7 +66,7 @@ def height_of_rows(n_rows) -> float:
 
 def width_of_rows(names) -> float:
     """Return the width, in inches, of axes with such row names, beside others like them."""
-    letters = max(map(len, names))
+    letters = max(len(line) for name in names for line in name.splitlines())
     return min(WIDTH, 3.6 + LETTER * letters * 10 / 72)
 
 
@@ -118,8 +119,9 @@ def label_x(ax, text) -> None:
 def write_names(ax, names) -> None:
     """Write the names of the rows 0, 1, ... beside the axes, in a font size that fits."""
     # Names are not formulas: "$" and "_" are written as they are.
-    size = font_size(ax, len(names))
-    ax.set_yticks(range(len(names)), names, fontsize=size, parse_math=False)
+    lines = max(name.count("\n") + 1 for name in names)
+    size = font_size(ax, len(names), lines)
+    ax.set_yticks(range(len(names)), names, fontsize=size, linespacing=LINE, parse_math=False)
 
 
 def name_rows(ax, names) -> None:
@@ -134,12 +136,13 @@ def name_rows(ax, names) -> None:
     ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(width_in_points(ax) / 40, 2, 7)))
 
 
-def font_size(ax, n_rows) -> float:
-    """Return the font size, in points, for rows that share the height of the axes."""
+def font_size(ax, n_rows, lines=1) -> float:
+    """Return the font size, in points, for rows of some lines that share the height of the axes."""
     from matplotlib.font_manager import FontProperties
 
     usual = FontProperties(size=_label_size()).get_size_in_points()
-    return float(np.clip(0.72 * points_of_rows(ax, n_rows), 4.0, usual))
+    share = 0.72 if lines == 1 else 0.9 / (LINE * lines)
+    return float(np.clip(share * points_of_rows(ax, n_rows), 4.0, usual))
 
 
 def points_of_rows(ax, n_rows) -> float:

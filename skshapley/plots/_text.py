@@ -10,7 +10,8 @@ MINUS = "−"
 UNEXPLAINED = "unexplained"
 # Name of what the features are worth that a selection left out
 LEFT_OUT = "features left out"
-MAX_NAME = 32
+MAX_NAME = 32  # letters of a line
+BREAKS = " _-–—./:;,|=)&+…"  # behind which a name may go on in a second line
 MAX_VALUE = 16
 KEPT = 4  # letters that are kept of the beginning that names share
 # Share of the numbers beside it below which a number is their rounding; seen: 4e-16
@@ -30,19 +31,34 @@ def shorten(text, width=MAX_NAME) -> str:
     return f"{text[:head]}…{text[head + 1 - width :]}"
 
 
-def short_names(names) -> list[str]:
-    """Return names of at most 32 characters, in a list; different names stay different.
+def wrapped(text, width=MAX_NAME) -> str:
+    """Return text in one or two lines of at most `width` characters, cut in its middle if longer.
+
+    The lines break behind a space or a sign, as near to the middle as can be.
+    """
+    text = shorten(text, 2 * width)
+    if len(text) <= width:
+        return text
+    ends = range(len(text) - width, width + 1)
+    signs = [end for end in ends if text[end - 1] in BREAKS]
+    end = min(signs or ends, key=lambda end: abs(2 * end - len(text)))
+    return f"{text[:end].rstrip()}\n{text[end:].lstrip()}"
+
+
+def short_names(names, lines=2) -> list[str]:
+    """Return names of one or two lines of at most 32 characters; different names stay different.
 
     Names that would look alike lose the beginning that they share.
     """
+    fit = wrapped if lines == 2 else shorten
     names = [" ".join(str(name).split()) for name in names]
     alike: dict[str, list] = {}
     for name in names:
-        alike.setdefault(shorten(name), []).append(name)
+        alike.setdefault(fit(name), []).append(name)
     starts = {short: _n_shared(group) - KEPT for short, group in alike.items()}
     return [
-        short if len({*alike[short]}) == 1 else shorten(f"…{name[starts[short] :]}")
-        for name, short in zip(names, map(shorten, names), strict=True)
+        short if len({*alike[short]}) == 1 else fit(f"…{name[starts[short] :]}")
+        for name, short in zip(names, map(fit, names), strict=True)
     ]
 
 
@@ -88,5 +104,5 @@ def _float_text(value) -> str:
 
 def named_values(frame) -> list[str]:
     """Return "feature = data" for each line; only the name for a sum, which has no data."""
-    lines = zip(short_names(frame["feature"]), frame["data"], strict=True)
-    return [name if value is None else f"{name} = {value_text(value)}" for name, value in lines]
+    rows = zip(short_names(frame["feature"]), frame["data"], strict=True)
+    return [name if value is None else f"{name} = {value_text(value)}" for name, value in rows]

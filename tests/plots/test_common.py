@@ -1,5 +1,7 @@
+import itertools
 from dataclasses import replace
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +15,15 @@ from skshapley.plots._common import (
     ordered_numbers,
     response_name,
 )
-from skshapley.plots._text import named_values, number, short_names, shorten, value_text
+from skshapley.plots._style import height_of_rows, name_rows
+from skshapley.plots._text import (
+    named_values,
+    number,
+    short_names,
+    shorten,
+    value_text,
+    wrapped,
+)
 
 
 @pytest.mark.parametrize("n_kept", [1, 10, 498])
@@ -178,11 +188,43 @@ ALIKE = {
 }
 
 
+@pytest.mark.parametrize("lines", [1, 2])
 @pytest.mark.parametrize("names", ALIKE.values(), ids=ALIKE)
-def test_short_names_stay_different(names):
+def test_short_names_stay_different(names, lines):
     names = [*names, "12 other features", names[0]]
-    short = short_names(names)
+    short = short_names(names, lines)
     assert len(set(short)) == len(set(names))
-    assert max(map(len, short)) <= 32
+    assert max(len(line) for name in short for line in name.split("\n")) <= 32
+    assert max(name.count("\n") for name in short) < lines
     assert short[0] == short[-1]
-    assert short_names(["age", "sex"]) == ["age", "sex"]
+    assert short_names(["age", "sex"], lines) == ["age", "sex"]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("thirty-two letters are one line.", ["thirty-two letters are one line."]),
+        (
+            "std_temperature_of_the_sensor_12_in_hall",
+            ["std_temperature_of_", "the_sensor_12_in_hall"],
+        ),
+        ("the kind of foundation that it has", ["the kind of", "foundation that it has"]),
+        ("x" * 40, ["x" * 20] * 2),
+        ("first_" * 6 + "x" * 50 + "_last" * 6, ["first_" * 5 + "f…", "xx" + "_last" * 6]),
+    ],
+)
+def test_long_names_are_wrapped(name, lines):
+    """Behind a sign near the middle; both ends remain of a name that two lines do not hold."""
+    assert wrapped(name).split("\n") == lines
+
+
+def test_two_lines_of_names_do_not_overlap():
+    names = [f"a name that is longer than a line of thirty-two letters {i}" for i in range(60)]
+    fig, ax = plt.subplots(figsize=(7, height_of_rows(60)), layout="constrained")
+    name_rows(ax, short_names(names))
+    fig.canvas.draw()
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+    assert all("\n" in label.get_text() for label in ax.get_yticklabels())
+    for above, below in itertools.pairwise(boxes):
+        assert above.y0 >= below.y1
+    plt.close(fig)

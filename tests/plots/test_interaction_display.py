@@ -84,6 +84,19 @@ def test_features_with_the_largest_interactions_come_first(with_pairs):
     assert len(display.frame()) == 6
 
 
+def test_numbers_stay_in_their_cells_beside_long_names(with_pairs):
+    explanation = with_pairs(3, 8)
+    names = np.array([f"a feature whose name is long {i}" for i in range(8)], dtype=object)
+    record = replace(explanation.interactions, feature_names=names)
+    explanation = replace(explanation, feature_names=names, interactions=record)
+    _, ax = plt.subplots(figsize=(6, 5), layout="constrained")
+    display = explanation.plot.interactions(ax=ax)
+    display.figure_.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert len(boxes) == 36
+    assert max(box.width for box in boxes) <= ax.get_window_extent().width / 8
+
+
 def test_many_features_have_no_numbers_that_nobody_can_read(with_pairs):
     display = with_pairs(3, 30).plot.interactions(max_features=None)
     assert len(display.frame()) == 30 * 31 / 2
