@@ -77,6 +77,31 @@ def test_rows(rows, positions, k):
     assert some.values.ndim == whole.values.ndim
 
 
+@pytest.mark.parametrize("keep", [pickle.dumps, copy.copy, copy.deepcopy, lambda e: e])
+def test_the_table_of_instances_is_made_when_it_is_asked_for(keep):
+    made_of = []
+
+    def make():
+        made_of.append(1)
+        return made().data
+
+    late = keep(made(data=make))
+    late = pickle.loads(late) if isinstance(late, bytes) else late
+    pd.testing.assert_frame_equal(late.data, made().data)
+    assert late.data is late.data
+    assert list(late[:2].index) == ["u", "v"]
+    assert len(made_of) == 1
+    with pytest.raises(AttributeError, match="'Explanation' object has no attribute 'date'"):
+        _ = late.date
+
+
+def test_instances_are_those_that_were_explained():
+    X = np.ones((2, 2))
+    explanation = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(np.zeros((1, 2))).explain(X)
+    X[:] = 7.0
+    assert (explanation.data == 1.0).all(axis=None)
+
+
 def test_iteration_gives_one_instance_at_a_time():
     assert [float(one.predictions[0]) for one in made()] == made().predictions.tolist()
 
@@ -373,6 +398,8 @@ def test_repr_says_what_and_how():
     text = "<Explanation: 5 instances, 3 features, 2 outputs; sampler=Exact(), solver=Linear()>"
     assert repr(made(K)) == text
     assert "method unknown" in repr(made(settings=Settings()))
+    alone = ShapleyExplainer(lambda X: X[:, 0] ** 2).fit(np.eye(1)).explain(np.eye(1) * 2)
+    assert "; exact, from the prediction and the base value>" in repr(alone)
 
 
 @pytest.mark.parametrize("k", [None, K])
@@ -591,10 +618,10 @@ def test_shapiq_refuses(shapiq):
         made(K).to_shapiq()
     exact = shapiq.ExactComputer(n_players=3, game=lambda S: np.asarray(S).sum(axis=1) * 1.0)
     with pytest.raises(
-        ValueError, match=r"order 1, .*got \(index, max_order, n_players\) = \[\('k-SII', 2"
+        ValueError, match=r"order 1 .*got \(index, max_order, n_players\) = \[\('SGV', 2"
     ):
-        Explanation.from_shapiq(exact("k-SII", 2))
-    with pytest.raises(ValueError, match="order 1, of the same index"):
+        Explanation.from_shapiq(exact("SGV", 2))
+    with pytest.raises(ValueError, match="order 1 or Shapley values with pairs, of the same index"):
         Explanation.from_shapiq([])
     with pytest.raises(ValueError, match="name for each of 3 features; got 2"):
         Explanation.from_shapiq(exact("SV", 1), feature_names=["a", "b"])

@@ -63,7 +63,9 @@ figure.colorbar(points, ax=axes, label="blood pressure (bp)")
 # A perceptron has no tables. Its interactions come from the evaluations that its
 # attributions take anyway, with standard errors; the three strongest of one patient:
 
-perceptron = MLPRegressor((16,), alpha=1.0, solver="lbfgs", max_iter=1000, random_state=0)
+perceptron = MLPRegressor(
+    hidden_layer_sizes=16, alpha=1.0, solver="lbfgs", max_iter=1000, random_state=0
+)
 machine = make_pipeline(StandardScaler(), perceptron).fit(X_train, y_train)
 sampled = ShapleyExplainer(machine, interactions=True, max_rows=198 * 60 + 1, random_state=0)
 sampled = sampled.fit(X_train[:60]).explain(X_test[:1])

@@ -103,7 +103,7 @@ ComparisonDisplay.from_explanations({"XGBoost": explanation, "network": other})
 # Was the budget large enough?
 # ----------------------------
 
-ConvergenceDisplay.from_estimator(explainer, X_test[:1], budgets=[50, 100, 200, 400, 800])
+ConvergenceDisplay.from_estimator(explainer, X_test[:1], budgets=[500, 1000, 2000, 4000, 8000])
 
 # %%
 # What a display shows, as numbers

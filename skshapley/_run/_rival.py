@@ -29,7 +29,8 @@ def walks_serve_better(game: Game, rival: Plan, errors: np.ndarray) -> bool:
     rival : Plan
         Of walks, with the whole budget.
     errors : ndarray of shape (p, k)
-        Standard errors of the process with the whole budget; NaN where it knows none.
+        Standard errors of the process with the whole budget, by what it saw; NaN where it knows
+        none.
     """
     if np.isnan(errors).any():
         return False
@@ -69,12 +70,20 @@ def error_of_walks(game: Game, rival: Plan) -> float | None:
 
 
 class _FewRows(Game):
-    """A game against a few of its background rows, drawn by their weights."""
+    """The game of a pilot against a few background rows, drawn by their weights.
+
+    Not against itself: against the row that it is walks cost nothing, which tells of no other row.
+    """
 
     def __init__(self, game: Game, rng: np.random.Generator, n: int) -> None:
         self._game, weights = game, game.reference_weights
+        b = len(weights)
+        apart = game.apart(np.zeros(b, dtype=np.intp), np.arange(b))
+        if apart is not None and apart.any():
+            weights = weights * apart.any(axis=1)
+            weights = weights / weights.sum()
         n = min(n, int(np.count_nonzero(weights)))
-        self._rows = np.sort(rng.choice(len(weights), n, replace=False, p=weights))
+        self._rows = np.sort(rng.choice(b, n, replace=False, p=weights))
         self.n_players, self.n_rows, self.n_outputs = game.n_players, game.n_rows, game.n_outputs
         self.n_references = n
         self.rows_per_value = max(1, game.rows_per_value * n // game.n_references)

@@ -202,12 +202,15 @@ class BarDisplay(Display):
             error_bars(ax, value, rows, half)
             tips = value + np.copysign(np.nan_to_num(half), value)
             for y, bar, tip in zip(rows, value, tips, strict=True):
-                beside(ax, tip, y, number(bar, signed=self.local), bar, size)
+                beside(ax, tip, y, self._number(bar), bar, size)
         what = "attribution" if self.local else "mean |attribution|"
         label_x(ax, f"{what} ({self.response}){interval_note(self.table)}")
         if n_cohorts > 1:
             ax.legend(loc="lower left", bbox_to_anchor=(0, 1), alignment="left", frameon=False)
         return self._drawn_on([ax])
+
+    def _number(self, value) -> str:
+        return number(value, signed=self.local, scale=self.table["value"].abs().max())
 
     def _widen(self, ax, size) -> None:
         """Set the limits of x, with room for the numbers beside the bars."""
@@ -215,7 +218,7 @@ class BarDisplay(Display):
         low, high = (self.table["value"] - half).min(), (self.table["value"] + half).max()
         if not self.local:
             low = 0.0
-        texts = [number(value, signed=self.local) for value in self.table["value"]]
+        texts = [self._number(value) for value in self.table["value"]]
         ends = min(low, 0.0), max(high, 0.0)
         widen(ax, *ends, texts, size, left=low < 0, right=high > 0)
 

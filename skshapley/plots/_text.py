@@ -13,6 +13,8 @@ LEFT_OUT = "features left out"
 MAX_NAME = 32
 MAX_VALUE = 16
 KEPT = 4  # letters that are kept of the beginning that names share
+# Share of the numbers beside it below which a number is their rounding; seen: 4e-16
+ROUNDING_RTOL = 1e-12
 
 
 def shorten(text, width=MAX_NAME) -> str:
@@ -50,9 +52,12 @@ def _n_shared(names) -> int:
     return sum(1 for _ in takewhile(lambda letters: len({*letters}) == 1, columns))
 
 
-def number(value, signed=False) -> str:
-    """Return a number with three significant digits, or all of the integer part."""
-    if value == 0:
+def number(value, signed=False, scale=0.0) -> str:
+    """Return a number with three significant digits, or all of the integer part.
+
+    One that is nothing but rounding beside `scale` is 0.
+    """
+    if abs(value) <= ROUNDING_RTOL * scale:
         return "0"
     size = abs(value)
     decimals = max(0, 2 - int(np.floor(np.log10(size))))

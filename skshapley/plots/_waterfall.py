@@ -118,7 +118,8 @@ class WaterfallDisplay(OneRowDisplay):
         low = min(np.minimum(start, end - reach).min(), self.base_value)
         high = max(np.maximum(start, end + reach).max(), self.base_value)
         name_rows(ax, self._row_names)
-        texts = [number(change, signed=True) for change in value]
+        scale = np.abs([self.base_value, self.prediction, *value]).max()
+        texts = [number(change, signed=True, scale=scale) for change in value]
         widen(ax, low, high, texts, size)
         for y, text, change, tip in zip(
             rows, texts, value, end + np.copysign(reach, value), strict=True

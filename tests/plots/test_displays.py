@@ -297,6 +297,15 @@ def test_numbers_stay_clear_of_the_names(display, explanation_maker):
         assert box.x1 < drawn.figure_.bbox.x1
 
 
+@pytest.mark.parametrize("display", [WaterfallDisplay, BarDisplay])
+def test_rounding_is_written_as_zero(display, explanation_maker):
+    explanation = explanation_maker(n_rows=1, n_features=3)
+    explanation = replace(explanation, values=np.array([[1.0, -1.4e-16, 1e-9]]))
+    drawn = display.from_explanation(explanation, row=0)
+    texts = {text.get_text() for text in drawn.ax_.texts}
+    assert {"+1.00", "+1.00e−09", "0"} <= texts
+
+
 def test_bar_counts_missing_cohorts(explanation):
     labels = ["a"] * 6 + [None] * 5 + [np.nan]
     frame = BarDisplay.from_explanation(explanation, cohorts=labels).frame()

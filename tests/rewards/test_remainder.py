@@ -109,7 +109,9 @@ def test_the_rest_is_sampled_and_errors_are_honest(reward):
     assert ((plain.values - exact.values) ** 2).sum() > 4 * (
         (found.values - exact.values) ** 2
     ).sum()
-    ratio = found.background_errors / plain.background_errors
+    # where what sampling adds says more than all of the spread, nothing is left to the background
+    with np.errstate(divide="ignore"):
+        ratio = found.background_errors / plain.background_errors
     assert 0.7 < np.median(ratio) < 1.4
 
 
