@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 from sklearn.neighbors import KNeighborsClassifier
@@ -82,6 +83,13 @@ def test_rows_are_those_of_the_game():
     assert_array_equal(
         few.differing(rows, np.array([0, 3])), game.differing(rows, few._rows[[0, 3]])
     )
+
+
+@pytest.mark.parametrize(("times", "tried"), [(110, True), (120, False)])
+def test_no_walks_are_tried_where_a_third_of_all_coalitions_is_seen(times, tried, monkeypatch):
+    """Of 4,094 that is 1,365, or 114 a player."""
+    monkeypatch.setattr(_rival, "error_of_walks", lambda game, plan: 0.0)
+    assert walks_serve_better(*game_and_plan(rough, times), np.ones((P, 1))) == tried
 
 
 def test_a_pilot_is_not_tried_against_itself():
