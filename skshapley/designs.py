@@ -186,7 +186,8 @@ class WalkDesign:
         """Return the step at which each player enters each walk, ``(r, n, p)``."""
         p = self.permutations.shape[2]
         small = np.int8 if p < 127 else np.int32
-        return self._by_player(np.broadcast_to(np.arange(p, dtype=small), self.permutations.shape))
+        steps = np.broadcast_to(np.arange(p, dtype=small), self.permutations.shape)
+        return self._by_player(steps)
 
     def _by_player(self, by_step: np.ndarray) -> np.ndarray:
         """Return what belongs to each step of each walk by player, ``(r, n, p, ...)`` as given."""
