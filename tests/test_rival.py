@@ -12,7 +12,7 @@ from skshapley import ShapleyExplainer
 from skshapley._run import _rival
 from skshapley._run._engine import run
 from skshapley._run._plan import make_plan
-from skshapley._run._rival import error_of_walks, walks_serve_better
+from skshapley._run._rival import squares_of_walks, upper_limit, walks_serve_better
 from skshapley._run._size import Size
 
 P, B = 12, 24
@@ -50,7 +50,7 @@ def test_the_error_of_walks_is_told():
     told, values = [], []
     for seed in range(20):
         seeded = replace(plan, entropy=seed)
-        told.append(error_of_walks(game, seeded))
+        told.append(squares_of_walks(game, seeded).sum())
         values.append(run(game, seeded).values)
     left = np.var(values, axis=0, ddof=1).sum()
     assert 1 / 1.6 < np.mean(told) / left < 1.6
@@ -58,7 +58,7 @@ def test_the_error_of_walks_is_told():
 
 def test_walks_need_a_lower_error_that_is_known():
     game, plan = game_and_plan(rough, 20)
-    told = error_of_walks(game, plan)
+    told = upper_limit(squares_of_walks(game, plan))
     errors = np.zeros((P, 1))
     errors[0] = np.sqrt(told / _rival.BETTER)
     assert walks_serve_better(game, plan, 1.01 * errors)
@@ -66,7 +66,7 @@ def test_walks_need_a_lower_error_that_is_known():
     errors[1] = np.nan
     assert not walks_serve_better(game, plan, errors)
     game, plan = game_and_plan(rough, 3)
-    assert error_of_walks(game, plan) is None or plan.max_rows > 16 * P
+    assert squares_of_walks(game, plan) is None or plan.max_rows > 16 * P
 
 
 def test_rows_are_those_of_the_game():
@@ -88,8 +88,16 @@ def test_rows_are_those_of_the_game():
 @pytest.mark.parametrize(("times", "tried"), [(110, True), (120, False)])
 def test_no_walks_are_tried_where_a_third_of_all_coalitions_is_seen(times, tried, monkeypatch):
     """Of 4,094 that is 1,365, or 114 a player."""
-    monkeypatch.setattr(_rival, "error_of_walks", lambda game, plan: 0.0)
+    monkeypatch.setattr(_rival, "squares_of_walks", lambda game, plan: np.full((P, 1), 1e-9))
     assert walks_serve_better(*game_and_plan(rough, times), np.ones((P, 1))) == tried
+
+
+@pytest.mark.parametrize("n", [1, 3, 12, 100])
+def test_the_upper_limit_is_one(n):
+    """The sum of n equal variances is below it nine times in ten, of 2,000 draws."""
+    squares = np.random.default_rng(n).chisquare(1, size=(2000, n))
+    below = np.mean([upper_limit(one) > n for one in squares])
+    assert 0.86 < below < 0.92
 
 
 def test_a_pilot_is_not_tried_against_itself():

@@ -8,6 +8,7 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import gammaincinv
 
 from skshapley._run._engine import Plan, run
 from skshapley._run._size import Size
@@ -17,7 +18,8 @@ from skshapley.samplers._odd_blocks import ENOUGH
 
 SHARE = 1 / 4  # of the model rows of an instance that go to the trial
 NOTHING = 1e-10  # relative: two runs that differ by less agree
-BETTER = 0.8  # of the error that the process states, which is right to about a half
+SURE = 0.9  # that walks err by less than is taken for their error
+BETTER = 0.9  # of the squared error that the process states
 
 
 def walks_serve_better(game: Game, rival: Plan, errors: np.ndarray) -> bool:
@@ -35,8 +37,8 @@ def walks_serve_better(game: Game, rival: Plan, errors: np.ndarray) -> bool:
     """
     if np.isnan(errors).any() or _knows_much(game, rival.max_rows):
         return False
-    of_walks = error_of_walks(game, rival)
-    return of_walks is not None and of_walks < BETTER * (errors**2).sum()
+    squares = squares_of_walks(game, rival)
+    return squares is not None and upper_limit(squares) < BETTER * (errors**2).sum()
 
 
 def _knows_much(game: Game, max_rows: int) -> bool:
@@ -48,8 +50,19 @@ def _knows_much(game: Game, max_rows: int) -> bool:
     return Size.of(game).values(max_rows) >= ENOUGH * every
 
 
-def error_of_walks(game: Game, rival: Plan) -> float | None:
-    """Return the squared error of walks at the whole budget, summed over all attributions.
+def upper_limit(squares: np.ndarray) -> float:
+    """Return what the sum of squared errors is surely below, given one draw of each.
+
+    Where few of them make up the sum it may be small by chance. It is taken for a chi-square of as
+    many degrees of freedom as normal numbers of these variances have.
+    """
+    total = float(squares.sum())
+    degrees = 3 * total**2 / float((squares**2).sum()) - 2  # 1 for one, about n for n alike
+    return total * degrees / (2 * float(gammaincinv(degrees / 2, 1 - SURE)))
+
+
+def squares_of_walks(game: Game, rival: Plan) -> np.ndarray | None:
+    """Return the squared errors of walks at the whole budget, of each attribution.
 
     Two independent runs, each with an eighth of the budget on an eighth of the background rows,
     differ by what walks leave to chance. None where that is too little for a walk, or where both
@@ -75,8 +88,8 @@ def error_of_walks(game: Game, rival: Plan) -> float | None:
         for word in rng.integers(2**63, size=2)
     ]
     one, other = (run(few, plan).values for plan in plans)
-    apart = float(((one - other) ** 2).sum())
-    return part / 2 * apart if apart > NOTHING**2 * float((one**2).sum()) else None
+    apart = (one - other) ** 2
+    return part / 2 * apart if apart.sum() > NOTHING**2 * (one**2).sum() else None
 
 
 class _FewRows(Game):
