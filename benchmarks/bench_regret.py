@@ -1,6 +1,6 @@
 """What the default loses to the best of the methods that it chooses among.
 
-    python benchmarks/bench_regret.py                          all tasks; some 20 minutes of CPU
+    python benchmarks/bench_regret.py                          all tasks; 20 minutes of CPU
     python benchmarks/bench_regret.py friedman-xgb,year-xgb    some
 
 Squared errors |phi - truth|^2/|truth|^2 of walks, blocks and all rows at equal model rows, mean

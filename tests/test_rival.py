@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 from sklearn.neighbors import KNeighborsClassifier
@@ -11,7 +12,7 @@ from skshapley import ShapleyExplainer
 from skshapley._run import _rival
 from skshapley._run._engine import run
 from skshapley._run._plan import make_plan
-from skshapley._run._rival import error_of_walks, walks_serve_better
+from skshapley._run._rival import squares_of_walks, upper_limit, walks_serve_better
 from skshapley._run._size import Size
 
 P, B = 12, 24
@@ -49,7 +50,7 @@ def test_the_error_of_walks_is_told():
     told, values = [], []
     for seed in range(20):
         seeded = replace(plan, entropy=seed)
-        told.append(error_of_walks(game, seeded))
+        told.append(squares_of_walks(game, seeded).sum())
         values.append(run(game, seeded).values)
     left = np.var(values, axis=0, ddof=1).sum()
     assert 1 / 1.6 < np.mean(told) / left < 1.6
@@ -57,7 +58,7 @@ def test_the_error_of_walks_is_told():
 
 def test_walks_need_a_lower_error_that_is_known():
     game, plan = game_and_plan(rough, 20)
-    told = error_of_walks(game, plan)
+    told = upper_limit(squares_of_walks(game, plan))
     errors = np.zeros((P, 1))
     errors[0] = np.sqrt(told / _rival.BETTER)
     assert walks_serve_better(game, plan, 1.01 * errors)
@@ -65,7 +66,7 @@ def test_walks_need_a_lower_error_that_is_known():
     errors[1] = np.nan
     assert not walks_serve_better(game, plan, errors)
     game, plan = game_and_plan(rough, 3)
-    assert error_of_walks(game, plan) is None or plan.max_rows > 16 * P
+    assert squares_of_walks(game, plan) is None or plan.max_rows > 16 * P
 
 
 def test_rows_are_those_of_the_game():
@@ -82,6 +83,28 @@ def test_rows_are_those_of_the_game():
     assert_array_equal(
         few.differing(rows, np.array([0, 3])), game.differing(rows, few._rows[[0, 3]])
     )
+
+
+@pytest.mark.parametrize(("times", "tried"), [(110, True), (120, False)])
+def test_no_walks_are_tried_where_a_third_of_all_coalitions_is_seen(times, tried, monkeypatch):
+    """Of 4,094 that is 1,365, or 114 a player."""
+    monkeypatch.setattr(_rival, "squares_of_walks", lambda game, plan: np.full((P, 1), 1e-9))
+    assert walks_serve_better(*game_and_plan(rough, times), np.ones((P, 1))) == tried
+
+
+@pytest.mark.parametrize("n", [1, 3, 12, 100])
+def test_the_upper_limit_is_one(n):
+    """The sum of n equal variances is below it nine times in ten, of 2,000 draws."""
+    squares = np.random.default_rng(n).chisquare(1, size=(2000, n))
+    below = np.mean([upper_limit(one) > n for one in squares])
+    assert 0.86 < below < 0.92
+
+
+def test_a_pilot_is_not_tried_against_itself():
+    X = np.random.default_rng(0).standard_normal((B, P))
+    game = ShapleyExplainer(rough, sampler="antithetic").fit(X).reward_.game(X[[7]])
+    drawn = [_rival._FewRows(game, np.random.default_rng(seed), 3)._rows for seed in range(100)]
+    assert set(np.ravel(drawn)) == set(range(B)) - {7}
 
 
 def test_errors_that_allow_for_what_was_not_seen_are_no_reason_to_walk():

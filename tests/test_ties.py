@@ -134,8 +134,10 @@ def test_every_hybrid_row_is_found_and_none_twice():
     assert found.n_model_rows[0] == every + 1
 
 
-def test_where_one_column_differs_nothing_is_evaluated():
+@pytest.mark.parametrize("finer", [False, True])
+def test_where_one_column_differs_nothing_is_evaluated(finer, monkeypatch):
     """The only step leads from the background row to the instance, and both are known."""
+    monkeypatch.setattr(InterventionalGame, "finer", finer)
     x = BACKGROUND[0]
     background = x + np.eye(P)
     found = explained(rows=x[None], background=background, max_rows=40 * P)

@@ -99,7 +99,7 @@ class Ledger:
     def _masks(self, asked: Asked) -> np.ndarray | None:
         """Return the players in which a coalition counts, as words ``(u, w)``; None for all."""
         references, rows = asked.references, asked.requests.rows
-        if references is None or self._differing is None:
+        if references is None or self._differing is None or not len(rows):
             return None
         # those of a walk come one after the other
         starts, homes = asked.starts, asked.homes(self._n_references)

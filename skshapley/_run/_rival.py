@@ -8,15 +8,18 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import gammaincinv
 
 from skshapley._run._engine import Plan, run
 from skshapley._run._size import Size
 from skshapley._tools._random import generator
 from skshapley.rewards import Game
+from skshapley.samplers._odd_blocks import ENOUGH
 
 SHARE = 1 / 4  # of the model rows of an instance that go to the trial
 NOTHING = 1e-10  # relative: two runs that differ by less agree
-BETTER = 0.8  # of the error that the process states, which is right to about a half
+SURE = 0.9  # that walks err by less than is taken for their error
+BETTER = 0.9  # of the squared error that the process states
 
 
 def walks_serve_better(game: Game, rival: Plan, errors: np.ndarray) -> bool:
@@ -32,14 +35,34 @@ def walks_serve_better(game: Game, rival: Plan, errors: np.ndarray) -> bool:
         Standard errors of the process with the whole budget, by what it saw; NaN where it knows
         none.
     """
-    if np.isnan(errors).any():
+    if np.isnan(errors).any() or _knows_much(game, rival.max_rows):
         return False
-    of_walks = error_of_walks(game, rival)
-    return of_walks is not None and of_walks < BETTER * (errors**2).sum()
+    squares = squares_of_walks(game, rival)
+    return squares is not None and upper_limit(squares) < BETTER * (errors**2).sum()
 
 
-def error_of_walks(game: Game, rival: Plan) -> float | None:
-    """Return the squared error of walks at the whole budget, summed over all attributions.
+def _knows_much(game: Game, max_rows: int) -> bool:
+    """Return whether a budget covers so many of all coalitions that no walks need be tried.
+
+    A process that has seen a third of them states some five times its squared error.
+    """
+    every = (2**game.n_players - 2) * game.n_references
+    return Size.of(game).values(max_rows) >= ENOUGH * every
+
+
+def upper_limit(squares: np.ndarray) -> float:
+    """Return what the sum of squared errors is surely below, given one draw of each.
+
+    Where few of them make up the sum it may be small by chance. It is taken for a chi-square of as
+    many degrees of freedom as normal numbers of these variances have.
+    """
+    total = float(squares.sum())
+    degrees = 3 * total**2 / float((squares**2).sum()) - 2  # 1 for one, about n for n alike
+    return total * degrees / (2 * float(gammaincinv(degrees / 2, 1 - SURE)))
+
+
+def squares_of_walks(game: Game, rival: Plan) -> np.ndarray | None:
+    """Return the squared errors of walks at the whole budget, of each attribution.
 
     Two independent runs, each with an eighth of the budget on an eighth of the background rows,
     differ by what walks leave to chance. None where that is too little for a walk, or where both
@@ -65,17 +88,25 @@ def error_of_walks(game: Game, rival: Plan) -> float | None:
         for word in rng.integers(2**63, size=2)
     ]
     one, other = (run(few, plan).values for plan in plans)
-    apart = float(((one - other) ** 2).sum())
-    return part / 2 * apart if apart > NOTHING**2 * float((one**2).sum()) else None
+    apart = (one - other) ** 2
+    return part / 2 * apart if apart.sum() > NOTHING**2 * (one**2).sum() else None
 
 
 class _FewRows(Game):
-    """A game against a few of its background rows, drawn by their weights."""
+    """The game of a pilot against a few background rows, drawn by their weights.
+
+    Not against itself: against the row that it is walks cost nothing, which tells of no other row.
+    """
 
     def __init__(self, game: Game, rng: np.random.Generator, n: int) -> None:
         self._game, weights = game, game.reference_weights
+        b = len(weights)
+        apart = game.apart(np.zeros(b, dtype=np.intp), np.arange(b))
+        if apart is not None and apart.any():
+            weights = weights * apart.any(axis=1)
+            weights = weights / weights.sum()
         n = min(n, int(np.count_nonzero(weights)))
-        self._rows = np.sort(rng.choice(len(weights), n, replace=False, p=weights))
+        self._rows = np.sort(rng.choice(b, n, replace=False, p=weights))
         self.n_players, self.n_rows, self.n_outputs = game.n_players, game.n_rows, game.n_outputs
         self.n_references = n
         self.rows_per_value = max(1, game.rows_per_value * n // game.n_references)
