@@ -176,9 +176,16 @@ class WalkDesign:
         """Return the coalitions of the first players of each walk, ``(r, n, len(sizes), p)``."""
         p = self.permutations.shape[2]
         small = np.int8 if p < 127 else np.int32
-        step = np.empty(self.permutations.shape, dtype=small)
-        np.put_along_axis(step, self.permutations, np.arange(p, dtype=small)[None, None], axis=2)
-        return step[:, :, None, :] < sizes.astype(small)[:, None]
+        steps = np.broadcast_to(np.arange(p, dtype=small), self.permutations.shape)
+        return self._by_player(steps)[:, :, None, :] < sizes.astype(small)[:, None]
+
+    def _by_player(self, by_step: np.ndarray) -> np.ndarray:
+        """Return what belongs to each step of each walk by player, ``(r, n, p, ...)`` as given."""
+        r, n, p = self.permutations.shape
+        at = self.permutations + p * np.arange(r * n).reshape(r, n, 1)
+        flat = np.empty((r * n * p, *by_step.shape[3:]), dtype=by_step.dtype)
+        flat[at.ravel()] = by_step.reshape(flat.shape)
+        return flat.reshape(by_step.shape)
 
     def requested(self, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return what must be evaluated: every walk without its ends (see `Design.requested`).
@@ -236,9 +243,7 @@ class WalkDesign:
         steps = np.diff(values.reshape(r, n, p + 1, -1), axis=2)
         if step_weights is not None:
             steps *= step_weights[:, None]
-        contributions = np.empty_like(steps)
-        np.put_along_axis(contributions, self.permutations[..., None], steps, axis=2)
-        return contributions
+        return self._by_player(steps)
 
     def assemble(
         self,

@@ -130,14 +130,39 @@ class Explanation(Portable):
     def __post_init__(self) -> None:
         if self.entries is None:
             object.__setattr__(self, "entries", np.arange(len(self.feature_names))[:, None])
+        attributes = self.__dict__
         for name in (*BY_ROW, "feature_names", "output_names", "entries"):
-            value = getattr(self, name)
+            value = attributes[name]
             if value is not None:
                 view = np.asarray(value).view()  # the caller's own array stays writeable
-                view.flags.writeable = False
-                object.__setattr__(self, name, view)
+                view.setflags(write=False)
+                attributes[name] = view
+        if callable(attributes["data"]):
+            attributes["_make_data"] = attributes.pop("data")
         if self.interactions is not None and self.interactions.rows is not self.index:
             object.__setattr__(self, "interactions", replace(self.interactions, rows=self.index))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name) -> Any:
+            """Make the table of instances when it is first asked for: few ever ask."""
+            attributes = self.__dict__
+            make = attributes.get("_make_data") if name == "data" else None
+            if make is not None:
+                attributes.setdefault("data", make())
+                attributes.pop("_make_data", None)
+            if name == "data" and name in attributes:  # another thread may have made it
+                return attributes[name]
+            text = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(text, name=name, obj=self)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple:
+        getattr(self, "data", None)  # pickles and copies hold the table itself
+        return super().__reduce_ex__(protocol)
+
+    def __getstate__(self) -> Any:
+        getattr(self, "data", None)
+        return super().__getstate__()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

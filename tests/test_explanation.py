@@ -77,6 +77,31 @@ def test_rows(rows, positions, k):
     assert some.values.ndim == whole.values.ndim
 
 
+@pytest.mark.parametrize("keep", [pickle.dumps, copy.copy, copy.deepcopy, lambda e: e])
+def test_the_table_of_instances_is_made_when_it_is_asked_for(keep):
+    made_of = []
+
+    def make():
+        made_of.append(1)
+        return made().data
+
+    late = keep(made(data=make))
+    late = pickle.loads(late) if isinstance(late, bytes) else late
+    pd.testing.assert_frame_equal(late.data, made().data)
+    assert late.data is late.data
+    assert list(late[:2].index) == ["u", "v"]
+    assert len(made_of) == 1
+    with pytest.raises(AttributeError, match="'Explanation' object has no attribute 'date'"):
+        _ = late.date
+
+
+def test_instances_are_those_that_were_explained():
+    X = np.ones((2, 2))
+    explanation = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(np.zeros((1, 2))).explain(X)
+    X[:] = 7.0
+    assert (explanation.data == 1.0).all(axis=None)
+
+
 def test_iteration_gives_one_instance_at_a_time():
     assert [float(one.predictions[0]) for one in made()] == made().predictions.tolist()
 

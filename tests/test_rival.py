@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_wine
+from sklearn.neighbors import KNeighborsClassifier
 
 from skshapley import ShapleyExplainer
 from skshapley._run import _rival
@@ -83,13 +84,30 @@ def test_rows_are_those_of_the_game():
     )
 
 
-@pytest.mark.parametrize(
-    ("function", "sampler"), [(rough, "Antithetic"), (lambda X: np.tanh(X).sum(axis=1), "Odd")]
-)
-def test_the_pilots_decide(function, sampler):
-    X = np.random.default_rng(0).standard_normal((B + 2, P))
-    explainer = ShapleyExplainer(function, max_rows=40 * P * B, random_state=0).fit(X[:B])
-    assert explainer.explain(X[B:]).settings.sampler.startswith(sampler)
+def test_errors_that_allow_for_what_was_not_seen_are_no_reason_to_walk():
+    """Values of a rough game repeat, so that the process states more than its own error. Walks
+    state less, and err by twice as much or more."""
+    X = np.random.default_rng(0).standard_normal((B + 6, P))
+    how = {"max_rows": 40 * P * B, "random_state": 0}
+    exact = ShapleyExplainer(rough, sampler="exact").fit(X[:B]).explain(X[B:]).values
+    found, squares, stated = {}, {}, {}
+    for sampler in ("odd", "antithetic", "auto"):
+        explainer = ShapleyExplainer(rough, sampler=sampler, **how)
+        found[sampler] = explainer.fit(X[:B]).explain(X[B:])
+        squares[sampler] = ((found[sampler].values - exact) ** 2).sum()
+        stated[sampler] = (found[sampler].standard_errors ** 2).sum()
+    assert _rival.BETTER * stated["odd"] > stated["antithetic"]
+    assert squares["antithetic"] > 2 * squares["odd"]
+    assert found["auto"].settings.sampler.startswith("Odd")
+
+
+def test_where_neighbours_vote_walks_serve():
+    """They have half of the squared error of the process there."""
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = KNeighborsClassifier().fit(X, y)
+    explainer = ShapleyExplainer(model, output=1, max_rows=5000, random_state=0).fit(X[::2])
+    assert explainer.explain(X[:1]).settings.sampler.startswith("Antithetic")
 
 
 def test_a_fit_costs_two_instances_at_most():

@@ -177,3 +177,12 @@ class TestKeys:
     def test_missing_values_are_alike(self):
         pieces = pd.DataFrame({"a": [None, np.nan, pd.NA]}, dtype=object)
         assert len(set(row_keys(pieces).tolist())) == 1
+
+    def test_a_row_has_the_key_that_it_has_among_many(self):
+        """Few rows are hashed one by one, many together; one key is written here for all times."""
+        rows = np.random.default_rng(0).standard_normal((40, 3))
+        rows[5] = [1.0, np.nan, -0.0]
+        keys = row_keys(rows)
+        for n in (1, 7, 16, 17):
+            np.testing.assert_array_equal(row_keys(rows[:n]), keys[:n])
+        assert keys[5] == row_keys(np.array([[1.0, -np.nan, 0.0]]))[0] == 589968657128107975

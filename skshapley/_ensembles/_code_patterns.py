@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 
 # Bytes that all codes may take, and those of an instance for each bit of its patterns
 MOST_BYTES = 1 << 24
-MOST_BYTES_PER_BIT = 16
+MOST_BYTES_PER_BIT = 40
+# Words that are combined at once, so that they stay in the cache
+CACHED_WORDS = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +34,14 @@ class CodePatterns:
 
     def __call__(self, codes) -> np.ndarray:
         """Return the patterns of instances, ``(n_groups, r)``, unsigned."""
-        found = self.words.take(codes.T + self.starts, axis=0)
-        words = np.bitwise_or.reduce(found, axis=1)
-        return words.view(self.dtype)[:, : self.n_groups].T
+        place = codes.T + self.starts
+        step = max(1, CACHED_WORDS // (len(codes) * self.words.shape[1]))
+        words = [
+            np.bitwise_or.reduce(self.words.take(place[first : first + step], axis=0), axis=1)
+            for first in range(0, len(place), step)
+        ]
+        every = words[0] if len(words) == 1 else np.concatenate(words)
+        return every.view(self.dtype)[:, : self.n_groups].T
 
 
 def is_worth_codes(groups) -> bool:

@@ -316,8 +316,9 @@ def assemble(trees, *, n_outputs, base, **how) -> TreeEnsemble:
     trees : list of dict
         With ``left``, ``right`` (positions in the tree, negative at a leaf), ``feature``,
         ``threshold``, ``missing_left``, ``value`` (for each node one number, or `n_outputs` of
-        them) and ``cover``. Optional: ``output`` (the output that a tree of single values adds to),
-        ``zero_missing`` and ``categories`` (dict from a node to its listed and listed_left).
+        them) and ``cover``. Optional: ``output`` (the output that a tree of single values adds to;
+        all trees have one, or none has) and ``categories`` (dict from a node to its listed and
+        listed_left).
     n_outputs : int
     base : array-like of shape (n_outputs,)
     **how
@@ -331,29 +332,29 @@ def assemble(trees, *, n_outputs, base, **how) -> TreeEnsemble:
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
     def column(name, dtype) -> np.ndarray:
-        return np.concatenate([np.asarray(tree[name], dtype=dtype) for tree in trees])
+        return np.concatenate([tree[name] for tree in trees]).astype(dtype)
 
     left, right = column("left", np.int64), column("right", np.int64)
     leaf, offset = left < 0, np.repeat(roots, sizes)
-    value = np.zeros((len(left), n_outputs))
-    splits = []
-    for root, size, tree in zip(roots, sizes, trees, strict=True):
-        rows = slice(root, root + size)
-        if "output" in tree:
-            value[rows, tree["output"]] = tree["value"]
-        else:
-            value[rows] = np.reshape(tree["value"], (size, n_outputs))
-        for node, (listed, listed_left) in tree.get("categories", {}).items():
-            splits.append(CategorySplit(int(root + node), frozenset(listed), listed_left))
+    if "output" in trees[0]:
+        value = np.zeros((len(left), n_outputs))
+        output = np.repeat([tree["output"] for tree in trees], sizes)
+        value[np.arange(len(left)), output] = column("value", np.float64)
+    else:
+        value = column("value", np.float64).reshape(len(left), n_outputs)
+    splits = [
+        CategorySplit(int(root + node), frozenset(listed), listed_left)
+        for root, tree in zip(roots, trees, strict=True)
+        for node, (listed, listed_left) in tree.get("categories", {}).items()
+    ]
     value[~leaf] = 0.0
-    zero = [np.broadcast_to(tree.get("zero_missing", False), len(tree["left"])) for tree in trees]
     return TreeEnsemble(
         left=np.where(leaf, -1, left + offset),
         right=np.where(leaf, -1, right + offset),
         feature=np.where(leaf, -1, column("feature", np.int64)),
         threshold=column("threshold", np.float64),
         missing_left=column("missing_left", bool),
-        zero_missing=np.concatenate(zero),
+        zero_missing=np.zeros(len(left), dtype=bool),
         value=value,
         cover=column("cover", np.float64),
         roots=roots,

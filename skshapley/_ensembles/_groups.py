@@ -75,9 +75,19 @@ class Chunk:
         return len(self.leaves) == self.n_groups
 
     @property
+    def n_planes(self) -> int:
+        """Return how many numbers each pattern has: one a column, or the two of `leaf_means`."""
+        return 2 if self.is_single_leaves else self.n_columns
+
+    @property
+    def n_values(self) -> int:
+        """Return how many values the chunk's table tells, of all patterns and columns."""
+        return len(self.outputs) * self.players.size << self.n_bits
+
+    @property
     def table_size(self) -> int:
         """Return the number of entries of the chunk's table."""
-        return len(self.outputs) * self.players.size << self.n_bits
+        return len(self.outputs) * self.n_planes * self.n_groups << self.n_bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,12 +132,14 @@ class Groups:
         """Return the number of groups."""
         return len(self.roots)
 
-    def patterns(self, codes) -> np.ndarray:
+    def patterns(self, codes, tabulated=True) -> np.ndarray:
         """Return the pattern of every instance in every group.
 
         Parameters
         ----------
         codes : ndarray of shape (n_rows, r), unsigned
+        tabulated : bool, default=True
+            Whether few instances are read from a table of all codes, which the first of them makes.
 
         Returns
         -------
@@ -135,7 +147,7 @@ class Groups:
         """
         if not len(codes):  # no tree asks anything
             return np.zeros((self.n_groups, codes.shape[1]), dtype=self.reader.dtype)
-        if self._by_code is not None and codes.shape[1] <= FEW_ROWS:
+        if tabulated and codes.shape[1] <= FEW_ROWS and self._by_code is not None:
             return self._by_code(codes)
         if self.n_bits * codes.shape[1] <= FEW_BITS:
             return self.answers(codes)

@@ -11,13 +11,15 @@ a sum over subsets: one addition for each player and mask. The value of player j
 of the derivative along its coordinate (Owen 1972, "Multilinear extensions of games"):
 
 .. math::
-    j \in c:\quad -\frac{F_t(c)}{1 - t}, \qquad
-    j \notin c:\quad \frac{1}{t} \left[F_t(c) - \frac{F_t(c \cup j)}{1 - t}\right].
+    \frac{1}{t} \left[F_t(c) - \frac{F_t(c \cup j)}{1 - t}\right],
 
-It is a polynomial of degree k - 1 in t: Gauss-Legendre nodes give its mean exactly. The Banzhaf
-value is the same derivative at t = 1/2.
+which is -F_t(c) / (1 - t) for the players of c. It is a polynomial of degree k - 1 in t:
+Gauss-Legendre nodes give its mean exactly. The Banzhaf value is the same derivative at t = 1/2. So
+two means for each mask are enough: that of F_t(c) / t, and that of -F_t(c) / (t (1 - t)). Values of
+all players at c are the first number of c plus the second one of c with j.
 """
 
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -28,7 +30,7 @@ from skshapley.indices import Index
 INDICES = ("shapley", "banzhaf")
 
 # Numbers that are transformed at once, so that they stay in the cache
-BATCH = 1 << 17
+BATCH = 1 << 18
 LEAST_LEAVES = 8
 
 
@@ -68,16 +70,39 @@ def reach_probabilities(h, nodes) -> NDArray[np.float64]:
     -------
     probabilities : ndarray of shape (q, 2 ** k, n_leaves)
     """
-    size, n_leaves = h.shape
-    count = np.bitwise_count(np.arange(size))
-    sums = np.multiply(h, (nodes[:, None] ** count)[:, :, None], order="C")  # added to in place
+    size, q = len(h), len(nodes)
+    count = np.bitwise_count(np.arange(size))[:, None]
+    # The masks come first, so that even neighbours among them are far apart, and runs are long.
+    sums = np.multiply(h[:, None], (nodes**count)[..., None], order="C").reshape(size, -1)
     half = 1
     while half < size:
-        pairs = sums.reshape(len(nodes), size // (2 * half), 2, half * n_leaves)
-        pairs[:, :, 1] += pairs[:, :, 0]
+        pairs = sums.reshape(size // (2 * half), 2, -1)
+        pairs[:, 1] += pairs[:, 0]
         half *= 2
     # The sum over all p that are disjoint from c is that over the subsets of what c lacks.
-    return sums[:, ::-1] * ((1 - nodes)[:, None] ** count)[:, :, None]
+    probabilities = sums.reshape(size, q, -1)[::-1] * ((1 - nodes) ** count)[..., None]
+    return probabilities.transpose(1, 0, 2)
+
+
+def leaf_means(h, index, values, out) -> None:
+    """Write the two means of leaves that the values of all their path players consist of.
+
+    Parameters
+    ----------
+    h : ndarray of shape (n_leaves, 2 ** k)
+        Weight of the background's fail masks.
+    index : {"shapley", "banzhaf"}
+    values : ndarray of shape (n_leaves, n_outputs)
+        What each leaf adds to the outputs.
+    out : ndarray of shape (n_outputs, 2, n_leaves, 2 ** k)
+        Where they are written. The value of player j for the fail mask c is
+        ``out[:, 0, :, c] + out[:, 1, :, c | 1 << j]``.
+    """
+    combine = _combinations(h.shape[1], index)
+    for part, F in _reached(h, index):
+        means = combine @ F.transpose(0, 2, 1).reshape(len(F), -1)
+        own_and_joint = means.reshape(2, -1, h.shape[1])
+        np.multiply(own_and_joint, values.T[:, None, part, None], out=out[:, :, part])
 
 
 def leaf_values(h, index, out) -> None:
@@ -91,19 +116,28 @@ def leaf_values(h, index, out) -> None:
     out : ndarray of shape (n_leaves, k, 2 ** k)
         Where the values are written.
     """
-    n_leaves, k, size = out.shape
-    t, weights = presence_law(index, k - 1)
-    combine = np.stack([weights / t, -weights / (1 - t), -weights / (t * (1 - t))])
+    k, size = out.shape[1:]
+    combine = _combinations(size, index)
+    for part, F in _reached(h, index):
+        own, joint = (combine @ F.reshape(len(F), -1)).reshape(2, size, -1)
+        values = np.empty((k, *own.shape))
+        for j in range(k):
+            shape = (size >> (j + 1), 2, -1)
+            np.add(own.reshape(shape), joint.reshape(shape)[:, 1:], out=values[j].reshape(shape))
+        out[part] = values.transpose(2, 0, 1)
+
+
+def _combinations(size, index) -> NDArray[np.float64]:
+    """Return the weights ``(2, q)`` of F_t(c) in the two means, for so many masks."""
+    t, weights = presence_law(index, size.bit_length() - 2)
+    return np.stack([weights / t, -weights / (t * (1 - t))])
+
+
+def _reached(h, index) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield some leaves and their `reach_probabilities`, ``(q, 2 ** k, n)``."""
+    n_leaves, size = h.shape
+    t, _ = presence_law(index, size.bit_length() - 2)
     step = max(LEAST_LEAVES, BATCH // (len(t) * size))
     for first in range(0, n_leaves, step):
         part = slice(first, min(first + step, n_leaves))
-        F = reach_probabilities(np.ascontiguousarray(h[part].T), t)
-        averages = (combine @ F.reshape(len(t), -1)).reshape(3, size, -1)
-        present, absent, both = np.ascontiguousarray(averages.transpose(0, 2, 1))
-        for j in range(k):
-            shape = (-1, size >> (j + 1), 2, 1 << j)
-            target = out[part, j].reshape(shape)
-            target[:, :, 1] = absent.reshape(shape)[:, :, 1]
-            np.add(
-                present.reshape(shape)[:, :, 0], both.reshape(shape)[:, :, 1], out=target[:, :, 0]
-            )
+        yield part, reach_probabilities(np.ascontiguousarray(h[part].T), t)

@@ -16,7 +16,8 @@ from skshapley._ensembles._interactions import PairValues
 from skshapley._ensembles._kept import KeptTables
 from skshapley._ensembles._paths import Paths, runs_of_trees, trace_paths
 from skshapley._ensembles._references import Background, TrainingData
-from skshapley._ensembles._tables import add_columns, chunk_table, look_up, owner_of
+from skshapley._ensembles._solved import SolvedChunk, single_table
+from skshapley._ensembles._tables import add_columns, look_up, owner_of
 from skshapley._ensembles._threads import each
 from skshapley._tools._memory import working_bytes
 
@@ -101,11 +102,7 @@ class Leafwise:
         chunks = ((b.groups, c) for b in blocks for c in b.groups.chunks if c in kept)
         codes = getattr(reference, "codes", None)
         self.tables = KeptTables(chunks, trees.n_outputs, n_players, codes)
-        rooms = iter(self.tables.entries)
-        tasks = []
-        for block in blocks:
-            room = {c: next(rooms) for c in block.groups.chunks if c in kept}
-            tasks.append((block, room))
+        tasks = ((block, kept) for block in blocks)
         self.base_values = trees.base + sum(each(self._fit_block, tasks, n_jobs))
         rest = ((b, [c for c in b.groups.chunks if c not in kept]) for b in blocks)
         self._pairs: PairValues | None = None
@@ -121,13 +118,13 @@ class Leafwise:
 
         If not all fit, chunks of single leaves go first: they can do without a table, and with many
         of them the tables cost more than a few instances. Those of very many path players are kept
-        if their tables do not outgrow all others together.
+        if they tell no more values than all others together.
         """
         budget = working_bytes(TABLE_SHARE) / 8
         every = [chunk for block in self.blocks for chunk in block.groups.chunks]
         chunks = [chunk for chunk in every if chunk.n_bits <= MOST_KEPT_BITS]
-        small = sum(chunk.table_size for chunk in chunks)
-        if sum(chunk.table_size for chunk in every) <= 2 * small:
+        small = sum(chunk.n_values for chunk in chunks)
+        if sum(chunk.n_values for chunk in every) <= 2 * small:
             chunks = every
         if sum(chunk.table_size for chunk in chunks) > budget:
             chunks = [chunk for chunk in chunks if not chunk.is_single_leaves]
@@ -135,28 +132,31 @@ class Leafwise:
         taken = np.cumsum([chunk.table_size for chunk in chunks])
         return set(chunks[: np.searchsorted(taken, budget, side="right")])
 
-    def _fit_block(self, block, rooms) -> NDArray[np.float64]:
-        """Make the tables of a block that are kept, and return its part of the base values."""
+    def _fit_block(self, block, kept) -> NDArray[np.float64]:
+        """Solve the leaves of a block that are kept, and return its part of the base values."""
         laws: dict[Chunk, tuple] = {}
         base = block.trees.value[block.trees.roots].sum(axis=0)
         for piece in self.reference.pieces(block):
             for chunk in block.groups.chunks:
-                if chunk in rooms or not chunk.is_single_leaves:
+                if chunk in kept or not chunk.is_single_leaves:
                     masks = block.groups.fail_masks(chunk)
                     law = piece.law(chunk, masks)
                     reached = law[np.cumsum(1 << chunk.n_path) - (1 << chunk.n_path)]
                 else:
                     reached = piece.reached(chunk)
                 base = base + reached @ block.trees.value[chunk.leaves]
-                if chunk in rooms:
-                    laws[chunk] = masks, law + laws.get(chunk, (None, 0.0))[1]
+                if chunk in kept:
+                    laws[chunk] = masks, law + laws[chunk][1] if chunk in laws else law
         for chunk, (masks, law) in laws.items():
-            self._make_table(block, chunk, masks, law, rooms[chunk])
+            values = self._leaf_values(block, chunk)
+            if chunk.is_single_leaves:
+                single_table(chunk, law, values, self.index, self.tables.entries[chunk])
+            else:
+                self.tables.take(SolvedChunk.of(chunk, masks, law, values, self.index))
         return base
 
-    def _make_table(self, block, chunk, masks, law, room=None) -> NDArray[np.float64]:
-        values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)]
-        return chunk_table(chunk, masks, law, values, self.index, room)
+    def _leaf_values(self, block, chunk) -> NDArray[np.float64]:
+        return block.trees.value[np.ix_(chunk.leaves, chunk.outputs)]
 
     def values(self, codes) -> NDArray[np.float64]:
         """Return the values of the players, for each instance and output.
@@ -224,13 +224,16 @@ class Leafwise:
                     found = self._without_table(block, chunk, piece, own)
                 else:
                     fails = block.groups.fail_masks(chunk)
-                    entries = self._make_table(block, chunk, fails, piece.law(chunk, fails))
-                    found = look_up(entries, own, chunk.n_bits)
+                    given = piece.law(chunk, fails), self._leaf_values(block, chunk), self.index
+                    if chunk.is_single_leaves:
+                        found = look_up(single_table(chunk, *given), own, chunk)
+                    else:
+                        found = SolvedChunk.of(chunk, fails, *given).values(own)
                 add_columns(values, chunk.outputs, owner_of(chunk, self.n_players), found)
         return values
 
     def _without_table(self, block, chunk, piece, masks) -> NDArray[np.float64]:
         """Return what `look_up` finds in a chunk's table, without the table."""
         games = piece.direct(chunk, masks, self.index).transpose(2, 0, 1)
-        values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)].T
+        values = self._leaf_values(block, chunk).T
         return (games * values[:, None, :, None]).reshape(len(values), -1, masks.shape[1])

@@ -52,12 +52,18 @@ class OpenGroups:
     Attributes
     ----------
     group : ndarray of shape (n_strips,), int64
-    fails : ndarray of shape (n_strips,), unsigned
+    fails : ndarray of shape (n_strips, 1), unsigned
         See `common_fails`.
     at : ndarray of shape (n_strips, WIDTH), int64
         The entries of pattern 0.
     subtotal : ndarray of shape (n_strips, WIDTH), int64
         The sum that each entry is added to; those beyond the last player have one of their own.
+    n_summed : int
+        The strips from here on are those of single leaves.
+    own : ndarray of shape (n_strips - n_summed,), int64
+        Of these the entry of pattern 0 that is added to each.
+    bit : ndarray of shape (n_strips - n_summed, WIDTH), int64
+        The player that joins the pattern of each.
     cell : ndarray of shape (n_subtotals,), int64
         The output and player that each subtotal is added to, likewise.
     n_cells : int
@@ -67,6 +73,9 @@ class OpenGroups:
     fails: np.ndarray
     at: np.ndarray
     subtotal: np.ndarray
+    n_summed: int
+    own: np.ndarray
+    bit: np.ndarray
     cell: np.ndarray
     n_cells: int
 
@@ -79,53 +88,65 @@ class OpenGroups:
         patterns : ndarray of shape (n_groups, r), unsigned
         """
         r, cell = patterns.shape[1], self.cell
-        own = patterns.T.take(self.group, axis=1)
+        own = patterns.take(self.group, axis=0)
         strip = ((own & self.fails) == 0).ravel().nonzero()[0]
         pattern = own.ravel().take(strip).astype(np.int64)
         if r > 1:
-            row, strip = np.divmod(strip, len(self.group))
-        at, subtotal = self.at.take(strip, axis=0), self.subtotal.take(strip, axis=0)
-        at += pattern[:, None]
+            strip, row = np.divmod(strip, r)
+        subtotal = self.subtotal.take(strip, axis=0)
         if r > 1:
             subtotal += (row * len(cell))[:, None]
             cell = (cell + np.arange(r)[:, None] * (self.n_cells + 1)).ravel()
-        found = table.take(at.ravel())
-        subtotals = np.bincount(subtotal.ravel(), found, minlength=r * len(self.cell))
+        found = self._look_up(table, strip, pattern)
+        subtotals = np.bincount(subtotal.ravel(), found.ravel(), minlength=r * len(self.cell))
         values: Any = np.bincount(cell, subtotals, minlength=r * (self.n_cells + 1))
         return values.reshape(r, -1)[:, :-1].T
 
+    def _look_up(self, table, strip, pattern) -> NDArray[np.float64]:
+        """Return the entries of strips in ascending order, ``(n, WIDTH)``."""
+        at, n = self.at.take(strip, axis=0), int(strip.searchsorted(self.n_summed))
+        if n == len(strip):
+            at += pattern[:, None]
+            return table.take(at)
+        at[:n] += pattern[:n, None]
+        single, pattern = strip[n:] - self.n_summed, pattern[n:]
+        at[n:] += pattern[:, None] | self.bit.take(single, axis=0)
+        found = table.take(at)
+        found[n:] += table.take(self.own.take(single) + pattern)[:, None]
+        return found
 
-def in_strips(entries, fails, cell, n_cells) -> OpenGroups:
+
+def in_strips(found, fails) -> OpenGroups:
     """Return the open groups of some tables.
 
     Parameters
     ----------
-    entries : list of tuple of ndarray
-        For each chunk the entries of pattern 0 and the subtotals, ``(n_outputs, n_groups,
-        n_columns)``, and the groups, ``(n_groups,)``.
+    found : Found
     fails : ndarray of shape (n_groups,), unsigned
-    cell : ndarray of shape (n_subtotals,), int64
-        The cell of each subtotal.
-    n_cells : int
-
-    Returns
-    -------
-    open_groups : OpenGroups
     """
-    ats, subtotals, groups = [], [], []
-    for at, subtotal, group in entries:
-        n_outputs, _, n_columns = at.shape
+    none = np.empty((0, WIDTH), dtype=np.int64)
+    ats, subtotals, groups, owns, bits = [none], [none], [], [none[:, 0]], [none]
+    for at, subtotal, group, own, bit in found.entries:
+        n_outputs, n_groups, n_columns = at.shape
+        n_strips = -(-n_columns // WIDTH)
         pad = (0, 0), (0, 0), (0, -n_columns % WIDTH)
         ats.append(np.pad(at, pad).reshape(-1, WIDTH))
-        padded = np.pad(subtotal, pad, constant_values=len(cell))
+        padded = np.pad(subtotal, pad, constant_values=len(found.cells))
         subtotals.append(padded.reshape(-1, WIDTH))
-        groups.append(np.tile(np.repeat(group, -(-n_columns // WIDTH)), n_outputs))
-    group = np.concatenate(groups)
+        groups.append(np.tile(np.repeat(group, n_strips), n_outputs))
+        if own is not None:
+            owns.append(np.repeat(own.ravel(), n_strips))
+            joining = np.pad(bit, pad[2]).reshape(-1, WIDTH)
+            bits.append(np.tile(joining, (n_outputs * n_groups, 1)))
+    group, own = np.concatenate(groups), np.concatenate(owns)
     return OpenGroups(
         group=group,
-        fails=fails[group],
+        fails=fails[group][:, None],
         at=np.concatenate(ats),
         subtotal=np.concatenate(subtotals),
-        cell=np.append(cell, n_cells),
-        n_cells=n_cells,
+        n_summed=len(group) - len(own),
+        own=own,
+        bit=np.concatenate(bits),
+        cell=np.append(found.cells, found.n_cells),
+        n_cells=found.n_cells,
     )

@@ -9,14 +9,15 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._ensembles._city_hash import category_hash
-from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError
 from skshapley._ensembles._frames import is_frame
+from skshapley._ensembles._joined import join_leaves
 
 # Losses of which `predict` is the exponential of the sum
 _EXPONENTS = {"Poisson", "LogLinQuantile", "Tweedie"}
@@ -45,14 +46,27 @@ def read_catboost(model) -> TreeEnsemble:
     bias = np.atleast_1d(np.asarray(bias, dtype=np.float64))
     columns = _Columns.of(dump["features_info"])
     if "oblivious_trees" in dump:
-        trees = [_oblivious(tree, len(bias), columns) for tree in dump["oblivious_trees"]]
+        trees = [_oblivious(tree, columns) for tree in dump["oblivious_trees"]]
     else:
-        trees = [_grown(tree, len(bias), columns) for tree in dump["trees"]]
-    for tree in trees:
-        tree["value"] = np.asarray(tree["value"], dtype=np.float64) * scale
-    return assemble(
-        trees,
-        n_outputs=len(bias),
+        trees = [_grown(tree, columns) for tree in dump["trees"]]
+    splits, children, covers, values, weights = zip(*trees, strict=True)
+    column, border, missing_left, category = (
+        [split[part] for tree in splits for split in tree] for part in range(4)
+    )
+    values = [np.reshape(value, (-1, len(bias))) for value in values]
+    left, right = np.concatenate(children, axis=1)
+    return join_leaves(
+        [len(value) for value in values],
+        {
+            "left": left,
+            "right": right,
+            "feature": np.array(column, dtype=np.int64),
+            "threshold": np.array(border, dtype=np.float64),
+            "missing_left": np.array(missing_left, dtype=bool),
+            "cover": np.concatenate(covers),
+        },
+        {"value": np.concatenate(values) * scale, "cover": np.concatenate(weights)},
+        {node: ([one], False) for node, one in enumerate(category) if one is not None},
         base=bias,
         n_features=columns.n,
         strict=False,
@@ -117,63 +131,56 @@ class _Columns:
         )
 
 
-def _oblivious(tree, k, columns) -> dict[str, Any]:
+class _Tree(NamedTuple):
+    """What `join_leaves` takes of one tree; the splits are as `_Columns.asked` has them."""
+
+    splits: list[tuple]
+    children: np.ndarray
+    covers: np.ndarray
+    values: list
+    weights: list[float]
+
+
+def _oblivious(tree, columns) -> _Tree:
     """Return a complete tree, level by level: the last split at the root, the leaves in order."""
     splits = [columns.asked(split) for split in tree["splits"] or []][::-1]
-    depth = len(splits)
-    level = np.repeat(np.arange(depth), 2 ** np.arange(depth))
-    n, leaves = len(level), 2**depth
-    rest = np.full(leaves, -1)
-    feature, threshold, missing_left = (
-        np.array([split[part] for split in splits], dtype=kind)[level]
-        for part, kind in ((0, np.int64), (1, np.float64), (2, bool))
+    n = 2 ** len(splits) - 1
+    children = 2 * np.arange(n) + np.array([[1], [2]])
+    covers = [np.asarray(tree["leaf_weights"], dtype=np.float64)]
+    while len(covers[0]) > 1:
+        covers.insert(0, covers[0].reshape(-1, 2).sum(axis=1))
+    return _Tree(
+        [split for depth, split in enumerate(splits) for _ in range(2**depth)],
+        np.where(children < n, children, n - 1 - children),
+        np.concatenate(covers[:-1] or [np.empty(0)]),
+        tree["leaf_values"],
+        tree["leaf_weights"],
     )
-    cover = [np.asarray(tree["leaf_weights"], dtype=np.float64)]
-    while len(cover[0]) > 1:
-        cover.insert(0, cover[0].reshape(-1, 2).sum(axis=1))
-    return {
-        "left": np.concatenate([2 * np.arange(n) + 1, rest]),
-        "right": np.concatenate([2 * np.arange(n) + 2, rest]),
-        "feature": np.concatenate([feature, rest]),
-        "threshold": np.concatenate([threshold, np.zeros(leaves)]),
-        "missing_left": np.concatenate([missing_left, np.zeros(leaves, dtype=bool)]),
-        "value": np.concatenate([np.zeros((n, k)), np.reshape(tree["leaf_values"], (leaves, k))]),
-        "cover": np.concatenate(cover),
-        "categories": {
-            node: ([splits[at][3]], False)
-            for node, at in enumerate(level)
-            if splits[at][3] is not None
-        },
-    }
 
 
-def _grown(root, k, columns) -> dict[str, Any]:
-    """Return the nodes of a tree that was grown node by node, parents before children."""
-    names = ("left", "right", "feature", "threshold", "missing_left", "value", "cover")
-    tree: dict[str, Any] = {name: [] for name in names}
-    tree["categories"] = {}
-    waiting: list[tuple] = [(root, None, None)]
+def _grown(root, columns) -> _Tree:
+    """Return a tree that was grown node by node, parents before children."""
+    splits: list[tuple] = []
+    children: list[list[int]] = []
+    values: list[Any] = []
+    weights: list[float] = []
+    waiting: list[tuple] = [(root, None, 0)]
     while waiting:
         node, parent, side = waiting.pop()
-        row = len(tree["left"])
+        is_leaf = "split" not in node
         if parent is not None:
-            tree[side][parent] = row
-        leaf = "split" not in node
-        asked = (-1, 0.0, False, None) if leaf else columns.asked(node["split"])
-        value = node["value"] if leaf else np.zeros(k)
-        weight = node.get("weight", 0.0) if leaf else np.nan
-        entries = (-1, -1, *asked[:3], np.broadcast_to(value, k), weight)
-        for name, entry in zip(names, entries, strict=True):
-            tree[name].append(entry)
-        if asked[3] is not None:
-            tree["categories"][row] = ([asked[3]], False)
-        if not leaf:
-            waiting.append((node["right"], row, "right"))
-            waiting.append((node["left"], row, "left"))
-    for row in range(len(tree["left"]) - 1, -1, -1):  # children come behind their parents
-        if tree["left"][row] >= 0:
-            tree["cover"][row] = sum(tree["cover"][tree[side][row]] for side in ("left", "right"))
-    return tree
+            children[parent][side] = -1 - len(values) if is_leaf else len(splits)
+        if is_leaf:
+            values.append(node["value"])
+            weights.append(node.get("weight", 0.0))
+        else:
+            waiting += [(node["right"], len(splits), 1), (node["left"], len(splits), 0)]
+            splits.append(columns.asked(node["split"]))
+            children.append([0, 0])
+    covers = np.zeros(len(splits))
+    for node in range(len(splits) - 1, -1, -1):
+        covers[node] = sum(weights[-1 - to] if to < 0 else covers[to] for to in children[node])
+    return _Tree(splits, np.reshape(children, (-1, 2)).T.astype(np.int64), covers, values, weights)
 
 
 @dataclass(frozen=True)

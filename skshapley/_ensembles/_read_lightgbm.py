@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._ensembles._codes import ZERO
-from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError
 from skshapley._ensembles._frames import frame_to_matrix, is_frame
+from skshapley._ensembles._joined import join_leaves
 
 # Objectives that predict the raw score itself.
 _IDENTITY = {
@@ -44,21 +45,30 @@ def read_lightgbm(model) -> TreeEnsemble:
     header, *blocks = booster.model_to_string().split("\nTree=")
     head = _fields(header)
     n_outputs, averages = int(head["num_tree_per_iteration"]), "average_output" in header.split()
-    trees = _read_trees([_fields(block) for block in blocks])
+    blocks = [_fields(block) for block in blocks]
+    if any(block.get("is_linear", "0") != "0" for block in blocks):
+        raise UnreadableModelError(
+            "A LightGBM model with linear_tree=True has a linear model in each leaf",
+            "fit it with linear_tree=False, or explain it by sampling",
+        )
+    n_leaves = np.array([int(block["num_leaves"]) for block in blocks])
+    inner, categories = _read_inner(blocks, n_leaves)
     # A random forest of LightGBM averages over its iterations, all others add.
-    scale = n_outputs / len(trees) if averages else 1.0
-    for number, tree in enumerate(trees):
-        tree["value"] = tree["value"] * scale
-        tree["output"] = number % n_outputs
-    categorical = sorted({tree["feature"][node] for tree in trees for node in tree["categories"]})
-    return assemble(
-        trees,
-        n_outputs=n_outputs,
+    scale = n_outputs / len(blocks) if averages else 1.0
+    return join_leaves(
+        n_leaves,
+        inner,
+        _read_leaves(blocks, n_leaves, n_outputs, scale),
+        categories,
         base=np.zeros(n_outputs),
         n_features=int(head["max_feature_idx"]) + 1,
         strict=False,
         single_precision=False,
-        encode=_Encoder(tuple(booster.pandas_categorical or ()), tuple(categorical)),
+        encode=_Encoder(
+            tuple(booster.pandas_categorical or ()),
+            tuple(sorted({int(inner["feature"][node]) for node in categories})),
+            bool(((inner["threshold"] >= -ZERO) & (inner["threshold"] < ZERO)).any()),
+        ),
         methods=_methods(model, head.get("objective"), averages),
         raw_response=_RawScore(booster, n_outputs, scale),
     )
@@ -78,70 +88,43 @@ def _fields(text) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
 
-def _read_trees(blocks) -> list[dict[str, Any]]:
-    """Return the trees: the inner nodes of each, and then its leaves."""
-    if any(block.get("is_linear", "0") != "0" for block in blocks):
-        raise UnreadableModelError(
-            "A LightGBM model with linear_tree=True has a linear model in each leaf",
-            "fit it with linear_tree=False, or explain it by sampling",
-        )
-    n_leaves = np.array([int(block["num_leaves"]) for block in blocks])
-
-    def column(name, sizes) -> list[np.ndarray]:
-        # The numbers of all trees are read at once.
-        flat = np.fromstring(" ".join(block.get(name, "") for block in blocks), sep=" ")
-        return np.split(flat, np.cumsum(sizes)[:-1])
-
-    inner = [
-        column(name, n_leaves - 1)
-        for name in (
-            "split_feature", "threshold", "decision_type", "left_child", "right_child",
-            "internal_count",
-        )
-    ]  # fmt: skip
-    leaves = column("leaf_value", n_leaves), _leaf_counts(blocks, n_leaves, column)
-    parts = zip(blocks, *inner, *leaves, strict=True)
-    return [_read_tree(*tree) for tree in parts]
+def _column(blocks, name, dtype=np.int64) -> np.ndarray:
+    """Return the numbers that the trees have by a name, those of all trees read at once."""
+    return np.fromstring(" ".join(block.get(name, "") for block in blocks), dtype, sep=" ")
 
 
-def _leaf_counts(blocks, n_leaves, column) -> list[np.ndarray]:
-    """Return the training rows in each leaf; a tree of one leaf may not say."""
-    sizes = np.where([bool(block.get("leaf_count")) for block in blocks], n_leaves, 0)
-    counts = column("leaf_count", sizes)
-    return [count if len(count) else np.zeros(n) for count, n in zip(counts, n_leaves, strict=True)]
-
-
-def _read_tree(
-    block, feature, threshold, decision, left, right, count, value, leaf_count
-) -> dict[str, Any]:
-    """Return one tree."""
-    n, kind = len(feature), decision.astype(np.int64)
+def _read_inner(blocks, n_leaves) -> tuple[dict[str, np.ndarray], dict[int, tuple]]:
+    """Return the inner nodes and, of those that ask for categories, which."""
+    kind, threshold = _column(blocks, "decision_type"), _column(blocks, "threshold", np.float64)
     is_category, missing = kind % 2 == 1, kind >> 2
     # NaN is taken for zero by a feature that had none in training.
     missing_left = np.where(missing == _NONE_MISSING, threshold >= 0.0, kind & 2 > 0)
-    leaf = np.zeros(len(value))
-
-    def padded(inner, rest=leaf) -> np.ndarray:
-        return np.concatenate([inner, rest])
-
-    def child(side) -> np.ndarray:
-        # A negative child is a leaf: -1 the first, -2 the second.
-        return padded(np.where(side < 0, n - 1 - side, side), leaf - 1)
-
-    return {
-        "left": child(left),
-        "right": child(right),
-        "feature": padded(feature, leaf - 1).astype(np.int64),
-        "threshold": padded(np.where(is_category, 0.0, threshold)),
-        "missing_left": padded(missing_left & ~is_category),
-        "zero_missing": padded((missing == _ZERO_MISSING) & ~is_category).astype(bool),
-        "value": padded(np.zeros(n), value),
-        "cover": padded(count, leaf_count),
-        "categories": {
-            int(node): (_listed(block, int(threshold[node])), True)
-            for node in np.flatnonzero(is_category)
-        },
+    tree = np.repeat(np.arange(len(blocks)), n_leaves - 1)
+    categories = {
+        int(node): (_listed(blocks[tree[node]], int(threshold[node])), True)
+        for node in np.flatnonzero(is_category)
     }
+    return {
+        "left": _column(blocks, "left_child"),
+        "right": _column(blocks, "right_child"),
+        "feature": _column(blocks, "split_feature"),
+        "threshold": np.where(is_category, 0.0, threshold),
+        "missing_left": missing_left & ~is_category,
+        "zero_missing": (missing == _ZERO_MISSING) & ~is_category,
+        "cover": _column(blocks, "internal_count"),
+    }, categories
+
+
+def _read_leaves(blocks, n_leaves, n_outputs, scale) -> dict[str, np.ndarray]:
+    """Return the values of the leaves and the training rows in each."""
+    output = np.repeat(np.arange(len(blocks)) % n_outputs, n_leaves)
+    value = np.zeros((len(output), n_outputs))
+    value[np.arange(len(output)), output] = _column(blocks, "leaf_value", np.float64) * scale
+    cover = np.zeros(len(output))
+    # A tree of one leaf may not say.
+    says = np.repeat([bool(block.get("leaf_count")) for block in blocks], n_leaves)
+    cover[says] = _column(blocks, "leaf_count")
+    return {"value": value, "cover": cover}
 
 
 def _listed(block, split) -> list[int]:
@@ -174,10 +157,13 @@ class _Encoder:
         Categories in training of each categorical column of a DataFrame, in their order.
     categorical : tuple of int
         The columns in which some tree asks for a category.
+    has_small : bool
+        Whether some threshold may tell values as small as `ZERO` apart.
     """
 
     frame_categories: tuple
     categorical: tuple
+    has_small: bool
 
     def __call__(self, X) -> NDArray[np.float64]:
         if is_frame(X):
@@ -185,9 +171,12 @@ class _Encoder:
             known = dict(zip(columns, self.frame_categories, strict=False))
             X = frame_to_matrix(X, known, unknown=np.nan)
         matrix = np.asarray(X, dtype=np.float64)
-        # Dense rows are read as sparse ones, without entries as small as these.
-        matrix = np.where(np.abs(matrix) <= ZERO, 0.0, matrix)
-        # A category is what the cast to int leaves: -0.5 is category 0.
-        columns = list(self.categorical)
-        matrix[:, columns] = np.trunc(matrix[:, columns])
+        if self.has_small:
+            # Dense rows are read as sparse ones, without entries as small as these.
+            matrix = np.where(np.abs(matrix) <= ZERO, 0.0, matrix)
+        if self.categorical:
+            # A category is what the cast to int leaves: -0.5 is category 0.
+            columns = list(self.categorical)
+            matrix = matrix.copy()
+            matrix[:, columns] = np.trunc(matrix[:, columns])
         return matrix

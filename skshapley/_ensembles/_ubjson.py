@@ -9,8 +9,11 @@ import numpy as np
 _FORMATS = {"i": "b", "U": "B", "I": "h", "l": "i", "L": "q", "d": "f", "D": "d"}
 _NUMBERS = {ord(marker): Struct(f">{code}") for marker, code in _FORMATS.items()}
 _DTYPES = {marker: np.dtype(number.format) for marker, number in _NUMBERS.items()}
-_NATIVE = {marker: dtype.newbyteorder("=") for marker, dtype in _DTYPES.items()}
+# Bytes of a field's head that tell most fields apart: the length of its name, and seven letters
+_KEY = 16
 _CONSTANTS = {ord("Z"): None, ord("T"): True, ord("F"): False}
+# No field begins like this
+_UNKNOWN = b"?", "", np.dtype("b")
 _ARRAY, _ARRAY_END, _OBJECT, _OBJECT_END, _TEXT, _CHARACTER, _TYPE, _COUNT = b"[]{}SC$#"
 
 
@@ -24,7 +27,7 @@ def read_ubjson(raw) -> Any:
     Returns
     -------
     value : dict, list, str, int, float, bool, None or ndarray
-        An array of numbers of one type is an ndarray.
+        An array of numbers of one type is an ndarray, big-endian as it lies there.
     """
     return _Reader(bytes(raw)).value()
 
@@ -34,6 +37,8 @@ class _Reader:
 
     def __init__(self, raw) -> None:
         self.raw, self.at = raw, 0
+        # Of arrays of numbers: the bytes before their number, its name and the type of its numbers
+        self.heads: dict[bytes, tuple[bytes, str, np.dtype]] = {}
 
     def take(self) -> int:
         self.at += 1
@@ -48,7 +53,7 @@ class _Reader:
     def numbers(self, marker, n) -> np.ndarray:
         dtype, start = _DTYPES[marker], self.at
         self.at += n * dtype.itemsize
-        return np.frombuffer(self.raw, dtype, n, start).astype(_NATIVE[marker])
+        return np.frombuffer(self.raw, dtype, n, start)
 
     def text(self) -> str:
         n, start = self.number(), self.at
@@ -83,9 +88,25 @@ class _Reader:
         return items
 
     def fields(self) -> dict[str, Any]:
-        fields = {}
-        while self.raw[self.at] != _OBJECT_END:
-            name = self.text()
+        """Return the fields of an object.
+
+        One tree has the same fields as another: arrays that are known by their heads are read
+        without going through them byte by byte.
+        """
+        raw, heads, fields = self.raw, self.heads, {}
+        while raw[self.at] != _OBJECT_END:
+            start = self.at
+            head, name, dtype = heads.get(raw[start : start + _KEY], _UNKNOWN)
+            if raw.startswith(head, start):
+                self.at = start + len(head)
+                n = self.number()
+                fields[name] = np.frombuffer(raw, dtype, n, self.at)
+                self.at += n * dtype.itemsize
+                continue
+            name, begin = self.text(), self.at
             fields[name] = self.value()
+            if raw[begin : begin + 2] == b"[$":
+                dtype = _DTYPES[raw[begin + 2]]
+                heads[raw[start : start + _KEY]] = raw[start : begin + 4], name, dtype
         self.at += 1
         return fields

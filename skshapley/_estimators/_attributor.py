@@ -71,15 +71,15 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
             return array[..., 0] if names is None else array
 
         values, errors = shaped(outcome.values), shaped(outcome.standard_errors)
-        apart, p = shaped(outcome.background_errors), outcome.n_players
+        apart = shaped(outcome.background_errors)
         pairs = pair_index(getattr(self, "interactions", False), type(self).__name__)
         outputs = None if names is None else np.array(names, dtype=object)
-        data = self.players_.table(X)
-        interactions = None
+        interactions, data = None, self.players_.table_later(X)
         if pairs is not None:
+            p, data = outcome.n_players, self.players_.table(X)
             interactions = Interactions.of_pairs(
                 values[:, p:],
-                None if np.isnan(errors[:, p:]).all() else errors[:, p:],
+                _known(errors[:, p:]),
                 attributions=values[:, :p],
                 base_values=shaped(outcome.v_empty),
                 feature_names=self.players_.names,
@@ -90,7 +90,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
             values, errors, apart = values[:, :p], errors[:, :p], apart[:, :p]
         return Explanation(
             values=values,
-            standard_errors=None if np.isnan(errors).all() else errors,
+            standard_errors=_known(errors),
             base_values=shaped(outcome.v_empty),
             predictions=shaped(outcome.v_full),
             data=data,
@@ -101,7 +101,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
             converged=outcome.converged,
             settings=self._settings(outcome, plan),
             entries=outcome.entries if pairs is None else None,
-            background_errors=None if np.isnan(apart).all() else apart,
+            background_errors=_known(apart),
             interactions=interactions,
         )
 
@@ -113,6 +113,12 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _known(errors: np.ndarray) -> np.ndarray | None:
+    """Return errors, or None where not one is known."""
+    known = errors.size and not np.isnan(errors.flat[0])
+    return errors if known or not np.isnan(errors).all() else None
 
 
 class Attributor(TransformerMixin, TableEstimator):

@@ -98,8 +98,8 @@ class IndexProcess(Process):
     """
 
     def __init__(self, process: Process, index: Index) -> None:
-        self.points, self.hyper, self.factor = process.points, process.hyper, process.factor
-        self.index = index
+        self.points, self.hyper, self.index = process.points, process.hyper, index
+        self.factor, self._upper_inverse = process.factor, process._upper_inverse
 
     @cached_property
     def covariances(self) -> np.ndarray:

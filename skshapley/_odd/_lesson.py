@@ -60,11 +60,13 @@ class Lesson:
 
     def process(self, points: Pairs, theta: np.ndarray) -> Process:
         """Return the process at these points, factorised only once for points that come again."""
-        key = points.signs.tobytes() + theta.tobytes()
+        key = np.packbits(points.signs > 0, axis=1).tobytes() + theta.tobytes()
         if points.block is not None and points.blocks is not None:
             key += points.block.tobytes() + points.blocks.share.tobytes()
         if key not in self._processes:
-            self._processes[key] = Process(points, Hyper.from_vector(theta, points.n_players))
+            process = Process(points, Hyper.from_vector(theta, points.n_players))
+            process.prepare()
+            self._processes[key] = process
             if len(self._processes) > MOST_KEPT:
                 self._processes.popitem(last=False)
         self._processes.move_to_end(key)

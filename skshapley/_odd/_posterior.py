@@ -3,7 +3,7 @@
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
+from scipy.linalg import blas, cho_solve, cholesky, lapack, solve_triangular
 
 from skshapley._odd._functional import functional, functional_variance
 from skshapley._odd._hyper import Hyper
@@ -13,6 +13,8 @@ from skshapley._odd._regression import Regression
 
 HELD_OUT = 3  # of every ten pairs
 STRIDE = 7  # coprime to ten, so that pairs of every kind are held out
+FEW_OUTPUTS = 3  # up to which a product each is less work than two solutions for all together
+ROUNDING = 1e-5  # relative: an inverse that is further off is not used
 
 
 class Process:
@@ -29,10 +31,38 @@ class Process:
     """
 
     least_counted = 0.0  # how much a value counts in what is told at least, times their number
+    _upper_inverse: np.ndarray | None = None
 
     def __init__(self, points: Pairs, hyper: Hyper) -> None:
         self.points, self.hyper = points, hyper
         self.factor = cholesky(gram(points, hyper), lower=True, check_finite=False)
+
+    def prepare(self) -> None:
+        """Make the inverse too, for the many instances that share this process.
+
+        Its upper triangle and the lower one of the factor share the memory of one matrix with a
+        column more: whoever reads the factor reads its lower triangle alone. Where points are so
+        close that an inverse holds too few digits, the factor goes on to serve alone.
+        """
+        n = len(self.points)
+        inverse, _ = lapack.dtrtri(self.factor, lower=1)
+        self.left_out_variance = 1 / np.einsum("mn,mn->n", inverse, inverse)
+        inverse, _ = lapack.dlauum(inverse, lower=1, overwrite_c=1)
+        told, apart = self.influence.sum(axis=0), self.covariances.sum(axis=0)
+        apart = blas.dsymv(1.0, inverse, apart, lower=1) - told
+        if np.abs(apart).max() > ROUNDING * np.abs(told).max():
+            return
+        both = np.empty((n, n + 1), order="F")
+        both[:, :n] = self.factor
+        np.copyto(both[:, 1:], inverse.T, where=~np.tri(n, k=-1, dtype=bool))
+        self.factor, self._upper_inverse = both[:, :n], both[:, 1:]
+
+    def weights(self, values: np.ndarray) -> np.ndarray:
+        """Return the inverse of the covariance matrix times values ``(n, k)``."""
+        inverse = self._upper_inverse
+        if inverse is None or values.shape[1] > FEW_OUTPUTS:
+            return cho_solve((self.factor, True), values, check_finite=False)
+        return np.column_stack([blas.dsymv(1.0, inverse, column) for column in values.T.copy()])
 
     @cached_property
     def covariances(self) -> np.ndarray:
@@ -58,7 +88,7 @@ class Process:
     @cached_property
     def left_out_variance(self) -> np.ndarray:
         """The variances of values predicted from all the others, at scale 1, ``(n,)``."""
-        inverse, _ = lapack.dtrtri(self.factor, lower=1)
+        inverse, _ = lapack.dtrtri(np.tril(self.factor), lower=1)
         return 1 / np.einsum("mn,mn->n", inverse, inverse)
 
     @cached_property
@@ -105,7 +135,7 @@ class Posterior:
 
     def __init__(self, process: Process, values: np.ndarray) -> None:
         self.process, self.values = process, values
-        self._weights = cho_solve((process.factor, True), values, check_finite=False)
+        self._weights = process.weights(values)
         self.scale = np.einsum("nk,nk->k", values, self._weights) / len(values)
 
     @classmethod
@@ -115,7 +145,7 @@ class Posterior:
 
     def shapley(self) -> np.ndarray:
         """Return the posterior means of the Shapley values, ``(p, k)``."""
-        return self.process.covariances @ self._weights
+        return self.process.influence @ self.values
 
     def left_out(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the errors of values predicted from the others ``(n, k)``, variances ``(n,)``.

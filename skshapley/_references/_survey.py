@@ -9,7 +9,7 @@ of its predictions over the table and of the residuals over the sample.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 
 from skshapley._references._deck import Deck
 from skshapley._references._traits import Traits
@@ -65,27 +65,27 @@ class Survey:
     def _regressed(self, values: np.ndarray, traits: Traits) -> tuple[np.ndarray, np.ndarray]:
         """Return the intercepts and the leave-one-out errors of ridge regressions."""
         (m, p, k), rows = values.shape, self.rows
-        common = np.column_stack([np.ones(m), traits.common[rows]])  # (m, l)
+        common = np.column_stack([np.ones(m), traits.common.take(rows, axis=0)])  # (m, l)
         penalty = np.full(common.shape[1], PENALTY)
         penalty[0] = 0.0
         factor = cholesky(common.T @ common + np.diag(penalty), lower=True, check_finite=False)
+        # what the common traits predict of y is seen seen' y
+        turn = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False).T
+        seen = common @ turn
         own = traits.own(rows, self.players)  # (m, p, n)
         n = own.shape[2]
-
-        def coefficients(y: np.ndarray) -> np.ndarray:
-            """Return those of the common traits, ``(l, c)``, for columns ``(m, c)``."""
-            return cho_solve((factor, True), common.T @ y, check_finite=False)
-
         flat = own.reshape(m, p * n)
-        beyond = (flat - common @ coefficients(flat)).reshape(m, p, n)
+        beyond = seen @ (seen.T @ flat)
+        beyond = np.subtract(flat, beyond, out=beyond).reshape(m, p, n)
         # by player, as views: products of them are copied nowhere
         by_player, wide = own.transpose(1, 0, 2), beyond.transpose(1, 0, 2)  # (p, m, n)
         inverse = np.linalg.inv(by_player.swapaxes(1, 2) @ wide + PENALTY * np.eye(n))
         slopes = inverse @ (wide.swapaxes(1, 2) @ values.transpose(1, 0, 2))
         rest = values.reshape(m, p * k) - (by_player @ slopes).transpose(1, 0, 2).reshape(m, p * k)
-        shared = coefficients(rest)
-        seen = solve_triangular(factor, common.T, lower=True, check_finite=False)
+        told = seen.T @ rest
+        left = (rest - seen @ told).reshape(m, p, k)
         taken = np.einsum("pmn,pmn->mp", wide, wide @ inverse)
-        free = 1 - np.einsum("lm,lm->m", seen, seen)[:, None] - taken
-        left = (rest - common @ shared).reshape(m, p, k)
-        return shared[0].reshape(p, k), left / np.maximum(free, 1 - MOST_LEVERAGE)[:, :, None]
+        free = 1 - np.einsum("ml,ml->m", seen, seen)[:, None] - taken
+        return (turn[0] @ told).reshape(p, k), left / np.maximum(free, 1 - MOST_LEVERAGE)[
+            :, :, None
+        ]

@@ -67,7 +67,7 @@ class Traits:
         shares = np.einsum("b,bwn->wn", weights, one_hot)
         players = np.arange(column_player.max() + 1)
         own = tuple(np.flatnonzero(column_player == j)[:MOST_OWN_COLUMNS] for j in players)
-        return cls(common, codes, shares, own)
+        return cls(np.ascontiguousarray(common), codes, shares, own)
 
     def take(self, rows: np.ndarray) -> "Traits":
         """Return the traits of some rows, still centred on the table."""

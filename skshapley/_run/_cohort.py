@@ -147,7 +147,7 @@ class Cohort:
 
         everything = self.design.assemble(values, empty, v_empty[self.asking], v_full[self.asking])
         if not self.started:
-            self._start_solver(_units(_with(everything, v_empty, v_full), self.solver.scales))
+            self._start_solver(_units((everything, v_empty, v_full), self.solver.scales))
         if not self.plain:
             everything = everything / self.units[self.asking]
         self.sampler.tell(self.asking, self.design, everything)
@@ -185,6 +185,15 @@ class Cohort:
             weights = self.block.game.reference_weights
             apart = np.sqrt(apart**2 + known.variances[at] * (weights @ weights))
         return Estimate(values + known.values[at], errors, apart)
+
+    def seen_errors(self) -> np.ndarray | None:
+        """Return the errors of the first instance in the units of the game, ``(p, k)``, or None.
+
+        By what was seen: they are what a method's error is likely to be. The errors of the result
+        also allow for what may have been overlooked, mostly without need.
+        """
+        errors = self.solver.seen_errors()
+        return None if errors is None else errors[0] * self.units[0]
 
     def _sampled(self) -> Estimate:
         """Return what was sampled, of the game that was left to be sampled."""
@@ -267,19 +276,17 @@ def places(entries: np.ndarray, wanted: np.ndarray, n_players: int) -> np.ndarra
     return order[np.searchsorted(keys[order], wanted @ radix)]
 
 
-def _with(values: np.ndarray, *ends: np.ndarray) -> np.ndarray:
-    """Return values ``(r, m, k)``, and those of both ends ``(r, k)`` behind them."""
-    return np.concatenate([values, *(end[:, None] for end in ends)], axis=1)
-
-
-def _units(values: np.ndarray, scales: bool) -> np.ndarray:
+def _units(values: tuple[np.ndarray, ...], scales: bool) -> np.ndarray:
     """Return a power of two for each instance and output, ``(r, 1, k)``: what values are worth.
 
-    The largest value is then about 1, and its powers are floats; 1 where that needs no help, or the
-    solver does not scale.
+    Of values ``(r, m, k)`` and those of both ends, ``(r, k)`` each. The largest value is then about
+    1, and its powers are floats; 1 where that needs no help, or the solver does not scale.
     """
+    inner, *ends = values
     if not scales:
-        return np.ones((len(values), 1, values.shape[2]))
-    largest = np.maximum(values.max(axis=1, keepdims=True), -values.min(axis=1, keepdims=True))
+        return np.ones((len(inner), 1, inner.shape[2]))
+    largest = np.maximum(inner.max(axis=1, keepdims=True), -inner.min(axis=1, keepdims=True))
+    for end in ends:
+        largest = np.maximum(largest, np.abs(end)[:, None])
     exponent = np.frexp(largest)[1]
     return np.ldexp(1.0, np.where(np.abs(exponent) > PLAIN_EXPONENT, exponent, 0))

@@ -16,6 +16,7 @@ from skshapley._run._cohort import ASK_BYTES, Cohort, places
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._run._ledger import Ledger
 from skshapley._run._size import Size
+from skshapley._tools._counting import counted
 from skshapley._tools._memory import working_bytes
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -221,10 +222,10 @@ class Block:
         values, sent, new = ledger.evaluate(evaluator, requests, runs)
         ends = np.cumsum(sizes)[:-1]
         place, r = requests.rows - self.rows[0], len(self.rows)
-        self.charged += width * np.bincount(place[new], minlength=r)
+        self.charged += width * counted(place, new, r)
         parts = (np.split(whole, ends) for whole in (values, place, sent))
         for (cohort, _, _), part, own, fresh in zip(batches, *parts, strict=True):
-            counts = np.bincount(own[fresh], minlength=r)
+            counts = counted(own, fresh, r)
             self.spent += width * counts
             self.asked += counts // cohort.n_groups
             cohort.tell(part)

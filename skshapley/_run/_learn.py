@@ -35,6 +35,7 @@ def learn(
     _, solver = plan.components(game.n_players)
     outcome = Outcome.blank(game.n_rows, game.n_outputs, solver.entries(game.n_players))
     last, lesson = game.n_rows - 1, None
+    errors = None  # of the first pilot
     with Evaluator(game, n_jobs) as evaluator:
         for row in range(game.n_rows):
             # the last pilot pays for the walks of the first
@@ -42,11 +43,13 @@ def learn(
             own = replace(plan, max_rows=int(share * plan.max_rows))
             for cohort in Block(game, own, np.array([row]), None).fill(outcome, evaluator):
                 lesson = cohort.solver.lesson(lesson)
+                if walks is not None and row == 0:
+                    errors = cohort.seen_errors()
     if lesson is None:  # nothing to learn: few coalitions, or a game that least squares solves
         return None, False
-    if walks is not None:
+    if walks is not None and errors is not None:
         first = game.take(np.array([0]))
-        if walks_serve_better(first, walks, outcome.standard_errors[0]):
+        if walks_serve_better(first, walks, errors):
             return None, True
     run(_Rehearsal(game), plan, lesson=lesson)
     return lesson, False

@@ -101,12 +101,14 @@ class Ledger:
         references, rows = asked.references, asked.requests.rows
         if references is None or self._differing is None:
             return None
-        pairs = rows * self._n_references + references
         # those of a walk come one after the other
-        first = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
+        starts, homes = asked.starts, asked.homes(self._n_references)
+        first = starts[np.concatenate([[True], homes[1:] != homes[:-1]])]
         differing = self._differing(rows[first], references[first])
         if differing is None:
             self._differing = None
+            return None
+        if differing.all():
             return None
         # an instance with next to no ties is spared, whoever stands beside it
         place = asked.place[first]
@@ -115,4 +117,4 @@ class Ledger:
         if spared[place].all():
             return None
         differing = differing | spared[place][:, None]
-        return np.repeat(packed(differing), np.diff(np.append(first, len(pairs))), axis=0)
+        return np.repeat(packed(differing), np.diff(np.append(first, len(rows))), axis=0)

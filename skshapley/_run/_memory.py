@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skshapley._run._evaluate import Requests
+from skshapley._tools._counting import counted
 from skshapley._tools._hashing import hashed
 
 
@@ -62,11 +63,16 @@ class Asked:
         """Return the words of some of the requests."""
         return packed(self.requests.coalitions[index]) if self.words is None else self.words[index]
 
+    @property
+    def starts(self) -> np.ndarray:
+        """Where runs begin, ``(w,)`` int; a request of which nothing is known is one."""
+        if self.runs is None:
+            return np.arange(len(self.place))
+        return np.cumsum(self.runs) - self.runs
+
     def homes(self, n_references: int) -> np.ndarray:
-        """Return the home of each run, or where none are known of each request, ``(w,)`` int."""
-        at: np.ndarray | slice = slice(None)
-        if self.runs is not None:
-            at = np.cumsum(self.runs) - self.runs
+        """Return the home of each run, ``(w,)`` int."""
+        at = self.starts
         homes = self.place[at] * (n_references + 1)
         return homes if self.references is None else homes + self.references[at] + 1
 
@@ -198,7 +204,7 @@ class Memory:
 
     def add(self, asked: Asked, fresh: np.ndarray, values: np.ndarray | None = None) -> None:
         """Keep the fresh ones of the instances that have room for them, with all values given."""
-        self._held += np.bincount(asked.place[fresh], minlength=len(self._held))
+        self._held += counted(asked.place, fresh, len(self._held))
         kept = fresh & (self._held <= self._capacity)[asked.place]
         for part in self._parts:
             part.asked = part.asked.kept()

@@ -29,7 +29,8 @@ def walks_serve_better(game: Game, rival: Plan, errors: np.ndarray) -> bool:
     rival : Plan
         Of walks, with the whole budget.
     errors : ndarray of shape (p, k)
-        Standard errors of the process with the whole budget; NaN where it knows none.
+        Standard errors of the process with the whole budget, by what it saw; NaN where it knows
+        none.
     """
     if np.isnan(errors).any():
         return False

@@ -29,10 +29,9 @@ def row_keys(X: Any) -> np.ndarray:
         pieces = range(0, X.shape[0], step)
         return np.concatenate([row_keys(X[start : start + step].toarray()) for start in pieces])
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
-        columns = [_bits(column) for column in X.T]
-    else:
-        frame = as_pandas(X)
-        columns = [_column(frame.iloc[:, j]) for j in range(frame.shape[1])]
+        return hashed([_bits(X)], SEED)
+    frame = as_pandas(X)
+    columns = [_column(frame.iloc[:, j]) for j in range(frame.shape[1])]
     return hashed([np.column_stack(columns)], SEED)
 
 

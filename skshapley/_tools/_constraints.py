@@ -3,11 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from inspect import signature
 from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 
@@ -178,8 +181,12 @@ class Parametrised(BaseEstimator):
 
     def __repr__(self, *args: Any) -> str:
         # of no __init__ scikit-learn's repr has `inspect` parse the text signature of `object`,
-        # which leaves cycles of references behind, one with every batch
-        if type(self).__init__ is object.__init__:
+        # which leaves cycles of references behind, one with every batch; and every explanation
+        # tells its methods, which mostly have their defaults
+        kind: Any = type(self)
+        given, defaults = vars(self), _defaults(kind)
+        plain = all(given.get(name, self) is default for name, default in defaults.items())
+        if plain and (not defaults or get_config()["print_changed_only"]):
             return f"{type(self).__name__}()"
         return super().__repr__(*args)
 
@@ -196,6 +203,14 @@ class Parametrised(BaseEstimator):
 
     def _check_together(self) -> None:
         """Refuse parameters that are right by themselves and do not go together."""
+
+
+@cache
+def _defaults(kind: type) -> dict[str, Any]:
+    """Return the defaults of a class's parameters, `Parameter.empty` of those that have none."""
+    if kind.__init__ is object.__init__:  # type: ignore[misc]
+        return {}
+    return {name: part.default for name, part in signature(kind).parameters.items()}
 
 
 def check_parameters(owner: object, constraints: Mapping[str, Constraint]) -> None:

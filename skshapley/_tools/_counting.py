@@ -1,7 +1,14 @@
-"""Sets and their numbers: binomials, sets of a size, shares rounded without bias."""
+"""Sets and their numbers: counts, binomials, sets of a size, shares rounded without bias."""
 
 import numpy as np
 from scipy.special import gammaln
+
+
+def counted(place: np.ndarray, flags: np.ndarray, n: int) -> np.ndarray:
+    """Return how many of those at each of n places have a flag, ``(n,)`` int."""
+    if n == 1:
+        return np.array([np.count_nonzero(flags)])
+    return np.bincount(place[flags], minlength=n)
 
 
 def log_binomial(n: float | np.ndarray, k: float | np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,15 @@ class Players:
     def _labels(self) -> pd.Index:
         """The names of the players as an index, which takes longer to make than a frame."""
         return pd.Index(self.names.tolist())
+
+    def table_later(self, X: Any) -> Any:
+        """Return `table`, or what makes it: of an array, it takes longer than to explain a row.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+        """
+        return partial(self.table, X.copy()) if type(X) is np.ndarray else self.table(X)
 
     def table(self, X: Any) -> pd.DataFrame:
         """Return the instances with one column per player; that of a group is text.

@@ -307,12 +307,13 @@ class InterventionalGame(Game):
         response, (_, _, _, winners, labels, _) = self.shared.response, self._instances
         most = working_bytes(HYBRID_SHARE) // self.bytes_per_row
         step = max(1, int(min(CHUNK_ROWS, most)) // n)
+        own = winners[rows][:, None] if response.predicted else winners  # else nobody asks
         parts = []
         for start in range(0, q, step):
             chunk = references[:, start : start + step]
             where = f" on hybrid rows of instances {labels[rows[0]]} to {labels[rows[-1]]}"
             raw = self._responses(coalitions, rows, chunk, where)
-            parts.append(response.choose(raw, winners[rows][:, None]))
+            parts.append(response.choose(raw, own))
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from scipy import sparse
 from skshapley._tables._inputs import is_frame, n_rows, narwhal, take_rows
 
 CHUNK_ROWS = 8192
-BLEND_BYTES = 2**17
+PIECE_BYTES = 2**17
 
 
 def row_pool(X, background, column_player) -> "ColumnPool | SparsePool":
@@ -124,15 +124,19 @@ class ArrayPool(ColumnPool):
     """Numpy arrays of one dtype."""
 
     def _gather(self, present, rows, references) -> Any:
-        n, q = references.shape
-        one = rows[0] == rows[-1] and (rows == rows[0]).all()
-        instance = (self.X[rows[:1]] if one else self.X[rows])[:, None, :]
-        hybrid = np.take(self.background, references.ravel(), axis=0)
-        kind = np.result_type(hybrid, self.X)
-        if hybrid.dtype != kind:
-            hybrid = hybrid.astype(kind)
-        _blend(hybrid.reshape(n, q, -1), instance.astype(kind, copy=False), present[:, None, :])
-        return hybrid
+        # most requests name the instance and the background rows that the one before named
+        other = references[1:] != references[:-1]
+        other = other[:, 0] if other.shape[1] == 1 else other.any(axis=1)
+        new = np.concatenate([[True], other | (rows[1:] != rows[:-1])])
+        first, run = np.flatnonzero(new), np.cumsum(new) - 1
+        kind, q = np.result_type(self.background, self.X), references.shape[1]
+        instances = self.X[rows[first]].astype(kind, copy=False)
+        absent = self.background.take(references[first].ravel(), axis=0).astype(kind, copy=False)
+        absent = absent.reshape(len(first), q, -1)
+        if kind.kind in "biuf" and kind.itemsize <= 8:
+            return _blended(instances, absent, run, present)
+        hybrid = np.where(present[:, None], instances[run][:, None], absent[run])
+        return hybrid.reshape(len(rows) * q, -1)
 
     def _columns(self) -> Iterable[Any]:
         return np.concatenate([self.X, self.background]).T
@@ -292,26 +296,39 @@ def _joined_foreign(column, background) -> Any:
     return nw.concat([column.to_frame(), background.to_frame()], how="vertical")
 
 
-def _blend(hybrid, instance, present) -> None:
-    """Put `instance` into `hybrid` ``(n, q, d)`` where present, in place.
+def _blended(instances, absent, run, present) -> np.ndarray:
+    """Return hybrid rows of numbers, ``(n q, d)``.
 
     Numbers are blended by their bits, a cache-sized piece at a time: a masked copy would
     mispredict a branch for every other number and cost three times as much.
+
+    Parameters
+    ----------
+    instances : ndarray of shape (u, d)
+        Of each run of requests.
+    absent : ndarray of shape (u, q, d)
+        Its background rows.
+    run : ndarray of shape (n,), int
+        Of each request.
+    present : ndarray of shape (n, d), bool
     """
-    n, q, d = hybrid.shape
-    if hybrid.dtype.kind not in "biuf" or hybrid.dtype.itemsize > 8:
-        np.copyto(hybrid, instance, where=present)
-        return
-    word = np.dtype(f"i{hybrid.dtype.itemsize}")
-    bits, fill = hybrid.view(word), instance.view(word)
-    step = max(1, BLEND_BYTES // (q * d * word.itemsize))
+    (u, q, d), n, kind = absent.shape, len(run), absent.dtype
+    word = np.dtype(f"i{kind.itemsize}")
+    fill = np.tile(instances.view(word), q)  # (u, q d)
+    change = absent.view(word).reshape(u, q * d) ^ fill
+    hybrid = np.empty((n, q * d), dtype=word)
+    step = min(n, max(1, PIECE_BYTES // (q * d * word.itemsize)))
+    one = (fill[1:] == fill[0]).all()
+    filled = np.repeat(fill[:1], step, axis=0) if one else fill
     for start in range(0, n, step):
-        index = slice(start, start + step)
-        piece = bits[index]
-        mask = np.negative(present[index].view(np.int8)).astype(word)  # all bits set, or none
-        change = piece ^ (fill if len(fill) == 1 else fill[index])
-        change &= mask
-        piece ^= change
+        at = run[start : start + step]
+        piece = hybrid[start : start + step]
+        change.take(at, axis=0, out=piece, mode="clip")
+        # no bit where present, all of them where absent
+        mask = (present[start : start + step].view(np.int8) - np.int8(1)).astype(word)
+        piece &= mask if q == 1 else np.repeat(mask, q, axis=0).reshape(len(at), q * d)
+        piece ^= filled[: len(at)] if one else fill[at]
+    return hybrid.reshape(n * q, d).view(kind)
 
 
 def _same(values, first) -> NDArray[np.bool_]:

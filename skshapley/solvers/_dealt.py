@@ -68,16 +68,17 @@ class DealtUnits:
         cards, first, place = np.unique(rows, return_index=True, return_inverse=True)
         order = np.argsort(first)  # as they were dealt
         times = np.bincount(place)[order]
-        means = np.zeros((len(cards), *units.shape[1:]))
-        np.add.at(means, np.argsort(order)[place], units)
+        m, at = len(cards), np.argsort(order)[place]
+        means = units[first[order]]
+        again = np.delete(np.arange(len(rows)), first)  # few
+        np.add.at(means, at[again], units[again])
         means /= times[:, None, None]
-        m = len(cards)
         values, missed = Survey(self._deck, cards[order], players).mean(means)
         total = _spread_of_chunks(missed, self._deck.chunk)
         # what the background's rows differ by, of the noise of walks or of their own
         rough = means.var(axis=0, ddof=1) if m > 1 else np.full_like(values, np.nan)
         left = max(0.0, 1 - m / self._deck.n_rows)
-        noise = _noise(units, means[np.argsort(order)[place]], times)
+        noise = _noise(units, means[at], times)
         if noise is None:
             return values, total, 1 / m, rough / self._deck.n_rows
         within = np.minimum(noise * (1 / times).mean() / m, total)

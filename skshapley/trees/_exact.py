@@ -92,7 +92,7 @@ class ExactTrees:
             values = self.solver.values(matrix)
         else:
             values, found = self.solver.values_and_pairs(matrix, pairs)
-        v_empty = np.tile(self.solver.base_values, (len(values), 1))
+        v_empty = np.repeat(self.solver.base_values[None], len(values), axis=0)
         shapley = self.solver.index == "shapley"
         v_full = v_empty + values.sum(axis=1) if shapley else self.solver.predict(matrix)
         outcome = Outcome.exact(values, v_empty, v_full)
@@ -144,6 +144,8 @@ class ExactTrees:
 
     def _in_its_container(self, X) -> Any:
         """Return X as the model takes it: as a DataFrame if it was fitted with names."""
+        if type(X) is np.ndarray and self.column_names is None:
+            return X
         if is_frame(X):
             return as_pandas(X)
         if sparse.issparse(X):

@@ -1,6 +1,6 @@
 """TreeExplainer: exact attributions of tree ensembles."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -8,6 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 from skshapley._ensembles import INDICES, RESPONSES, TreeEnsemble, read_trees
 from skshapley._estimators._attributor import Attributor
 from skshapley._estimators._background import Background
+from skshapley._estimators._sampling import COUNTS
+from skshapley._tools._constraints import Constraint, OneOf, check_parameters
 from skshapley.explanation import Explanation
 from skshapley.indices import pair_index
 from skshapley.rewards import Players
@@ -101,6 +103,13 @@ class TreeExplainer(Attributor):
     True
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "response_method": OneOf(("auto", *RESPONSES[1:])),
+        "feature_perturbation": OneOf(PERTURBATIONS),
+        "index": OneOf(INDICES),
+        "n_jobs": COUNTS["n_jobs"],
+    }
+
     def __init__(
         self,
         estimator,
@@ -148,7 +157,8 @@ class TreeExplainer(Attributor):
             For invalid parameters, an empty background or invalid weights.
         """
         name = type(self).__name__
-        self._check_parameters(name)
+        check_parameters(self, self._constraints)
+        pair_index(self.interactions, name)
         if X is None and self.feature_perturbation == "interventional":
             raise ValueError(
                 f'{name} got X=None in fit, but feature_perturbation="interventional" needs'
@@ -193,7 +203,8 @@ class TreeExplainer(Attributor):
         ValueError, TypeError
             If columns, dtypes or the container differ from the background's.
         """
-        check_is_fitted(self, "exact_")
+        if not hasattr(self, "exact_"):  # scikit-learn's check takes long, for one row
+            check_is_fitted(self, "exact_")
         X = self._background.table(self, X)
         pairs = pair_index(self.interactions, type(self).__name__)
         return self._recorded(self.exact_.explain(X, pairs), X)
@@ -210,17 +221,6 @@ class TreeExplainer(Attributor):
     @property
     def _output_names(self) -> list | None:
         return self.output_names_
-
-    def _check_parameters(self, name) -> None:
-        for parameter, choices in (
-            ("response_method", ("auto", *RESPONSES[1:])),
-            ("feature_perturbation", PERTURBATIONS),
-            ("index", INDICES),
-        ):
-            value = getattr(self, parameter)
-            if value not in choices:
-                raise ValueError(f"{name} got {parameter}={value!r}: choose one of {choices}.")
-        pair_index(self.interactions, name)
 
     def _read_output(self, name) -> tuple[TreeEnsemble, list | None]:
         """Return the trees of the outputs to explain, and their labels where there are several."""

@@ -13,15 +13,18 @@ from skshapley._odd import (
     Pairs,
     Posterior,
     Process,
+    _posterior,
     choose_pairs,
     fit_hyper,
     functional,
     functional_variance,
     gram,
 )
+from skshapley._odd._index_process import IndexProcess
 from skshapley._odd._kernel import cross, kernel, noise
 from skshapley._odd._pairs import size_covariance, size_roughness
 from skshapley._odd._regression import Regression
+from skshapley.indices import INDICES
 from skshapley.testing import RandomGame
 
 
@@ -246,11 +249,42 @@ def test_influence_is_the_change_of_the_shapley_values():
     pairs = Pairs(cube(p)[rng.permutation(32)[:12]], rng.normal(size=(12, 1)))
     posterior = Posterior.of(pairs, hyper)
     influence, (errors, _) = posterior.process.influence, posterior.left_out()
-    np.testing.assert_allclose(influence @ pairs.values, posterior.shapley(), rtol=1e-9)
+    direct = posterior.process.covariances @ posterior.process.weights(pairs.values)
+    np.testing.assert_allclose(posterior.shapley(), direct, rtol=1e-9)
     for j in (0, 7):
         without = Posterior.of(pairs.take(np.delete(np.arange(12), j)), hyper).shapley()
         change = influence[:, [j]] * errors[j]
         np.testing.assert_allclose(posterior.shapley() - without, change, rtol=1e-7)
+
+
+def test_a_prepared_process_says_the_same():
+    """Its factor and its inverse share their memory, and each is read without the other."""
+    rng = np.random.default_rng(3)
+    p, hyper = 6, some_hyper(6, np.random.default_rng(3))
+    pairs = Pairs(cube(p)[rng.permutation(32)[:12]], rng.normal(size=(12, 5)))
+    plain, prepared = Process(pairs, hyper), Process(pairs, hyper)
+    prepared.prepare()
+    assert prepared.factor.base is not None
+    for k in (1, 2, 5):
+        values = pairs.values[:, :k]
+        expected = np.linalg.solve(gram(pairs, hyper), values)
+        np.testing.assert_allclose(prepared.weights(values), expected, rtol=1e-9)
+    of_index = [IndexProcess(process, INDICES["banzhaf"]) for process in (plain, prepared)]
+    for one, other in ((plain, prepared), of_index):
+        for name in ("shapley_variance", "influence", "left_out_variance", "inverse"):
+            np.testing.assert_allclose(getattr(other, name), getattr(one, name), rtol=1e-9)
+        np.testing.assert_allclose(other.weights(values), one.weights(values), rtol=1e-9)
+
+
+def test_where_an_inverse_holds_too_few_digits_the_factor_serves(monkeypatch):
+    rng = np.random.default_rng(3)
+    pairs = Pairs(cube(6)[rng.permutation(32)[:12]], rng.normal(size=(12, 1)))
+    process = Process(pairs, some_hyper(6, rng))
+    exact = process.weights(pairs.values)
+    for least, same in ((0.0, True), (1e-5, False)):
+        monkeypatch.setattr(_posterior, "ROUNDING", least)
+        process.prepare()
+        assert np.array_equal(process.weights(pairs.values), exact) == same
 
 
 def test_fit_climbs_to_where_the_gradient_vanishes():

@@ -173,9 +173,10 @@ def test_transform_clone_pickle(frame_model):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"response_method": "margin"}, "response_method='margin': choose one of"),
-        ({"feature_perturbation": "none"}, "feature_perturbation='none': choose one of"),
-        ({"index": "owen"}, "index='owen': choose one of"),
+        ({"response_method": "margin"}, "takes response_method as one of .*; got 'margin'"),
+        ({"feature_perturbation": "none"}, "takes feature_perturbation as one of .*; got 'none'"),
+        ({"index": "owen"}, "takes index as one of .*; got 'owen'"),
+        ({"n_jobs": 0}, "takes n_jobs as .*; got 0"),
         ({"output": 3}, r"output=3, .* choose None or one of \[0\]"),
         ({"groups": {"g": ["z"]}}, "'z'"),
     ],

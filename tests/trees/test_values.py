@@ -385,6 +385,44 @@ def test_groups_are_closed_where_references_are_few(fitted):
         assert (solver._leaves().tables._open is not None) == expected
 
 
+def test_single_leaves_are_looked_up_by_two_means(monkeypatch):
+    """Of several outputs, for few instances and for many, beside walks in pairs."""
+    from skshapley._ensembles import _kept
+
+    model, X = deep_forest(12, n=300, n_estimators=2)
+    targets = np.column_stack([X[:, 0], X[:, 1] * X[:, 2], X[:, 3]])
+    model.set_params(max_depth=10).fit(X, targets)
+    solver = TreeValues(read_trees(model)).fit(X[:20])
+    leaves, codes = solver._make_leafwise(), solver._codes(X[:30])
+    assert any(chunk.is_single_leaves for _, chunk in leaves.tables.chunks)
+    assert leaves.is_complete
+    monkeypatch.setattr(_kept, "FEW_ENTRIES", 1 << 30)
+    few = leaves.values(codes)
+    monkeypatch.setattr(_kept, "FEW_ENTRIES", -1)
+    np.testing.assert_array_equal(leaves.values(codes), few)
+    walked = np.concatenate(solver._in_pairs(solver._frontier.values, codes), axis=-1)
+    np.testing.assert_allclose(few, walked, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["xgboost, classes", "random forest, classes", "lightgbm"])
+def test_first_rows_have_the_bits_of_tables(fitted, name):
+    """The first rows are summed from the games of the leaves, before there is a table."""
+    from skshapley._ensembles import _kept
+
+    model, X = fitted(name)
+    trees = read_trees(model)
+    X = trees.to_matrix(X[:40])
+    solver = TreeValues(trees).fit(X[:7])
+    tables, one = solver._leafwise.tables, solver.values(X[:1])
+    several = solver.values(X[1 : _kept.FEW_ROWS])
+    assert tables._solved
+    every = solver.values(X)
+    assert not tables._solved
+    first = np.concatenate([one, several])
+    np.testing.assert_array_equal(first, every[: _kept.FEW_ROWS])
+    np.testing.assert_array_equal(solver.values(X[:1]), one)
+
+
 @pytest.mark.parametrize("n_small", [1, 10])
 def test_deep_leaves_have_tables_where_they_are_few(n_small, monkeypatch):
     from skshapley._ensembles import _leafwise, concatenate

@@ -1,0 +1,143 @@
+"""The games of the leaves of a chunk, solved, and their sums over the leaves of its groups."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from skshapley._ensembles._groups import Chunk
+from skshapley._ensembles._leaf_games import leaf_means, leaf_values
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedChunk:
+    """The games of a chunk's leaves: a table of its groups, or the values of a few instances.
+
+    Attributes
+    ----------
+    chunk : Chunk
+    masks : ndarray of shape (n_leaves, 2 ** n_bits), unsigned
+        See `Groups.fail_masks`.
+    games : ndarray
+        Of every leaf ``(n_path, 2 ** n_path)`` numbers, one leaf after the other.
+    leaf : ndarray of shape (n_terms,), int64
+        The leaf of each path player of each leaf, in the order of the group's columns.
+    start : ndarray of shape (n_terms, 1), int64
+        Where the game of this player begins.
+    sums : tuple of sparse array of shape (n_columns * n_groups, n_terms)
+        Of each output: the sum over the leaves of a group, with their values.
+    """
+
+    chunk: Chunk
+    masks: np.ndarray
+    games: np.ndarray
+    leaf: np.ndarray
+    start: np.ndarray
+    sums: tuple[sparse.csr_array, ...]
+
+    @classmethod
+    def of(cls, chunk, masks, law, values, index) -> Self:
+        """Solve the games of the leaves of a chunk.
+
+        Parameters
+        ----------
+        chunk : Chunk
+        masks : ndarray of shape (n_leaves, 2 ** n_bits), unsigned
+        law : ndarray
+            See `background_law`.
+        values : ndarray of shape (n_leaves, n_outputs)
+            What each leaf adds to the outputs of the chunk.
+        index : {"shapley", "banzhaf"}
+        """
+        games, start = _solve_leaves(chunk.n_path, law, index)
+        leaf, bit = np.nonzero(chunk.leaf_players >= 0)
+        group = chunk.leaf_group[leaf]
+        player = chunk.leaf_players[leaf, bit]
+        column = (chunk.players.T[group] < player[:, None]).sum(axis=1)
+        slot = column * chunk.n_groups + group
+        order = np.argsort(slot, kind="stable")
+        leaf, bit, slot = leaf[order], bit[order], slot[order]
+        first = np.searchsorted(slot, np.arange(chunk.players.size + 1))
+        shape = chunk.players.size, len(leaf)
+        sums = tuple(
+            sparse.csr_array((value[leaf], np.arange(len(leaf)), first), shape=shape)
+            for value in values.T
+        )
+        start = start[leaf] + (bit << chunk.n_path[leaf])
+        return cls(chunk, masks, games, leaf, start[:, None], sums)
+
+    def table(self, out=None) -> NDArray[np.float64]:
+        """Return the sums for every pattern, ``(n_outputs, n_columns, n_groups * 2 ** n_bits)``.
+
+        Parameters
+        ----------
+        out : ndarray or None, default=None
+            Where they are written.
+        """
+        chunk = self.chunk
+        shape = len(self.sums), chunk.n_columns, chunk.n_groups << chunk.n_bits
+        return self._added(self.masks, np.empty(shape) if out is None else out)
+
+    def values(self, patterns) -> NDArray[np.float64]:
+        """Return what `look_up` finds in the table, to the last bit, without the table.
+
+        Parameters
+        ----------
+        patterns : ndarray of shape (n_groups, r), unsigned
+
+        Returns
+        -------
+        values : ndarray of shape (n_outputs, n_columns * n_groups, r)
+        """
+        own = patterns[self.chunk.leaf_group].astype(np.intp)
+        masks = np.take_along_axis(self.masks, own, axis=1)
+        out = np.empty((len(self.sums), self.chunk.players.size, patterns.shape[1]))
+        return self._added(masks, out)
+
+    def _added(self, masks, out) -> NDArray[np.float64]:
+        """Write the sums for these fail masks of each leaf, and return them."""
+        where = self.start + masks[self.leaf].astype(np.intp)
+        # This mode is faster, and nothing is out of bounds.
+        terms = np.take(self.games, where, mode="clip")
+        for plane, total in zip(out, self.sums, strict=True):
+            plane[...] = (total @ terms).reshape(plane.shape)
+        return out
+
+
+def single_table(chunk, law, values, index, out=None) -> NDArray[np.float64]:
+    """Return the table of a chunk of single leaves: their means, see `leaf_means`.
+
+    Parameters
+    ----------
+    chunk, law, values, index
+        As in `SolvedChunk.of`.
+    out : ndarray, or None, default=None
+        Where the table is written, of its shape.
+
+    Returns
+    -------
+    table : ndarray of shape (n_outputs, 2, n_groups * 2 ** n_bits)
+    """
+    shape = values.shape[1], 2, chunk.n_groups, 1 << chunk.n_bits
+    table = np.empty(shape) if out is None else out.reshape(shape)
+    leaf_means(law.reshape(chunk.n_groups, -1), index, values, table)
+    return table.reshape(values.shape[1], 2, -1)
+
+
+def _solve_leaves(n_path, law, index) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the games of all leaves, ``(n_path, 2 ** n_path)`` each, and where each starts."""
+    size = 1 << n_path
+    ends = np.cumsum(n_path * size)
+    games = np.empty(int(ends[-1]))
+    law_ends = np.cumsum(size)
+    for k in range(1, int(n_path[-1]) + 1):
+        # The leaves of a chunk are in the order of their numbers of players.
+        first, last = np.searchsorted(n_path, [k, k + 1])
+        if first == last:
+            continue
+        h = law[law_ends[last - 1] - ((last - first) << k) : law_ends[last - 1]]
+        solved = games[ends[last - 1] - ((last - first) * k << k) : ends[last - 1]]
+        leaf_values(h.reshape(-1, 1 << k), index, out=solved.reshape(-1, k, 1 << k))
+    return games, ends - n_path * size
