@@ -25,7 +25,7 @@ import pandas as pd
 from permutation_appendix import appendix
 from permutation_errors import RESULTS, TRIALS, enough, one_set, summary
 from permutation_images import images
-from permutation_tasks import BUNDLED, DATA, FILES, TABULATED, task
+from permutation_tasks import BUNDLED, DATA, FILES, SMALL, TABULATED, task
 
 from skshapley.diagnostics import permutation_discrepancy
 from skshapley.samplers import (
@@ -42,7 +42,7 @@ from skshapley.samplers import (
 )
 from skshapley.testing import explain_game
 
-ROWS = 3  # of tables that are not tabulated
+ROWS = 3  # of tables of more than twelve columns
 CELLS = [(d, n) for d in (10, 50, 200) for n in (10, 100, 1000)]
 ALL = {"references": "all"}
 
@@ -154,7 +154,7 @@ def markdown(frame):
 
 def sizes(d, quick):
     """Return numbers of permutations; the model is what costs time where nothing is tabulated."""
-    most = 512 if d <= 12 else 256 if d <= TABULATED else 64 if d <= 30 else 16
+    most = 512 if d <= SMALL else 128 if d <= TABULATED else 32 if d <= 30 else 8
     return [2**k for k in range(1, 10) if 2**k <= (most // 4 if quick else most)]
 
 

@@ -1,13 +1,14 @@
 """L-Shapley and C-Shapley against samplers that know no graph: Chen et al. (2018), section 5.
 
-    python benchmarks/bench_structured.py [scaling digits imdb agnews mnist cifar]
+    python benchmarks/bench_structured.py [scaling digits tiles imdb agnews mnist cifar]
 
 Every method spends at most 4 d evaluations an instance on the log-probability of the predicted
 class, an absent word left out, an absent pixel at the mean of the training images. Then the
 features that rank first are masked, and the log-odds of the class follow (Figures 2 and 3 of the
 paper). L-Shapley of pixels needs up to 23 d and is shown beside them; saliency reads the gradient.
 SampleShapley draws every marginal contribution by itself, two of them for each feature. Figures 3
-(right), 4 and 5 show the pixels that rank first.
+(right), 4 and 5 show the pixels that rank first. Of digits as 4 x 4 tiles all coalitions are known,
+and errors too.
 
 Data come from the folder SKSHAPLEY_DATA, all but the digits; results go to doc/results/structured.
 LIME takes part if it is installed (pip install lime).
@@ -29,10 +30,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from structured_pictures import draw_misread, draw_rows, saliency
+from structured_report import RESULTS, report, write_tables
 
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley.diagnostics import masking_curve
-from skshapley.plots import MaskingCurveDisplay
 from skshapley.rewards import TokenReward
 from skshapley.samplers import (
     Antithetic,
@@ -45,7 +46,6 @@ from skshapley.samplers import (
     MonteCarlo,
 )
 
-RESULTS = Path(__file__).parents[1] / "doc" / "results" / "structured"
 DATA = os.environ.get("SKSHAPLEY_DATA")
 PER_FEATURE = 4
 OVER = "L-Shapley, k = 1 (over budget)"
@@ -194,37 +194,6 @@ def images(name, model, train, X, shape, groups=None, seed=0):
     return values, explainer
 
 
-def report(name, curves, cost):
-    """Write the curves of an experiment, their areas and figures."""
-    frames, areas = [], []
-    for method, curve in curves.items():
-        frames.append(curve.frame().assign(method=method))
-        areas.append({"method": method, "evaluations_per_feature": cost.get(method, 0)})
-        mean, n = curve.deletion.mean(axis=1), len(curve.deletion)
-        areas[-1] |= curve.area().to_dict() | {"deletion_se": mean.std(ddof=1) / np.sqrt(n)}
-    columns = ["method", "kind", "fraction", "mean", "low", "high"]
-    pd.concat(frames)[columns].to_csv(RESULTS / f"{name}.csv", index=False, float_format="%.4g")
-    table = pd.DataFrame(areas)
-    table.to_csv(RESULTS / f"{name}_area.csv", index=False, float_format="%.4g")
-    print(name, n, "instances")
-    print(table.round(3).to_string())
-    draw(name)
-
-
-def draw(name):
-    """Draw the curves of an experiment as they are in its table."""
-    import matplotlib.pyplot as plt
-
-    table = pd.read_csv(RESULTS / f"{name}.csv")
-    figure, axes = plt.subplots(1, 2, figsize=(13, 4.2), layout="constrained")
-    for kind, ax in zip(("deletion", "insertion"), axes, strict=True):
-        MaskingCurveDisplay(table[table["kind"] == kind], kind).plot(ax)
-        ax.get_legend().remove()
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", frameon=False)
-    figure.savefig(RESULTS / f"{name}.png", dpi=60)
-    plt.close(figure)
-
-
 def imdb():
     """Movie reviews, a linear model of words and pairs of words."""
     data = pd.read_csv(Path(DATA) / "imdb_movie_review_5000.csv.gz")
@@ -253,13 +222,48 @@ def agnews():
     text("agnews", model, test["text"][:100])
 
 
-def digits():
-    """The bundled 8 x 8 digits, pixels as players."""
+def read_digits():
+    """The bundled 8 x 8 digits: a model, the rows it knows, and a hundred others."""
     X, y = load_digits(return_X_y=True)
     train, test, y_train, y_test = train_test_split(X / 16, y, random_state=0)
     model = MLPClassifier((50,), max_iter=600, random_state=0).fit(train, y_train)
     print("accuracy", model.score(test, y_test))
-    images("digits", model, train, test[:100], (8, 8))
+    return model, train, test[:100]
+
+
+def digits():
+    """The bundled 8 x 8 digits, pixels as players."""
+    model, train, X = read_digits()
+    images("digits", model, train, X, (8, 8))
+
+
+def tiles():
+    """How far from the Shapley values: 4 x 4 tiles of digits, of which all coalitions are known."""
+    model, train, X = read_digits()
+    corner = np.add.outer(16 * np.arange(4), 2 * np.arange(4)).ravel()
+    groups = {f"tile {i}": [int(c + j) for j in (0, 1, 8, 9)] for i, c in enumerate(corner)}
+    records, p = [], len(groups)
+    for response in ("predict_log_proba", "log_odds"):
+        values, samplers = {}, {"exact": "exact"} | on_a_graph(("grid", (4, 4)), OVER)
+        for method, sampler in samplers.items():
+            cost = 2**p if method == "exact" else afforded(method, sampler, p)
+            explainer = ShapleyExplainer(
+                model,
+                reward="baseline",
+                response_method=response,
+                output="predicted",
+                sampler=sampler,
+                max_rows=cost - 1,
+                groups=groups,
+                random_state=0,
+            ).fit(train)
+            values[method] = explainer.explain(X).values
+            off = np.linalg.norm(values[method] - values["exact"], axis=1)
+            error = (off / np.linalg.norm(values["exact"], axis=1)).mean()
+            records.append((response, method, cost, error))
+    table = pd.DataFrame(records, columns=["response", "method", "evaluations", "relative_error"])
+    table.to_csv(RESULTS / "tiles.csv", index=False, float_format="%.4g")
+    print(table.to_string())
 
 
 def mnist():
@@ -305,29 +309,7 @@ def cifar():
     draw_rows(RESULTS / "figure5.png", X[some].reshape(-1, 32, 32, 3), take(values, some))
 
 
-def write_tables():
-    """Gather what is in the results folder into one page."""
-    lines = ["# Structured data at 4 d evaluations", ""]
-    for path in sorted(RESULTS.glob("*_area.csv")):
-        table = pd.read_csv(path).round(2)
-        name = path.stem.removesuffix("_area")
-        lines += [f"## {name}", "", f"![masking curves of {name}]({name}.png)", ""]
-        lines += [" | ".join(["", *table.columns, ""]), "|---" * table.shape[1] + "|"]
-        lines += [" | ".join(["", *map(str, row), ""]) for row in table.itertuples(index=False)]
-        lines.append("")
-    lines += ["## Evaluations on a line", ""]
-    costs = (
-        pd.read_csv(RESULTS / "scaling.csv")
-        .pivot_table(index="d", columns="method", values="evaluations")
-        .astype(int)
-    )
-    lines += [" | ".join(["", "d", *costs.columns, ""]), "|---" * (costs.shape[1] + 1) + "|"]
-    lines += [" | ".join(["", *map(str, row), ""]) for row in costs.itertuples()]
-    text = "\n".join(line.strip() for line in lines) + "\n"
-    (RESULTS / "tables.md").write_text(text, encoding="utf-8")
-
-
-BUNDLED = {"scaling": scaling, "digits": digits}
+BUNDLED = {"scaling": scaling, "digits": digits, "tiles": tiles}
 FROM_FILES = {"imdb": imdb, "agnews": agnews, "mnist": mnist, "cifar": cifar}
 
 if __name__ == "__main__":

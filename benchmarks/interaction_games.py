@@ -20,14 +20,14 @@ from skshapley._tools._counting import all_coalitions
 BACKGROUND = 20
 
 
-def _model(model, rng, X, y, predict="predict"):
+def of_model(model, rng, X, y, predict="predict"):
     """Return the game of one row against background rows, all coalitions."""
     order = rng.permutation(len(X))
     model.fit(X[order[100:]], y[order[100:]])
-    return _hybrids(getattr(model, predict), X[order[0]], X[order[1 : 1 + BACKGROUND]])
+    return hybrids(getattr(model, predict), X[order[0]], X[order[1 : 1 + BACKGROUND]])
 
 
-def _hybrids(function, x, background):
+def hybrids(function, x, background):
     coalitions, values = all_coalitions(len(x)), 0.0
     for row in background:
         out = function(np.where(coalitions, x, row))
@@ -38,30 +38,30 @@ def _hybrids(function, x, background):
 def friedman_mlp(rng):
     X, y = make_friedman1(500, 10, random_state=rng.integers(2**31))
     net = MLPRegressor(hidden_layer_sizes=(32,), max_iter=300, random_state=rng.integers(2**31))
-    return _model(make_pipeline(StandardScaler(), net), rng, X, y)
+    return of_model(make_pipeline(StandardScaler(), net), rng, X, y)
 
 
 def friedman_trees(rng):
     X, y = make_friedman1(500, 12, random_state=rng.integers(2**31))
-    return _model(HistGradientBoostingRegressor(max_iter=60), rng, X, y)
+    return of_model(HistGradientBoostingRegressor(max_iter=60), rng, X, y)
 
 
 def diabetes_forest(rng):
     X, y = load_diabetes(return_X_y=True)
     forest = RandomForestRegressor(40, min_samples_leaf=3, random_state=rng.integers(2**31))
-    return _model(forest, rng, X, y)
+    return of_model(forest, rng, X, y)
 
 
 def diabetes_svr(rng):
     X, y = load_diabetes(return_X_y=True)
-    return _model(make_pipeline(StandardScaler(), SVR(C=100.0)), rng, X, y)
+    return of_model(make_pipeline(StandardScaler(), SVR(C=100.0)), rng, X, y)
 
 
 def breast_mlp(rng):
     X, y = load_breast_cancer(return_X_y=True)
     X = X[:, rng.permutation(30)[:12]]
     net = MLPClassifier(hidden_layer_sizes=(20,), max_iter=200, random_state=rng.integers(2**31))
-    return _model(make_pipeline(StandardScaler(), net), rng, X, y, "predict_proba")
+    return of_model(make_pipeline(StandardScaler(), net), rng, X, y, "predict_proba")
 
 
 def products(rng):
@@ -69,14 +69,14 @@ def products(rng):
     p = 14
     terms = [rng.choice(p, rng.integers(2, 4), replace=False) for _ in range(10)]
     x, r, c = rng.normal(size=p), rng.normal(size=(3, p)), rng.normal(size=10)
-    return _hybrids(
+    return hybrids(
         lambda Z: sum(w * Z[:, t].prod(axis=1) for w, t in zip(c, terms, strict=True)), x, r
     )
 
 
 def radial(rng):
     x, r = rng.normal(size=(2, 12))
-    return _hybrids(lambda Z: np.exp(-(Z**2).sum(axis=1) / 12), x, r[None])
+    return hybrids(lambda Z: np.exp(-(Z**2).sum(axis=1) / 12), x, r[None])
 
 
 def exponential(rng):
@@ -146,7 +146,7 @@ def valuation(rng):
 def saturated(rng):
     """The probability of a logistic model of large weights, over three background rows."""
     x, r, w = rng.normal(size=14), rng.normal(size=(3, 14)), rng.normal(size=14)
-    return _hybrids(lambda Z: 1 / (1 + np.exp(-2 * (Z @ w + Z[:, 0] * Z[:, 1]))), x, r)
+    return hybrids(lambda Z: 1 / (1 + np.exp(-2 * (Z @ w + Z[:, 0] * Z[:, 1]))), x, r)
 
 
 FAMILIES = {

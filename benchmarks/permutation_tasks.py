@@ -22,7 +22,7 @@ from skshapley.testing import HybridGame
 
 DATA = os.environ.get("SKSHAPLEY_DATA")
 FOREGROUND, BACKGROUND = 10, 100
-TABULATED = 16
+TABULATED, SMALL = 16, 12  # players
 MLP_ROWS = 5000
 
 # name: file, target, the target's positive class (None for regression)
@@ -101,17 +101,17 @@ def _bundled(name):
 def task(name, model, most_rows=FOREGROUND):
     """Return the task of a table and a model, "gbdt" or "mlp".
 
-    The first ten rows are explained against the first hundred, as in the authors' code; of a table
-    that is not tabulated the first `most_rows`.
+    The first ten rows are explained against the first hundred, as in the authors' code; of tables
+    of more than twelve columns the first `most_rows`.
     """
     X, y, classes = table(name)
     X = X.astype(np.float32).astype(float)  # what XGBoost sees
-    tabulated = X.shape[1] <= TABULATED
-    foreground, background = X[: FOREGROUND if tabulated else most_rows], X[:BACKGROUND]
+    small = X.shape[1] <= SMALL
+    foreground, background = X[: FOREGROUND if small else most_rows], X[:BACKGROUND]
     respond, booster = (_gbdt if model == "gbdt" else _mlp)(X, y, classes)
     game = HybridGame(respond, foreground, background)
     game.X, game.background = (part.astype(np.float32) for part in (foreground, background))
-    if tabulated:
+    if game.n_players <= TABULATED:
         game = Tabulated(game)
         return Task(name, model, game, game.shapley_values)
     truth = None if booster is None else _tree_values(booster, foreground, background)

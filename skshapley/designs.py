@@ -7,6 +7,7 @@ full coalition may appear in a design: their values are known and cost nothing.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,6 +147,9 @@ class WalkDesign:
     dealt : bool
         Whether the references are a sample of the background, dealt from its deck: every unit keeps
         to one reference, and few of them come twice.
+    differing : ndarray of shape (r, n, p), bool, or None
+        The players that differ from the reference of each walk; None for all. The others change
+        nothing there, so that their steps are not evaluated.
     """
 
     permutations: NDArray[np.intp]
@@ -154,6 +158,7 @@ class WalkDesign:
     stratum_weights: NDArray[np.float64] | None = None
     weights: NDArray[np.float64] | None = None
     dealt: bool = False
+    differing: NDArray[np.bool_] | None = None
     distinct = False
     exact = False
     # whether every player is as likely in every place
@@ -174,10 +179,15 @@ class WalkDesign:
 
     def _first(self, sizes: np.ndarray) -> NDArray[np.bool_]:
         """Return the coalitions of the first players of each walk, ``(r, n, len(sizes), p)``."""
+        place = self._places()
+        return place[:, :, None, :] < sizes.astype(place.dtype)[:, None]
+
+    def _places(self) -> NDArray[np.signedinteger]:
+        """Return the step at which each player enters each walk, ``(r, n, p)``."""
         p = self.permutations.shape[2]
         small = np.int8 if p < 127 else np.int32
         steps = np.broadcast_to(np.arange(p, dtype=small), self.permutations.shape)
-        return self._by_player(steps)[:, :, None, :] < sizes.astype(small)[:, None]
+        return self._by_player(steps)
 
     def _by_player(self, by_step: np.ndarray) -> np.ndarray:
         """Return what belongs to each step of each walk by player, ``(r, n, p, ...)`` as given."""
@@ -187,8 +197,21 @@ class WalkDesign:
         flat[at.ravel()] = by_step.reshape(flat.shape)
         return flat.reshape(by_step.shape)
 
+    @cached_property
+    def _passed(self) -> tuple[np.ndarray, np.ndarray]:
+        """How many differing players have entered after each step, and which steps are asked for.
+
+        Both ``(r, n, p)``. Nothing is asked where the hybrid row stays as it is, or becomes the
+        instance.
+        """
+        enters = np.take_along_axis(np.asarray(self.differing), self.permutations, axis=2)
+        passed = np.cumsum(enters, axis=2, dtype=np.int32)
+        return passed, enters & (passed < passed[:, :, -1:])
+
     def requested(self, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return what must be evaluated: every walk without its ends (see `Design.requested`).
+
+        Where players are known not to differ from the reference, coalitions are without them.
 
         Parameters
         ----------
@@ -196,8 +219,13 @@ class WalkDesign:
             Number of instances.
         """
         n, p = self.permutations.shape[1:]
-        coalitions = self._first(np.arange(1, p)).reshape(-1, p)
         references = self.references
+        if self.differing is not None and references is not None:
+            instance, walk, step = np.nonzero(self._passed[1])
+            entered = self._places()[instance, walk] <= step[:, None]
+            entered &= self.differing[instance, walk]
+            return entered, instance, references[instance, walk][:, None]
+        coalitions = self._first(np.arange(1, p)).reshape(-1, p)
         if references is not None:
             references = np.repeat(references.ravel(), p - 1)[:, None]
         return coalitions, np.repeat(np.arange(r), n * (p - 1)), references
@@ -207,8 +235,11 @@ class WalkDesign:
         p = self.permutations.shape[2]
         if p > 64:
             return None
-        entering = np.uint64(1) << self.permutations[:, :, :-1].astype(np.uint64)
-        return np.cumsum(entering, axis=2, dtype=np.uint64).ravel()
+        entering = np.uint64(1) << self.permutations.astype(np.uint64)
+        if self.differing is not None:
+            entering *= np.take_along_axis(self.differing, self.permutations, axis=2)
+            return np.cumsum(entering, axis=2, dtype=np.uint64)[self._passed[1]]
+        return np.cumsum(entering[:, :, :-1], axis=2, dtype=np.uint64).ravel()
 
     def runs(self, instances: np.ndarray) -> NDArray[np.intp]:
         """Return the lengths of the walks (see `Design.runs`).
@@ -224,8 +255,11 @@ class WalkDesign:
         paired = walks.shape[1] % 2 == 0 and (walks[:, 1::2, ::-1] == walks[:, ::2]).all()
         if paired and self.references is not None:
             paired = (self.references[:, ::2] == self.references[:, 1::2]).all()
-        length = (p - 1) * (2 if paired else 1)
-        return np.full(len(instances) // length, length)
+        together = 2 if paired else 1
+        if self.differing is None:
+            return np.full(len(instances) // ((p - 1) * together), (p - 1) * together)
+        lengths = self._passed[1].reshape(-1, together * p).sum(axis=1)
+        return lengths[lengths > 0]
 
     def contributions(
         self, values: np.ndarray, step_weights: np.ndarray | None = None
@@ -263,12 +297,25 @@ class WalkDesign:
         """
         (r, n, p), k = self.permutations.shape, v_full.shape[1]
         walks = np.empty((r, n, p + 1, k))
-        walks[:, :, 1:-1] = values.reshape(r, n, p - 1, k)
-        walks[:, :, -1] = v_full[:, None]
         walks[:, :, 0] = v_empty[:, None]
         if self.references is not None:
             walks[:, :, 0] = empty(np.arange(r), self.references)
+        if self.differing is None:
+            walks[:, :, 1:-1] = values.reshape(r, n, p - 1, k)
+        else:
+            self._go(walks, values, v_full)
+        walks[:, :, -1] = v_full[:, None]
         return walks.reshape(r, -1, k)
+
+    def _go(self, walks: np.ndarray, values: np.ndarray, v_full: np.ndarray) -> None:
+        """Fill walks ``(r, n, p + 1, k)``: each step has the value of the last one asked for."""
+        passed, asked = self._passed
+        latest = np.cumsum(asked).reshape(asked.shape) - 1
+        if len(values):
+            walks[:, :, 1:] = values[np.maximum(latest, 0)]
+        whole, none = passed == passed[:, :, -1:], passed == 0
+        walks[:, :, 1:][none] = walks[:, :, :1].repeat(passed.shape[2], axis=2)[none]
+        walks[:, :, 1:][whole] = v_full[np.nonzero(whole)[0]]
 
 
 @dataclass(frozen=True, eq=False)

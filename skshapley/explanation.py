@@ -401,7 +401,7 @@ class Explanation(Portable):
 
     @classmethod
     def from_shapiq(cls, values, data=None, feature_names=None) -> "Explanation":
-        """Return the numbers of shapiq's values of order 1.
+        """Return the numbers of shapiq's values of order 1, or 2 with the interactions.
 
         Parameters
         ----------
@@ -415,7 +415,8 @@ class Explanation(Portable):
         Raises
         ------
         ValueError
-            If there are interactions among the values, or data or names are not theirs.
+            If there are higher interactions among the values, pairs without values of players or
+            those of Banzhaf, or data or names are not theirs.
         """
         return cls(**parts_of_shapiq(values, data, feature_names))
 

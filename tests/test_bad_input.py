@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from xgboost import XGBRegressor
 
-from skshapley import ShapleyExplainer, shapley_values
+from skshapley import ShapleyExplainer, TreeExplainer, shapley_values
 from skshapley.exceptions import ModelOutputError, PartialExplanationError
 from skshapley.samplers import Antithetic, Exact
 from skshapley.stopping import StandardError
@@ -170,10 +172,18 @@ BACKGROUNDS = {
     "empty array": (BACKGROUND[:0], ValueError, "0 sample"),
     "empty frame": (FRAME[:0], ValueError, "0 sample"),
     "no columns": (FRAME[[]], ValueError, "0 feature"),
-    "two of one name": (FRAME[["age", "age"]], ValueError, "different names"),
-    "one row": (BACKGROUND[0], ValueError, "Expected 2D array, got 1D array"),
+    "two of one name": (
+        FRAME[["age", "age"]],
+        ValueError,
+        r"more than one of the names \['age'\]:",
+    ),
+    "one row": (BACKGROUND[0], ValueError, r"ndarray of shape \(4,\): .* X\.reshape\(1, -1\)"),
     "one column": (FRAME["age"], ValueError, "Series"),
-    "names of two kinds": (FRAME.rename(columns={"age": 0}), TypeError, "string names"),
+    "names of two kinds": (
+        FRAME.rename(columns={"age": 0}),
+        TypeError,
+        "types int, str, and needs",
+    ),
     "nothing": (None, ValueError, "NoneType|None"),
 }
 
@@ -210,7 +220,13 @@ def test_wrong_weights(weights, message):
 # --- instances -----------------------------------------------------------------------------------
 
 INSTANCES = {
-    "one row": (BACKGROUND, X[0], ValueError, "got 1D array"),
+    "one row": (BACKGROUND, X[0], ValueError, r"ndarray of shape \(4,\): .*\.reshape\(1, -1\)"),
+    "a row of a frame": (
+        FRAME,
+        FRAME.iloc[0],
+        ValueError,
+        r"Series of .* X\.iloc\[\[0\]\] of a frame",
+    ),
     "none": (BACKGROUND, X[:0], ValueError, "0 sample"),
     "width": (BACKGROUND, X[:, :3], ValueError, "3 features, but ShapleyExplainer is expecting 4"),
     "words": (BACKGROUND, X.astype(str), ValueError, "dtype float64, and got <U"),
@@ -250,9 +266,60 @@ def test_wrong_instances(background, instances, error, message):
 
 def test_other_columns_are_shown_as_a_diff():
     explainer = ShapleyExplainer(Counter()).fit(FRAME)
-    with pytest.raises(ValueError, match="Feature names unseen at fit time") as caught:
+    with pytest.raises(
+        ValueError, match=r"\(-: background, \+: given\) - kind; \+ kin\."
+    ) as caught:
         explainer.explain(FRAME.rename(columns={"kind": "kin"}))
-    assert "(-: background, +: given) - kind; + kin" in str(caught.value)
+    one_sentence(caught)
+
+
+NAMED = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["a b", "c"])
+
+
+def _catboost():
+    catboost = pytest.importorskip("catboost")
+    return catboost.CatBoostRegressor(iterations=2, verbose=0, allow_writing_files=False)
+
+
+NAMED_MODELS = {
+    "scikit-learn": LinearRegression,
+    "a pipeline": lambda: make_pipeline(StandardScaler(), LinearRegression()),
+    "XGBoost": lambda: pytest.importorskip("xgboost").XGBRegressor(n_estimators=2),
+    "LightGBM": lambda: pytest.importorskip("lightgbm").LGBMRegressor(n_estimators=2, verbose=-1),
+    "CatBoost": _catboost,
+}
+
+
+@pytest.mark.parametrize("make", NAMED_MODELS.values(), ids=NAMED_MODELS)
+def test_columns_that_the_model_was_not_fitted_on_are_refused_by_name(make):
+    model = make().fit(NAMED, NAMED["c"])
+    explainer = ShapleyExplainer(model)
+    with pytest.raises(
+        ValueError, match=r"got a column that .* was not fitted on, 'target': leave it"
+    ) as caught:
+        explainer.fit(NAMED.assign(target=1.0))
+    one_sentence(caught)
+    with pytest.raises(
+        ValueError, match=r"2 columns that .*, 'id', 'day': leave them out, X\.drop"
+    ):
+        explainer.fit(NAMED.assign(id=1.0, day=2.0))
+    explainer.fit(NAMED)
+    with pytest.raises(
+        ValueError, match=r"\+ target; leave out the others, X\[explainer\."
+    ) as caught:
+        explainer.explain(NAMED[:2].assign(target=1.0))
+    one_sentence(caught)
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_boosters_refuse_columns_by_name(library):
+    module = pytest.importorskip(library)
+    make = module.XGBRegressor if library == "xgboost" else module.LGBMRegressor
+    model = make(n_estimators=2, verbosity=-1 if library == "lightgbm" else 0)
+    model.fit(NAMED, NAMED["c"])
+    booster = model.get_booster() if library == "xgboost" else model.booster_
+    with pytest.raises(ValueError, match="a column that Booster was not fitted on, 'target'"):
+        TreeExplainer(booster).fit(NAMED.assign(target=1.0))
 
 
 def test_before_fit():

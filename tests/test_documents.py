@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline, make_union
 
-from skshapley import GlobalImportance, ShapleyExplainer, shapley_values
+from skshapley import Explanation, GlobalImportance, ShapleyExplainer, shapley_values
 from skshapley.exceptions import PartialExplanationError
 from skshapley.plots import SentenceDisplay
 from skshapley.rewards import TokenReward
@@ -210,3 +210,21 @@ def test_other_refusals(model):
         ShapleyExplainer(model, max_rows=3).fit(TEXTS).explain(TEXTS)
     with pytest.raises(ValueError, match="Expected 2D array"):
         GlobalImportance(model).fit(TEXTS)
+
+
+@pytest.mark.parametrize("way", ["file", "skops"])
+def test_documents_are_saved_with_the_order_of_their_tokens(model, way, tmp_path):
+    made = ShapleyExplainer(model, random_state=0).fit(TEXTS).explain(TEXTS[:2])
+    if way == "file":
+        made.save(tmp_path / "phi")
+        there = Explanation.load(tmp_path / "phi")
+    else:
+        sio = pytest.importorskip("skops.io")
+        data = sio.dumps(made)
+        there = sio.loads(data, trusted=sio.get_untrusted_types(data=data))
+    np.testing.assert_array_equal(there.values, made.values)
+    shown, expected = (
+        SentenceDisplay.from_explanation(part, row=1).frame() for part in (there, made)
+    )
+    pd.testing.assert_frame_equal(shown, expected)
+    assert shown["token"].str.cat() == TEXTS[1]

@@ -280,9 +280,10 @@ def test_a_hybrid_row_that_comes_again_is_not_asked_again(sampler, groups, monke
         groups=groups,
         max_rows=rows_for(40, background),
     )
-    less = run()
-    monkeypatch.setattr(InterventionalGame, "differing", lambda self, rows, references: None)
+    monkeypatch.setattr(InterventionalGame, "apart", lambda self, rows, references: None)
     more = run()
+    monkeypatch.setattr(InterventionalGame, "finer", True)
+    less = run()
     np.testing.assert_array_equal(less.values, more.values)
     np.testing.assert_array_equal(less.standard_errors, more.standard_errors)
     assert (less.n_model_rows < 0.7 * more.n_model_rows).all()

@@ -398,6 +398,8 @@ def test_repr_says_what_and_how():
     text = "<Explanation: 5 instances, 3 features, 2 outputs; sampler=Exact(), solver=Linear()>"
     assert repr(made(K)) == text
     assert "method unknown" in repr(made(settings=Settings()))
+    alone = ShapleyExplainer(lambda X: X[:, 0] ** 2).fit(np.eye(1)).explain(np.eye(1) * 2)
+    assert "; exact, from the prediction and the base value>" in repr(alone)
 
 
 @pytest.mark.parametrize("k", [None, K])
@@ -616,10 +618,10 @@ def test_shapiq_refuses(shapiq):
         made(K).to_shapiq()
     exact = shapiq.ExactComputer(n_players=3, game=lambda S: np.asarray(S).sum(axis=1) * 1.0)
     with pytest.raises(
-        ValueError, match=r"order 1, .*got \(index, max_order, n_players\) = \[\('k-SII', 2"
+        ValueError, match=r"order 1 .*got \(index, max_order, n_players\) = \[\('SGV', 2"
     ):
-        Explanation.from_shapiq(exact("k-SII", 2))
-    with pytest.raises(ValueError, match="order 1, of the same index"):
+        Explanation.from_shapiq(exact("SGV", 2))
+    with pytest.raises(ValueError, match="order 1 or Shapley values with pairs, of the same index"):
         Explanation.from_shapiq([])
     with pytest.raises(ValueError, match="name for each of 3 features; got 2"):
         Explanation.from_shapiq(exact("SV", 1), feature_names=["a", "b"])

@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.fixes import parse_version
 
 from skshapley import ShapleyExplainer
+from skshapley.plots import BeeswarmDisplay
 
 N = 60
 
@@ -228,6 +229,27 @@ def test_an_array_for_a_model_fitted_with_names_and_the_other_way_round():
     np.testing.assert_allclose(
         with_names.explain(array[9:]).values, without.explain(frame[9:]).values, atol=1e-9
     )
+
+
+def test_lists_and_arrays_in_cells(enumerated, tmp_path):
+    """Long arrays, whose texts are alike, and lists: values that have no hash."""
+    tags = [["a", "b"][: i % 3] for i in range(12)]
+    waves = [np.zeros(2000) for _ in range(12)]
+    for i, wave in enumerate(waves):
+        wave[1000] = i % 5
+    frame = pd.DataFrame({"tags": tags, "x": np.arange(12.0), "wave": waves})
+
+    def model(X):
+        waves = np.array([wave[1000] for wave in X["wave"]])
+        return X["tags"].map(len).to_numpy() * X["x"].to_numpy() + waves * X["x"].to_numpy()
+
+    made = ShapleyExplainer(model).fit(frame[:5]).explain(frame[5:8])
+    expected = enumerated(model, frame[5:8], frame[:5])
+    np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-9)
+    assert made.data["tags"].tolist() == ["['a', 'b']", "[]", "['a']"]
+    made.save(tmp_path / "phi")
+    BeeswarmDisplay.from_explanation(made)
+    assert isinstance(frame["tags"][0], list)
 
 
 # --- what shap gets wrong silently ---------------------------------------------------------------

@@ -124,8 +124,8 @@ def test_nobody_s_draws_depend_on_who_else_is_in_the_block(sampler):
 
 
 @pytest.mark.parametrize("sampler", GO_ON, ids=str)
-def test_rows_that_agree_leave_evaluations_and_change_nothing_else(sampler, monkeypatch):
-    """To know that hybrid rows are the same saves model rows, and never buys a draw."""
+def test_what_only_the_model_s_columns_agree_in_saves_rows_and_buys_no_draw(sampler, monkeypatch):
+    """What a pipeline's steps make the same may not change what is asked."""
     rng = np.random.default_rng(0)
     X, background = rng.integers(3, size=(4, 9)), rng.integers(3, size=(3, 9))
 
@@ -133,9 +133,10 @@ def test_rows_that_agree_leave_evaluations_and_change_nothing_else(sampler, monk
         options = {"sampler": sampler, "max_rows": 475, "random_state": 0}
         return ShapleyExplainer(Unequal(), **options).fit(background).explain(X)
 
-    less = run()
-    monkeypatch.setattr(InterventionalGame, "differing", lambda self, rows, _: None)
+    monkeypatch.setattr(InterventionalGame, "apart", lambda self, rows, _: None)
     more = run()
+    monkeypatch.setattr(InterventionalGame, "finer", True)
+    less = run()
     np.testing.assert_array_equal(less.values, more.values)
     np.testing.assert_array_equal(less.standard_errors, more.standard_errors)
     assert (less.n_model_rows <= more.n_model_rows).all()

@@ -204,8 +204,72 @@ def test_shapiq_has_the_same_numbers():
     assert banzhaf.interactions.to_shapiq()[0].min_order == 2
     with pytest.raises(ValueError, match="one output; choose it by"):
         explained()[0].interactions.to_shapiq()
-    with pytest.raises(ValueError, match=r'"SII" or "k-SII", .* got .*BII'):
-        Interactions.from_shapiq(banzhaf.interactions.to_shapiq())
+    pairs_alone = Interactions.from_shapiq(banzhaf.interactions.to_shapiq())
+    np.testing.assert_allclose(pairs_alone.values, banzhaf.interactions.values, atol=1e-14)
+    np.testing.assert_allclose(pairs_alone.base_values, banzhaf.base_values)
+    assert pairs_alone.index == "banzhaf"
+    assert np.isnan(pairs_alone.attributions).all()
+    faithful, _ = explained(one_output, interactions="faithful-shapley")
+    with pytest.raises(ValueError, match=r"pairs alone there is Interactions\.from_shapiq\.$"):
+        Explanation.from_shapiq(faithful.interactions.to_shapiq())
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "players"),
+    [
+        ("SII", "shapley", "shapley"),
+        ("k-SII", "shapley", "shapley"),
+        ("STII", "shapley-taylor", "shapley"),
+        ("FSII", "faithful-shapley", "shapley"),
+        ("BII", "banzhaf", "banzhaf"),
+        ("FBII", "faithful-banzhaf", "banzhaf"),
+    ],
+)
+def test_every_index_of_shapiq_is_read(theirs, ours, players):
+    """Of a game without any structure; ours by enumeration of the definition."""
+    shapiq = pytest.importorskip("shapiq")
+    p = 5
+    values = np.random.default_rng(0).normal(size=2**p)
+    game = lambda S: values[np.atleast_2d(S).astype(int) @ (1 << np.arange(p))]  # noqa: E731
+    exact = shapiq.ExactComputer(game, p)
+    names = list("abcde")
+    found = Interactions.from_shapiq([exact(theirs, 2)] * 2, names)
+    expected = shapley_values(
+        game, n_players=p, sampler="exact", interactions=ours, index=players
+    ).interactions
+    assert found.index == ours
+    # their least squares with weights of a million is right to nine digits
+    np.testing.assert_allclose(found.values, expected.values[[0, 0]], atol=1e-8)
+    np.testing.assert_allclose(found.attributions, expected.attributions[[0, 0]], atol=1e-8)
+    of_any_order = theirs in ("SII", "BII")
+    if of_any_order:
+        np.testing.assert_allclose(
+            Interactions.from_shapiq(exact(theirs, 3)).values, expected.values, atol=1e-12
+        )
+    else:
+        with pytest.raises(ValueError, match=f"takes {theirs} of order 2, .*; got order 3"):
+            Interactions.from_shapiq(exact(theirs, 3))
+    if players == "banzhaf":  # they keep the index of the empty set where v(empty) stands
+        assert np.isnan(found.base_values).all()
+        with pytest.raises(ValueError, match="takes values of order 1 or Shapley values with"):
+            Explanation.from_shapiq(exact(theirs, 2))
+        return
+    there = Explanation.from_shapiq(exact(theirs, 2), feature_names=names)
+    np.testing.assert_allclose(there.base_values, values[0])
+    np.testing.assert_allclose(there.predictions, values[-1], atol=1e-8)
+    np.testing.assert_allclose(there.interactions.values, found.values[:1])
+    assert there[:, "b"].shape == (1, 1)
+
+
+def test_an_index_of_shapiq_that_is_none_of_ours_is_refused():
+    shapiq = pytest.importorskip("shapiq")
+    exact = shapiq.ExactComputer(lambda S: np.asarray(S).sum(axis=1) ** 2.0, 4)
+    with pytest.raises(ValueError, match=r'indices "k-SII", .*"SII", of the same .*SGV'):
+        Interactions.from_shapiq(exact("SGV", 2))
+    with pytest.raises(ValueError, match=r"got \(index, max_order, n_players\) = \[\('SII', 2, 4"):
+        Interactions.from_shapiq([exact("SII", 2), exact("STII", 2)])
+    with pytest.raises(ValueError, match=r"values of order 2 of one .*'SV', 1, 4"):
+        Interactions.from_shapiq(exact("SV", 1))
 
 
 def test_a_game_has_a_record_of_one_row():

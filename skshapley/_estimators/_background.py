@@ -12,15 +12,17 @@ from skshapley._tables._inputs import (
     check_container,
     check_frame,
     checked_weights,
-    column_changes,
     column_names,
     in_order_of,
     is_frame,
     is_like,
     n_rows,
+    refuse_one_row,
+    refuse_other_columns,
     take_rows,
     validated,
 )
+from skshapley._tables._model_columns import model_columns, refuse_extra_columns
 from skshapley._tables._portable import Portable
 from skshapley.rewards import Players
 
@@ -117,19 +119,16 @@ def checked_table(owner: BaseEstimator, X: Any, like: Any = None, fitted: bool =
         Whether `owner` knows its columns already.
     """
     name = type(owner).__name__
+    refuse_one_row(X, name)
     if like is not None:
         check_container(X, like, name)
     if is_frame(X):
         check_frame(X, name)
-        known = getattr(owner.estimator, "feature_names_in_", None) if like is None else None
-        if like is not None or known is not None:
-            X = in_order_of(X, column_names(like) if known is None else list(known))
-    try:
-        X = validated(owner, X, not fitted)
-    except ValueError as error:
-        changes = column_changes(X, like) if like is not None and is_frame(X) else ""
-        if not changes:
-            raise
-        # scikit-learn's sentence, and the diff that it does not show
-        raise ValueError(f"{str(error).rstrip()}\n{changes}") from None
+        known = model_columns(owner.estimator) if like is None else column_names(like)
+        X = X if known is None else in_order_of(X, known)
+        if like is None:
+            refuse_extra_columns(X, owner.estimator, name)
+        else:
+            refuse_other_columns(X, like, name)
+    X = validated(owner, X, not fitted)
     return X if like is None else check_columns(X, like, name)

@@ -13,6 +13,7 @@ from skshapley._run._engine import Plan, run
 from skshapley._run._size import Size
 from skshapley._tables._documents import (
     Documents,
+    Piece,
     as_documents,
     is_column_of_text,
     is_table_of_text,
@@ -25,7 +26,6 @@ from skshapley.rewards import Players, Response
 from skshapley.rewards._documents import (
     Document,
     DocumentReward,
-    Piece,
     begins_with_text,
     container_for,
 )

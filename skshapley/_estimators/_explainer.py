@@ -82,9 +82,9 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
     groups : dict, default=None
         ``{"name": [columns, ...]}``: each group is one player, the other columns are their own.
     max_rows : int or "auto", default="auto"
-        Most rows that the model is given per instance. It buys the same error against a background
-        of a thousand rows or a million. "auto": some 33,000 against 100 rows or more, for up to 64
-        players.
+        Most rows that the model is given per instance, all different in their raw columns. It buys
+        the same error against a background of a thousand rows or a million. "auto": some 33,000
+        against 100 rows or more, for up to 64 players.
     stopping : StoppingRule, default=None
         Stop each instance when its standard errors are small enough, e.g.
         ``StandardError(rtol=0.05)``. A sampler that draws its whole design at once (its

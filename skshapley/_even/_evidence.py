@@ -3,8 +3,14 @@
 import numpy as np
 from scipy.optimize import minimize
 
-from skshapley._even._hyper import EvenHyper, scalars
-from skshapley._even._kernel import higher, order_two, products, size_covariance
+from skshapley._even._hyper import EvenHyper, scalars, scalars_start
+from skshapley._even._kernel import (
+    higher,
+    order_two,
+    products,
+    single_covariance,
+    size_covariance,
+)
 from skshapley._odd import Pairs
 from skshapley._odd._evidence import misfit
 from skshapley._odd._fit import thinned
@@ -40,15 +46,17 @@ class EvenEvidence:
         if each is not None:
             told = products(signs)
             two = (told * each) @ told.T
-        self._parts = [two, more, size_covariance(signs, signs)]
+        size, single = size_covariance(signs, signs), single_covariance(signs, signs)
+        self._parts = [two, more, size, single]
         same = pairs.same_block
         if same is not None:
             self._parts += [two * same, more * same]
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return value and gradient at the vector `theta`, ``(3,)`` or ``(5,)``."""
-        pairs, noise, size, *spreads = np.exp(theta)
-        factors = [pairs, 1.0, size, *(f * s for f, s in zip((pairs, 1.0), spreads, strict=False))]
+        """Return value and gradient at the vector `theta`, ``(4,)`` or ``(6,)``."""
+        pairs, noise, size, single, *spreads = np.exp(theta)
+        own = (f * s for f, s in zip((pairs, 1.0), spreads, strict=False))
+        factors = [pairs, 1.0, size, single, *own]
         total = sum(f * part for f, part in zip(factors, self._parts, strict=True))
         total[np.diag_indices_from(total)] += noise * self._roughness + JITTER * (1 + pairs)
         found = misfit(total, self._values)
@@ -57,8 +65,8 @@ class EvenEvidence:
         value, pull = found
         on = [f * np.vdot(pull, part) for f, part in zip(factors, self._parts, strict=True)]
         diagonal = np.diag(pull)
-        order = on[0] + JITTER * pairs * diagonal.sum() + (on[3] if spreads else 0.0)
-        slope = [order, noise * (diagonal @ self._roughness), on[2], *on[3:]]
+        order = on[0] + JITTER * pairs * diagonal.sum() + (on[4] if spreads else 0.0)
+        slope = [order, noise * (diagonal @ self._roughness), *on[2:]]
         mean, variance = self.priors[:2]
         value += 0.5 * ((theta - mean) ** 2 / variance).sum()
         return float(value), (theta - mean) / variance - 0.5 * np.array(slope)
@@ -70,7 +78,7 @@ def fit_scalars(
     start: np.ndarray | None = None,
     each: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the vector of the logarithms of all but the reaches, ``(3,)`` or ``(5,)``.
+    """Return the vector of the logarithms of all but the reaches, ``(4,)`` or ``(6,)``.
 
     Parameters
     ----------
@@ -83,10 +91,10 @@ def fit_scalars(
         As of `EvenEvidence`.
     """
     evidence = EvenEvidence(thinned(pairs, MOST_POINTS), reach, each)
-    mean, _, low, high = evidence.priors
+    _, _, low, high = evidence.priors
     found = minimize(
         evidence,
-        mean if start is None else start,
+        scalars_start(evidence.blocked) if start is None else start,
         jac=True,
         method="L-BFGS-B",
         bounds=list(zip(low, high, strict=True)),

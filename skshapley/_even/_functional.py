@@ -8,6 +8,7 @@ E[prod_{l != i, j} (1 + u rho_l t_l)], a polynomial of degree p - 2 in u.
 import numpy as np
 
 from skshapley._even._hyper import EvenHyper
+from skshapley._even._kernel import lone_player
 from skshapley._odd import Blocks, Pairs
 from skshapley._odd._functional import n_nodes
 from skshapley.indices import Index
@@ -44,6 +45,11 @@ def interactions(pairs: Pairs, hyper: EvenHyper, weights: np.ndarray, index: Ind
         if parts is not None:
             total += _higher_sum(signs, more, parts, hyper)
         out[:, k] = total[first, second]
+    own, other = _single_law(p, index)
+    lone = lone_player(pairs.signs)
+    by_player = np.zeros((p, weights.shape[1]))
+    np.add.at(by_player, lone[lone >= 0], hyper.single * weights[lone >= 0])
+    out += other * by_player.sum(axis=0) + (own - other) * (by_player[first] + by_player[second])
     return out + _size_functional(pairs.signs, hyper, index) @ weights
 
 
@@ -81,6 +87,10 @@ def functional(pairs: Pairs, hyper: EvenHyper, which: np.ndarray, index: Index) 
         level -= tilt * (rho[i] * signs[:, j] + rho[j] * signs[:, i])
         level *= 4 * rho[i] * rho[j] / hyper.higher_scale
         out += on_higher[:, None] * (level[:-1] - level[-1])
+    own, other = _single_law(pairs.n_players, index)
+    lone = lone_player(pairs.signs)[:, None]
+    counts = np.where((lone == i) | (lone == j), own, other)
+    out += hyper.single * np.where(lone >= 0, counts, 0.0)
     return (out + _size_functional(pairs.signs, hyper, index)[:, None]).T
 
 
@@ -102,7 +112,9 @@ def functional_variance(
     two = 16 * hyper.pair_variances[i, j]
     law, depth = _second_difference(p, index), _depth(p)
     size = hyper.size * law @ np.minimum(depth[:, None], depth) @ law
-    out = two * (1 + hyper.pairs_spread * own) + size
+    of_own, of_other = _single_law(p, index)
+    single = hyper.single * (2 * of_own**2 + (p - 2) * of_other**2)
+    out = two * (1 + hyper.pairs_spread * own) + size + single
     if np.isfinite(hyper.higher_scale):
         rho = hyper.rho
         u, weight = index.nodes(n_nodes(rho))
@@ -165,6 +177,14 @@ def _second_difference(p: int, index: Index) -> np.ndarray:
     out[1:-1] -= 2 * law
     out[:-2] += law
     return out
+
+
+def _single_law(p: int, index: Index) -> tuple[float, float]:
+    """Return what a player and its complement count in its own interactions, and in others'."""
+    if p < 3:
+        return 0.0, 0.0
+    law = index.size_law(p - 2)
+    return -float(law[0] + law[-1]), float(law[1] + law[-2]) / (p - 2)
 
 
 def _depth(p: int) -> np.ndarray:

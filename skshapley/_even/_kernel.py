@@ -46,11 +46,28 @@ def size_covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return 1 - np.maximum(x[:, None], y)
 
 
+def single_covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return 1 where two coalitions are the same player by itself, or all but it."""
+    x, y = lone_player(a), lone_player(b)
+    return ((x[:, None] == y) & (y >= 0)).astype(float)
+
+
+def lone_player(signs: np.ndarray) -> np.ndarray:
+    """Return who is by itself, present or absent, -1 where nobody is, ``(n,)`` int.
+
+    Of two players both are.
+    """
+    p, total = signs.shape[1], signs.sum(axis=1)
+    lone = (signs * np.sign(total)[:, None]).argmin(axis=1)
+    return np.where((np.abs(total) == p - 2) & (p > 2), lone, -1)
+
+
 def cross(a: np.ndarray, b: np.ndarray, hyper: EvenHyper) -> np.ndarray:
     """Return the covariance between the noiseless games at two lists of signs, without blocks."""
     out = higher(a, b, hyper)
     out += all_pairs(a, b, hyper)
     out += hyper.size * size_covariance(a, b)
+    out += hyper.single * single_covariance(a, b)
     return out
 
 
@@ -63,6 +80,7 @@ def variance(signs: np.ndarray, hyper: EvenHyper) -> np.ndarray:
         out = products(signs) ** 2 @ hyper.each
     if np.isfinite(hyper.higher_scale):
         out += 2 * (1 - _higher(signs, full, hyper)[:, 0])
+    out += hyper.single * (lone_player(signs) >= 0)
     return out + hyper.size * (1 - np.abs(signs.mean(axis=1)))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._even._hyper import EvenHyper
+from skshapley._even._hyper import EvenHyper, scalars
 from skshapley._even._posterior import EvenProcess
 from skshapley._odd import Lesson, Pairs
 from skshapley._odd._lesson import MOST_KEPT
@@ -34,7 +34,8 @@ class EvenLesson(Lesson):
 
     def even_mean(self, blocked: bool) -> np.ndarray | None:
         """Return the mean of the pilots' vectors, with blocks or without; None where none fits."""
-        taught = [theta for theta in self.even if len(theta) == (5 if blocked else 3)]
+        length = scalars(blocked).shape[1]
+        taught = [theta for theta in self.even if len(theta) == length]
         return np.mean(taught, axis=0) if taught else None
 
     def even_process(

@@ -10,6 +10,7 @@ import numpy as np
 
 from skshapley._even._functional import _block_weights
 from skshapley._even._hyper import EvenHyper
+from skshapley._even._kernel import lone_player
 from skshapley._even._posterior import EvenProcess
 from skshapley._odd import Blocks, Pairs
 from skshapley._odd._index_process import first_difference, mirrored, others
@@ -39,6 +40,10 @@ def player_functional(pairs: Pairs, hyper: EvenHyper, index: Index) -> np.ndarra
         out += on_higher[:, None] * (more[:-1] - more[-1])
     depth, own = 1 - np.abs(2 * np.arange(p + 1) / p - 1), 1 - np.abs(pairs.signs.mean(axis=1))
     size = first_difference(p, index) @ np.minimum(depth[:, None], own)
+    single_own, single_other = _single_law(p, index)
+    lone = lone_player(pairs.signs)[:, None]
+    counts = np.where(lone == np.arange(p), single_own, single_other)
+    out += hyper.single * np.where(lone >= 0, counts, 0.0)
     return (out + hyper.size * size[:, None]).T
 
 
@@ -50,7 +55,9 @@ def player_variance(hyper: EvenHyper, index: Index, blocks: Blocks | None = None
     two = 4 * mean**2 * hyper.pair_variances.sum(axis=1)
     law, depth = first_difference(p, index), 1 - np.abs(2 * np.arange(p + 1) / p - 1)
     size = hyper.size * law @ np.minimum(depth[:, None], depth) @ law
-    out = two * (1 + hyper.pairs_spread * own) + size
+    of_own, of_other = _single_law(p, index)
+    single = hyper.single * (of_own**2 + (p - 1) * of_other**2)
+    out = two * (1 + hyper.pairs_spread * own) + size + single
     if np.isfinite(hyper.higher_scale):
         u, weight = mirrored(index, rho, -1.0)
         uv, both = np.outer(u, u).ravel(), np.outer(weight, weight).ravel()
@@ -59,6 +66,14 @@ def player_variance(hyper: EvenHyper, index: Index, blocks: Blocks | None = None
         higher = 4 * rho * (product - mean**2 * (rho.sum() - rho)) / hyper.higher_scale
         out += higher * (1 + hyper.higher_spread * own)
     return out
+
+
+def _single_law(p: int, index: Index) -> tuple[float, float]:
+    """Return what a player and its complement count in its own value, and in others'."""
+    if p < 3:
+        return 0.0, 0.0
+    law = index.size_law(p - 1)
+    return float(law[0] - law[-1]), float(law[-2] - law[1]) / (p - 1)
 
 
 class EvenPlayerProcess(EvenProcess):
@@ -73,6 +88,7 @@ class EvenPlayerProcess(EvenProcess):
     """
 
     least_counted = 0.0
+    doubts_steps = False
 
     @cached_property
     def covariances(self) -> np.ndarray:

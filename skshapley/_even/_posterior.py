@@ -33,6 +33,7 @@ class EvenProcess(Process):
 
     hyper: EvenHyper  # type: ignore[assignment]
     least_counted = 2.0  # a plain mean of interactions would be four times a value over n
+    doubts_steps = True
 
     def __init__(self, points: Pairs, hyper: EvenHyper, index: Index) -> None:
         self.points, self.hyper, self.index = points, hyper, index

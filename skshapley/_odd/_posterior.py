@@ -32,6 +32,7 @@ class Process:
 
     least_counted = 0.0  # how much a value counts in what is told at least, times their number
     _upper_inverse: np.ndarray | None = None
+    doubts_steps = False  # whether steps may hide another one even where they are not predicted
 
     def __init__(self, points: Pairs, hyper: Hyper) -> None:
         self.points, self.hyper = points, hyper

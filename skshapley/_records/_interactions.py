@@ -327,17 +327,23 @@ class Interactions(Portable):
     def from_shapiq(cls, values, feature_names=None) -> "Interactions":
         """Return the numbers of shapiq's values of order 2.
 
+        Attributions are the values of players by the index that goes with that of the pairs,
+        Shapley's or Banzhaf's: those of order 1 with half of all pairs, for indices that share out
+        the game. They are NaN where there are pairs alone; base values where shapiq keeps the index
+        of the empty set in their place.
+
         Parameters
         ----------
         values : shapiq.InteractionValues, or list of them
-            One for each instance: "SII" or "k-SII".
+            One for each instance: "SII", "k-SII", "STII", "FSII", "BII" or "FBII".
         feature_names : sequence of str, default=None
             By default x0, x1, ...
 
         Raises
         ------
         ValueError
-            If there are no pairs among the values, or the index is another.
+            If there are no pairs among the values, the index is another, or pairs are what triples
+            leave of it.
         """
         return cls(**parts_of_shapiq(values, feature_names))
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from skshapley._records._interactions import Interactions
+from skshapley._records._pair_interchange import ADD_UP
 from skshapley._records._settings import Settings
 from skshapley._tools._optional import needed
 
@@ -101,23 +103,38 @@ def to_shapiq(explanation: "Explanation") -> list:
 
 
 def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
-    """Return the parts of an Explanation with the numbers of first-order `InteractionValues`."""
+    """Return the parts of an Explanation with the numbers of `InteractionValues` of order 1 or 2.
+
+    Those of order 2 have the interactions, too.
+    """
     owner = "Explanation.from_shapiq"
     theirs = list(theirs) if isinstance(theirs, (list, tuple)) else [theirs]
     kinds = {(each.index, each.max_order, each.n_players) for each in theirs}
-    if len(kinds) != 1 or next(iter(kinds))[1] != 1:
+    if len(kinds) != 1 or not _has_players(theirs):
         raise ValueError(
-            f"{owner} takes values of order 1, of the same index and players for each row; got"
-            f" (index, max_order, n_players) = {sorted(kinds)}."
+            f"{owner} takes values of order 1 or Shapley values with pairs, of the same index and"
+            f" players for each row; got (index, max_order, n_players) = {sorted(kinds)}. For pairs"
+            f" alone there is Interactions.from_shapiq."
         )
-    index, _, p = kinds.pop()
+    index, order, p = kinds.pop()
+    table = _table(data, feature_names, (len(theirs), p), owner)
+    pairs = None if order == 1 else Interactions.from_shapiq(theirs, list(table.columns))
+    single = [each.get_n_order_values(1) for each in theirs]
     spent = [each.estimation_budget for each in theirs]
     return _parts(
-        np.stack([each.get_n_order_values(1) for each in theirs]),
+        np.stack(single) if pairs is None else pairs.attributions,
         np.array([each.baseline_value for each in theirs], dtype=float),
-        _table(data, feature_names, (len(theirs), p), owner),
+        table,
         n_evaluations=np.array([np.nan if n is None else n for n in spent], dtype=float),
-        settings=Settings(source="shapiq", index=index),
+        settings=Settings(source="shapiq", index=index if pairs is None else "SV"),
+        interactions=pairs,
+    )
+
+
+def _has_players(theirs: list) -> bool:
+    """Return whether there is a value of each player that base values go with."""
+    return all(
+        each.max_order == 1 or (each.index in ADD_UP and each.min_order < 2) for each in theirs
     )
 
 

@@ -116,4 +116,6 @@ class Settings:
             return f"exact, read from {self.closed_form}"
         parts = {"sampler": self.sampler, "solver": self.solver}
         told = ", ".join(f"{name}={part}" for name, part in parts.items() if part is not None)
-        return told or "method unknown"
+        if told or self.max_rows is None:
+            return told or "method unknown"
+        return "exact, from the prediction and the base value"  # one player matters, or none

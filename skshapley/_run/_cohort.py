@@ -11,7 +11,9 @@ from skshapley._run._evaluate import Requests
 from skshapley._run._rest import Rest
 from skshapley._run._sample import Sample
 from skshapley._run._size import Size
+from skshapley._run._ties import Ties
 from skshapley._tools._random import generator, row_generators
+from skshapley.designs import WalkDesign
 from skshapley.solvers import Estimate
 
 # That instances share: few, so that what is made of one serves many, and several,
@@ -77,6 +79,7 @@ class Cohort:
         self.asked = 0
         self.open = self.asking = np.arange(len(members))
         self.converged = np.zeros(len(members), dtype=bool)
+        self.ties: Ties | None = None  # once coalitions are asked for against single rows
         self.rest: Rest | None = None
         if self.sampler.goes_on and self.solver.goes_on and not self.sampler.one_shot:
             self.rest = Rest(self.price, size, self.left, plan.max_rows, len(members))
@@ -115,7 +118,7 @@ class Cohort:
             self.asked, self.left = self.asked + n, self.left - n
         else:
             n = self._go_on()
-        self.design = self.sampler.ask(self.asking, n)
+        self.design = self._less_ties(self.sampler.ask(self.asking, n))
         flat, instance, references = self.design.requested(len(self.asking))
         bits, runs = self.design.bits(), self.design.runs(instance)
         members = self.members[self.asking]
@@ -133,6 +136,14 @@ class Cohort:
             requests = self.sample.against(requests, self.asking[instance])
             runs = None if self.grouped else runs
         return requests, runs
+
+    def _less_ties(self, design: Any) -> Any:
+        """Return a design of walks without the steps of players that agree with the reference."""
+        if not isinstance(design, WalkDesign) or design.references is None:
+            return design
+        if self.ties is None:
+            self.ties = Ties(self.block.game, self.block.rows[self.members], self.players)
+        return replace(design, differing=self.ties.differing(self.asking, design.references))
 
     def tell(self, values: np.ndarray) -> None:
         """Hand the values to sampler and solver, the known ones of both ends filled in."""
@@ -228,8 +239,11 @@ class Cohort:
         """Return how many draws beyond those planned each open instance is to make next."""
         if self.rest is None:
             return np.zeros(len(self.open), dtype=np.int64)
-        charged = self.block.charged[self.members[self.open]]
-        return self.rest.draws(self.open, charged, self._most_draws())
+        charged, most = self.block.charged[self.members[self.open]], self._most_draws()
+        if self.ties is None:
+            return self.rest.draws(self.open, charged, most)
+        steps, every = self.ties.steps[self.open], self.ties.n_hybrids[self.open]
+        return self.rest.draws(self.open, charged, most, steps, every)
 
     def _go_on(self) -> int:
         """Choose the open instances that have most draws to make, and return how many."""

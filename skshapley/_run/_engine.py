@@ -18,6 +18,7 @@ from skshapley._run._ledger import Ledger
 from skshapley._run._size import Size
 from skshapley._tools._counting import counted
 from skshapley._tools._memory import working_bytes
+from skshapley.designs import WalkDesign
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
@@ -205,7 +206,10 @@ class Block:
     def _run(self, cohorts: list[Cohort], evaluator: Evaluator) -> None:
         game = self.game
         again = any(cohort.may_ask_again for cohort in cohorts)
-        ledger = Ledger(game.n_players, game.n_references, self.rows, again, game.differing)
+        # walks look at what is apart before they ask
+        all_walk = all(issubclass(cohort.sampler.produces, WalkDesign) for cohort in cohorts)
+        differing = None if all_walk and not game.finer else game.differing
+        ledger = Ledger(game.n_players, game.n_references, self.rows, again, differing)
         while cohorts:
             batches = [(cohort, *cohort.ask()) for cohort in cohorts]
             widths = [_references_each(requests) for _, requests, _ in batches]

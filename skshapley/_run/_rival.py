@@ -81,6 +81,7 @@ class _FewRows(Game):
         self.rows_per_value = max(1, game.rows_per_value * n // game.n_references)
         self.reference_weights = np.full(n, 1 / n)
         self.bytes_per_row, self.most_values = game.bytes_per_row, game.most_values
+        self.finer = game.finer
 
     def __call__(self, coalitions, rows, references=None) -> np.ndarray:
         if references is None:
@@ -103,6 +104,9 @@ class _FewRows(Game):
 
     def differing(self, rows, references) -> np.ndarray | None:
         return self._game.differing(rows, self._rows[references])
+
+    def apart(self, rows, references) -> np.ndarray | None:
+        return self._game.apart(rows, self._rows[references])
 
     def take(self, rows) -> "_FewRows":
         other = copy(self)

@@ -9,6 +9,20 @@ import pandas as pd
 from skshapley._tables._inputs import as_pandas, is_frame
 
 
+class Piece(str):
+    """A token of a document, with the spaces and punctuation after it; it knows its place."""
+
+    __slots__ = ("place",)
+    place: int
+
+    @classmethod
+    def at(cls, place: int, text: str) -> "Piece":
+        """Return the piece at a place."""
+        piece = cls(text)
+        piece.place = place
+        return piece
+
+
 @dataclass(frozen=True, eq=False)
 class Documents:
     """Documents in order.

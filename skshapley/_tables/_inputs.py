@@ -105,7 +105,36 @@ def check_frame(X: Any, owner: str) -> None:
                 f" by {owner}."
             )
     if len(set(names)) < len(names):
-        raise ValueError(f"{owner} needs columns of different names; got {names}.")
+        twice = list(dict.fromkeys(name for name in names if names.count(name) > 1))
+        raise ValueError(
+            f"{owner} needs columns of different names; got more than one of the names {twice}:"
+            f" rename them, or pass X.to_numpy()."
+        )
+    kinds = sorted({type(name).__name__ for name in names})
+    if "str" in kinds and len(kinds) > 1:  # as scikit-learn's own models do
+        raise TypeError(
+            f"{owner} got columns whose names are of the types {', '.join(kinds)}, and needs string"
+            f" names alone or none: choose X.columns = X.columns.astype(str)."
+        )
+
+
+def refuse_one_row(X: Any, owner: str) -> None:
+    """Refuse what has one dimension, such as a row or a column of a frame."""
+    if not is_frame(X) and getattr(X, "ndim", 2) == 1:
+        raise ValueError(
+            f"{owner} takes a table of rows and columns; got a {type(X).__name__} of shape"
+            f" {tuple(X.shape)}: Reshape your data, X.reshape(1, -1) for a single row of an array,"
+            f" X.iloc[[0]] of a frame."
+        )
+
+
+def refuse_other_columns(X: Any, background: Any, owner: str) -> None:
+    """Refuse a frame whose columns are not the background's, and show how they differ."""
+    changes = column_changes(X, background)
+    if changes:
+        more = set(column_names(X)) > set(column_names(background))
+        hint = "; leave out the others, X[explainer.feature_names_in_]" if more else ""
+        raise ValueError(f"{owner} got other columns than the background's: {changes}{hint}.")
 
 
 def is_like(X: Any, rows: Any) -> bool:
@@ -167,9 +196,7 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
         X = _checked_array(X, background, owner)
         alike = sparse.issparse(X) == sparse.issparse(background)
         return X if alike else _all_stored(X, type(background))
-    changes = column_changes(X, background)
-    if changes:
-        raise ValueError(f"{owner} got other columns than the background's: {changes}.")
+    refuse_other_columns(X, background, owner)
     if isinstance(X, pd.DataFrame):
         return _checked_frame(X, background, owner)
     given, expected = narwhal(X).schema, narwhal(background).schema

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from skshapley._tables._documents import Piece
+
 _PLAIN = (str, bool, int, float, type(None))
 
 # How values of other types are written, and how they are read; the first that fits is taken.
@@ -33,6 +35,11 @@ _TYPES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
         pd.Interval,
         lambda value: [encoded(value.left), encoded(value.right), value.closed],
         lambda parts: pd.Interval(decoded(parts[0]), decoded(parts[1]), parts[2]),
+    ),
+    "Piece": (
+        Piece,
+        lambda piece: [piece.place, str(piece)],
+        lambda parts: Piece.at(*parts),
     ),
     "tuple": (
         tuple,

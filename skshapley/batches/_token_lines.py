@@ -16,8 +16,9 @@ import pandas as pd
 
 from skshapley._records._arrow import key_arrays, output_array
 from skshapley._records._settings import Settings
+from skshapley._tables._documents import Piece
 from skshapley.explanation import Explanation
-from skshapley.rewards._documents import Piece, numbered
+from skshapley.rewards._documents import numbered
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,20 +24,6 @@ CHUNK_TEXTS = 1024
 BYTES_PER_LETTER = 64  # of a document on its way through a vectoriser
 
 
-class Piece(str):
-    """A token of a document, with the spaces and punctuation after it; it knows its place."""
-
-    __slots__ = ("place",)
-    place: int
-
-    @classmethod
-    def at(cls, place: int, text: str) -> "Piece":
-        """Return the piece at a place."""
-        piece = cls(text)
-        piece.place = place
-        return piece
-
-
 class Document:
     """A document, cut into tokens.
 

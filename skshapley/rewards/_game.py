@@ -50,6 +50,8 @@ class Game(ABC):
     parted_by_instance : bool
         Whether coalitions of an instance share work, so that their values may differ by a rounding
         where they are parted. Calls then part them in the same places in any company.
+    finer : bool
+        Whether `differing` says more than `apart`.
     shared : object or None
         What the games of all instances share, such as the model. `take` hands it on as it is.
         Workers get it apart from the game, so that a cluster sends it only once.
@@ -65,6 +67,7 @@ class Game(ABC):
     bytes_per_row: int = 8
     most_values: int = 8192
     parted_by_instance: bool = False
+    finer: bool = False
     shared: Any = None
 
     @abstractmethod
@@ -186,6 +189,24 @@ class Game(ABC):
             A background row for each of them.
         """
         return None
+
+    def apart(self, rows, references) -> np.ndarray | None:
+        """Return which players differ from a background row, as budgets count, or None.
+
+        Walks never ask for steps of the others. By default what `differing` says. A game that is
+        `finer` knows more there, such as columns that a pipeline makes equal, and saves further
+        evaluations by it, but those buy nothing.
+
+        Parameters
+        ----------
+        rows, references : ndarray of shape (n,), int
+            As for `differing`.
+
+        Returns
+        -------
+        apart : ndarray of shape (n, p), bool, or None
+        """
+        return self.differing(rows, references)
 
     def take(self, rows) -> "Game":
         """Return the game of some instances alone, numbered anew, to be sent to a worker.

@@ -6,7 +6,7 @@ work column by column, transform instances and background once. The rest of the 
 with hybrids of transformed rows, in which the columns made of one raw column belong together.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,16 +44,24 @@ class MaskedModel(Portable):
     weights : ndarray of shape (b,)
     column_player : ndarray of shape (D,), int
         The player of each column.
+    raw, raw_player : as background and column_player, or None
+        In the raw columns, where those that are masked are made of them.
     """
 
     response: Response
     background: Any
     weights: np.ndarray
     column_player: np.ndarray
+    raw: Any = field(default=None, kw_only=True)
+    raw_player: np.ndarray | None = field(default=None, kw_only=True)
 
     def pool(self, X) -> RowPool:
         """Return the pool of hybrid rows of the instances X ``(r, D)`` and the background."""
         return row_pool(X, self.background, self.column_player)
+
+    def raw_pool(self, X) -> RowPool:
+        """Return the pool of instances X ``(r, d)`` and background in raw columns, if kept."""
+        return row_pool(X, self.raw, self.raw_player)
 
     @property
     def bytes_per_row(self) -> int:
@@ -150,7 +158,14 @@ def prepare(response, background, weights, players, transformed) -> tuple[Prepar
         if table.shape[1] != len(source):
             raise MixedColumnsError(f"the steps made {table.shape[1]} columns, not {len(source)}")
         owner = players.column_player[source]
-        model = MaskedModel(response.of(rest), table, weights, owner)
+        model = MaskedModel(
+            response.of(rest),
+            table,
+            weights,
+            owner,
+            raw=background,
+            raw_player=players.column_player,
+        )
         _check(preparation, raw, model, players.n_players)
         return preparation, model
     except MixedColumnsError as reason:

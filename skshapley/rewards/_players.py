@@ -110,7 +110,7 @@ class Players:
         return partial(self.table, X.copy()) if type(X) is np.ndarray else self.table(X)
 
     def table(self, X: Any) -> pd.DataFrame:
-        """Return the instances with one column per player; that of a group is text.
+        """Return the instances with one column per player; that of a group, or of lists, is text.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class Players:
         """
         if type(X) is np.ndarray and self.n_players == X.shape[1]:
             return pd.DataFrame(X.copy(), columns=self._labels, copy=False)
-        frame = as_pandas(X)
+        frame = _with_texts(as_pandas(X))
         if self.n_players == frame.shape[1]:  # no group: nothing to gather
             named = list(frame.columns) == self.names.tolist()
             return frame.copy() if named else frame.set_axis(self.names, axis=1)
@@ -157,6 +157,25 @@ def _position(column, columns, group, owner) -> int:
     raise ValueError(
         f"{owner} got an unknown column {column!r} in group {group!r}: choose among {columns}."
     )
+
+
+def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose lists, arrays and dicts are texts.
+
+    They cannot be counted, drawn or kept in a file as they are.
+    """
+    texts = {}
+    for place, kind in enumerate(frame.dtypes):
+        if pd.api.types.is_object_dtype(kind):
+            column = frame.iloc[:, place]
+            unhashable = column.map(lambda value: type(value).__hash__ is None)
+            if unhashable.any():
+                texts[frame.columns[place]] = column.map(str, na_action="ignore")
+    if texts:
+        frame = frame.copy(deep=False)
+    for name, column in texts.items():
+        frame[name] = column
+    return frame
 
 
 def _as_text(frame, most=3) -> list[str]:

@@ -132,8 +132,13 @@ class BackgroundReward(Portable, Reward):
             self.deck_, self.empty_ = deck.cut(rows), self.empty_[rows]
             self.background_ = take_rows(self.background_, rows)
             self.weights_ = counts / counts.sum()
-            background = take_rows(self.masked_.background, rows)
-            self.masked_ = replace(self.masked_, background=background, weights=self.weights_)
+            masked = self.masked_
+            self.masked_ = replace(
+                masked,
+                background=take_rows(masked.background, rows),
+                weights=self.weights_,
+                raw=None if masked.raw is None else self.background_,
+            )
             self.n_references_ = self.rows_per_value_ = len(rows)
 
     def _dealt_by(self) -> NDArray[np.float64]:
@@ -150,7 +155,7 @@ class BackgroundReward(Portable, Reward):
 
     def _plain_game(self, X) -> "InterventionalGame":
         """Return the game in which a value is the plain mean over references."""
-        active, keys = self._active(X), row_keys(X)
+        raw, active, keys = X, self._active(X), row_keys(X)
         X, masked = self.preparation_.masked(X, self.background_, self.masked_)
         full, winners = [], []
         for chunk, where in row_chunks(X, "instances"):
@@ -159,7 +164,8 @@ class BackgroundReward(Portable, Reward):
         instances = Instances(
             X, active, np.concatenate(full), np.concatenate(winners), np.arange(n_rows(X)), keys
         )
-        return self._game_of(masked, self.empty_, self.v_empty_, instances, self.deck_)
+        raw = None if masked.raw is None else raw
+        return self._game_of(masked, self.empty_, self.v_empty_, instances, self.deck_, raw)
 
     def _game_of(self, *parts) -> "InterventionalGame":
         """Return the game of these parts."""
@@ -256,13 +262,32 @@ class Instances(NamedTuple):
 
 
 class InterventionalGame(Game):
-    """The interventional reward at given instances."""
+    """The interventional reward at given instances.
+
+    Parameters
+    ----------
+    masked : MaskedModel
+    empty : ndarray of shape (b, K)
+        The response on each background row.
+    v_empty : ndarray of shape (K,)
+    instances : Instances
+    deck : Deck or None
+    raw : array, sparse matrix or frame of shape (r, d), or None
+        The instances' raw columns, where others are masked.
+    """
 
     def __init__(
-        self, masked: MaskedModel, empty, v_empty, instances: Instances, deck: Deck | None = None
+        self,
+        masked: MaskedModel,
+        empty,
+        v_empty,
+        instances: Instances,
+        deck: Deck | None = None,
+        raw: Any = None,
     ) -> None:
         self.shared, self._empty, self._instances = masked, empty, instances
-        self._v_empty, self.deck = v_empty, deck
+        self._v_empty, self.deck, self._raw = v_empty, deck, raw
+        self.finer = self.finer or raw is not None
         self.n_rows, self.n_players = instances.active.shape
         self.n_outputs = masked.response.n_outputs
         self.n_references = self.rows_per_value = len(masked.weights)
@@ -276,6 +301,10 @@ class InterventionalGame(Game):
     @cached_property
     def _pool(self) -> RowPool:
         return self.shared.pool(self._instances.X)
+
+    @cached_property
+    def _raw_pool(self) -> RowPool:
+        return self.shared.raw_pool(self._raw)
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the mean response over the background, or over the references, ``(r, m, k)``."""
@@ -345,13 +374,26 @@ class InterventionalGame(Game):
         return self._instances.active[rows]
 
     def differing(self, rows, references) -> NDArray[np.bool_] | None:
-        """Return the players of which some column differs from a background row each."""
-        unlike = self._pool.unlike(rows, references)
+        """Return the players of which some masked column differs from a background row each."""
+        return self._unlike(self._pool, rows, references)
+
+    def apart(self, rows, references) -> NDArray[np.bool_] | None:
+        """Return the players of which some raw column differs from a background row each.
+
+        So that an explanation does not depend on which steps of a pipeline are done once.
+        """
+        if self._raw is None:
+            return self.differing(rows, references)
+        return self._unlike(self._raw_pool, rows, references)
+
+    def _unlike(self, pool, rows, references) -> NDArray[np.bool_] | None:
+        unlike = pool.unlike(rows, references)
         if unlike is None:
             return None
-        return marked_players(unlike, self.shared.column_player, self.n_players)
+        return marked_players(unlike, pool.column_player, self.n_players)
 
     def take(self, rows) -> "InterventionalGame":
         """Return the game of some instances."""
         instances = self._instances.take(rows)
-        return type(self)(self.shared, self._empty, self._v_empty, instances)
+        raw = None if self._raw is None else take_rows(self._raw, rows)
+        return type(self)(self.shared, self._empty, self._v_empty, instances, raw=raw)

@@ -5,6 +5,7 @@ hybrid rows is then one gather. Columns are gathered and never cast, so that dty
 reach the model unchanged.
 """
 
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -107,8 +108,7 @@ class ColumnPool(RowPool):
     @cached_property
     def _codes(self) -> NDArray[np.int64]:
         """Return an integer for each value, with one for missing ones, ``(r + b, d)``."""
-        codes = [pd.factorize(column, use_na_sentinel=False)[0] for column in self._columns()]
-        return np.column_stack(codes)
+        return np.column_stack([_codes(column) for column in self._columns()])
 
     def differs(self) -> np.ndarray:
         """Return where an instance differs from some background row, ``(r, d)`` bool."""
@@ -118,6 +118,14 @@ class ColumnPool(RowPool):
     def unlike(self, rows, references) -> NDArray[np.bool_]:
         """Return where instances differ from a background row each, ``(n, d)`` bool."""
         return self._codes[rows] != self._codes[len(self.X) + references]
+
+
+def _codes(column: Any) -> NDArray[np.int64]:
+    """Return an integer for each value of a column, with one for missing ones."""
+    try:
+        return pd.factorize(column, use_na_sentinel=False)[0]
+    except TypeError:  # lists, arrays, dicts in cells: equal where their bytes are
+        return pd.factorize(np.array([pickle.dumps(value) for value in column], dtype=object))[0]
 
 
 class ArrayPool(ColumnPool):

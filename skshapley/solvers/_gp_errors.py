@@ -20,7 +20,8 @@ NOTHING = 1e-6  # of the variance: pairs that promise to take away no more of it
 JUMPS, SILENT = 3.0, 0.05
 FEW = 0.5  # of the largest value over n squared: few pairs may agree by chance
 # Where steps are predicted to so little of the range of the Shapley values over sqrt n, 3/n of the
-# pairs may hide one that is not: 1.96 errors are 3/n of the range.
+# pairs may hide one that is not: 1.96 errors are 3/n of the range. Interactions hang on more that
+# few pairs show: theirs are no smaller, however well steps are predicted.
 PREDICTED, MISSED = 1e-2, 1.5
 MOST_DISTINCT, DIGITS = 0.5, 9  # of the values of steps, and digits to which they are compared
 TINY = np.finfo(float).tiny
@@ -108,8 +109,8 @@ def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> 
     shapley = posterior.shapley()
     span = np.maximum(shapley.max(axis=0), 0) - np.minimum(shapley.min(axis=0), 0)
     agree = np.sqrt((errors**2).mean(axis=0)) <= PREDICTED * span / np.sqrt(n)
-    steps = repeated > 1 - MOST_DISTINCT
-    silent = np.where(agree & steps, np.maximum(silent, MISSED * span / n), silent)
+    steps = (repeated > 1 - MOST_DISTINCT) & (agree | process.doubts_steps)
+    silent = np.where(steps, np.maximum(silent, MISSED * span / n), silent)
     return np.sqrt(errors**2 + (np.maximum(JUMPS * repeated, least) * seen) ** 2 + silent**2)
 
 

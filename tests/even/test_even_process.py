@@ -7,6 +7,7 @@ from math import comb
 import numpy as np
 import pytest
 
+from skshapley import shapley_values
 from skshapley._even import (
     EvenHyper,
     EvenPosterior,
@@ -24,7 +25,14 @@ from skshapley._even import (
     relevant,
 )
 from skshapley._even._evidence import EvenEvidence
-from skshapley._even._kernel import gram, higher, order_two, size_covariance, variance
+from skshapley._even._kernel import (
+    gram,
+    higher,
+    order_two,
+    single_covariance,
+    size_covariance,
+    variance,
+)
 from skshapley._odd import Blocks, Pairs
 from skshapley._odd._kernel import noise
 from skshapley.indices import PAIR_INDICES, beta, enumerated
@@ -36,7 +44,7 @@ SHAPLEY = PAIR_INDICES["shapley"]
 
 def some_hyper(p, rng, blocked=False):
     spreads = (0.6, 1.7) if blocked else ()
-    return EvenHyper(rng.uniform(0.05, 0.9, p), 7.0, 0.03, 0.4, *spreads)
+    return EvenHyper(rng.uniform(0.05, 0.9, p), 7.0, 0.03, 0.4, 0.6, *spreads)
 
 
 def cube(p):
@@ -88,7 +96,7 @@ def test_kernel_is_the_sum_over_even_interactions_from_the_full_coalition(p):
 def test_functional_is_the_interaction_of_the_kernel(p, index):
     rng = np.random.default_rng(p)
     for reach in (0.02, 0.3, 1.2):
-        hyper = EvenHyper(reach * rng.uniform(0.5, 1, p), 7.0, 0.03, 0.4)
+        hyper = EvenHyper(reach * rng.uniform(0.5, 1, p), 7.0, 0.03, 0.4, 0.6)
         truth = by_definition(cross(cube(p), cube(p), hyper), index)
         points = Pairs(cube(p), np.zeros((2**p, 1)))
         told = functional(points, hyper, all_pairs(p), index)
@@ -201,6 +209,52 @@ def test_size_part_is_alike_for_all_pairs():
     assert np.linalg.eigvalsh(even).min() > -1e-12
 
 
+@pytest.mark.parametrize("p", [2, 3, 4, 7])
+def test_single_players_have_an_effect_of_their_own(p):
+    """Each by itself and all but it: one of p equal squares of the kernel, and nothing else."""
+    by_size = np.minimum((cube(p) > 0).sum(axis=1), (cube(p) < 0).sum(axis=1))
+    found, alone = single_covariance(cube(p), cube(p)), np.flatnonzero(by_size == 1)
+    assert np.linalg.matrix_rank(found) == (p if p > 2 else 0)
+    if p > 2:
+        assert np.diag(found).nonzero()[0].tolist() == alone.tolist()
+        same = np.abs(cube(p)[alone] @ cube(p)[alone].T) == p
+        np.testing.assert_array_equal(found[np.ix_(alone, alone)], same)
+
+
+def _squared_error_at_ten_evaluations_a_player(game):
+    run = dict(n_players=12, interactions=True, random_state=0)
+    exact = shapley_values(game, sampler="exact", **run).interactions.values
+    found = shapley_values(game, sampler="odd", max_evals=120, **run).interactions.values
+    return ((found - exact) ** 2).sum() / (exact**2).sum()
+
+
+def test_means_over_members_are_told_by_what_each_is_worth_by_itself():
+    """Squared means: .01 to .04; .10 to .15 without an effect of single players."""
+    errors = []
+    for seed in range(4):
+        worth = np.random.default_rng(seed).exponential(size=12)
+        errors.append(
+            _squared_error_at_ten_evaluations_a_player(
+                lambda S, w=worth: (S @ w / np.maximum(S.sum(axis=1), 1)) ** 2
+            )
+        )
+    assert max(errors) < 0.07
+
+
+def test_a_strong_effect_of_the_size_is_found():
+    """Any number for each size, and little else: .000 to .07; .4 to 16 from the priors' means."""
+    errors = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        worth, by_size = rng.exponential(size=12), rng.normal(size=13)
+        errors.append(
+            _squared_error_at_ten_evaluations_a_player(
+                lambda S, w=worth, h=by_size: h[S.sum(axis=1)] + 0.3 * np.tanh(S @ w - 6)
+            )
+        )
+    assert max(errors) < 0.2
+
+
 @pytest.mark.parametrize("blocked", [False, True])
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_gradient_agrees_with_finite_differences(blocked, n_outputs):
@@ -211,7 +265,7 @@ def test_gradient_agrees_with_finite_differences(blocked, n_outputs):
     blocks = Blocks.of(np.arange(8).reshape(4, 2), np.full(8, 1 / 8)) if blocked else None
     points = Pairs(signs, rng.normal(size=(n, n_outputs)), block, blocks)
     evidence = EvenEvidence(points, rng.uniform(0.05, 0.5, p))
-    theta = evidence.priors[0] + 0.5 * rng.normal(size=5 if blocked else 3)
+    theta = evidence.priors[0] + 0.5 * rng.normal(size=6 if blocked else 4)
     gradient, step = evidence(theta)[1], 1e-4
     for j in range(len(theta)):
         shift = step * (np.arange(len(theta)) == j)
@@ -268,6 +322,7 @@ def test_blocks_agree_with_a_joint_normal(rows, weights):
     two = hyper.pairs * order_two(cube(p), cube(p), hyper)
     more = higher(cube(p), cube(p), hyper)
     size = hyper.size * size_covariance(cube(p), cube(p))
+    size += hyper.single * single_covariance(cube(p), cube(p))
     shares = np.stack([np.bincount(part, minlength=b) / len(part) for part in rows])
     unit = (shares**2).sum(axis=1).mean()
     own = (hyper.pairs_spread * two + hyper.higher_spread * more) / unit
@@ -330,7 +385,9 @@ def test_errors_allow_for_jumps_by_what_a_point_counts_in_a_plain_mean(noise):
     assert (steady < plain) == (noise > 1)
     repeated = (n - 2) / n
     jumps = (3 * repeated * max(steady, plain)) ** 2
-    silent = (0.05 * repeated / n) ** 2 + (0.5 / n**2) ** 2
+    told = np.append(found.interactions(), 0.0)
+    silent = (1.5 / n * (told.max() - told.min())) ** 2  # as they repeat; larger than the other two
+    assert silent > (0.05 * repeated / n) ** 2 + (0.5 / n**2) ** 2
     errors = overlooked(found, np.full((15, 1), 0.7))
     np.testing.assert_allclose(errors**2, 0.49 + jumps + silent, rtol=1e-5)
 
@@ -421,10 +478,10 @@ def test_the_gradient_with_variances_of_their_own():
     rng, p = np.random.default_rng(0), 6
     points = Pairs(cube(p)[:20], rng.normal(size=(20, 1)))
     evidence = EvenEvidence(points, rng.uniform(0.1, 0.5, p), rng.exponential(size=15))
-    theta = np.array([1.0, -2.0, -1.0])
+    theta = np.array([1.0, -2.0, -1.0, -0.5])
     _, slope = evidence(theta)
-    for at in range(3):
-        step = np.zeros(3)
+    for at in range(4):
+        step = np.zeros(4)
         step[at] = 1e-5
         numeric = (evidence(theta + step)[0] - evidence(theta - step)[0]) / 2e-5
         assert slope[at] == pytest.approx(numeric, rel=1e-4)

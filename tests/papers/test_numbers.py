@@ -1,10 +1,17 @@
 """The numbers on the pages of the papers are those of the files of results."""
 
+import os
 import re
 from pathlib import Path
+from runpy import run_path
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t
+
+from skshapley.solvers._student import widening
 
 DOC = Path(__file__).parents[2] / "doc"
 RESULTS = DOC / "results"
@@ -71,6 +78,78 @@ def test_errors_of_figures_2_and_3(name):
     for method, cells in lines.items():
         for head, cell in zip(heads, cells, strict=True):
             agrees(cell, float(f"{frame['error'][method, int(head)]:.3g}"))
+
+
+def of_figure(name):
+    """Mean errors by method and budget."""
+    frame = pd.read_csv(RESULTS / "sgd" / f"{name}.csv")
+    return frame.pivot_table(index="method", columns="evaluations", values="error")
+
+
+def test_what_the_methods_of_the_paper_are_good_for():
+    """Section "What it is good for", by different evaluations; 300 players by draws."""
+    rows, many = of_figure("classification-16"), of_figure("classification-300")
+    smooth = of_figure("regression-16")
+    walks, steps, pairs = (
+        "optimised MC (Algorithm 1)",
+        "SGD, step 0.01",
+        "leverage least squares, pairs",
+    )
+    sgd = smooth.loc[steps] / smooth.loc[walks]
+    assert sgd[[256, 500, 1000, 2000]].mean() == pytest.approx(1.15, abs=0.03)
+    assert sgd[[4000, 8000, 16000, 30000]].mean() == pytest.approx(1, abs=0.05)
+    sgd = rows.loc[steps] / rows.loc[walks]
+    assert (sgd.loc[500:] < 1).all()
+    assert (sgd.loc[:256] > 1).all()
+    assert (abs(sgd.loc[2000:] - 0.75) < 0.03).all()
+    of_paper = [walks, steps, "SGD, step 0.1/sqrt(t)", "classical MC", "SGD, uniform law"]
+    for table in (rows, smooth):
+        of_best = table.loc[pairs] / table.loc[of_paper].min()
+        assert of_best.between(0.3, 0.71).all()
+    gain = {
+        kind: 1 - table.loc["SGD, defaults, leverage pairs"] / table.loc["SGD, defaults"]
+        for kind, table in (("regression", smooth), ("classification", rows))
+    }
+    assert gain["regression"].between(0.2, 0.5).all()
+    assert gain["classification"].between(0, 0.2).all()
+    text, _ = page("grah_thouvenot")
+    told = re.search(r"small budgets: (\S+) against (\S+) at 3300 draws", text)
+    agrees(" ".join(told.groups()), many.loc["SGD, defaults", 3300], many.loc[walks, 3300])
+    told = re.search(r"comes near to it \((\S+) against (\S+)\)", text)
+    both = many.loc[["SGD, defaults, leverage pairs", pairs], 57300]
+    agrees(" ".join(told.groups()), *(float(f"{number:.3g}") for number in both))
+
+
+def test_students_factor():
+    """t(.975, T - 1) / 1.96 makes a standard error of what Algorithm 1 knows of T walks."""
+    text, _ = page("grah_thouvenot")
+    told = re.search(
+        r"95 times of 100: (\S+) for two permutations, (\S+) for four, (\S+) for", text
+    )
+    agrees(" ".join(told.groups()), *widening(np.array([1, 3, 29])))
+    degrees = np.arange(1, 30)
+    np.testing.assert_allclose(widening(degrees), t.ppf(0.975, degrees) / 1.95996, rtol=1e-5)
+
+
+@pytest.mark.skipif("SKSHAPLEY_DATA" not in os.environ, reason="COMPAS is no part of the tests")
+def test_figure_1():
+    text, _ = page("grah_thouvenot")
+    told = re.search(
+        r"age adds (\.2\S+), no prior offence takes (\S+)\. The.*?, which takes (\S+) of the same"
+        r" credit; .*?, which takes (\S+); and our contrast is (\S+) against (\S+), which leaves"
+        r" (\S+) to be shared",
+        text,
+    )
+    age, priors, category, juvenile, high, low, gap = told.groups()
+    made = run_path(str(DOC.parent / "examples" / "contrastive" / "plot_compas.py"))["explanation"]
+    plt.close("all")
+    values = dict(zip(made.feature_names, made.values[0], strict=True))
+    agrees(age.rstrip(","), values["age"])
+    agrees(priors, -values["priors_count"])
+    agrees(category, abs(values["age_cat"]))
+    agrees(juvenile, max(abs(values[name]) for name in values if name.startswith("juv")))
+    agrees(f"{high} {low}", made.predictions[0], float(np.ravel(made.base_values)[0]))
+    agrees(gap, sum(values.values()))
 
 
 # --- Mitchell et al. -----------------------------------------------------------------------------
@@ -154,6 +233,62 @@ def test_figure_15():
     agrees(" ".join(told.groups()), means.min(), means.max())
 
 
+SMALL, WIDE = ["cal_housing", "make_regression", "bank"], ["breast_cancer", "adult", "year"]
+
+
+def of_appendix(figure):
+    """Errors by table and setting over those of the paper's choice, and whether each is apart."""
+    frame = pd.read_csv(PERMUTATIONS / "appendix.csv", dtype={"setting": str})
+    frame = frame[frame["figure"] == figure]
+    mse, low, high = (
+        frame.pivot_table(index="data", columns="setting", values=name)
+        for name in ("mse", "low", "high")
+    )
+    names = {setting: setting.removesuffix(".0") for setting in mse}
+    chosen = next(s for s in mse if names[s] in {"25" if figure == "figure16" else "4"} | {MALLOWS})
+    apart = low.gt(high[chosen], axis=0) | high.lt(low[chosen], axis=0)
+    return mse.div(mse[chosen], axis=0).rename(columns=names), apart.rename(columns=names)
+
+
+MALLOWS = "Mallows, lam 4"
+
+
+def told_on(pattern):
+    """The numbers that a sentence of the page on permutations tells."""
+    return " ".join(re.search(pattern, page("mitchell_et_al")[0]).groups())
+
+
+def test_figure_13():
+    relative, apart = of_appendix("figure13")
+    assert relative.loc[SMALL].idxmin(axis=1).isin(["2", "4"]).all()
+    far = relative.loc[SMALL, "32"]
+    agrees(told_on(r"and 32 has (\S+) to (\S+) times those of 4"), far.min(), far.max())
+    assert not apart.loc[WIDE].any(axis=None)
+
+
+def test_figure_16():
+    relative, apart = of_appendix("figure16")
+    few, many = relative.loc[SMALL, "5"], relative.loc[SMALL, "50"]
+    agrees(told_on(r"errors are (\S+) to (\S+) times those with 25"), few.min(), few.max())
+    agrees(told_on(r"they are (\S+) to (\S+) times as large"), many.min(), many.max())
+    assert not apart.loc[WIDE].any(axis=None)
+
+
+def test_figure_17():
+    relative, apart = of_appendix("figure17")
+    kendall = relative.loc[["cal_housing", "make_regression"], "Kendall"]
+    agrees(told_on(r"\((\S+) and (\S+) times the error\) and is level"), *kendall)
+    assert list(apart.index[apart["Kendall"]]) == ["cal_housing", "make_regression"]
+    ranks, orders = relative["Spearman"], relative["Spearman, of orders"]
+    agrees(
+        told_on(r"kernel has (\S+) to (\S+) times the error on the three"),
+        *ranks[SMALL].agg(["min", "max"]),
+    )
+    assert sorted(apart.index[apart["Spearman"]]) == sorted(SMALL)
+    agrees(told_on(r"does, it has (\S+) to (\S+) times the error"), orders.min(), orders.max())
+    assert (relative.idxmax(axis=1) == "Spearman, of orders").all()
+
+
 # --- Chen et al. ---------------------------------------------------------------------------------
 
 
@@ -177,3 +312,65 @@ def test_evaluations_on_a_line():
     }.items():
         assert frame["per_player"][method, most] == pytest.approx(number, rel=0.01)
         assert frame["error"][method].max() < 1e-9
+
+
+def test_errors_on_tiles_of_digits():
+    frame = pd.read_csv(RESULTS / "structured" / "tiles.csv").set_index(["response", "method"])
+    frame = frame.sort_index()
+    told = re.search(
+        r"antithetic permutations of (\d+) evaluations have a relative error of (\S+)"
+        r" \(log-probability\) and (\S+) \(log-odds\), L-Shapley of order 1 with (\d+) evaluations"
+        r" (\S+) and ([\d.]+)\.",
+        page("chen_et_al")[0],
+    )
+    methods = "antithetic permutations", "L-Shapley, k = 1 (over budget)"
+    for method, (evals, chance, odds) in zip(
+        methods, (told.groups()[:3], told.groups()[3:]), strict=True
+    ):
+        agrees(evals, frame["evaluations"]["log_odds", method])
+        agrees(chance, frame["relative_error"]["predict_log_proba", method])
+        agrees(odds, frame["relative_error"]["log_odds", method])
+
+
+def areas(name):
+    """Areas under masking curves by method."""
+    return pd.read_csv(RESULTS / "structured" / f"{name}_area.csv").set_index("method")
+
+
+def test_who_masks_best():
+    """What the page says of SampleShapley, permutations, and of methods that know the graph."""
+    graph = ["C-Shapley, regression", "C-Shapley, regression, balanced"]
+    least_squares = ["kernel least squares", "leverage least squares"]
+    for name in ("imdb", "digits", "mnist", "cifar"):
+        frame = areas(name)
+        masked, local = (
+            frame["deletion"],
+            [method for method in frame.index if "L-Shapley" in method],
+        )
+        sampled = masked["SampleShapley"]
+        assert masked["antithetic permutations"] < masked["permutations"] < sampled
+        assert (sampled < masked[least_squares].min()) == (name in ("imdb", "agnews", "mnist"))
+        knowing = masked[graph + local]
+        if name == "cifar":
+            everywhere = masked.drop([*graph, *local, "saliency", "random"])
+            assert everywhere.max() < knowing.min()
+            told = re.search(
+                r"better \((\S+) to (\S+)\) than sets of neighbours do \((\S+) to (\S+), errors"
+                r" (\S+) of",
+                page("chen_et_al")[0],
+            )
+            ends = [-everywhere.max(), -everywhere.min(), -knowing.max(), -knowing.min()]
+            agrees(
+                " ".join(told.groups()), *ends, round(frame["deletion_se"][knowing.index].mean(), 1)
+            )
+        else:
+            assert knowing.max() < masked[least_squares].min()
+            noise = frame["deletion_se"].max()
+            assert masked["antithetic permutations"] < knowing.min() + 2 * noise
+    for name in ("mnist", "digits"):
+        masked = areas(name)["deletion"]
+        assert (
+            masked.nsmallest(2)
+            .index.isin(["C-Shapley, regression", "L-Shapley, k = 1 (over budget)"])
+            .all()
+        )
