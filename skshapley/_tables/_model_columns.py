@@ -2,6 +2,10 @@
 
 from typing import Any
 
+from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
 from skshapley._tables._inputs import column_names
 
 SHOWN = 5
@@ -35,11 +39,25 @@ def _of_booster(model: Any) -> list | None:
     return names
 
 
+def first_step(estimator: Any) -> Any:
+    """Return the first step of a pipeline within frozen estimators and searches."""
+    if isinstance(estimator, FrozenEstimator):
+        return first_step(estimator.estimator)
+    if hasattr(estimator, "best_estimator_"):
+        return first_step(estimator.best_estimator_)
+    if isinstance(estimator, Pipeline):
+        return first_step(estimator.steps[0][1])
+    return estimator
+
+
 def refuse_extra_columns(X: Any, model: Any, owner: str) -> None:
     """Refuse a frame with columns that the model was not fitted on, which models tell variously.
 
-    A frame that has none of the model's names is left to the model.
+    A frame that has none of the model's names is left to the model, and so is one for a model that
+    begins with a ColumnTransformer, which takes its columns by name.
     """
+    if isinstance(first_step(model), ColumnTransformer):
+        return
     known = set(map(str, model_columns(model) or ()))
     given = column_names(X)
     # LightGBM writes "a b" as "a_b"

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.pipeline import FeatureUnion
 
 from skshapley._tables._inputs import column_names, is_frame
 from skshapley._tables._keys import row_keys
+from skshapley._tables._model_columns import first_step
 from skshapley.rewards._game import Game
 from skshapley.rewards._response import Response
 
@@ -225,7 +225,7 @@ def column_of(container: Callable[[list[str]], Any]) -> Any:
 
 def begins_with_text(estimator: Any, X: Any) -> bool:
     """Return whether the model takes the one column of a table X as documents."""
-    first = _first_step(estimator)
+    first = first_step(estimator)
     if _is_vectoriser(first):
         return True
     column = text_column(estimator)
@@ -234,7 +234,7 @@ def begins_with_text(estimator: Any, X: Any) -> bool:
 
 def text_column(estimator: Any) -> str | None:
     """Return the column that a model vectorises as text, if it takes that one alone; else None."""
-    first = _first_step(estimator)
+    first = first_step(estimator)
     if not isinstance(first, ColumnTransformer):
         return None
     used = [part for part in getattr(first, "transformers_", ()) if not _is_idle(part)]
@@ -249,19 +249,8 @@ def _is_idle(part) -> bool:
     return transformer == "drop" or (not isinstance(columns, str) and not len(columns))
 
 
-def _first_step(estimator: Any) -> Any:
-    """Return the first step of a pipeline within frozen estimators and searches."""
-    if isinstance(estimator, FrozenEstimator):
-        return _first_step(estimator.estimator)
-    if hasattr(estimator, "best_estimator_"):
-        return _first_step(estimator.best_estimator_)
-    if isinstance(estimator, Pipeline):
-        return _first_step(estimator.steps[0][1])
-    return estimator
-
-
 def _is_vectoriser(step: Any) -> bool:
     if isinstance(step, FeatureUnion):
-        return all(_is_vectoriser(_first_step(part)) for _, part in step.transformer_list)
-    step = _first_step(step)
+        return all(_is_vectoriser(first_step(part)) for _, part in step.transformer_list)
+    step = first_step(step)
     return any(kind.__name__ in VECTORISERS for kind in type(step).__mro__)
