@@ -56,14 +56,15 @@ def games():
     from xgboost import XGBRegressor
 
     X, y = make_regression(n_samples=1000, n_features=D, noise=0.1, random_state=47)
-    model = XGBRegressor(n_jobs=1).fit(X, y)
+    # the default for a table of this size when the paper was written, and the same in all versions
+    model = XGBRegressor(n_jobs=1, tree_method="exact").fit(X, y)
     every = (np.arange(2**D)[:, None] >> np.arange(D)) & 1 == 1
     worth = np.zeros((10, 2**D))
     for i, row in enumerate(X[:10]):
         hybrid = np.where(every[:, None], row, X[:100]).reshape(-1, D)
         worth[i] = model.predict(hybrid).reshape(-1, 100).mean(axis=1, dtype=float)
     values = np.array([brute_force(lambda S, w=w: w[S @ 2 ** np.arange(D)], D) for w in worth])
-    assert (values**2).mean() == pytest.approx(1805, rel=0.02)
+    assert (values**2).mean() == pytest.approx(1748, rel=0.02)
     return worth, values
 
 
