@@ -15,6 +15,7 @@ from skshapley.indices import INDICES, Index
 
 ROUNDING = 1e-12  # of a sum of weights
 
+
 class ClosedForm(Portable, ABC):
     """A response as a formula whose Shapley values are known.
 
