@@ -69,6 +69,19 @@ def test_walks_need_a_lower_error_that_is_known():
     assert squares_of_walks(game, plan) is None or plan.max_rows > 16 * P
 
 
+def test_where_a_process_gains_by_no_more_pairs_walks_need_not_be_sure(monkeypatch):
+    game, plan = game_and_plan(rough, 20)
+    squares = squares_of_walks(game, plan)
+    between = (squares.sum() + upper_limit(squares)) / 2
+    errors = np.zeros((P, 1))
+    errors[0] = np.sqrt(between / _rival.BETTER)
+    assert not walks_serve_better(game, plan, errors)
+    monkeypatch.setattr(_rival, "MOST_BLOCK_PAIRS", 20 * P // 2 - 2)
+    assert walks_serve_better(game, plan, errors)
+    monkeypatch.setattr(_rival, "MOST_BLOCK_PAIRS", 20 * P // 2)
+    assert not walks_serve_better(game, plan, errors)
+
+
 def test_rows_are_those_of_the_game():
     game, _ = game_and_plan(rough, 20)
     few = _rival._FewRows(game, np.random.default_rng(1), 5)

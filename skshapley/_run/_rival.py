@@ -14,7 +14,7 @@ from skshapley._run._engine import Plan, run
 from skshapley._run._size import Size
 from skshapley._tools._random import generator
 from skshapley.rewards import Game
-from skshapley.samplers._odd_blocks import ENOUGH
+from skshapley.samplers._odd_blocks import ENOUGH, MOST_BLOCK_PAIRS
 
 SHARE = 1 / 4  # of the model rows of an instance that go to the trial
 NOTHING = 1e-10  # relative: two runs that differ by less agree
@@ -38,7 +38,10 @@ def walks_serve_better(game: Game, rival: Plan, errors: np.ndarray) -> bool:
     if np.isnan(errors).any() or _knows_much(game, rival.max_rows):
         return False
     squares = squares_of_walks(game, rival)
-    return squares is not None and upper_limit(squares) < BETTER * (errors**2).sum()
+    if squares is None:
+        return False
+    likely = squares.sum() if _is_saturated(game, rival.max_rows) else upper_limit(squares)
+    return bool(likely < BETTER * (errors**2).sum())
 
 
 def _knows_much(game: Game, max_rows: int) -> bool:
@@ -48,6 +51,14 @@ def _knows_much(game: Game, max_rows: int) -> bool:
     """
     every = (2**game.n_players - 2) * game.n_references
     return Size.of(game).values(max_rows) >= ENOUGH * every
+
+
+def _is_saturated(game: Game, max_rows: int) -> bool:
+    """Return whether a budget buys more pairs against all rows than a process gains by.
+
+    Walks gain by all of it, so that they need not be sure to err less.
+    """
+    return Size.of(game).values(max_rows) > 2 * MOST_BLOCK_PAIRS * game.n_references
 
 
 def upper_limit(squares: np.ndarray) -> float:
