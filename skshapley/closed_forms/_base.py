@@ -13,6 +13,8 @@ from skshapley._tables._inputs import as_pandas, is_frame, n_rows, take_rows
 from skshapley._tables._portable import Portable
 from skshapley.indices import INDICES, Index
 
+ROUNDING = 1e-12  # of a sum of weights
+
 
 class ClosedForm(Portable, ABC):
     """A response as a formula whose Shapley values are known.
@@ -114,7 +116,10 @@ class ClosedForm(Portable, ABC):
         b, d = background.shape
         weights = np.ones(b) if weights is None else np.asarray(weights, dtype=np.float64)
         players = np.arange(d) if column_player is None else np.asarray(column_player)
-        self.background_, self.weights_ = background, weights / weights.sum()
+        total = weights.sum()
+        # an explainer's weights stay as they are, to the last bit
+        self.weights_ = weights if abs(total - 1) < ROUNDING else weights / total
+        self.background_ = background
         self.column_player_ = players
         self.n_players_ = int(players.max()) + 1 if n_players is None else n_players
         self.n_jobs_ = n_jobs

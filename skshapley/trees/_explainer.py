@@ -9,6 +9,7 @@ from skshapley._ensembles import INDICES, RESPONSES, TreeEnsemble, read_trees
 from skshapley._estimators._attributor import Attributor
 from skshapley._estimators._background import Background
 from skshapley._estimators._sampling import COUNTS
+from skshapley._tables._model_columns import model_columns
 from skshapley._tools._constraints import Constraint, OneOf, check_parameters
 from skshapley.explanation import Explanation
 from skshapley.indices import pair_index
@@ -165,7 +166,8 @@ class TreeExplainer(Attributor):
                 f' background rows: pass some, or choose "path_dependent".'
             )
         trees, self.output_names_ = self._read_output(name)
-        model_names = _names_of(self.estimator)
+        names = model_columns(self.estimator)
+        model_names = None if names is None else np.array(names, dtype=object)
         if X is None:
             self.n_features_in_ = trees.n_features
             columns = [f"x{i}" for i in range(trees.n_features)]
@@ -244,13 +246,3 @@ class TreeExplainer(Attributor):
                 f" or one of {labels}."
             )
         return labels.index(self.output)
-
-
-def _names_of(model: Any) -> np.ndarray | None:
-    """Return the names of the columns that a model was fitted on, or None."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None and hasattr(model, "feature_names_"):  # CatBoost's, which are never missing
-        given = [str(name) for name in model.feature_names_]
-        unnamed = [str(place) for place in range(len(given))]
-        names = None if given == unnamed else np.array(given, dtype=object)
-    return names
