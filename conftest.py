@@ -3,6 +3,7 @@
 import os
 import sys
 
+import pytest
 from hypothesis import settings
 
 # No window ever opens during tests, on a desktop either.
@@ -17,3 +18,11 @@ sys.dont_write_bytecode = False
 # in CI draws the same examples each time.
 settings.register_profile("skshapley", deadline=None)
 settings.load_profile("skshapley")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """Close what a test or doctest has drawn: matplotlib warns of more than twenty figures."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")

@@ -19,7 +19,8 @@ def histogram(patterns, weights, n_bits) -> np.ndarray:
     counts : ndarray of shape (n_groups, 2 ** n_bits)
     """
     n_groups, size = len(patterns), 1 << n_bits
-    slot = patterns + (np.arange(n_groups, dtype=np.uint32) << n_bits)[:, None]
+    # signed, since NumPy 2.0 counts no unsigned numbers of 64 bits
+    slot = patterns.astype(np.intp) + (np.arange(n_groups) << n_bits)[:, None]
     if (weights == weights[0]).all():
         counts = np.bincount(slot.ravel(), minlength=n_groups * size) * weights[0]
     else:

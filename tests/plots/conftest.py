@@ -1,4 +1,4 @@
-"""Explanations to draw, and figures that are closed when a test is over."""
+"""Explanations to draw."""
 
 import numpy as np
 import pandas as pd
@@ -53,11 +53,3 @@ def wide_explanation():
 @pytest.fixture
 def explanation_maker():
     return make_explanation
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
