@@ -186,6 +186,13 @@ def test_frames_keep_their_columns_and_types():
     assert found.transform(X).shape[0] == 120
 
 
+def test_a_model_that_was_fitted_to_fewer_columns_is_fitted_anew():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = LinearRegression().fit(X.iloc[:, 1:], y)
+    found = ShapleyImportance(model, cv=2).fit(X, y)
+    assert found.feature_names_in_.tolist() == X.columns.tolist()
+
+
 def test_polars_frames():
     polars = pytest.importorskip("polars")
     X, y = drawn()

@@ -68,7 +68,7 @@ class Background(Portable):
             For no rows, wrong weights or groups.
         """
         name = type(owner).__name__
-        X = checked_table(owner, X)
+        X = checked_table(owner, X, model=owner.estimator)
         weights = checked_weights(sample_weight, n_rows(X), name)
         players = Players.from_groups(groups, column_names(X), name)
         rows = np.flatnonzero(weights)
@@ -104,7 +104,9 @@ class Background(Portable):
         return checked_table(owner, X, like=self.rows, fitted=True)
 
 
-def checked_table(owner: BaseEstimator, X: Any, like: Any = None, fitted: bool = False) -> Any:
+def checked_table(
+    owner: BaseEstimator, X: Any, like: Any = None, fitted: bool = False, model: Any = None
+) -> Any:
     """Return X checked, in its own container.
 
     Parameters
@@ -112,11 +114,13 @@ def checked_table(owner: BaseEstimator, X: Any, like: Any = None, fitted: bool =
     owner : estimator
         It learns the number and the names of the columns, or knows them.
     X : array, sparse matrix or frame
-        The columns of a frame are put in the order of `like`, else of those of the model.
+        The columns of a frame are put in the order of `like`, else of the model's.
     like : array, sparse matrix or frame, or None
         What X must have the container, the columns and the dtypes of.
     fitted : bool, default=False
         Whether `owner` knows its columns already.
+    model : estimator or None
+        Whose columns X must have; None for one that is to be fitted to them.
     """
     name = type(owner).__name__
     refuse_one_row(X, name)
@@ -124,10 +128,10 @@ def checked_table(owner: BaseEstimator, X: Any, like: Any = None, fitted: bool =
         check_container(X, like, name)
     if is_frame(X):
         check_frame(X, name)
-        known = model_columns(owner.estimator) if like is None else column_names(like)
+        known = model_columns(model) if like is None else column_names(like)
         X = X if known is None else in_order_of(X, known)
         if like is None:
-            refuse_extra_columns(X, owner.estimator, name)
+            refuse_extra_columns(X, model, name)
         else:
             refuse_other_columns(X, like, name)
     X = validated(owner, X, not fitted)
