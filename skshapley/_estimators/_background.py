@@ -101,7 +101,7 @@ class Background(Portable):
         """
         if is_like(X, self.rows):
             return X  # as the rows of the fit, which were checked
-        return checked_table(owner, X, like=self.rows, fitted=True)
+        return checked_table(owner, X, self.rows, fitted=True, model=owner.estimator)
 
 
 def checked_table(
@@ -120,7 +120,7 @@ def checked_table(
     fitted : bool, default=False
         Whether `owner` knows its columns already.
     model : estimator or None
-        Whose columns X must have; None for one that is to be fitted to them.
+        Whose columns X must have without `like`; None for one that is to be fitted to them.
     """
     name = type(owner).__name__
     refuse_one_row(X, name)
