@@ -144,6 +144,28 @@ def test_of_many_long_outputs_the_strongest_are_clear(kind, long):
     assert kind == "dumbbell" or any("organ" in label for label in labels)
 
 
+def alone(explanation):
+    series = [replace(explanation, n_model_rows=np.full(40, n)) for n in (10, 20)]
+    return ConvergenceDisplay.from_explanations(series, row=0, max_features=1)
+
+
+def sentence(explanation):
+    words = pd.DataFrame([[f"{name[:5]} " for name in NAMES]] * 40, columns=NAMES)
+    return SentenceDisplay.from_explanation(replace(explanation, data=words), row=0)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [comparison, convergence, alone, chart, sentence]
+    + [DISPLAYS[kind] for kind in ("cohorts", "force", "matrix", "decision")],
+)
+def test_each_output_is_named_where_it_is_drawn(draw, long):
+    figure = draw(long(["cat", "dog"])).figure_
+    said = " ".join(text.get_text() for text in figure.findobj(Text) if text.get_visible())
+    assert "cat" in said
+    assert "dog" in said
+
+
 def test_the_strongest_outputs_of_a_comparison_and_a_drift(long):
     """Those that differ most, and those that are farthest beyond their limits."""
     explanation = long(CLASSES)
@@ -162,6 +184,15 @@ def test_names_in_legends_may_begin_with_an_underscore(long):
         assert texts[1].startswith("_")
         assert texts[0].startswith("antithetic")
         assert "\n" in texts[0]
+
+
+def test_the_legend_of_cohorts_has_the_colours_of_their_bars(long):
+    drawn = DISPLAYS["cohorts"](long())
+    legend = drawn.ax_.get_legend()
+    shown = [handle.get_facecolor() for handle in legend.legend_handles]
+    bars = [bars[0].get_facecolor() for bars in drawn.ax_.containers if hasattr(bars, "patches")]
+    assert shown == bars
+    assert len({*shown}) == 2
 
 
 def test_curves_of_methods_with_long_names_keep_their_room():
