@@ -133,7 +133,7 @@ class Explanation(Portable):
         attributes = self.__dict__
         for name in (*BY_ROW, "feature_names", "output_names", "entries"):
             value = attributes[name]
-            if value is not None:
+            if value is not None and (type(value) is not np.ndarray or value.flags.writeable):
                 view = np.asarray(value).view()  # the caller's own array stays writeable
                 view.setflags(write=False)
                 attributes[name] = view

@@ -111,8 +111,9 @@ class TreeValues:
 
     def _make_leafwise(self) -> Leafwise:
         return Leafwise(
-            self.trees, self._blocks, self._reference, self.n_players, self.index, self.n_jobs
-        )
+            self.trees, self._codes, self._blocks, self._reference, self.n_players, self.index,
+            self.n_jobs,
+        )  # fmt: skip
 
     def _leaves(self) -> Leafwise:
         """Return the leaves with their tables; the first call makes those that fit did not.
@@ -153,12 +154,11 @@ class TreeValues:
         -------
         values : ndarray of shape (r, n_players, n_outputs)
         """
-        codes = self._codes(X)
-        in_pairs = self._goes_in_pairs(len(X))
-        if in_pairs:
-            values = np.concatenate(self._in_pairs(self._frontier.values, codes), axis=-1)
+        if self._goes_in_pairs(len(X)):
+            walk = self._frontier.values
+            values = np.concatenate(self._in_pairs(walk, self._codes(X)), axis=-1)
         else:
-            values = self._leaves().values(codes)
+            values = self._leaves().values(X)
         return np.ascontiguousarray(values.transpose(2, 1, 0))
 
     def _in_pairs(self, walk, codes, *more) -> list[NDArray[np.float64]]:

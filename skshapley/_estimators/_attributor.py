@@ -117,8 +117,9 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
 
 def _known(errors: np.ndarray) -> np.ndarray | None:
     """Return errors, or None where not one is known."""
-    known = errors.size and not np.isnan(errors.flat[0])
-    return errors if known or not np.isnan(errors).all() else None
+    if errors.size and errors.item(0) == errors.item(0):
+        return errors
+    return errors if np.count_nonzero(errors == errors) else None
 
 
 class Attributor(TransformerMixin, TableEstimator):
