@@ -37,12 +37,35 @@ class Words:
         signs : ndarray of shape (r, n), int64
         """
         step = max(1, CACHED_WORDS // (signs.shape[1] * self.words.shape[1]))
-        words = [
-            np.bitwise_or.reduce(self.words.take(signs[first : first + step], axis=0), axis=1)
-            for first in range(0, len(signs), step)
-        ]
-        every = words[0] if len(words) == 1 else np.concatenate(words)
+        if len(signs) <= step:
+            every = np.bitwise_or.reduce(self.words.take(signs, axis=0), axis=1)
+        else:
+            every = np.empty((len(signs), self.words.shape[1]), dtype=np.uint64)
+            for first in range(0, len(signs), step):
+                some = self.words.take(signs[first : first + step], axis=0)
+                np.bitwise_or.reduce(some, axis=1, out=every[first : first + step])
         return every.view(self.dtype)[:, : self.n_groups]
+
+    @classmethod
+    def of_bits(cls, bits, dtype) -> "Words":
+        """Return the words of patterns side by side.
+
+        Parameters
+        ----------
+        bits : ndarray of shape (n_signs, n_groups), unsigned
+        dtype : dtype
+            That the patterns are to be read as, of the same size.
+        """
+        n = bits.shape[1]
+        width = -(-n * dtype.itemsize // 8) * 8 // dtype.itemsize
+        padded = np.zeros((len(bits), width), dtype=bits.dtype)
+        padded[:, :n] = bits
+        return cls(padded.view(np.uint64), n, dtype)
+
+    @property
+    def bits(self) -> np.ndarray:
+        """The patterns side by side, ``(n_signs, n_groups)``, unsigned."""
+        return self.words.view(f"u{self.dtype.itemsize}")[:, : self.n_groups]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """Patterns of a few instances in all groups, by what each of their values says to the nodes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +13,9 @@ from skshapley._ensembles._code_patterns import (
     tabulate_answers,
 )
 from skshapley._ensembles._readings import Readings, plan_readings
+
+# Bits of a pattern of one byte, beside the one that says that a group is closed
+BITS = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,18 +77,57 @@ def _is_worth_words(answers, readings, itemsize) -> bool:
     per_reading = itemsize * sum(len(one.starts) for one in answers)
     n_bits = sum(len(one.node) - len(one.starts) for one in answers)
     fits = per_reading * len(readings.codes) <= MOST_BYTES
-    return fits and per_reading * readings.n_asked <= MOST_BYTES_PER_BIT * n_bits
+    return fits and per_reading * len(readings.starts) <= MOST_BYTES_PER_BIT * n_bits
 
 
 def _of_readings(words, readings, dtype) -> Words:
     """Return the bits that each reading sets, from those that each code sets in every block."""
-    n_groups = sum(one.n_groups for one in words)
-    width = -(-n_groups * dtype.itemsize // 8) * 8 // dtype.itemsize
-    every = np.zeros((len(readings.codes), width), dtype=f"u{dtype.itemsize}")
-    first = 0
+    parts = []
     for one in words:
-        own = one.words.view(one.dtype)[:, : one.n_groups]
-        for codes in readings.codes.T:
-            every[:, first : first + one.n_groups] |= own[codes]
-        first += one.n_groups
-    return Words(every.view(np.uint64), n_groups, dtype)
+        own = one.bits.astype(f"u{dtype.itemsize}", copy=False)
+        parts.append(np.bitwise_or.reduce([own[codes] for codes in readings.codes.T]))
+    return Words.of_bits(np.concatenate(parts, axis=1), dtype)
+
+
+def in_bytes(patterns, group, n_free) -> tuple[FewPatterns, NDArray, NDArray] | None:
+    """Return patterns of one byte, of groups in the order in which they are looked up.
+
+    A group of more bits is taken apart by those beyond the first seven: into parts that are closed
+    to all instances but those with certain values of these bits.
+
+    Parameters
+    ----------
+    patterns : FewPatterns
+        Negative where a group is closed.
+    group : ndarray of shape (n,), int64
+        The groups, each at most a few times.
+    n_free : ndarray of shape (n,), int64
+        How many bits the patterns of each have.
+
+    Returns
+    -------
+    patterns : FewPatterns
+    place, fixed : ndarray of shape (n_parts,), int64
+        The place of each part in `group`, and the bits beyond the first seven.
+    None where several features have a say in such a bit, or without words.
+    """
+    if patterns.words is None:
+        return None
+    n_parts = 1 << np.maximum(n_free - BITS, 0)
+    place = np.repeat(np.arange(len(group)), n_parts)
+    fixed = np.arange(len(place)) - np.repeat(np.cumsum(n_parts) - n_parts, n_parts)
+    bits, starts = patterns.words.bits[:, group[place]], patterns.readings.starts
+    feature = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(bits)))[:, None]
+    closed = bits >> (8 * bits.itemsize - 1)
+    for shift in range(BITS, int(n_free.max())):
+        some = np.flatnonzero(n_free[place] > shift)
+        is_set = bits[:, some] >> shift & 1
+        asked = np.bitwise_or.reduceat(is_set, starts, axis=0)
+        if (asked.sum(axis=0) > 1).any():
+            return None
+        # Where the bit is to be set, a part is closed by the readings of its feature that do not
+        is_unset = (asked.argmax(axis=0) == feature) & (is_set == 0)
+        closed[:, some] |= np.where(fixed[some] >> (shift - BITS) & 1, is_unset, is_set)
+    narrow = (bits & ((1 << BITS) - 1) | closed << BITS).astype(np.uint8)
+    dtype = np.dtype(np.int8)
+    return replace(patterns, words=Words.of_bits(narrow, dtype), dtype=dtype), place, fixed

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._ensembles._answers import Answers
-from skshapley._ensembles._few_patterns import FewPatterns
+from skshapley._ensembles._few_patterns import BITS, FewPatterns, in_bytes
 
 # References beyond which hardly any group is closed
 MOST_REFERENCES = 64
@@ -61,7 +61,8 @@ class OpenGroups:
     patterns : FewPatterns
         Signed, negative where a group is closed.
     group : ndarray of shape (n_strips,), int64, or None
-        None where every group has one strip, in its order.
+        That of each strip.
+        None where every strip has a pattern of its own.
     start : ndarray of shape (n_strips,), int64
         The row of the table for pattern 0.
     table : ndarray of shape (n, WIDTH)
@@ -126,14 +127,19 @@ def open_groups(table, found, fails, answers, codes) -> OpenGroups | None:
         return None
     dtype = np.min_scalar_type((2 << int(n_free.max())) - 1)
     numbered = [_numbered(one, some, dtype) for one, some in zip(answers, fails, strict=True)]
-    n_strips = len(strips.group)
-    is_plain = n_strips == len(every) and (strips.group == np.arange(n_strips)).all()
+    patterns = FewPatterns.of(numbered, codes, np.dtype(f"i{dtype.itemsize}"))
+    group, start = strips.group, np.cumsum(1 << n_free) - (1 << n_free)
+    subtotal = strips.subtotal
+    parts = in_bytes(patterns, group, n_free) if len(group) <= MOST_ROOM * len(every) else None
+    if parts is not None:
+        patterns, place, fixed = parts
+        group, start, subtotal = None, start[place] + (fixed << BITS), subtotal[place]
     return OpenGroups(
-        patterns=FewPatterns.of(numbered, codes, np.dtype(f"i{dtype.itemsize}")),
-        group=None if is_plain else strips.group,
-        start=np.cumsum(1 << n_free) - (1 << n_free),
+        patterns=patterns,
+        group=group,
+        start=start,
         table=_laid_out(table, strips, every[strips.group], n_free),
-        subtotal=strips.subtotal,
+        subtotal=subtotal,
         cell=np.append(found.cells, found.n_cells),
         n_cells=found.n_cells,
     )

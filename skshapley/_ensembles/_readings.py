@@ -16,6 +16,8 @@ class Readings(NamedTuple):
 
     Attributes
     ----------
+    starts : ndarray of shape (n,), int64
+        The first reading of each feature: those that have thresholds, and those with categories.
     feature : ndarray of shape (n_numeric,), int64
         The features that have thresholds.
     thresholds : ndarray of shape (n,), complex128
@@ -32,17 +34,13 @@ class Readings(NamedTuple):
         The codes that a reading stands for, as positions among the codes of all rows.
     """
 
+    starts: np.ndarray
     feature: np.ndarray
     thresholds: np.ndarray
     side: Any
     missing: np.ndarray
     categories: tuple[tuple[int, int, int], ...]
     codes: np.ndarray
-
-    @property
-    def n_asked(self) -> int:
-        """How many readings an instance has."""
-        return len(self.feature) + len(self.categories)
 
     def __call__(self, X) -> NDArray[np.int64]:
         """Return the readings of the features of a float64 matrix, ``(r, n)``."""
@@ -104,6 +102,7 @@ def plan_readings(codes) -> Readings | None:
     # Those of fewer rows say their first code again, which sets the same bits.
     filled = [np.stack(some + some[:1] * (most - len(some)), axis=1) for some in told]
     return Readings(
+        starts=np.cumsum([0, *(len(some) for some in filled)])[:-1],
         feature=np.array(feature, dtype=np.int64),
         thresholds=np.concatenate(pieces),
         side="right" if codes.strict else "left",

@@ -53,6 +53,8 @@ class TreeValues:
     base_values: NDArray[np.float64]
     _reference: Any
     _leafwise: Leafwise | None
+    # Whether calls of any size go leaf by leaf
+    _always_at_leaves: bool
 
     def __init__(self, trees, players=None, index="shapley", n_jobs=None, n_players=None) -> None:
         if index not in INDICES:
@@ -93,8 +95,10 @@ class TreeValues:
         self._leafwise = self._make_leafwise() if self._costs.makes_tables_first else None
         if self._leafwise is None:
             self.base_values = weights @ self._predict(self._reference.codes)
+            self._always_at_leaves = False
         else:
             self.base_values = self._leafwise.base_values
+            self._always_at_leaves = self._leafwise.is_complete
         return self
 
     def fit_path_dependent(self) -> Self:
@@ -107,6 +111,7 @@ class TreeValues:
         self._reference = TrainingData()
         self._leafwise = self._make_leafwise()
         self.base_values = self._leafwise.base_values
+        self._always_at_leaves = True
         return self
 
     def _make_leafwise(self) -> Leafwise:
@@ -135,13 +140,6 @@ class TreeValues:
         return not self._always_at_leaves and self._costs.interacts_in_pairs(
             r, len(self._reference.weights)
         )
-
-    @property
-    def _always_at_leaves(self) -> bool:
-        """Whether calls of any size go leaf by leaf."""
-        if isinstance(self._reference, TrainingData):
-            return True
-        return self._costs.makes_tables_first and self._leaves().is_complete
 
     def values(self, X) -> NDArray[np.float64]:
         """Return the values of the players, for each instance and output.

@@ -71,7 +71,8 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
             return array[..., 0] if names is None else array
 
         values, errors = shaped(outcome.values), shaped(outcome.standard_errors)
-        apart = shaped(outcome.background_errors)
+        # Of what was read it is never known
+        apart = None if plan is None else shaped(outcome.background_errors)
         pairs = pair_index(getattr(self, "interactions", False), type(self).__name__)
         outputs = None if names is None else np.array(names, dtype=object)
         interactions, data = None, self.players_.table_later(X)
@@ -87,7 +88,8 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
                 rows=data.index,
                 output_names=outputs,
             )
-            values, errors, apart = values[:, :p], errors[:, :p], apart[:, :p]
+            values, errors = values[:, :p], errors[:, :p]
+            apart = None if apart is None else apart[:, :p]
         return Explanation(
             values=values,
             standard_errors=_known(errors),
@@ -115,8 +117,10 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _known(errors: np.ndarray) -> np.ndarray | None:
+def _known(errors: np.ndarray | None) -> np.ndarray | None:
     """Return errors, or None where not one is known."""
+    if errors is None:
+        return None
     if errors.size and errors.item(0) == errors.item(0):
         return errors
     return errors if np.count_nonzero(errors == errors) else None
