@@ -110,12 +110,14 @@ class KeptTables:
 
         Returns
         -------
-        values : ndarray of shape (n_outputs, n_players, r), or None
+        values : ndarray of shape (r, n_players, n_outputs), or None
             None where the instances are many, or tables are still to be made.
         """
-        if self._solved or self._n_found * len(X) > FEW_ENTRIES or not self.chunks:
+        r = len(X)
+        if self._solved or self._n_found * r > FEW_ENTRIES or not self.chunks:
             return None
-        return self._way.values(X).reshape(self.n_outputs, self.n_players, len(X))
+        values = self._way.values(X).reshape(r, self.n_outputs, self.n_players)
+        return np.ascontiguousarray(values.swapaxes(1, 2))
 
     @cached_property
     def _owners(self) -> list[sparse.csr_array]:

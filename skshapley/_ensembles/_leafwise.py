@@ -170,11 +170,8 @@ class Leafwise:
         -------
         values : ndarray of shape (n_outputs, n_players, r)
         """
-        few = self.tables.values_of_few(X)
-        if few is not None and self.is_complete:
-            return few
-        r, codes = len(X), self.codes(X)
-        values = self._from_tables(codes) if few is None else few
+        r, codes, few = len(X), self.codes(X), self.tables.values_of_few(X)
+        values = self._from_tables(codes) if few is None else few.transpose(2, 1, 0)
         width = min([STREAM_ROWS, *(block.pattern_rows for block, _ in self._rest)])
         for first in range(0, r if self._rest else 0, width):
             part = slice(first, first + width)
@@ -182,6 +179,10 @@ class Leafwise:
             for block_values in each(self._stream, some, self.n_jobs):
                 values[:, :, part] += block_values
         return values
+
+    def values_of_few(self, X) -> NDArray[np.float64] | None:
+        """Return `values` of few instances, ``(r, n_players, n_outputs)``; None where it cannot."""
+        return self.tables.values_of_few(X) if self.is_complete else None
 
     def _from_tables(self, codes) -> NDArray[np.float64]:
         parts = [(codes[:, i : i + ROWS],) for i in range(0, codes.shape[1], ROWS)]

@@ -82,7 +82,7 @@ class OpenGroups:
     n_cells: int
 
     def values(self, X) -> NDArray[np.float64]:
-        """Return the sums of all cells, ``(n_cells, r)``, in the order of groups and chunks.
+        """Return the sums of all cells, ``(r, n_cells)``, in the order of groups and chunks.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class OpenGroups:
         found = self.table.take(at, axis=0)
         subtotals = np.bincount(subtotal.ravel(), found.ravel(), minlength=r * len(self.cell))
         values: Any = np.bincount(cell, subtotals, minlength=r * (self.n_cells + 1))
-        return values.reshape(r, -1)[:, :-1].T
+        return values.reshape(r, -1)[:, :-1]
 
 
 def open_groups(table, found, fails, answers, codes) -> OpenGroups | None:
@@ -128,9 +128,14 @@ def open_groups(table, found, fails, answers, codes) -> OpenGroups | None:
     dtype = np.min_scalar_type((2 << int(n_free.max())) - 1)
     numbered = [_numbered(one, some, dtype) for one, some in zip(answers, fails, strict=True)]
     patterns = FewPatterns.of(numbered, codes, np.dtype(f"i{dtype.itemsize}"))
-    group, start = strips.group, np.cumsum(1 << n_free) - (1 << n_free)
+    group: NDArray[np.int64] | None = strips.group
+    start = np.cumsum(1 << n_free) - (1 << n_free)
     subtotal = strips.subtotal
-    parts = in_bytes(patterns, group, n_free) if len(group) <= MOST_ROOM * len(every) else None
+    parts = (
+        in_bytes(patterns, strips.group, n_free)
+        if len(strips.group) <= MOST_ROOM * len(every)
+        else None
+    )
     if parts is not None:
         patterns, place, fixed = parts
         group, start, subtotal = None, start[place] + (fixed << BITS), subtotal[place]

@@ -151,7 +151,7 @@ class Places(NamedTuple):
         )
 
     def values(self, X) -> NDArray[np.float64]:
-        """Return the sums of all cells, ``(n_cells, r)``.
+        """Return the sums of all cells, ``(r, n_cells)``.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class Places(NamedTuple):
         if len(self.own):
             found[self.n_summed :] += own
         # First the columns of a chunk are summed, and then the chunks, as for many rows.
-        return self.chunks @ (self.columns @ found)
+        return (self.chunks @ (self.columns @ found)).T
 
 
 def _sums(owner, n) -> sparse.csr_array:

@@ -152,6 +152,9 @@ class TreeValues:
         -------
         values : ndarray of shape (r, n_players, n_outputs)
         """
+        few = self._leaves().values_of_few(X) if self._always_at_leaves else None
+        if few is not None:
+            return few
         if self._goes_in_pairs(len(X)):
             walk = self._frontier.values
             values = np.concatenate(self._in_pairs(walk, self._codes(X)), axis=-1)

@@ -26,6 +26,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
     random_state: Any
     _background: Background
     _model: str
+    _of_what_is_read: Settings | None = None
 
     @property
     def players_(self) -> Players:
@@ -54,9 +55,16 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
     def _take(self, background: Background) -> None:
         """Keep the background, and the model's name: its repr may take longer than a row."""
         self._background, self._model = background, label(self.estimator)
+        self._of_what_is_read = None
 
-    def _settings(self, outcome: Outcome, plan: Plan | None) -> Settings:
+    def _keep_settings(self) -> None:
+        """Keep the settings of all that is read: to make them takes as long as to read a row."""
+        self._of_what_is_read = self._settings(None, None)
+
+    def _settings(self, outcome: Outcome | None, plan: Plan | None) -> Settings:
         """Return how an outcome came about; None for a plan where nothing was sampled."""
+        if plan is None and self._of_what_is_read is not None:
+            return self._of_what_is_read
         rows, facts = self.background_, self._facts()
         if plan is not None:
             facts["random_state"] = label(self.random_state)

@@ -228,6 +228,8 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         self._walks = False
         self.exact_, self._unread = self._short_cut(self._plan(pairs=False).max_rows)
         self._learn()
+        if self.exact_ is not None:
+            self._keep_settings()
         return self
 
     @property

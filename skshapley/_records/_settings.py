@@ -1,7 +1,6 @@
 """How an explanation was computed."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Self
 
 from skshapley._tools._texts import unaddressed
@@ -97,10 +96,7 @@ class Settings:
             The other attributes.
         """
         if plan is None:
-            try:
-                return _kept(**facts)
-            except TypeError:  # a label that has no hash
-                return cls(**facts)
+            return cls(**facts)
         samplers, solvers = (
             ", ".join(dict.fromkeys(label(part) for part in parts)) or None
             for parts in (zip(*outcome.methods, strict=True) if outcome.methods else ((), ()))
@@ -123,9 +119,3 @@ class Settings:
         if told or self.max_rows is None:
             return told or "method unknown"
         return "exact, from the prediction and the base value"  # one player matters, or none
-
-
-@lru_cache(maxsize=32, typed=True)
-def _kept(**facts: Any) -> Any:
-    """Return settings without a plan: to make them takes longer than to explain some rows."""
-    return Settings(**facts)
