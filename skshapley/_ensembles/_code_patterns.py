@@ -47,20 +47,10 @@ class Words:
         return every.view(self.dtype)[:, : self.n_groups]
 
     @classmethod
-    def of_bits(cls, bits, dtype) -> "Words":
-        """Return the words of patterns side by side.
-
-        Parameters
-        ----------
-        bits : ndarray of shape (n_signs, n_groups), unsigned
-        dtype : dtype
-            That the patterns are to be read as, of the same size.
-        """
-        n = bits.shape[1]
-        width = -(-n * dtype.itemsize // 8) * 8 // dtype.itemsize
-        padded = np.zeros((len(bits), width), dtype=bits.dtype)
-        padded[:, :n] = bits
-        return cls(padded.view(np.uint64), n, dtype)
+    def zeros(cls, n_signs, n_groups, dtype) -> "Words":
+        """Return words without any bit; `bits` may be written."""
+        n_words = -(-n_groups * dtype.itemsize // 8)
+        return cls(np.zeros((n_signs, n_words), dtype=np.uint64), n_groups, dtype)
 
     @property
     def bits(self) -> np.ndarray:
@@ -126,16 +116,15 @@ def tabulate_answers(answers, sizes) -> Words:
         Of the codes of all rows, one row after the other.
     """
     dtype, n = answers.bit.dtype, len(answers.starts)
-    width = -(-n * dtype.itemsize // 8) * 8 // dtype.itemsize
     first, row, bit, low, high = _changes(answers, sizes)
     start = np.cumsum(sizes) - sizes
     # One more code takes the changes after the last
-    changed = np.zeros((int(sizes.sum()) + 1, width), dtype=dtype)
-    flat = changed.ravel()
+    changed = Words.zeros(int(sizes.sum()) + 1, n, dtype).words
+    flat, width = changed.view(dtype).ravel(), changed.view(dtype).shape[1]
     for code in (np.zeros_like(low), low + 1, high + 1):
         stays = code < sizes[row]
         np.bitwise_xor.at(flat, ((start[row] + code) * width + first)[stays], bit[stays])
-    words = changed.view(np.uint64)[:-1]
+    words = changed[:-1]
     for begin, size in zip(start.tolist(), sizes.tolist(), strict=True):
         part = words[begin : begin + size]
         np.bitwise_xor.accumulate(part, axis=0, out=part)

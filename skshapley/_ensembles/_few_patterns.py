@@ -82,11 +82,14 @@ def _is_worth_words(answers, readings, itemsize) -> bool:
 
 def _of_readings(words, readings, dtype) -> Words:
     """Return the bits that each reading sets, from those that each code sets in every block."""
-    parts = []
+    every = Words.zeros(len(readings.codes), sum(one.n_groups for one in words), dtype)
+    first = 0
     for one in words:
-        own = one.bits.astype(f"u{dtype.itemsize}", copy=False)
-        parts.append(np.bitwise_or.reduce([own[codes] for codes in readings.codes.T]))
-    return Words.of_bits(np.concatenate(parts, axis=1), dtype)
+        mine = every.bits[:, first : first + one.n_groups]
+        for codes in readings.codes.T:
+            mine |= one.bits.take(codes, axis=0)
+        first += one.n_groups
+    return every
 
 
 def in_bytes(patterns, group, n_free) -> tuple[FewPatterns, NDArray, NDArray] | None:
@@ -116,18 +119,24 @@ def in_bytes(patterns, group, n_free) -> tuple[FewPatterns, NDArray, NDArray] | 
     n_parts = 1 << np.maximum(n_free - BITS, 0)
     place = np.repeat(np.arange(len(group)), n_parts)
     fixed = np.arange(len(place)) - np.repeat(np.cumsum(n_parts) - n_parts, n_parts)
-    bits, starts = patterns.words.bits[:, group[place]], patterns.readings.starts
+    bits, starts = patterns.words.bits, patterns.readings.starts
     feature = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(bits)))[:, None]
-    closed = bits >> (8 * bits.itemsize - 1)
+    closed = bits >> (8 * bits.itemsize - 1) << BITS
+    narrow = (bits & ((1 << BITS) - 1) | closed).astype(np.uint8)
+    words = Words.zeros(len(bits), len(place), np.dtype(np.int8))
+    # Most groups have one part, in their order
+    group = group[place]
+    n = int(np.argmin(np.append(group == np.arange(len(group)), False)))
+    words.bits[:, :n] = narrow[:, :n]
+    words.bits[:, n:] = narrow.take(group[n:], axis=1)
     for shift in range(BITS, int(n_free.max())):
         some = np.flatnonzero(n_free[place] > shift)
-        is_set = bits[:, some] >> shift & 1
-        asked = np.bitwise_or.reduceat(is_set, starts, axis=0)
+        is_set = (bits.take(group[some], axis=1) >> shift & 1).astype(bool)
+        asked = np.logical_or.reduceat(is_set, starts, axis=0)
         if (asked.sum(axis=0) > 1).any():
             return None
         # Where the bit is to be set, a part is closed by the readings of its feature that do not
-        is_unset = (asked.argmax(axis=0) == feature) & (is_set == 0)
-        closed[:, some] |= np.where(fixed[some] >> (shift - BITS) & 1, is_unset, is_set)
-    narrow = (bits & ((1 << BITS) - 1) | closed << BITS).astype(np.uint8)
-    dtype = np.dtype(np.int8)
-    return replace(patterns, words=Words.of_bits(narrow, dtype), dtype=dtype), place, fixed
+        is_unset = (asked.argmax(axis=0) == feature) & ~is_set
+        closes = np.where(fixed[some] >> (shift - BITS) & 1, is_unset, is_set)
+        words.bits[:, some] |= closes.view(np.uint8) << np.uint8(BITS)
+    return replace(patterns, words=words, dtype=words.dtype), place, fixed

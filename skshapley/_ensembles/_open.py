@@ -210,15 +210,16 @@ def _laid_out(table, strips, fails, n_free) -> NDArray[np.float64]:
     size = 1 << n_free
     strip = np.repeat(np.arange(len(size)), size)
     free = np.arange(len(strip)) - np.repeat(np.cumsum(size) - size, size)
-    pattern, fails = np.zeros_like(free), fails[strip].astype(np.int64)
+    pattern, fails = np.zeros_like(free), fails.astype(np.int64).take(strip)
     for bit in range(int(strips.n_bits.max())):
         is_free = 1 - (fails >> bit & 1)
         pattern |= (free & is_free) << bit
         free >>= is_free
     single = strip - (len(size) - len(strips.own))
     n = int(np.searchsorted(single, 0))
-    single, joined = single[n:], strips.at[strip] + pattern[:, None]
-    joined[n:] = strips.at[strip[n:]] + (pattern[n:, None] | strips.bit[single])
+    single, joined = single[n:], strips.at.take(strip, axis=0)
+    joined[:n] += pattern[:n, None]
+    joined[n:] += pattern[n:, None] | strips.bit.take(single, axis=0)
     found = table.take(joined)
-    found[n:] += table.take(strips.own[single] + pattern[n:])[:, None]
+    found[n:] += table.take(strips.own.take(single) + pattern[n:])[:, None]
     return found
