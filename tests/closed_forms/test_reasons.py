@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
@@ -80,8 +81,13 @@ SAMPLED = {
         GradientBoostingClassifier(n_estimators=3), TWO,
         {"response_method": "predict_log_proba"}, "predict_log_proba is not the sum", "log_odds",
     ),
-    "a curve of a line": (
-        LogisticRegression(), TWO, {}, "LogisticRegression.predict_proba is not linear", "log_odds",
+    "the logarithm of a curve of a line": (
+        LogisticRegression(), TWO, {"response_method": "predict_log_proba"},
+        "LogisticRegression.predict_log_proba is not linear", "log_odds",
+    ),
+    "steps of a line": (
+        CalibratedClassifierCV(RidgeClassifier(), method="isotonic", cv=2), TWO, {},
+        "CalibratedClassifierCV is not the logistic function of linear decision values", None,
     ),
     "curves of lines": (
         GridSearchCV(LogisticRegression(), {}, cv=2), THREE, {"output": 1},
