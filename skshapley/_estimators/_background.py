@@ -20,7 +20,6 @@ from skshapley._tables._inputs import (
     is_like,
     n_rows,
     refuse_one_row,
-    refuse_other_columns,
     take_rows,
     validated,
 )
@@ -133,13 +132,13 @@ def checked_table(
     refuse_one_row(X, name)
     if like is not None:
         check_container(X, like, name)
-    if is_frame(X):
-        check_frame(X, name)
-        known = model_columns(model) if like is None else column_names(like)
-        X = X if known is None else in_order_of(X, known)
-        if like is None:
-            refuse_extra_columns(X, model, name)
-        else:
-            refuse_other_columns(X, like, name)
-    X = validated(owner, X, not fitted)
-    return X if like is None else check_columns(X, like, name)
+    if not is_frame(X):
+        X = validated(owner, X, not fitted)
+        return X if like is None else check_columns(X, like, name)
+    check_frame(X, name)
+    if like is not None:
+        return check_columns(in_order_of(X, column_names(like)), like, name)
+    known = model_columns(model)
+    X = X if known is None else in_order_of(X, known)
+    refuse_extra_columns(X, model, name)
+    return validated(owner, X, not fitted)

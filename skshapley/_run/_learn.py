@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from skshapley._records._outcome import Outcome
-from skshapley._run._cohort import N_DESIGNS
+from skshapley._run._cohort import N_DESIGNS, Cohort
 from skshapley._run._engine import Block, Plan, run
 from skshapley._run._evaluate import Evaluator
 from skshapley._run._rival import SHARE, walks_serve_better
@@ -32,27 +32,32 @@ def learn(
         Of walks that may serve better; a share of the model rows goes to their trial.
     """
     plan = replace(plan, stopping=None)
-    _, solver = plan.components(game.n_players)
-    outcome = Outcome.blank(game.n_rows, game.n_outputs, solver.entries(game.n_players))
     last, lesson = game.n_rows - 1, None
-    errors = None  # of the first pilot
     with Evaluator(game, n_jobs) as evaluator:
         for row in range(game.n_rows):
-            # the last pilot pays for the walks of the first
-            share = 1 - SHARE if walks is not None and row == last > 0 else 1.0
-            own = replace(plan, max_rows=int(share * plan.max_rows))
-            for cohort in Block(game, own, np.array([row]), None).fill(outcome, evaluator):
-                lesson = cohort.solver.lesson(lesson)
-                if walks is not None and row == 0:
-                    errors = cohort.seen_errors()
-            if row == 0 and lesson is not None and walks is not None and errors is not None:
+            own = plan
+            if walks is not None and row == last > 0:  # it pays for the walks of the first
+                own = replace(plan, max_rows=int((1 - SHARE) * plan.max_rows))
+            pilot = _explained(game, own, row, evaluator)
+            if pilot is None:
+                continue
+            lesson = pilot.solver.lesson(lesson)
+            if row == 0 and lesson is not None and walks is not None:
                 first = game.take(np.array([0]))
-                if walks_serve_better(first, walks, errors):
+                if walks_serve_better(first, walks, pilot.seen_errors()):
                     return None, True  # walks need nothing of the other pilots
     if lesson is None:  # nothing to learn: few coalitions, or a game that least squares solves
         return None, False
     run(_Rehearsal(game), plan, lesson=lesson)
     return lesson, False
+
+
+def _explained(game: Game, plan: Plan, row: int, evaluator: Evaluator) -> Cohort | None:
+    """Explain one instance and return its cohort; None where at most one player matters."""
+    _, solver = plan.components(game.n_players)
+    outcome = Outcome.blank(game.n_rows, game.n_outputs, solver.entries(game.n_players))
+    cohorts = Block(game, plan, np.array([row]), None).fill(outcome, evaluator)
+    return cohorts[0] if cohorts else None
 
 
 class _Rehearsal(Game):

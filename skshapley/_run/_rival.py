@@ -22,7 +22,7 @@ SURE = 0.9  # that walks err by less than is taken for their error
 BETTER = 0.9  # of the squared error that the process states
 
 
-def walks_serve_better(game: Game, rival: Plan, errors: np.ndarray) -> bool:
+def walks_serve_better(game: Game, rival: Plan, errors: np.ndarray | None) -> bool:
     """Return whether walks have the lower mean squared error at the whole budget.
 
     Parameters
@@ -31,11 +31,11 @@ def walks_serve_better(game: Game, rival: Plan, errors: np.ndarray) -> bool:
         Of one pilot.
     rival : Plan
         Of walks, with the whole budget.
-    errors : ndarray of shape (p, k)
+    errors : ndarray of shape (p, k) or None
         Standard errors of the process with the whole budget, by what it saw; NaN where it knows
-        none.
+        none, and None where it knows none at all.
     """
-    if np.isnan(errors).any() or _knows_much(game, rival.max_rows):
+    if errors is None or np.isnan(errors).any() or _knows_much(game, rival.max_rows):
         return False
     squares = squares_of_walks(game, rival)
     if squares is None:
