@@ -1,7 +1,6 @@
 """The rows that stand in for absent players, with all that is known and checked of them."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +13,6 @@ from skshapley._tables._inputs import (
     check_frame,
     checked_weights,
     column_names,
-    column_types,
     in_order_of,
     is_frame,
     is_like,
@@ -87,11 +85,6 @@ class Background(Portable):
         rows = np.sort(herded(self.rows, n, predictions, self.weights, rng))
         return replace(self, rows=take_rows(self.rows, rows), weights=np.full(n, 1 / n))
 
-    @cached_property
-    def _types(self) -> list:
-        """The types of the columns, which take pandas long to tell."""
-        return [] if self.rows is None else column_types(self.rows)
-
     def table(self, owner: BaseEstimator, X: Any) -> Any:
         """Return instances checked against the background, in its container.
 
@@ -105,7 +98,7 @@ class Background(Portable):
         ValueError, TypeError
             For other columns, dtypes or containers.
         """
-        if is_like(X, self.rows, self._types):
+        if is_like(X, self.rows):
             return X  # as the rows of the fit, which were checked
         return checked_table(owner, X, self.rows, fitted=True, model=owner.estimator)
 

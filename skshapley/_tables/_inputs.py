@@ -137,21 +137,14 @@ def refuse_other_columns(X: Any, background: Any, owner: str) -> None:
         raise ValueError(f"{owner} got other columns than the background's: {changes}{hint}.")
 
 
-def is_like(X: Any, rows: Any, types: list) -> bool:
-    """Return whether X has the kind and the columns of other rows: all checks would pass.
-
-    Parameters
-    ----------
-    X, rows : array, sparse matrix or frame
-    types : list
-        The `column_types` of `rows`.
-    """
+def is_like(X: Any, rows: Any) -> bool:
+    """Return whether X has the kind and the columns of other rows: all checks would pass."""
     if type(X) is type(rows) is pd.DataFrame:
         return (
             len(X) > 0
             and X.columns.dtype == rows.columns.dtype
             and X.columns.equals(rows.columns)
-            and column_types(X) == types
+            and X.dtypes.tolist() == rows.dtypes.tolist()
         )
     return (
         type(X) is type(rows) is np.ndarray

@@ -148,7 +148,13 @@ class Response:
         return light
 
     def learn_from(self, rest: "Response") -> None:
-        """Take the outputs that the rest of the model has shown."""
+        """Take the outputs that the rest of the model has shown.
+
+        Parameters
+        ----------
+        rest : Response
+            One that was probed.
+        """
         self.n_columns, self.names, self.column = rest.n_columns, rest.names, rest.column
 
     def _learn(self, raw, values) -> None:
