@@ -50,8 +50,13 @@ def column_names(X: Any) -> list:
 
 
 def as_array(X: Any) -> np.ndarray:
-    """Return a frame as an array of one dtype."""
-    return X.to_numpy() if isinstance(X, pd.DataFrame) else narwhal(X).to_numpy()
+    """Return a frame as an array of one dtype; numbers that may be missing become floats."""
+    if not isinstance(X, pd.DataFrame):
+        return narwhal(X).to_numpy()
+    nullable = any(isinstance(dtype, pd.api.extensions.ExtensionDtype) for dtype in X.dtypes)
+    if nullable and all(_is_number(dtype) for dtype in X.dtypes):
+        return X.to_numpy(dtype=np.float64, na_value=np.nan)
+    return X.to_numpy()
 
 
 def as_pandas(X: Any) -> pd.DataFrame:
