@@ -281,6 +281,8 @@ def _is_text(dtype: Any) -> bool:
 
 def validated(explainer: Any, X: Any, reset: bool) -> Any:
     """Return X with scikit-learn's checks of its width and names done."""
+    if _is_taken(explainer, X, reset):
+        return X
     if is_frame(X):
         validate_data(explainer, X, reset=reset, skip_check_array=True)
         return X
@@ -289,6 +291,32 @@ def validated(explainer: Any, X: Any, reset: bool) -> Any:
         explainer, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse="csr"
     )
     return _canonical(X) if sparse.issparse(X) else X
+
+
+def _is_taken(explainer: Any, X: Any, reset: bool) -> bool:
+    """Return whether scikit-learn's checks would pass; an explainer to `reset` learns its columns.
+
+    They take longer than to explain a row. Tables that they would change, or refuse, are theirs.
+    """
+    names: Any
+    if type(X) is np.ndarray:
+        names, plain = None, X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
+    elif type(X) is pd.DataFrame:
+        names = np.asarray(X.columns, dtype=object)
+        plain = all(isinstance(name, str) for name in names)
+    else:
+        return False
+    known: Any = getattr(explainer, "feature_names_in_", None)
+    if not reset:
+        alike = known is None if names is None else np.array_equal(known, names)
+        return plain and alike and X.shape[1] == explainer.n_features_in_
+    if plain:
+        explainer.n_features_in_ = X.shape[1]
+        if names is not None:
+            explainer.feature_names_in_ = names
+        elif known is not None:
+            del explainer.feature_names_in_
+    return plain
 
 
 def _canonical(X: Any) -> Any:

@@ -147,6 +147,16 @@ class Response:
         light.estimator = None
         return light
 
+    def learn_from(self, rest: "Response") -> None:
+        """Take the outputs that the rest of the model has shown.
+
+        Parameters
+        ----------
+        rest : Response
+            One that was probed.
+        """
+        self.n_columns, self.names, self.column = rest.n_columns, rest.names, rest.column
+
     def _learn(self, raw, values) -> None:
         """Take the outputs from the first response."""
         self.n_columns = 1 if values.ndim == 1 else values.shape[1]
