@@ -231,6 +231,8 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
             plan = self._plan(pairs=False)
         self.exact_, self._unread = self._short_cut(plan.max_rows)
         self._learn()
+        if self.exact_ is not None:
+            self._keep_settings()
         return self
 
     @property

@@ -1,9 +1,13 @@
 """What a run gives, instance by instance."""
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
+
+# Results of so many numbers share what is the same in all of them: it takes as long as a few rows
+FEW = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,18 +67,9 @@ class Outcome:
     @classmethod
     def exact(cls, values: np.ndarray, v_empty: np.ndarray, v_full: np.ndarray) -> Self:
         """Return what was read and not sampled: no errors, and no evaluations."""
-        r, p, _ = values.shape
-        return cls(
-            values=values,
-            standard_errors=np.zeros(values.shape),
-            background_errors=np.full(values.shape, np.nan),
-            v_empty=v_empty,
-            v_full=v_full,
-            n_evaluations=np.zeros(r, dtype=np.int64),
-            n_model_rows=np.zeros(r, dtype=np.int64),
-            converged=np.ones(r, dtype=bool),
-            entries=np.arange(p)[:, None],
-        )
+        same = _kept_same if values.size <= FEW else _same
+        zeros, unknown, none, yes, entries = same(values.shape)
+        return cls(values, zeros, unknown, v_empty, v_full, none, none, yes, entries)
 
     def with_pairs(self, pairs: np.ndarray) -> Self:
         """Return it with entries for pairs of players too, read as exactly.
@@ -116,3 +111,24 @@ class Outcome:
 
 
 _SHARED = ("entries", "methods")
+
+
+def _same(shape: tuple[int, int, int]) -> tuple[np.ndarray, ...]:
+    """Return what all exact outcomes of a shape have: errors, counts, yes and the entries.
+
+    They are read-only.
+    """
+    r, p, _ = shape
+    parts = (
+        np.zeros(shape),
+        np.full(shape, np.nan),
+        np.zeros(r, dtype=np.int64),
+        np.ones(r, dtype=bool),
+        np.arange(p)[:, None],
+    )
+    for part in parts:
+        part.setflags(write=False)
+    return tuple(part.view() for part in parts)
+
+
+_kept_same = lru_cache(maxsize=32)(_same)
