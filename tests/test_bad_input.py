@@ -185,7 +185,12 @@ BACKGROUNDS = {
         TypeError,
         "types int, str, and needs",
     ),
-    "nothing": (None, ValueError, "NoneType|None"),
+    "nothing": (None, ValueError, "got None: pass an array, a sparse matrix or a frame"),
+    "a path": ("train.csv", ValueError, r"got 'train\.csv': pass an array"),
+    "a number": (100, ValueError, "got 100: pass an array"),
+    "a mapping": ({"age": [1.0]}, ValueError, "got a dict: pass an array"),
+    "a generator": ((row for row in BACKGROUND), ValueError, "got a generator: pass an array"),
+    "groups": (FRAME.groupby("age"), ValueError, "got a DataFrameGroupBy: pass an array"),
 }
 
 
@@ -195,6 +200,16 @@ def test_wrong_backgrounds(background, error, message):
     with pytest.raises(error, match=message):
         ShapleyExplainer(model).fit(background)
     assert not model.calls
+
+
+def test_a_lazy_frame_is_to_be_collected():
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"a": [1.0, 2.0]})
+    explainer = ShapleyExplainer(Counter())
+    with pytest.raises(ValueError, match=r"got a LazyFrame: pass what its collect\(\) returns"):
+        explainer.fit(table.lazy())
+    with pytest.raises(ValueError, match=r"got a Series of shape \(2,\): Reshape"):
+        explainer.fit(table["a"])
 
 
 WEIGHTS = {

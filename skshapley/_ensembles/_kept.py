@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from skshapley._ensembles._few_patterns import FewPatterns
 from skshapley._ensembles._groups import Chunk, Groups
-from skshapley._ensembles._open import OpenGroups, common_fails, in_strips
-from skshapley._ensembles._places import Found, Places, find_entries
+from skshapley._ensembles._open import OpenGroups, common_fails, open_groups
+from skshapley._ensembles._places import Places, find_entries
 from skshapley._ensembles._solved import SolvedChunk
 from skshapley._ensembles._tables import add_columns, look_up, owner_of
 
@@ -30,6 +31,7 @@ class KeptTables:
     chunks : iterable of (Groups, Chunk)
         Chunks of the same groups stand next to each other.
     n_outputs, n_players : int
+    codes : Codes
     references : ndarray of shape (n_rows, b), unsigned, or None, default=None
         Codes of the references, where there are any.
 
@@ -41,10 +43,10 @@ class KeptTables:
     """
 
     def __init__(
-        self, chunks: Iterable[tuple[Groups, Chunk]], n_outputs, n_players, references=None
+        self, chunks: Iterable[tuple[Groups, Chunk]], n_outputs, n_players, codes, references=None
     ) -> None:
         self.chunks, self.n_outputs, self.n_players = list(chunks), n_outputs, n_players
-        self.references = references
+        self.codes, self.references = codes, references
         sizes = [chunk.table_size for _, chunk in self.chunks]
         self._starts = np.cumsum([0, *sizes])
         self._flat = np.empty(self._starts[-1])
@@ -85,10 +87,8 @@ class KeptTables:
             for chunk, games in solved.items():
                 games.table(self.room(chunk))
             solved, self._solved = {}, []
-        if not solved and self._n_found * codes.shape[1] <= FEW_ENTRIES:
-            return self._values_of_few(codes)
         values = np.zeros((self.n_outputs, self.n_players, codes.shape[1]))
-        patterns, of = np.empty((0, 0)), None
+        patterns, of, room = np.empty((0, 0)), None, self._room_of(codes.shape[1])
         parts = zip(self.chunks, self.entries, self._owners, strict=True)
         for (groups, chunk), entries, owner in parts:
             if groups is not of:
@@ -97,19 +97,32 @@ class KeptTables:
             if chunk in solved:
                 found = solved[chunk].values(own)
             else:
-                found = look_up(entries, own, chunk)
+                found = look_up(entries, own, chunk, room)
             add_columns(values, chunk.outputs, owner, found)
         return values
 
-    def _values_of_few(self, codes) -> NDArray[np.float64]:
-        """Return the values by one call for all tables, with the sums in the same order."""
-        r = codes.shape[1]
-        if not self.chunks:
-            return np.zeros((self.n_outputs, self.n_players, r))
-        patterns = [groups.patterns(codes, tabulated=True) for groups in self._groups]
-        pattern = patterns[0] if len(patterns) == 1 else np.concatenate(patterns)
-        way = self._places if self._open is None else self._open
-        return way.values(self._flat, pattern).reshape(self.n_outputs, self.n_players, r)
+    def values_of_few(self, X) -> NDArray[np.float64] | None:
+        """Return the values by one call for all tables, with the sums in the same order.
+
+        Parameters
+        ----------
+        X : ndarray of shape (r, n_features)
+
+        Returns
+        -------
+        values : ndarray of shape (r, n_players, n_outputs), or None
+            None where the instances are many, or tables are still to be made.
+        """
+        r = len(X)
+        if self._solved or self._n_found * r > FEW_ENTRIES or not self.chunks:
+            return None
+        values = self._way.values(X).reshape(r, self.n_outputs, self.n_players)
+        return np.ascontiguousarray(values.swapaxes(1, 2))
+
+    def _room_of(self, r) -> NDArray[np.float64]:
+        """Return room for what is found of r instances in any of the chunks."""
+        sizes = [len(chunk.outputs) * chunk.players.size for _, chunk in self.chunks]
+        return np.empty(max(sizes, default=0) * r)
 
     @cached_property
     def _owners(self) -> list[sparse.csr_array]:
@@ -121,20 +134,16 @@ class KeptTables:
         return list({id(groups): groups for groups, _ in self.chunks}.values())
 
     @cached_property
-    def _open(self) -> OpenGroups | None:
-        """The groups that are open to instances; None where that is most of them."""
-        if self.references is None:
-            return None
-        found = [common_fails(groups, self.references) for groups in self._groups]
-        fails = [some for some in found if some is not None]
-        if not fails or len(fails) < len(found):
-            return None
-        return in_strips(self._find(), np.concatenate(fails))
-
-    @cached_property
-    def _places(self) -> Places:
-        return Places.of(self._find())
-
-    def _find(self) -> Found:
-        starts = self._starts[:-1]
-        return find_entries(self.chunks, starts, self._groups, self.n_outputs, self.n_players)
+    def _way(self) -> OpenGroups | Places:
+        """How a few instances are looked up: where they are open, or everywhere."""
+        starts, groups = self._starts[:-1], self._groups
+        found = find_entries(self.chunks, starts, groups, self.n_outputs, self.n_players)
+        answers = [one.answers for one in groups]
+        if self.references is not None:
+            fails = [common_fails(one, self.references) for one in groups]
+            if not any(some is None for some in fails):
+                way = open_groups(self._flat, found, fails, answers, self.codes)
+                if way is not None:
+                    return way
+        dtype = max((one.reader.dtype for one in groups), key=lambda own: own.itemsize)
+        return Places.of(self._flat, found, FewPatterns.of(answers, self.codes, dtype))

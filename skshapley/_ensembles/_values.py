@@ -53,6 +53,8 @@ class TreeValues:
     base_values: NDArray[np.float64]
     _reference: Any
     _leafwise: Leafwise | None
+    # Whether calls of any size go leaf by leaf
+    _always_at_leaves: bool
 
     def __init__(self, trees, players=None, index="shapley", n_jobs=None, n_players=None) -> None:
         if index not in INDICES:
@@ -93,8 +95,10 @@ class TreeValues:
         self._leafwise = self._make_leafwise() if self._costs.makes_tables_first else None
         if self._leafwise is None:
             self.base_values = weights @ self._predict(self._reference.codes)
+            self._always_at_leaves = False
         else:
             self.base_values = self._leafwise.base_values
+            self._always_at_leaves = self._leafwise.is_complete
         return self
 
     def fit_path_dependent(self) -> Self:
@@ -107,12 +111,14 @@ class TreeValues:
         self._reference = TrainingData()
         self._leafwise = self._make_leafwise()
         self.base_values = self._leafwise.base_values
+        self._always_at_leaves = True
         return self
 
     def _make_leafwise(self) -> Leafwise:
         return Leafwise(
-            self.trees, self._blocks, self._reference, self.n_players, self.index, self.n_jobs
-        )
+            self.trees, self._codes, self._blocks, self._reference, self.n_players, self.index,
+            self.n_jobs,
+        )  # fmt: skip
 
     def _leaves(self) -> Leafwise:
         """Return the leaves with their tables; the first call makes those that fit did not.
@@ -135,13 +141,6 @@ class TreeValues:
             r, len(self._reference.weights)
         )
 
-    @property
-    def _always_at_leaves(self) -> bool:
-        """Whether calls of any size go leaf by leaf."""
-        if isinstance(self._reference, TrainingData):
-            return True
-        return self._costs.makes_tables_first and self._leaves().is_complete
-
     def values(self, X) -> NDArray[np.float64]:
         """Return the values of the players, for each instance and output.
 
@@ -153,12 +152,14 @@ class TreeValues:
         -------
         values : ndarray of shape (r, n_players, n_outputs)
         """
-        codes = self._codes(X)
-        in_pairs = self._goes_in_pairs(len(X))
-        if in_pairs:
-            values = np.concatenate(self._in_pairs(self._frontier.values, codes), axis=-1)
+        few = self._leaves().values_of_few(X) if self._always_at_leaves else None
+        if few is not None:
+            return few
+        if self._goes_in_pairs(len(X)):
+            walk = self._frontier.values
+            values = np.concatenate(self._in_pairs(walk, self._codes(X)), axis=-1)
         else:
-            values = self._leaves().values(codes)
+            values = self._leaves().values(X)
         return np.ascontiguousarray(values.transpose(2, 1, 0))
 
     def _in_pairs(self, walk, codes, *more) -> list[NDArray[np.float64]]:

@@ -17,7 +17,7 @@ from skshapley._tables._inputs import (
     is_frame,
     is_like,
     n_rows,
-    refuse_one_row,
+    refuse_no_table,
     take_rows,
     validated,
 )
@@ -122,7 +122,7 @@ def checked_table(
         Whose columns X must have without `like`; None for one that is to be fitted to them.
     """
     name = type(owner).__name__
-    refuse_one_row(X, name)
+    refuse_no_table(X, name)
     if like is not None:
         check_container(X, like, name)
     if not is_frame(X):
