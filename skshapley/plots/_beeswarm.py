@@ -222,11 +222,12 @@ def _points(shown) -> pd.DataFrame:
     """Return the table of all points, feature by feature."""
     r, p = shown.values.shape
     columns = [shown.data.iloc[:, player] for player in range(p)]
+    data = np.concatenate([column.to_numpy(dtype=object) for column in columns])
     return pd.DataFrame(
         {
             "row": np.tile(shown.index.to_numpy(), p),
             "feature": np.repeat(shown.feature_names, r),
-            "data": np.concatenate([column.to_numpy(dtype=object) for column in columns]),
+            "data": pd.Series(data, dtype=object),  # tokens are not made plain text
             "level": np.concatenate([levels(column) for column in columns]),
             "value": shown.values.T.ravel(),
             "standard_error": errors_of(shown).T.ravel(),

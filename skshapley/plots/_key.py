@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from skshapley._tables._documents import Piece
 from skshapley.plots._partner import categories
 from skshapley.plots._style import COLOURS, LINE, NEUTRAL, letters_beside
 from skshapley.plots._text import MAX_NAME, short_names, value_text
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 KEY_LETTERS = 40  # of a key beside a row
 LEAST_TEXT = 8  # letters of a category
 KEY_SIZE = 7.5  # points
+THERE = "in the text"
 OTHERS = " others"  # the end of the text of those that share a colour
 LEAST_KEY_ROW = 20.0  # points, below which a row has no room for a key
 
@@ -33,7 +35,8 @@ def faintness(n: int) -> float:
 def keyed(column, most: int = len(COLOURS)) -> tuple[NDArray[np.float64], list[str]] | None:
     """Return the number of each value's category, ``(r,)``, and the texts of the categories.
 
-    Where there are more than `most`, the rarer ones share the last.
+    Where there are more than `most`, the rarer ones share the last. A token of documents is there
+    or not, whatever stands after it.
 
     Parameters
     ----------
@@ -48,6 +51,8 @@ def keyed(column, most: int = len(COLOURS)) -> tuple[NDArray[np.float64], list[s
     groups = categories(column)
     if groups is None:
         return None
+    if isinstance(groups[0], Piece):
+        return np.where(pd.Series(column).isna(), np.nan, 0.0), [THERE]
     codes = positions(column, groups)
     if len(groups) <= most:
         return codes, [value_text(group) for group in groups]

@@ -6,6 +6,8 @@ from itertools import takewhile
 import numpy as np
 import pandas as pd
 
+from skshapley._tables._documents import Piece
+
 MINUS = "−"
 # Name of the part of a prediction that the attributions do not add up to
 UNEXPLAINED = "unexplained"
@@ -105,13 +107,15 @@ def _float_text(value) -> str:
 
 
 def named_values(frame, lines=2, width=MAX_NAME) -> list[str]:
-    """Return "feature = data" for each line; only the name for a sum, which has no data.
+    """Return "feature = data" for each line; only the name for a token, or a sum without data.
 
     A value that does not fit behind the name stands below it, if there may be two lines.
     """
     names = (short_names(frame["feature"], number, width) for number in (lines, 1))
     return [
-        name if value is None else _and_value(name, short, f"= {value_text(value)}", lines, width)
+        name
+        if value is None or isinstance(value, Piece)
+        else _and_value(name, short, f"= {value_text(value)}", lines, width)
         for name, short, value in zip(*names, frame["data"], strict=True)
     ]
 

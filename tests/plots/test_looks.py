@@ -11,8 +11,10 @@ import pytest
 from matplotlib.colors import to_rgba
 from matplotlib.offsetbox import AnnotationBbox
 from sklearn.datasets import load_iris
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 
 from skshapley import ShapleyExplainer
 from skshapley.plots import (
@@ -193,6 +195,21 @@ def test_long_names_of_categories_do_not_overlap(explanation_maker):
 def test_numbers_keep_what_is_before_the_point():
     texts = ["1304000", "−640423", "12.35", "0.1235", "8", "1e+12"]
     assert [value_text(v) for v in (1304000.4, -640423.0, 12.3456, 0.12345, 8.0, 1e12)] == texts
+
+
+def test_a_token_is_there_or_not_whatever_stands_after_it():
+    documents = ["A dull film.", "Dull plot, dull!", "Fine, moving.", "a fine plot"] * 3
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(documents, [0, 0, 1, 1] * 3)
+    explanation = ShapleyExplainer(model, random_state=0).fit(documents).explain(documents[:4])
+    drawn = explanation.plot.beeswarm()
+    keys = [artist for artist in drawn.ax_.artists if isinstance(artist, AnnotationBbox)]
+    words = {word.get_text() for key in keys for word in key.offsetbox.get_children()}
+    assert words == {"in the text"}
+    dependence = explanation.plot.dependence(features="dull")
+    assert [t.get_text() for t in dependence.ax_.get_xticklabels()] == ["in the text", "missing"]
+    names = [t.get_text() for t in explanation.plot.waterfall(row=1).ax_.get_yticklabels()]
+    assert "dull" in names
+    assert not any("=" in name for name in names)
 
 
 # --- outputs -------------------------------------------------------------------------------------
