@@ -52,6 +52,13 @@ class Words:
         n_words = -(-n_groups * dtype.itemsize // 8)
         return cls(np.zeros((n_signs, n_words), dtype=np.uint64), n_groups, dtype)
 
+    def narrowed(self, n_bits) -> np.ndarray:
+        """Return the first bits of every pattern, and behind them the highest: `bits`, as bytes."""
+        if self.dtype.itemsize == 1:
+            return self.bits
+        highest = self.bits >> (8 * self.dtype.itemsize - 1) << n_bits
+        return (self.bits & ((1 << n_bits) - 1) | highest).astype(np.uint8)
+
     @property
     def bits(self) -> np.ndarray:
         """The patterns side by side, ``(n_signs, n_groups)``, unsigned."""

@@ -1,6 +1,7 @@
 """Patterns of a few instances in all groups, by what each of their values says to the nodes."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -119,24 +120,42 @@ def in_bytes(patterns, group, n_free) -> tuple[FewPatterns, NDArray, NDArray] | 
     n_parts = 1 << np.maximum(n_free - BITS, 0)
     place = np.repeat(np.arange(len(group)), n_parts)
     fixed = np.arange(len(place)) - np.repeat(np.cumsum(n_parts) - n_parts, n_parts)
-    bits, starts = patterns.words.bits, patterns.readings.starts
-    feature = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(bits)))[:, None]
-    closed = bits >> (8 * bits.itemsize - 1) << BITS
-    narrow = (bits & ((1 << BITS) - 1) | closed).astype(np.uint8)
-    words = Words.zeros(len(bits), len(place), np.dtype(np.int8))
-    # Most groups have one part, in their order
-    group = group[place]
-    n = int(np.argmin(np.append(group == np.arange(len(group)), False)))
-    words.bits[:, :n] = narrow[:, :n]
-    words.bits[:, n:] = narrow.take(group[n:], axis=1)
-    for shift in range(BITS, int(n_free.max())):
-        some = np.flatnonzero(n_free[place] > shift)
-        is_set = (bits.take(group[some], axis=1) >> shift & 1).astype(bool)
-        asked = np.logical_or.reduceat(is_set, starts, axis=0)
-        if (asked.sum(axis=0) > 1).any():
-            return None
-        # Where the bit is to be set, a part is closed by the readings of its feature that do not
-        is_unset = (asked.argmax(axis=0) == feature) & ~is_set
-        closes = np.where(fixed[some] >> (shift - BITS) & 1, is_unset, is_set)
-        words.bits[:, some] |= closes.view(np.uint8) << np.uint8(BITS)
+    shut = _shut(patterns, group, n_free, n_parts, fixed)
+    if shut is None:
+        return None
+    words = Words.zeros(len(patterns.words.words), len(place), np.dtype(np.int8))
+    _copy_columns(patterns.words.narrowed(BITS), group[place], words.bits)
+    words.bits[:, n_parts[place] > 1] |= shut.T.view(np.uint8) << np.uint8(BITS)
     return replace(patterns, words=words, dtype=words.dtype), place, fixed
+
+
+def _shut(patterns, group, n_free, n_parts, fixed) -> NDArray[np.bool_] | None:
+    """Return which readings shut the parts of groups that are taken apart, ``(n, n_readings)``.
+
+    None where several features have a say in a bit that tells parts from each other.
+    """
+    apart, starts, bits = n_parts > 1, patterns.readings.starts, patterns.words.bits
+    n_free, n_parts, fixed = n_free[apart], n_parts[apart], fixed[np.repeat(apart, n_parts)]
+    own = np.ascontiguousarray(bits.take(group[apart], axis=1).T)
+    place, feature = np.repeat(np.arange(len(own)), n_parts), np.arange(len(starts))
+    feature = np.repeat(feature, np.diff(starts, append=len(bits)))
+    shut = np.zeros((len(place), len(bits)), dtype=bool)
+    for shift in range(BITS, int(n_free.max(initial=0))):
+        is_set = (own >> shift & 1).astype(bool)
+        asked = np.logical_or.reduceat(is_set, starts, axis=1)
+        if (asked.sum(axis=1) > 1).any():
+            return None
+        # A part that wants the bit is shut by those readings of its feature that do not set it
+        is_unset = (asked.argmax(axis=1)[:, None] == feature) & ~is_set
+        some = np.flatnonzero(n_free[place] > shift)
+        wanted = fixed[some] >> (shift - BITS) & 1
+        shut[some] |= np.stack([is_set, is_unset])[wanted, place[some]]
+    return shut
+
+
+def _copy_columns(source, columns, out) -> None:
+    """Write some columns of a table next to each other, run by run: most follow one another."""
+    bounds = np.flatnonzero(np.diff(columns, prepend=-2, append=-2) != 1)
+    for first, last in pairwise(bounds.tolist()):
+        begin = columns[first]
+        out[:, first:last] = source[:, begin : begin + last - first]

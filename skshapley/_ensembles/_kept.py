@@ -88,7 +88,7 @@ class KeptTables:
                 games.table(self.room(chunk))
             solved, self._solved = {}, []
         values = np.zeros((self.n_outputs, self.n_players, codes.shape[1]))
-        patterns, of = np.empty((0, 0)), None
+        patterns, of, room = np.empty((0, 0)), None, self._room_of(codes.shape[1])
         parts = zip(self.chunks, self.entries, self._owners, strict=True)
         for (groups, chunk), entries, owner in parts:
             if groups is not of:
@@ -97,7 +97,7 @@ class KeptTables:
             if chunk in solved:
                 found = solved[chunk].values(own)
             else:
-                found = look_up(entries, own, chunk)
+                found = look_up(entries, own, chunk, room)
             add_columns(values, chunk.outputs, owner, found)
         return values
 
@@ -118,6 +118,11 @@ class KeptTables:
             return None
         values = self._way.values(X).reshape(r, self.n_outputs, self.n_players)
         return np.ascontiguousarray(values.swapaxes(1, 2))
+
+    def _room_of(self, r) -> NDArray[np.float64]:
+        """Return room for what is found of r instances in any of the chunks."""
+        sizes = [len(chunk.outputs) * chunk.players.size for _, chunk in self.chunks]
+        return np.empty(max(sizes, default=0) * r)
 
     @cached_property
     def _owners(self) -> list[sparse.csr_array]:

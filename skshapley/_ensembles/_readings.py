@@ -48,9 +48,9 @@ class Readings(NamedTuple):
         value = np.empty(x.shape, dtype=np.complex128)
         value.real, value.imag = self.feature, x
         found = self.thresholds.searchsorted(value, self.side)
-        is_missing = found == len(self.thresholds)
-        if np.count_nonzero(is_missing):
-            found = np.where(is_missing, self.missing, found)
+        n = len(self.thresholds)
+        if found.max(initial=0) == n:
+            found = np.where(found == n, self.missing, found)
         if not self.categories:
             return found
         others = [_categories(X[:, feature], first, n) for feature, first, n in self.categories]

@@ -51,8 +51,13 @@ def column_names(X: Any) -> list:
 
 
 def as_array(X: Any) -> np.ndarray:
-    """Return a frame as an array of one dtype."""
-    return X.to_numpy() if isinstance(X, pd.DataFrame) else narwhal(X).to_numpy()
+    """Return a frame as an array of one dtype; numbers that may be missing become floats."""
+    if not isinstance(X, pd.DataFrame):
+        return narwhal(X).to_numpy()
+    nullable = any(isinstance(dtype, pd.api.extensions.ExtensionDtype) for dtype in X.dtypes)
+    if nullable and all(_is_number(dtype) for dtype in X.dtypes):
+        return X.to_numpy(dtype=np.float64, na_value=np.nan)
+    return X.to_numpy()
 
 
 def as_pandas(X: Any) -> pd.DataFrame:
@@ -61,10 +66,18 @@ def as_pandas(X: Any) -> pd.DataFrame:
         return X
     if is_foreign(X):
         # by column, since polars' own conversion needs pyarrow
-        return pd.DataFrame(
-            {column.name: column.to_numpy() for column in narwhal(X).iter_columns()}
-        )
+        return pd.DataFrame({column.name: _pandas(column) for column in narwhal(X).iter_columns()})
     return pd.DataFrame(X.toarray() if sparse.issparse(X) else X, columns=column_names(X))
+
+
+def _pandas(column: Any) -> Any:
+    """Return a column of narwhals for pandas: an array, or categories."""
+    import narwhals as nw
+
+    values = column.to_numpy()
+    if isinstance(column.dtype, nw.Enum):
+        return pd.Categorical(values, categories=list(column.dtype.categories))
+    return pd.Categorical(values) if column.dtype == nw.Categorical else values
 
 
 def column_types(X: Any) -> list:

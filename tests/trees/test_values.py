@@ -415,6 +415,28 @@ def test_groups_are_closed_where_references_are_few(fitted):
         assert isinstance(solver._leaves().tables._way, OpenGroups) == expected
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_groups_of_many_bits_are_taken_apart(grouped):
+    """Against one reference a pattern takes a byte, unless a player has several columns."""
+    model, X = deep_forest(48, n=300, n_estimators=2)
+    noise = np.random.default_rng(0).normal(size=len(X))
+    model.set_params(max_depth=12, max_features=1).fit(X, noise)
+    X[::7, 3], X[::11, 5] = np.nan, np.inf
+    players = np.arange(48) % (12 if grouped else 48)
+    solver = TreeValues(read_trees(model), players).fit(X[:1])
+    tables = solver._make_leafwise().tables
+    many = tables.values(solver._codes(X))
+    way, few = tables._way, tables.values_of_few(X[:40])
+    assert isinstance(way, OpenGroups)
+    n_strips = len(np.unique(way.start))
+    size = np.diff(way.start, append=len(way.table))
+    assert (way.patterns.dtype == np.int8) != grouped
+    assert size.max() > 128 if grouped else (size.max() == 128 and len(way.start) == n_strips)
+    np.testing.assert_array_equal(few, many.transpose(2, 1, 0)[:40])
+    single = [tables.values_of_few(x[None]) for x in X[40:80]]
+    np.testing.assert_array_equal(np.concatenate(single), many.transpose(2, 1, 0)[40:80])
+
+
 def test_single_leaves_are_looked_up_by_two_means(monkeypatch):
     """Of several outputs, for few instances and for many, beside walks in pairs."""
     from skshapley._ensembles import _kept
