@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator
 from sklearn.compose import make_column_transformer
@@ -58,6 +59,8 @@ TABLES = {
     "frame": pd.DataFrame({"a": [1], "b": ["x"]}),
     "numbered": pd.DataFrame(np.zeros((3, 2))),
     "list": [[0, 1], [2, 3]],
+    "sparse": sparse.csr_array(np.eye(2)),
+    "columns": sparse.csc_matrix(np.eye(2)),
 }
 
 
@@ -68,7 +71,12 @@ def test_columns_are_learned_as_scikit_learn_learns_them(name, before):
     for learn in (
         lambda owner, X: validated(owner, X, True),
         lambda owner, X: validate_data(
-            owner, X, dtype=None, ensure_all_finite=False, skip_check_array=hasattr(X, "columns")
+            owner,
+            X,
+            dtype=None,
+            ensure_all_finite=False,
+            skip_check_array=hasattr(X, "columns"),
+            accept_sparse="csr",
         ),
     ):
         owner = BaseEstimator()

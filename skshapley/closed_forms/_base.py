@@ -291,8 +291,9 @@ def as_matrix(X: Any) -> Any:
     if not np.isfinite(values).all():
         wrong = matrix.tocoo() if sparse.issparse(X) else sparse.coo_array(matrix)
         place = np.flatnonzero(~np.isfinite(wrong.data))[0]
+        value = "NaN" if np.isnan(wrong.data[place]) else wrong.data[place]
         raise ValueError(
-            f"A model that is read as a formula takes finite numbers; got {wrong.data[place]} in"
+            f"A model that is read as a formula takes finite numbers; got {value} in"
             f" row {wrong.row[place]}, column {wrong.col[place]} of the table that it sees: impute"
             f" it, or leave the row out."
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from skshapley._tables._inputs import as_pandas
 
@@ -109,7 +110,7 @@ class Players:
         ----------
         X : array or frame of shape (r, d)
         """
-        later = type(X) is np.ndarray or type(X) is pd.DataFrame
+        later = type(X) in (np.ndarray, pd.DataFrame) or sparse.issparse(X)
         return partial(self.table, X.copy()) if later else self.table(X)
 
     def table(self, X: Any) -> pd.DataFrame:

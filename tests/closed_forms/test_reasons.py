@@ -30,7 +30,7 @@ from sklearn.linear_model import (
     RidgeClassifier,
 )
 from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -102,6 +102,10 @@ SAMPLED = {
     "log-odds of three": (
         LogisticRegression(), THREE, {"response_method": "log_odds"}, "log_odds is not linear",
         "decision_function",
+    ),
+    "flags of three": (
+        BernoulliNB(), THREE, {"response_method": "log_odds"}, "BernoulliNB.log_odds is not linear",
+        None,
     ),
     "votes": (SVC(), THREE, {"response_method": "decision_function"}, "not a sum over its", None),
     "a kernel of all columns": (
@@ -191,7 +195,8 @@ def test_rows_that_the_model_refuses_are_refused(model, wide, value):
     explainer = ShapleyExplainer(model.fit(kind(X), TWO)).fit(kind(X[:5]))
     bad = X[:3].copy()
     bad[1, 2] = value
-    with pytest.raises(ValueError, match=f"finite numbers; got {value} in row 1, column 2 of"):
+    told = "NaN" if np.isnan(value) else "inf"
+    with pytest.raises(ValueError, match=f"finite numbers; got {told} in row 1, column 2 of"):
         explainer.explain(kind(bad))
 
 
