@@ -18,7 +18,7 @@ from skshapley._ensembles._tables import add_columns, look_up, owner_of
 FEW_ENTRIES = 1 << 21
 # Instances for which it is worked out how a few are looked up, which takes as long as some hundred
 FEW = 40
-# Instances that are looked up where they are open, once that is worked out; more go by chunks faster
+# Instances that are looked up where they are open, once that is known; more go by chunks faster
 FEW_OPEN = 160
 # Tables are made when more rows than these have come: their sums cost as much as 30 rows from games
 FEW_ROWS = 10
