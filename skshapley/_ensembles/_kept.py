@@ -2,69 +2,100 @@
 
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from skshapley._ensembles._first_rows import FirstRows, LeafLaw
 from skshapley._ensembles._groups import Chunk, Groups
 from skshapley._ensembles._open import OpenGroups, common_fails, in_strips
 from skshapley._ensembles._places import Found, Places, find_entries
-from skshapley._ensembles._solved import SolvedChunk
+from skshapley._ensembles._solved import SolvedChunk, single_table
 from skshapley._ensembles._tables import add_columns, look_up, owner_of
 
 # Entries that are looked up at once, so that what is found stays in the cache
 FEW_ENTRIES = 1 << 18
-# Tables are made when more rows than these have come: their sums cost as much as 30 rows from games
+# Tables are made when more rows than these have come: they cost as much as some ten rows without
 FEW_ROWS = 10
+
+
+class Tables(NamedTuple):
+    """The tables of some chunks.
+
+    Attributes
+    ----------
+    flat : ndarray
+        One after another.
+    entries : list of ndarray of shape (len(outputs), n_planes, n_groups * 2 ** n_bits)
+        The same, chunk by chunk.
+    """
+
+    flat: np.ndarray
+    entries: list[np.ndarray]
+
+
+def make_tables(laws, index) -> Tables:
+    """Return the tables of some chunks.
+
+    Parameters
+    ----------
+    laws : list of LeafLaw
+    index : {"shapley", "banzhaf"}
+    """
+    ends = np.cumsum([0, *(one.chunk.table_size for one in laws)])
+    flat, entries = np.empty(ends[-1]), []
+    for one, (first, last) in zip(laws, pairwise(ends.tolist()), strict=True):
+        chunk = one.chunk
+        room = flat[first:last].reshape(len(chunk.outputs), chunk.n_planes, -1)
+        if chunk.is_single_leaves:
+            single_table(chunk, one.law, one.values, index, room)
+        else:
+            SolvedChunk.of(chunk, one.masks, one.law, one.values, index).table(room)
+        entries.append(room)
+    return Tables(flat, entries)
 
 
 class KeptTables:
     """The tables of some chunks, one after another in one array.
 
-    Single leaves have theirs from fit on. The games of all other leaves are kept until so many
-    rows have come that summing them into tables is worth it. No bit of the values depends on it.
+    They are made when so many rows have come that it is worth it. The first rows are explained
+    from the laws of the leaves, see `FirstRows`. No bit of the values depends on it.
 
     Parameters
     ----------
     chunks : iterable of (Groups, Chunk)
         Chunks of the same groups stand next to each other.
     n_outputs, n_players : int
+    index : {"shapley", "banzhaf"}
     references : ndarray of shape (n_rows, b), unsigned, or None, default=None
         Codes of the references, where there are any.
 
     Attributes
     ----------
     chunks : list of (Groups, Chunk)
-    entries : list of ndarray of shape (len(outputs), n_planes, n_groups * 2 ** n_bits)
-        The table of each chunk; those of single leaves to be filled by the maker.
+    tables : Tables or None
+        None until they are made.
     """
 
     def __init__(
-        self, chunks: Iterable[tuple[Groups, Chunk]], n_outputs, n_players, references=None
+        self, chunks: Iterable[tuple[Groups, Chunk]], n_outputs, n_players, index, references=None
     ) -> None:
-        self.chunks, self.n_outputs, self.n_players = list(chunks), n_outputs, n_players
+        self.chunks, self.index = list(chunks), index
+        self.n_outputs, self.n_players = n_outputs, n_players
         self.references = references
-        sizes = [chunk.table_size for _, chunk in self.chunks]
-        self._starts = np.cumsum([0, *sizes])
-        self._flat = np.empty(self._starts[-1])
-        self.entries = [
-            self._flat[start : start + size].reshape(len(chunk.outputs), chunk.n_planes, -1)
-            for start, size, (_, chunk) in zip(self._starts[:-1], sizes, self.chunks, strict=True)
-        ]
-        self._solved: list[SolvedChunk] = []
+        self.tables: Tables | None = None
+        self._laws: dict[Chunk, LeafLaw] = {}
+        self._first: FirstRows | None = None
         self._n_rows = 0
         # How many values belong to one instance
         self._n_found = sum(len(chunk.outputs) * chunk.players.size for _, chunk in self.chunks)
 
-    def take(self, solved: SolvedChunk) -> None:
-        """Take the games of a chunk whose table is still to be made."""
-        self._solved.append(solved)
-
-    def room(self, chunk: Chunk) -> np.ndarray:
-        """Return where the table of a chunk is written."""
-        pairs = zip(self.chunks, self.entries, strict=True)
-        return next(entries for (_, own), entries in pairs if own is chunk)
+    def take(self, law: LeafLaw) -> None:
+        """Take the law of the leaves of one of the chunks."""
+        self._laws[law.chunk] = law
 
     def values(self, codes) -> NDArray[np.float64]:
         """Return the values of some instances.
@@ -78,38 +109,50 @@ class KeptTables:
         values : ndarray of shape (n_outputs, n_players, r)
             The same bits for any r.
         """
-        # Threads that come first at the same time all make the tables: the same ones.
-        solved = {one.chunk: one for one in self._solved}
+        if not self.chunks:
+            return np.zeros((self.n_outputs, self.n_players, codes.shape[1]))
+        laws, tables = self._laws, self.tables
         self._n_rows += codes.shape[1]
-        if solved and self._n_rows > FEW_ROWS:
-            for chunk, games in solved.items():
-                games.table(self.room(chunk))
-            solved, self._solved = {}, []
-        if not solved and self._n_found * codes.shape[1] <= FEW_ENTRIES:
-            return self._values_of_few(codes)
+        if tables is None:
+            of_chunks = [laws[chunk] for _, chunk in self.chunks]
+            if self._n_rows <= FEW_ROWS:
+                return self._values_of_first(of_chunks, codes)
+            # Threads that come first at the same time all make the tables: the same ones.
+            self.tables = tables = make_tables(of_chunks, self.index)
+            self._laws, self._first = {}, None
+        if self._n_found * codes.shape[1] <= FEW_ENTRIES:
+            return self._values_of_few(tables, codes)
         values = np.zeros((self.n_outputs, self.n_players, codes.shape[1]))
         patterns, of = np.empty((0, 0)), None
-        parts = zip(self.chunks, self.entries, self._owners, strict=True)
+        parts = zip(self.chunks, tables.entries, self._owners, strict=True)
         for (groups, chunk), entries, owner in parts:
             if groups is not of:
                 of, patterns = groups, groups.patterns(codes)
-            own = patterns[chunk.groups]
-            if chunk in solved:
-                found = solved[chunk].values(own)
-            else:
-                found = look_up(entries, own, chunk)
+            found = look_up(entries, patterns[chunk.groups], chunk)
             add_columns(values, chunk.outputs, owner, found)
         return values
 
-    def _values_of_few(self, codes) -> NDArray[np.float64]:
+    def _values_of_first(self, laws, codes) -> NDArray[np.float64]:
+        """Return the values without tables."""
+        first = self._first
+        if first is None:
+            ends = np.cumsum([groups.n_groups for groups in self._groups]).tolist()
+            before = {id(one): n - one.n_groups for one, n in zip(self._groups, ends, strict=True)}
+            starts = [before[id(groups)] + chunk.groups.start for groups, chunk in self.chunks]
+            first = FirstRows.of(laws, starts, self.index, self.n_outputs, self.n_players)
+            self._first = first
+        return first.values(self._patterns(codes))
+
+    def _values_of_few(self, tables, codes) -> NDArray[np.float64]:
         """Return the values by one call for all tables, with the sums in the same order."""
-        r = codes.shape[1]
-        if not self.chunks:
-            return np.zeros((self.n_outputs, self.n_players, r))
-        patterns = [groups.patterns(codes, tabulated=True) for groups in self._groups]
-        pattern = patterns[0] if len(patterns) == 1 else np.concatenate(patterns)
         way = self._places if self._open is None else self._open
-        return way.values(self._flat, pattern).reshape(self.n_outputs, self.n_players, r)
+        values = way.values(tables.flat, self._patterns(codes, tabulated=True))
+        return values.reshape(self.n_outputs, self.n_players, -1)
+
+    def _patterns(self, codes, tabulated=False) -> NDArray[Any]:
+        """Return the patterns in the groups of all blocks."""
+        patterns = [groups.patterns(codes, tabulated) for groups in self._groups]
+        return patterns[0] if len(patterns) == 1 else np.concatenate(patterns)
 
     @cached_property
     def _owners(self) -> list[sparse.csr_array]:
@@ -136,5 +179,5 @@ class KeptTables:
         return Places.of(self._find())
 
     def _find(self) -> Found:
-        starts = self._starts[:-1]
+        starts = np.cumsum([0, *(chunk.table_size for _, chunk in self.chunks)])[:-1]
         return find_entries(self.chunks, starts, self._groups, self.n_outputs, self.n_players)

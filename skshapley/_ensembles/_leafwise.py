@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._ensembles._ensemble import TreeEnsemble
+from skshapley._ensembles._first_rows import LeafLaw
 from skshapley._ensembles._grouping import find_groups
 from skshapley._ensembles._groups import Chunk, Groups
 from skshapley._ensembles._interactions import PairValues
@@ -101,7 +102,7 @@ class Leafwise:
         kept = self._choose_kept()
         chunks = ((b.groups, c) for b in blocks for c in b.groups.chunks if c in kept)
         codes = getattr(reference, "codes", None)
-        self.tables = KeptTables(chunks, trees.n_outputs, n_players, codes)
+        self.tables = KeptTables(chunks, trees.n_outputs, n_players, index, codes)
         tasks = ((block, kept) for block in blocks)
         self.base_values = trees.base + sum(each(self._fit_block, tasks, n_jobs))
         rest = ((b, [c for c in b.groups.chunks if c not in kept]) for b in blocks)
@@ -133,7 +134,7 @@ class Leafwise:
         return set(chunks[: np.searchsorted(taken, budget, side="right")])
 
     def _fit_block(self, block, kept) -> NDArray[np.float64]:
-        """Solve the leaves of a block that are kept, and return its part of the base values."""
+        """Learn the laws of a block's leaves that are kept, and return its part of the base."""
         laws: dict[Chunk, tuple] = {}
         base = block.trees.value[block.trees.roots].sum(axis=0)
         for piece in self.reference.pieces(block):
@@ -148,11 +149,7 @@ class Leafwise:
                 if chunk in kept:
                     laws[chunk] = masks, law + laws[chunk][1] if chunk in laws else law
         for chunk, (masks, law) in laws.items():
-            values = self._leaf_values(block, chunk)
-            if chunk.is_single_leaves:
-                single_table(chunk, law, values, self.index, self.tables.room(chunk))
-            else:
-                self.tables.take(SolvedChunk.of(chunk, masks, law, values, self.index))
+            self.tables.take(LeafLaw(chunk, masks, law, self._leaf_values(block, chunk)))
         return base
 
     def _leaf_values(self, block, chunk) -> NDArray[np.float64]:

@@ -20,14 +20,14 @@ class SolvedChunk:
     chunk : Chunk
     masks : ndarray of shape (n_leaves, 2 ** n_bits), unsigned
         See `Groups.fail_masks`.
-    games : ndarray
+    games : ndarray of shape (n_outputs, n)
         Of every leaf ``(n_path, 2 ** n_path)`` numbers, one leaf after the other.
     leaf : ndarray of shape (n_terms,), int64
         The leaf of each path player of each leaf, in the order of the group's columns.
     start : ndarray of shape (n_terms, 1), int64
         Where the game of this player begins.
-    sums : tuple of sparse array of shape (n_columns * n_groups, n_terms)
-        Of each output: the sum over the leaves of a group, with their values.
+    sums : sparse array of shape (n_columns * n_groups, n_terms)
+        The sum over the leaves of a group.
     """
 
     chunk: Chunk
@@ -35,7 +35,7 @@ class SolvedChunk:
     games: np.ndarray
     leaf: np.ndarray
     start: np.ndarray
-    sums: tuple[sparse.csr_array, ...]
+    sums: sparse.csr_array
 
     @classmethod
     def of(cls, chunk, masks, law, values, index) -> Self:
@@ -51,7 +51,7 @@ class SolvedChunk:
             What each leaf adds to the outputs of the chunk.
         index : {"shapley", "banzhaf"}
         """
-        games, start = _solve_leaves(chunk.n_path, law, index)
+        games, start = _solve_leaves(chunk.n_path, law, values, index)
         leaf, bit = np.nonzero(chunk.leaf_players >= 0)
         group = chunk.leaf_group[leaf]
         player = chunk.leaf_players[leaf, bit]
@@ -60,11 +60,8 @@ class SolvedChunk:
         order = np.argsort(slot, kind="stable")
         leaf, bit, slot = leaf[order], bit[order], slot[order]
         first = np.searchsorted(slot, np.arange(chunk.players.size + 1))
-        shape = chunk.players.size, len(leaf)
-        sums = tuple(
-            sparse.csr_array((value[leaf], np.arange(len(leaf)), first), shape=shape)
-            for value in values.T
-        )
+        terms = np.ones(len(leaf)), np.arange(len(leaf)), first
+        sums = sparse.csr_array(terms, shape=(chunk.players.size, len(leaf)))
         start = start[leaf] + (bit << chunk.n_path[leaf])
         return cls(chunk, masks, games, leaf, start[:, None], sums)
 
@@ -77,7 +74,7 @@ class SolvedChunk:
             Where they are written.
         """
         chunk = self.chunk
-        shape = len(self.sums), chunk.n_columns, chunk.n_groups << chunk.n_bits
+        shape = len(self.games), chunk.n_columns, chunk.n_groups << chunk.n_bits
         return self._added(self.masks, np.empty(shape) if out is None else out)
 
     def values(self, patterns) -> NDArray[np.float64]:
@@ -93,16 +90,16 @@ class SolvedChunk:
         """
         own = patterns[self.chunk.leaf_group].astype(np.intp)
         masks = np.take_along_axis(self.masks, own, axis=1)
-        out = np.empty((len(self.sums), self.chunk.players.size, patterns.shape[1]))
+        out = np.empty((len(self.games), self.chunk.players.size, patterns.shape[1]))
         return self._added(masks, out)
 
     def _added(self, masks, out) -> NDArray[np.float64]:
         """Write the sums for these fail masks of each leaf, and return them."""
         where = self.start + masks[self.leaf].astype(np.intp)
-        # This mode is faster, and nothing is out of bounds.
-        terms = np.take(self.games, where, mode="clip")
-        for plane, total in zip(out, self.sums, strict=True):
-            plane[...] = (total @ terms).reshape(plane.shape)
+        for plane, games in zip(out, self.games, strict=True):
+            # This mode is faster, and nothing is out of bounds.
+            terms = np.take(games, where, mode="clip")
+            plane[...] = (self.sums @ terms).reshape(plane.shape)
         return out
 
 
@@ -126,11 +123,11 @@ def single_table(chunk, law, values, index, out=None) -> NDArray[np.float64]:
     return table.reshape(values.shape[1], 2, -1)
 
 
-def _solve_leaves(n_path, law, index) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _solve_leaves(n_path, law, values, index) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the games of all leaves, ``(n_path, 2 ** n_path)`` each, and where each starts."""
     size = 1 << n_path
     ends = np.cumsum(n_path * size)
-    games = np.empty(int(ends[-1]))
+    games = np.empty((values.shape[1], int(ends[-1])))
     law_ends = np.cumsum(size)
     for k in range(1, int(n_path[-1]) + 1):
         # The leaves of a chunk are in the order of their numbers of players.
@@ -138,6 +135,7 @@ def _solve_leaves(n_path, law, index) -> tuple[NDArray[np.float64], NDArray[np.i
         if first == last:
             continue
         h = law[law_ends[last - 1] - ((last - first) << k) : law_ends[last - 1]]
-        solved = games[ends[last - 1] - ((last - first) * k << k) : ends[last - 1]]
-        leaf_values(h.reshape(-1, 1 << k), index, out=solved.reshape(-1, k, 1 << k))
+        solved = games[:, ends[last - 1] - ((last - first) * k << k) : ends[last - 1]]
+        solved = solved.reshape(len(games), -1, k, 1 << k)
+        leaf_values(h.reshape(-1, 1 << k), index, values[first:last], solved)
     return games, ends - n_path * size

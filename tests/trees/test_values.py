@@ -404,23 +404,28 @@ def test_single_leaves_are_looked_up_by_two_means(monkeypatch):
     np.testing.assert_allclose(few, walked, atol=1e-13)
 
 
+@pytest.mark.parametrize("index", ["shapley", "banzhaf"])
+@pytest.mark.parametrize("b", [1, 40])
 @pytest.mark.parametrize("name", ["xgboost, classes", "random forest, classes", "lightgbm"])
-def test_first_rows_have_the_bits_of_tables(fitted, name):
-    """The first rows are summed from the games of the leaves, before there is a table."""
-    from skshapley._ensembles import _kept
+def test_first_rows_have_the_bits_of_tables(fitted, name, b, index, monkeypatch):
+    """The first rows are folded from the laws of the leaves, before there is a table."""
+    from skshapley._ensembles import _first_rows, _kept, _leafwise
 
+    monkeypatch.setattr(_leafwise, "MAX_BITS", 3)
+    monkeypatch.setattr(_first_rows, "BATCH", 64)
     model, X = fitted(name)
     trees = read_trees(model)
-    X = trees.to_matrix(X[:40])
-    solver = TreeValues(trees).fit(X[:7])
-    tables, one = solver._leafwise.tables, solver.values(X[:1])
+    X = trees.to_matrix(X[:60])
+    solver = TreeValues(trees, index=index).fit(X[:b], np.arange(1.0, b + 1))
+    tables, one = solver._leafwise.tables, solver.values(X[-1:])
     several = solver.values(X[1 : _kept.FEW_ROWS])
-    assert tables._solved
+    assert tables.tables is None
+    assert len({chunk.is_single_leaves for _, chunk in tables.chunks}) == 2
     every = solver.values(X)
-    assert not tables._solved
+    assert tables.tables is not None
     first = np.concatenate([one, several])
-    np.testing.assert_array_equal(first, every[: _kept.FEW_ROWS])
-    np.testing.assert_array_equal(solver.values(X[:1]), one)
+    np.testing.assert_array_equal(first, every[[-1, *range(1, _kept.FEW_ROWS)]])
+    np.testing.assert_array_equal(solver.values(X[-1:]), one)
 
 
 @pytest.mark.parametrize("n_small", [1, 10])
