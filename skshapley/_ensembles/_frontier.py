@@ -9,7 +9,7 @@ second number of those on the reference's side.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,10 @@ class Frontier:
         """Return the frontier of an ensemble."""
         return cls(lay_out(trees, codes, players), n_players, index)
 
+    def in_levels(self) -> "Frontier":
+        """Return the same frontier for many pairs, see `Layout.in_levels`."""
+        return replace(self, layout=self.layout.in_levels())
+
     def values(self, instances, references, weights) -> NDArray[np.float64]:
         """Return the values of instances, as weighted sums over the references.
 
@@ -55,9 +59,9 @@ class Frontier:
 
         Parameters
         ----------
-        instances : ndarray of shape (n_rows, r), unsigned
+        instances : ndarray of shape (n_rows, r)
             Codes.
-        references : ndarray of shape (n_rows, b), unsigned
+        references : ndarray of shape (n_rows, b)
         weights : ndarray of shape (b,)
 
         Returns
@@ -75,8 +79,8 @@ class Frontier:
 
         Parameters
         ----------
-        instances : ndarray of shape (n_rows, r), unsigned
-        references : ndarray of shape (n_rows, b), unsigned
+        instances : ndarray of shape (n_rows, r)
+        references : ndarray of shape (n_rows, b)
 
         Returns
         -------
@@ -96,9 +100,9 @@ class Frontier:
 
         Parameters
         ----------
-        instances : ndarray of shape (n_rows, r), unsigned
+        instances : ndarray of shape (n_rows, r)
             Codes.
-        references : ndarray of shape (n_rows, b), unsigned
+        references : ndarray of shape (n_rows, b)
         weights : ndarray of shape (b,)
         index : Index, "shapley" or "banzhaf"
             Of the interactions.
@@ -124,7 +128,7 @@ class Frontier:
         Parameters
         ----------
         total : ndarray of shape (r, n_outputs, n_players), or (b, r, ...) without weights
-        instances, references : ndarray of shape (n_rows, r) and (n_rows, b), unsigned
+        instances, references : ndarray of shape (n_rows, r) and (n_rows, b)
         weights : ndarray of shape (b,), or None
         pairs : PairsOfWalks, or None
             To which the interactions are added.

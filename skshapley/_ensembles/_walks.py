@@ -65,7 +65,7 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
     layout : Layout
     roots : ndarray of shape (n_starts,), int64
         Where each one starts.
-    X, R : ndarray, unsigned
+    X, R : ndarray
         Codes of instances and of references, row by row.
     at_x, at_r : ndarray of shape (n_starts,), int64
         The places in `X` and `R` of the first codes of each start's instance and reference.
@@ -116,7 +116,7 @@ class _Walkers:
         first = layout.first.take(node)
         differ = (right != other).nonzero()[0]
         if not len(differ):
-            self.node = first + right
+            self.node = layout.child(first + right)
         else:
             asked = node.take(differ)
             present, absent = layout.present.take(asked), layout.absent.take(asked)
@@ -126,7 +126,7 @@ class _Walkers:
             mask = self.mask.ravel().take(cell)
             right[differ] ^= (mask & absent) != 0
             free = ((mask & (present | absent)) == 0).nonzero()[0]
-            self.node = first + right
+            self.node = layout.child(first + right)
             if len(free):
                 self._branch(free, differ, asked, cell, first, other)
         is_leaf = layout.is_leaf.take(self.node)
@@ -148,7 +148,7 @@ class _Walkers:
         self.bounds.append(self.bounds[-1] + len(free))
         number = np.arange(self.n, self.n + len(free))
         self.n += len(free)
-        node = first.take(branch) + other.take(branch)
+        node = layout.child(first.take(branch) + other.take(branch))
         self.join(number, node, self.at_x.take(branch), self.at_r.take(branch), mask)
 
     def _put_aside(self, is_leaf) -> None:

@@ -6,7 +6,7 @@ import sklearn
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestRegressor
 
-from skshapley._ensembles import _walks
+from skshapley._ensembles import _costs, _walks
 from skshapley._ensembles._leafwise import Leafwise
 from skshapley._ensembles._values import TreeValues
 from skshapley.trees import read_trees
@@ -71,6 +71,19 @@ def test_costs_grow_with_instances_and_references():
         assert (np.diff(prices, axis=1) >= 0).all()
     assert costs.prefers_pairs(1, 1)
     assert not costs.prefers_pairs(100_000, 1_000)
+
+
+def test_some_trees_stand_for_all(monkeypatch):
+    """A fifth of 40 trees tells what all of them cost, to 10 %."""
+    model, _ = deep_forest(12, n=300, n_estimators=40)
+    trees = read_trees(model)
+    monkeypatch.setattr(_costs, "COUNTED_NODES", trees.n_nodes)
+    every = _costs.count_costs(trees, np.arange(12))
+    monkeypatch.setattr(_costs, "COUNTED_NODES", trees.n_nodes // 5)
+    some = _costs.count_costs(trees, np.arange(12))
+    assert some.visits != every.visits
+    np.testing.assert_allclose(some.visits, every.visits, rtol=0.1)
+    np.testing.assert_allclose(some.by_leaves(9, 100), every.by_leaves(9, 100), rtol=0.1)
 
 
 def test_paths_of_too_many_players_have_no_tables():
