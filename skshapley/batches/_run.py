@@ -1,9 +1,6 @@
 """explain_batches: a table of any size, a batch at a time, to memory or to disk."""
 
 from collections.abc import Hashable, Iterator
-from concurrent.futures import BrokenExecutor
-from copy import copy
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, overload
@@ -16,7 +13,7 @@ from skshapley._estimators._attributor import Attributor
 from skshapley._tables._inputs import column_names, is_frame
 from skshapley._tools._constraints import Number
 from skshapley._tools._progress import progress
-from skshapley._tools._texts import unaddressed
+from skshapley.batches._attempts import Attempts
 from skshapley.batches._dataset import ExplanationDataset
 from skshapley.batches._document_source import (
     WantedDocuments,
@@ -25,8 +22,7 @@ from skshapley.batches._document_source import (
     wanted_documents,
 )
 from skshapley.batches._file_sources import open_source
-from skshapley.batches._fingerprint import predictions
-from skshapley.batches._folder import Attempt, Folder, Found
+from skshapley.batches._folder import Folder, Found
 from skshapley.batches._sources import (
     OWNER,
     Batch,
@@ -35,8 +31,6 @@ from skshapley.batches._sources import (
     batches,
     refuse_no_rows,
 )
-from skshapley.batches._token_lines import side_by_side
-from skshapley.exceptions import BatchError, PartialExplanationError
 from skshapley.explanation import Explanation
 
 ON_ERROR = ("raise", "skip")
@@ -171,7 +165,7 @@ def explain_batches(
         batch_rows = BATCH_DOCUMENTS if explains_documents(explainer) else BATCH_ROWS
     source, wanted = opened(explainer, source, columns, keys)
     if out is None:
-        run = _Run(explainer, None, on_error)
+        run = Attempts(explainer, None, on_error)
         return _stream(run, source, wanted, int(batch_rows), verbose)
     folder = Folder(Path(out))
     with folder.held():
@@ -180,7 +174,7 @@ def explain_batches(
         if getattr(explainer, "interactions", False) is not False:
             settings["least_interaction"] = float(least_interaction)
         entropy = folder.begin(explainer, source, settings)
-        run = _Run(explainer, entropy, on_error)
+        run = Attempts(explainer, entropy, on_error)
         parts = batches(source, wanted, int(batch_rows))
         n_skipped = _write(run, folder, source.n_rows, parts, source.typed, retry, verbose)
     if n_skipped:
@@ -239,113 +233,8 @@ def _wanted(explainer: Any, columns: list | None, keys: Any) -> Wanted:
     return Wanted(columns, keys, background)
 
 
-class _Run:
-    """Explains batches, each row by its place in the source.
-
-    Parameters
-    ----------
-    explainer : Attributor
-    entropy : int or None
-        What to draw from in place of the explainer's own.
-    on_error : str
-    """
-
-    def __init__(self, explainer: Any, entropy: int | None, on_error: str) -> None:
-        self.explainer, self.on_error = copy(explainer), on_error
-        if entropy is not None and hasattr(explainer, "_redrawn"):
-            self.explainer = explainer._redrawn(entropy)
-        if hasattr(explainer, "verbose"):
-            self.explainer.verbose = 0
-
-    def explain(self, batch: Batch) -> Explanation:
-        """Return the explanation of a batch, with the keys as its index."""
-        made = self.explainer.explain(batch.X)
-        return replace(made, data=made.data.set_axis(batch.index, axis=0))
-
-    def attempt(self, batch: Batch) -> Attempt:
-        """Explain a batch, or the good rows of it.
-
-        Raises
-        ------
-        BatchError
-            If there are bad rows and they are not to be skipped, or if workers die.
-        """
-        made, failures = self._halved(batch)
-        rows = [part.rows for part, _ in made]
-        pieces = [[part.first_row, part.first_row + len(part)] for part, _ in made]
-        explanations = [explanation for _, explanation in made]
-        if not made:
-            return Attempt(None, np.empty(0, dtype=np.int64), [], failures)
-        merge = side_by_side if explains_documents(self.explainer) else Explanation.merge
-        whole = explanations[0] if len(made) == 1 else merge(explanations)
-        return Attempt(whole, np.concatenate(rows), pieces, failures)
-
-    def _halved(self, batch: Batch) -> tuple[list[tuple[Batch, Explanation]], list[dict]]:
-        """Return pairs of the pieces that could be explained and their explanations; failures."""
-        try:
-            return [(batch, self.explain(batch))], []
-        except MemoryError:
-            raise  # says nothing of the rows
-        except Exception as error:
-            cause = error.__cause__ if isinstance(error, PartialExplanationError) else error
-            if not isinstance(cause, Exception):
-                raise  # an interruption
-            if self.on_error == "raise" or isinstance(cause, BrokenExecutor):
-                raise self._failed(batch, cause) from error
-            if len(batch) == 1:
-                return [], [_failure(batch, cause)]
-        middle = len(batch) // 2
-        first, second = (
-            self._halved(batch.take(*ends)) for ends in ((0, middle), (middle, len(batch)))
-        )
-        return first[0] + second[0], first[1] + second[1]
-
-    def _failed(self, batch: Batch, cause: Exception) -> BatchError:
-        how = f'with on_error="raise" (choose "skip" to set bad rows aside) cannot explain {batch}'
-        if isinstance(cause, BrokenExecutor):
-            how = f"lost the workers that were to explain {batch}"
-        index = batch.index if batch.keyed else None
-        return BatchError(f"{OWNER} {how}: {type(cause).__name__}: {cause}", batch.rows, index)
-
-    def keeps(self, batch: Batch, found: Found) -> bool:
-        """Return whether the model says of the rows what it said when they were explained.
-
-        Where it fails to say anything, a run that skips bad rows takes its word of old.
-        """
-        if found.part is None:
-            return True
-        pieces = found.part.footer.pieces
-        try:
-            said: list[Any] = [  # all None, or none
-                self._said(batch.take(a - batch.first_row, b - batch.first_row)) for a, b in pieces
-            ]
-        except MemoryError:
-            raise
-        except Exception as error:
-            if self.on_error == "raise":
-                raise self._failed(batch, error) from error
-            return True
-        if said[0] is None:
-            return True
-        return np.array_equal(np.concatenate(said), found.part.predictions(), equal_nan=True)
-
-    def _said(self, piece: Batch) -> np.ndarray | None:
-        return predictions(self.explainer, piece.X)
-
-    def recovers(self, batch: Batch, failures: list[dict]) -> bool:
-        """Return whether one of the rows that were set aside can be explained now."""
-        places = (failure["row"] - batch.first_row for failure in failures)
-        return any(not self.attempt(batch.take(i, i + 1)).failures for i in places)
-
-
-def _failure(batch: Batch, error: Exception) -> dict[str, Any]:
-    key = str(batch.index[0]) if batch.keyed else None
-    text = unaddressed(f"{type(error).__name__}: {error}")
-    return {"row": batch.first_row, "key": key, "error": text}
-
-
 def _stream(
-    run: _Run, source: Source, wanted: Wanted, batch_rows: int, verbose: int
+    run: Attempts, source: Source, wanted: Wanted, batch_rows: int, verbose: int
 ) -> Iterator[Explanation]:
     done = 0
     with progress(source.n_rows, verbose) as report:
@@ -367,7 +256,7 @@ def _stream(
 
 
 def _write(
-    run: _Run,
+    run: Attempts,
     folder: Folder,
     n_rows: int | None,
     parts: Iterator[Batch],
@@ -391,7 +280,7 @@ def _write(
 
 
 def _settled(
-    run: _Run, folder: Folder, batch: Batch, found: Found | None, typed: bool, retry: bool
+    run: Attempts, folder: Folder, batch: Batch, found: Found | None, typed: bool, retry: bool
 ) -> tuple[int, bool]:
     """Explain a batch if need be; return how many rows were set aside, and whether there was need.
 

@@ -105,7 +105,7 @@ class ProductKernels(ProductForm):
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum over the terms, ``(r, k)``."""
         rows, (_, d) = as_dense(X), self.centres.shape
-        step = max(1, int(working_bytes(BLOCK_SHARE) // (32 * len(self.centres))))
+        step = max(1, int(working_bytes(BLOCK_SHARE) // (32 * max(1, len(self.centres)))))
         together = np.zeros(d, dtype=np.intp)
         parts = [
             self._products(rows[start : start + step], slice(None), together, 1)[0] @ self.coef

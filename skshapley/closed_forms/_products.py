@@ -131,7 +131,7 @@ class ProductGames:
         bytes_each = 8 * ARRAYS * self.n_players
         room = min(working_bytes(BLOCK_SHARE), max(CACHE_BYTES, LEAST_LENGTH * bytes_each))
         most = max(1, int(room // bytes_each))
-        width = min(len(self.coef), most)
+        width = max(1, min(len(self.coef), most))  # a machine may have no support vectors
         depth = min(len(references), max(1, most // width))
         height = max(1, most // (width * depth))
         for t in range(0, len(self.coef), width):

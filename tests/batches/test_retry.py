@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from skshapley.batches import ExplanationDataset, _folder, _run, explain_batches
+from skshapley.batches import ExplanationDataset, _attempts, _folder, explain_batches
 from skshapley.batches._files import read_json, write_json
 from skshapley.exceptions import BatchError
 
@@ -115,7 +115,7 @@ def test_a_batch_that_does_worse_when_it_is_tried_again_is_kept(
     folder, explainer, service, table, monkeypatch
 ):
     before, service.rows = contents(folder), range(25)
-    monkeypatch.setattr(_run._Run, "recovers", lambda self, batch, failures: True)
+    monkeypatch.setattr(_attempts.Attempts, "recovers", lambda self, batch, failures: True)
     explain_batches(explainer, table, folder, on_error="skip", **ARGUMENTS)
     assert contents(folder) == before
 

@@ -117,3 +117,14 @@ def test_many_players_are_sampled():
     usual = auto_rows(Size(400, len(X), len(X)))
     with pytest.raises(UnreadableModelError, match=r"product kernels would cost .* model rows"):
         fitted_form(explainer.reward_, usual)
+
+
+def test_a_machine_without_support_vectors_is_constant():
+    """All residuals lie within epsilon: there is no term to sum over."""
+    X = RNG.normal(size=(30, 4))
+    model = SVR().fit(X, 3 + 0.01 * X[:, 0])
+    assert len(model.support_) == 0
+    explanation = ShapleyExplainer(model, interactions=True).fit(X).explain(X[:3])
+    assert explanation.settings.closed_form == "product kernels"
+    assert not explanation.values.any()
+    np.testing.assert_allclose(explanation.base_values, model.predict(X[:3]), rtol=1e-15)

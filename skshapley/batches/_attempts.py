@@ -1,0 +1,122 @@
+"""Batches explained whole, or their good rows, and held against what is on disk."""
+
+from concurrent.futures import BrokenExecutor
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from skshapley._tools._texts import unaddressed
+from skshapley.batches._document_source import explains_documents
+from skshapley.batches._fingerprint import predictions
+from skshapley.batches._folder import Attempt, Found
+from skshapley.batches._sources import OWNER, Batch
+from skshapley.batches._token_lines import side_by_side
+from skshapley.exceptions import BatchError, PartialExplanationError
+from skshapley.explanation import Explanation
+
+
+class Attempts:
+    """Explains batches, each row by its place in the source.
+
+    Parameters
+    ----------
+    explainer : Attributor
+    entropy : int or None
+        What to draw from in place of the explainer's own.
+    on_error : str
+    """
+
+    def __init__(self, explainer: Any, entropy: int | None, on_error: str) -> None:
+        self.explainer, self.on_error = copy(explainer), on_error
+        if entropy is not None and hasattr(explainer, "_redrawn"):
+            self.explainer = explainer._redrawn(entropy)
+        if hasattr(explainer, "verbose"):
+            self.explainer.verbose = 0
+
+    def explain(self, batch: Batch) -> Explanation:
+        """Return the explanation of a batch, with the keys as its index."""
+        made = self.explainer.explain(batch.X)
+        return replace(made, data=made.data.set_axis(batch.index, axis=0))
+
+    def attempt(self, batch: Batch) -> Attempt:
+        """Explain a batch, or the good rows of it.
+
+        Raises
+        ------
+        BatchError
+            If there are bad rows and they are not to be skipped, or if workers die.
+        """
+        made, failures = self._halved(batch)
+        rows = [part.rows for part, _ in made]
+        pieces = [[part.first_row, part.first_row + len(part)] for part, _ in made]
+        explanations = [explanation for _, explanation in made]
+        if not made:
+            return Attempt(None, np.empty(0, dtype=np.int64), [], failures)
+        merge = side_by_side if explains_documents(self.explainer) else Explanation.merge
+        whole = explanations[0] if len(made) == 1 else merge(explanations)
+        return Attempt(whole, np.concatenate(rows), pieces, failures)
+
+    def _halved(self, batch: Batch) -> tuple[list[tuple[Batch, Explanation]], list[dict]]:
+        """Return pairs of the pieces that could be explained and their explanations; failures."""
+        try:
+            return [(batch, self.explain(batch))], []
+        except MemoryError:
+            raise  # says nothing of the rows
+        except Exception as error:
+            cause = error.__cause__ if isinstance(error, PartialExplanationError) else error
+            if not isinstance(cause, Exception):
+                raise  # an interruption
+            if self.on_error == "raise" or isinstance(cause, BrokenExecutor):
+                raise self._failed(batch, cause) from error
+            if len(batch) == 1:
+                return [], [_failure(batch, cause)]
+        middle = len(batch) // 2
+        first, second = (
+            self._halved(batch.take(*ends)) for ends in ((0, middle), (middle, len(batch)))
+        )
+        return first[0] + second[0], first[1] + second[1]
+
+    def _failed(self, batch: Batch, cause: Exception) -> BatchError:
+        how = f'with on_error="raise" (choose "skip" to set bad rows aside) cannot explain {batch}'
+        if isinstance(cause, BrokenExecutor):
+            how = f"lost the workers that were to explain {batch}"
+        index = batch.index if batch.keyed else None
+        return BatchError(f"{OWNER} {how}: {type(cause).__name__}: {cause}", batch.rows, index)
+
+    def keeps(self, batch: Batch, found: Found) -> bool:
+        """Return whether the model says of the rows what it said when they were explained.
+
+        Where it fails to say anything, a run that skips bad rows takes its word of old.
+        """
+        if found.part is None:
+            return True
+        pieces = found.part.footer.pieces
+        try:
+            said: list[Any] = [  # all None, or none
+                self._said(batch.take(a - batch.first_row, b - batch.first_row)) for a, b in pieces
+            ]
+        except MemoryError:
+            raise
+        except Exception as error:
+            if self.on_error == "raise":
+                raise self._failed(batch, error) from error
+            return True
+        if said[0] is None:
+            return True
+        return np.array_equal(np.concatenate(said), found.part.predictions(), equal_nan=True)
+
+    def _said(self, piece: Batch) -> np.ndarray | None:
+        return predictions(self.explainer, piece.X)
+
+    def recovers(self, batch: Batch, failures: list[dict]) -> bool:
+        """Return whether one of the rows that were set aside can be explained now."""
+        places = (failure["row"] - batch.first_row for failure in failures)
+        return any(not self.attempt(batch.take(i, i + 1)).failures for i in places)
+
+
+def _failure(batch: Batch, error: Exception) -> dict[str, Any]:
+    key = str(batch.index[0]) if batch.keyed else None
+    text = unaddressed(f"{type(error).__name__}: {error}")
+    return {"row": batch.first_row, "key": key, "error": text}
