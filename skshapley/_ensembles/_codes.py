@@ -276,8 +276,11 @@ def number_rows(trees, numeric) -> tuple[tuple[NumericRow, ...], NDArray[np.int6
     row : ndarray of shape (n_nodes,), int64
         -1 at all other nodes.
     """
-    key = trees.feature * 4 + trees.missing_left + 2 * trees.zero_missing
-    key[~numeric] = 4 * trees.n_features
+    key = trees.feature * 4
+    key += trees.missing_left
+    if trees.zero_missing.any():
+        key += 2 * trees.zero_missing
+    np.putmask(key, ~numeric, 4 * trees.n_features)
     used = np.bincount(key, minlength=4 * trees.n_features + 1) > 0
     keys, row = np.flatnonzero(used[:-1]), np.cumsum(used) - 1
     row[-1] = -1

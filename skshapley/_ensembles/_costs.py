@@ -103,12 +103,12 @@ def count_costs(trees, players) -> Costs:
     -------
     costs : Costs
     """
-    number, most = np.where(trees.is_leaf, 0, players[trees.feature]), int(players.max()) + 1
-    nodes = trees.roots
-    if most > MOST_PATH_PLAYERS:  # one path that is too long decides
-        number, most = number_players(trees, number)
-    else:
+    nodes, most = trees.roots, int(players.max()) + 1
+    if most <= MOST_PATH_PLAYERS:
+        number = None
         nodes = nodes[:: -(-trees.n_nodes // COUNTED_NODES)]
+    else:  # one path that is too long decides
+        number, most = number_players(trees, players.take(trees.feature))
     share = len(nodes) / trees.n_trees
     pairs, asked = np.ones(len(nodes)), np.zeros((len(nodes), most), dtype=bool)
     visits, leaves = 0.0, np.zeros(most + 1, dtype=np.int64)
@@ -120,8 +120,9 @@ def count_costs(trees, players) -> Costs:
         left, right, line = trees.left[nodes], trees.right[nodes], np.arange(len(nodes))
         total = trees.cover[left] + trees.cover[right]
         p = np.divide(trees.cover[left], total, out=np.full(len(nodes), 0.5), where=total > 0)
-        both = np.where(asked[line, number[nodes]], 0.0, p * (1 - p))
-        asked[line, number[nodes]] = True
+        player = players[trees.feature[nodes]] if number is None else number[nodes]
+        both = np.where(asked[line, player], 0.0, p * (1 - p))
+        asked[line, player] = True
         nodes = np.concatenate([left, right])
         pairs = np.concatenate([pairs * (p + both), pairs * (1 - p + both)])
         asked = np.tile(asked, (2, 1))

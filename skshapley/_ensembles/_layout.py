@@ -125,11 +125,13 @@ def lay_out(trees, codes, players) -> Layout:
     layout : Layout
     """
     leaf = trees.is_leaf
-    node = np.arange(trees.n_nodes)
-    children = np.stack([np.where(leaf, node, side) for side in (trees.left, trees.right)], axis=1)
+    children = np.stack([trees.left, trees.right], axis=1)
+    at = np.flatnonzero(leaf)
+    children[at] = at[:, None]
     # No code is above it, and the ranks of thresholds are below it by the choice of their dtype
     most_rank = np.inf if codes.rank.dtype.kind == "f" else np.iinfo(codes.rank.dtype).max
-    player = np.where(leaf, 0, players[trees.feature])
+    # Any player will do at a leaf.
+    player = players.take(trees.feature)
     bits, most = number_players(trees, player)
     value, output = _narrow(trees)
     n_words = 1 + int(bits.max()) // WORD_PLAYERS
@@ -140,9 +142,9 @@ def lay_out(trees, codes, players) -> Layout:
     return Layout(
         roots=trees.roots,
         children=children.ravel(),
-        first=2 * node,
+        first=np.arange(0, 2 * trees.n_nodes, 2),
         is_leaf=leaf,
-        row=np.where(leaf, 0, codes.row),
+        row=np.maximum(codes.row, 0),
         rank=np.where(leaf, codes.rank.dtype.type(most_rank), codes.rank),
         player=player,
         present=present,
@@ -179,14 +181,16 @@ def number_players(trees, player) -> tuple[NDArray[np.int64], int]:
     for first, last in runs_of_trees(trees):
         some, start = trees.take_trees(first, last), trees.roots[first]
         nodes = slice(start, start + some.n_nodes)
-        paths = trace_paths(some, np.where(some.is_leaf, -1, player[nodes]))
+        paths = trace_paths(some, player[nodes])
         number[nodes], most = paths.bit, max(most, int(paths.n_above.max()))
     return number, most
 
 
 def _narrow(trees) -> tuple[NDArray[np.float64], NDArray[np.intp] | None]:
     """Return values of one column where every tree adds to one output, and that output."""
+    if trees.n_outputs == 1:
+        return trees.value, None
     touched = np.logical_or.reduceat(trees.value != 0, trees.roots, axis=0)
-    if trees.n_outputs == 1 or (touched.sum(axis=1) > 1).any():
+    if (touched.sum(axis=1) > 1).any():
         return trees.value, None
     return trees.value.sum(axis=1, keepdims=True), touched.argmax(axis=1)

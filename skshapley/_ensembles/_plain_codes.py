@@ -66,7 +66,7 @@ def plan_plain_codes(trees) -> PlainCodes | None:
     """
     leaf = trees.is_leaf
     rank = greatest(trees.threshold, trees.strict, trees.single_precision)
-    if trees.category_splits or (rank[~leaf] == np.inf).any():
+    if trees.category_splits or ((rank == np.inf) & ~leaf).any():
         return None
     rows, row = number_rows(trees, ~leaf)
     return PlainCodes(

@@ -1,6 +1,7 @@
 """The games of the leaves of a chunk, solved, and their sums over the leaves of its groups."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -9,6 +10,9 @@ from scipy import sparse
 
 from skshapley._ensembles._groups import Chunk
 from skshapley._ensembles._leaf_games import leaf_means, leaf_values
+
+# Terms that are added at once, so that they stay in the cache
+TERMS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +30,8 @@ class SolvedChunk:
         The leaf of each path player of each leaf, in the order of the group's columns.
     start : ndarray of shape (n_terms, 1), int64
         Where the game of this player begins.
-    sums : sparse array of shape (n_columns * n_groups, n_terms)
-        The sum over the leaves of a group.
+    first : ndarray of shape (n_columns * n_groups + 1,), int64
+        Where the terms of each sum over the leaves of a group begin.
     """
 
     chunk: Chunk
@@ -35,7 +39,7 @@ class SolvedChunk:
     games: np.ndarray
     leaf: np.ndarray
     start: np.ndarray
-    sums: sparse.csr_array
+    first: np.ndarray
 
     @classmethod
     def of(cls, chunk, masks, law, values, index) -> Self:
@@ -60,10 +64,8 @@ class SolvedChunk:
         order = np.argsort(slot, kind="stable")
         leaf, bit, slot = leaf[order], bit[order], slot[order]
         first = np.searchsorted(slot, np.arange(chunk.players.size + 1))
-        terms = np.ones(len(leaf)), np.arange(len(leaf)), first
-        sums = sparse.csr_array(terms, shape=(chunk.players.size, len(leaf)))
         start = start[leaf] + (bit << chunk.n_path[leaf])
-        return cls(chunk, masks, games, leaf, start[:, None], sums)
+        return cls(chunk, masks, games, leaf, start[:, None], first)
 
     def table(self, out=None) -> NDArray[np.float64]:
         """Return the sums for every pattern, ``(n_outputs, n_columns, n_groups * 2 ** n_bits)``.
@@ -95,11 +97,19 @@ class SolvedChunk:
 
     def _added(self, masks, out) -> NDArray[np.float64]:
         """Write the sums for these fail masks of each leaf, and return them."""
-        where = self.start + masks[self.leaf].astype(np.intp)
-        for plane, games in zip(out, self.games, strict=True):
-            # This mode is faster, and nothing is out of bounds.
-            terms = np.take(games, where, mode="clip")
-            plane[...] = (self.sums @ terms).reshape(plane.shape)
+        width, total = masks.shape[1], out.reshape(len(out), len(self.first) - 1, -1)
+        step = max(1, TERMS // width)
+        cuts = (
+            np.searchsorted(self.first, np.arange(step, self.first[-1] + step, step), "right") - 1
+        )
+        for a, b in pairwise(np.unique([0, *cuts, len(self.first) - 1]).tolist()):
+            terms = slice(self.first[a], self.first[b])
+            where = self.start[terms] + masks.take(self.leaf[terms], axis=0)
+            n, first = len(where), self.first[a : b + 1] - self.first[a]
+            sums = sparse.csr_array((np.ones(n), np.arange(n), first), shape=(b - a, n))
+            for sum_of, games in zip(total, self.games, strict=True):
+                # This mode is faster, and nothing is out of bounds.
+                sum_of[a:b] = sums @ np.take(games, where, mode="clip")
         return out
 
 
