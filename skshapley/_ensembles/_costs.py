@@ -17,6 +17,8 @@ from skshapley._ensembles._layout import number_players
 COUNTED_NODES = 1 << 14
 # A node that a pair of an instance and a reference visits
 VISIT_NS = 55.0
+# A leaf whose law is learned before the first row, and its share in that row
+FIRST_LEAF_NS = 3e3
 # An entry of a leaf's own table that is made in fit, and the leaf's share in what surrounds it
 KEPT_ENTRY_NS, KEPT_LEAF_NS = 20.0, 8e3
 # The same for a table that serves one call only
@@ -43,10 +45,13 @@ class Costs:
         Nodes that a pair of an instance and a reference visits, as expected from the covers.
     leaves : ndarray of shape (n,), int64
         Number of leaves with 0, 1, ... path players.
+    is_exact : bool
+        Whether all trees have been counted.
     """
 
     visits: float
     leaves: NDArray[np.int64]
+    is_exact: bool
 
     @property
     def has_tables(self) -> bool:
@@ -58,6 +63,10 @@ class Costs:
         """Whether tables are so cheap that fit makes them, whatever comes."""
         made = (KEPT_ENTRY_NS * self._entries + KEPT_LEAF_NS) @ self.leaves
         return self.has_tables and bool(made <= self.by_pairs(1, PAIRS_WORTH_TABLES))
+
+    def walks_first(self, r, b) -> bool:
+        """Return whether r instances walk in pairs, as the laws of the leaves are dearer."""
+        return self.by_pairs(r, b) < FIRST_LEAF_NS * self.leaves.sum()
 
     def by_pairs(self, r, b) -> float:
         """Return the cost of r instances and b references that walk in pairs."""
@@ -126,4 +135,4 @@ def count_costs(trees, players) -> Costs:
         nodes = np.concatenate([left, right])
         pairs = np.concatenate([pairs * (p + both), pairs * (1 - p + both)])
         asked = np.tile(asked, (2, 1))
-    return Costs(visits / share, np.rint(leaves / share).astype(np.int64))
+    return Costs(visits / share, np.rint(leaves / share).astype(np.int64), share == 1)

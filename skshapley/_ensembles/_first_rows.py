@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._ensembles._groups import Chunk
-from skshapley._ensembles._leaf_games import added, mean_weights
+from skshapley._ensembles._leaf_games import added, mean_weights, on_grid
 
 # Numbers that are folded at once, so that they stay in the cache
 BATCH = 1 << 15
@@ -48,6 +48,8 @@ class FirstRows:
     Attributes
     ----------
     index : {"shapley", "banzhaf"}
+    grid : float
+        See `grid_of`.
     n_path, group : ndarray of shape (n_leaves,), int64
         The path players of each leaf, and its group.
     masks : ndarray, unsigned
@@ -61,6 +63,7 @@ class FirstRows:
     """
 
     index: str
+    grid: float
     n_path: np.ndarray
     group: np.ndarray
     masks: np.ndarray
@@ -70,7 +73,7 @@ class FirstRows:
     terms: "Terms"
 
     @classmethod
-    def of(cls, laws: Sequence[LeafLaw], first_groups, index, n_outputs, n_players) -> Self:
+    def of(cls, laws: Sequence[LeafLaw], first_groups, index, grid, n_outputs, n_players) -> Self:
         """Put the leaves of some chunks one after another.
 
         Parameters
@@ -80,6 +83,8 @@ class FirstRows:
         first_groups : sequence of int
             The first group of each chunk, counted over all blocks.
         index : {"shapley", "banzhaf"}
+        grid : float
+            See `grid_of`.
         n_outputs, n_players : int
         """
         chunks = [one.chunk for one in laws]
@@ -90,6 +95,7 @@ class FirstRows:
         sizes = np.repeat([1 << c.n_bits for c in chunks], [len(c.leaves) for c in chunks])
         return cls(
             index=index,
+            grid=grid,
             n_path=n_path,
             group=group,
             masks=np.concatenate([one.masks.ravel() for one in laws]),
@@ -119,36 +125,57 @@ class FirstRows:
             step = max(1, BATCH >> width)
             for first in range(0, len(some), step):
                 part = some[first : first + step]
-                own[part], joint[part] = self._fold(leaf[part], passed[part], width)
-        return self.terms.summed(own.reshape(n, r), joint.reshape(n, r, -1))
+                own[part], joint[part] = self._means(leaf[part], passed[part], width)
+        return self.terms.summed(own.reshape(n, r), joint.reshape(n, r, -1), self.grid)
 
-    def _fold(self, leaves, passed, width) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _means(self, leaves, passed, width) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the two means, ``(n,)`` and ``(n, most)``, of leaves that so many players pass."""
-        k, weights = self.n_path[leaves], _weights(self.index, int(self.n_path[leaves].max()))
         players, at, rest = [], self.first_weight[leaves][None], passed
         for _ in range(width):
             players.append(rest & -rest)
             at = np.concatenate([at, at + players[-1]])
             rest = rest ^ players[-1]
-        powers = weights.powers[: width + 1].take(k, axis=-1)
-        powers = powers.take(np.bitwise_count(np.arange(len(at))), axis=0)
-        sums = self.law.take(at)[:, None] * powers
-        # First the sums at the own mask, then those at the masks that a player joins
-        sums = sums[:, None]
-        for n in range(1, width + 1):
-            pairs = sums.reshape(-1, 2, *sums.shape[1:])
-            sums = np.empty((len(pairs), n + 1, *sums.shape[2:]))
-            np.add(pairs[:, 0], pairs[:, 1], out=sums[:, :n])
-            sums[:, n] = pairs[:, 0, 0]
-        reached = sums[0] * weights.rest[:, k - width, k]
-        if width:
-            reached[1:] = sums[0, 1:] * weights.rest[:, k - width + 1, k]
-        of_own, of_joint = weights.combine.take(k, axis=-1)
-        found = added(of_joint, reached.swapaxes(0, 1))
+        own, found = fold(self.law.take(at), self.n_path[leaves], self.index)
         joint = np.repeat(found[0, :, None], self.terms.most, axis=1)
         for player, worth in zip(players, found[1:], strict=True):
-            joint[np.arange(len(k)), np.bitwise_count(player - 1)] = worth
-        return added(of_own, reached[0]), joint
+            joint[np.arange(len(own)), np.bitwise_count(player - 1)] = worth
+        return own, joint
+
+
+def fold(sums, k, index) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the two means of leaves for an instance that so many players pass.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (2 ** width, n)
+        Weight of the fail masks that lack all players whom the instance fails, by the others: in
+        the order of their bits.
+    k : ndarray of shape (n,), int64
+        The path players of each leaf.
+    index : {"shapley", "banzhaf"}
+
+    Returns
+    -------
+    own : ndarray of shape (n,)
+    joint : ndarray of shape (width + 1, n)
+        The joint mean at the instance's own fail mask, and at those that each other player joins.
+    """
+    size, weights = len(sums), _weights(index, int(k.max()))
+    width = size.bit_length() - 1
+    powers = weights.powers[: width + 1].take(k, axis=-1)
+    sums = sums[:, None] * powers.take(np.bitwise_count(np.arange(size)), axis=0)
+    # First the sums at the own mask, then those at the masks that a player joins
+    sums = sums[:, None]
+    for n in range(1, width + 1):
+        pairs = sums.reshape(-1, 2, *sums.shape[1:])
+        sums = np.empty((len(pairs), n + 1, *sums.shape[2:]))
+        np.add(pairs[:, 0], pairs[:, 1], out=sums[:, :n])
+        sums[:, n] = pairs[:, 0, 0]
+    reached = sums[0] * weights.rest[:, k - width, k]
+    if width:
+        reached[1:] = sums[0, 1:] * weights.rest[:, k - width + 1, k]
+    of_own, of_joint = weights.combine.take(k, axis=-1)
+    return added(of_own, reached[0]), added(of_joint, reached.swapaxes(0, 1))
 
 
 class _Weights(NamedTuple):
@@ -188,16 +215,13 @@ class Terms(NamedTuple):
     Attributes
     ----------
     leaf, at : ndarray of shape (n_terms,), int64
-        Group by group and player by player. The leaf, and the place in the joint means.
+        The leaf, and the place in the joint means.
     value : ndarray of shape (n_terms,)
         What the leaf adds to the output.
-    found : ndarray of shape (n_terms,), int64
-        The sum of the group's leaves that each term is added to.
-    subtotal : ndarray of shape (n_found,), int64
-        The sum of the chunk's groups that each of these is added to, then.
-    outputs : list of int
-        The output that the subtotals of all players are added to, chunk by chunk.
-    n_outputs, n_players : int
+    cell : ndarray of shape (n_terms,), int64
+        The output and player that each term is added to.
+    shape : tuple of int
+        The number of outputs, and that of players.
     most : int
         No leaf has more path players.
     """
@@ -205,65 +229,39 @@ class Terms(NamedTuple):
     leaf: np.ndarray
     at: np.ndarray
     value: np.ndarray
-    found: np.ndarray
-    subtotal: np.ndarray
-    outputs: list[int]
-    n_outputs: int
-    n_players: int
+    cell: np.ndarray
+    shape: tuple[int, int]
     most: int
 
-    def summed(self, own, joint) -> NDArray[np.float64]:
-        """Return the sums of instances, ``(n_outputs, n_players, r)``, in the order of tables.
+    def summed(self, own, joint, grid) -> NDArray[np.float64]:
+        """Return the sums of instances, ``(n_outputs, n_players, r)``.
 
         Parameters
         ----------
         own : ndarray of shape (n_leaves, r)
         joint : ndarray of shape (n_leaves, r, most)
+        grid : float
+            On which sums are exact in any order.
         """
-        shape = len(self.outputs), self.n_players
-        values = np.zeros((self.n_outputs, self.n_players, own.shape[1]))
+        n_cells, values = self.shape[0] * self.shape[1], []
         for row in range(own.shape[1]):
-            own_means = own[:, row].take(self.leaf)
-            joint_means = joint[:, row].ravel().take(self.at)
-            terms = self.value * own_means + self.value * joint_means
-            found = np.bincount(self.found, terms)
-            subtotals = np.bincount(self.subtotal, found, minlength=shape[0] * shape[1])
-            for output, subtotal in zip(self.outputs, subtotals.reshape(shape), strict=True):
-                values[output, :, row] += subtotal
-        return values
+            terms = on_grid(self.value * own[:, row].take(self.leaf), grid)
+            terms += on_grid(self.value * joint[:, row].ravel().take(self.at), grid)
+            values.append(np.bincount(self.cell, terms, minlength=n_cells).reshape(self.shape))
+        return np.stack(values, axis=-1)
 
 
 def _list_terms(laws, n_outputs, n_players) -> Terms:
     most = max(1, *(one.chunk.leaf_players.shape[1] for one in laws))
-    leaves, groups, players, bits, values, outputs, sizes = [], [], [], [], [], [], []
-    n_leaves = n_groups = 0
+    leaves, places, values, cells, start = [], [], [], [], 0
     for chunk, _, _, worth in laws:
         leaf, bit = np.nonzero(chunk.leaf_players >= 0)
+        player = chunk.leaf_players[leaf, bit]
         for output, value in zip(chunk.outputs.tolist(), worth.T, strict=True):
-            leaves.append(n_leaves + leaf)
-            groups.append(n_groups + chunk.leaf_group[leaf])
-            players.append(chunk.leaf_players[leaf, bit])
-            bits.append(bit)
+            leaves.append(start + leaf)
+            places.append((start + leaf) * most + bit)
             values.append(value[leaf])
-            outputs.append(output)
-            sizes.append(len(leaf))
-            n_groups += chunk.n_groups
-        n_leaves += len(chunk.leaves)
-    leaf, group, player, bit = (np.concatenate(part) for part in (leaves, groups, players, bits))
-    # Group by group, player by player and, within these, leaf by leaf
-    key = group * n_players + player
-    packed = key * len(key) + np.arange(len(key))
-    packed.sort()  # which is stable, and takes a tenth of the time of argsort
-    key, order = np.divmod(packed, len(key))
-    new = np.diff(key, prepend=-1) != 0
-    return Terms(
-        leaf=leaf[order],
-        at=(leaf * most + bit)[order],
-        value=np.concatenate(values)[order],
-        found=np.cumsum(new) - 1,
-        subtotal=(np.repeat(np.arange(len(sizes)), sizes) * n_players + player)[order][new],
-        outputs=outputs,
-        n_outputs=n_outputs,
-        n_players=n_players,
-        most=most,
-    )
+            cells.append(output * n_players + player)
+        start += len(chunk.leaves)
+    leaf, at, value, cell = (np.concatenate(part) for part in (leaves, places, values, cells))
+    return Terms(leaf, at, value, cell, (n_outputs, n_players), most)

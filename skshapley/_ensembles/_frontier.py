@@ -135,7 +135,7 @@ class Frontier:
         """
         layout, r, b, p = self.layout, instances.shape[1], references.shape[1], self.n_players
         most = SUMS // p if pairs is None else min(SUMS // p, b * (SUMS // p**2))
-        for tree, instance, walked in self._runs(instances, references, most):
+        for tree, instance, walked in self.runs(instances, references, most):
             n = len(tree) * b
             origin = walked.origins(n)
             slot = origin[n:] * p + walked.players
@@ -153,7 +153,7 @@ class Frontier:
                 if pairs is not None:
                     pairs.add(walked, origin, weights, column, at)
 
-    def _runs(self, instances, references, most) -> Iterator[tuple[Any, Any, Walk]]:
+    def runs(self, instances, references, most=STARTS) -> Iterator[tuple[Any, Any, Walk]]:
         """Yield the trees and the instances of some runs, and where their lineages went.
 
         A run is a tree and an instance, with all references. At most so many starts walk together,
@@ -175,7 +175,8 @@ class Frontier:
         """Yield what each branching is worth to its player, for each column of values."""
         size = self.layout.most_decided + 1
         gain, loss = meeting_weights(size - 1, self.index)
-        gain, loss = (worth.ravel().take(walked.decided) for worth in (gain, loss))
+        decided = self.layout.count_decided(walked.masks)
+        gain, loss = (worth.ravel().take(decided) for worth in (gain, loss))
         steps = walked.steps()[::-1]
         for value in self.layout.value:
             value = value.take(walked.ends)

@@ -37,13 +37,15 @@ class Tables(NamedTuple):
     entries: list[np.ndarray]
 
 
-def make_tables(laws, index) -> Tables:
+def make_tables(laws, index, grid) -> Tables:
     """Return the tables of some chunks.
 
     Parameters
     ----------
     laws : list of LeafLaw
     index : {"shapley", "banzhaf"}
+    grid : float
+        See `grid_of`.
     """
     ends = np.cumsum([0, *(one.chunk.table_size for one in laws)])
     flat, entries = np.empty(ends[-1]), []
@@ -51,9 +53,9 @@ def make_tables(laws, index) -> Tables:
         chunk = one.chunk
         room = flat[first:last].reshape(len(chunk.outputs), chunk.n_planes, -1)
         if chunk.is_single_leaves:
-            single_table(chunk, one.law, one.values, index, room)
+            single_table(chunk, one.law, one.values, index, grid, room)
         else:
-            SolvedChunk.of(chunk, one.masks, one.law, one.values, index).table(room)
+            SolvedChunk.of(chunk, one.masks, one.law, one.values, index, grid).table(room)
         entries.append(room)
     return Tables(flat, entries)
 
@@ -70,6 +72,8 @@ class KeptTables:
         Chunks of the same groups stand next to each other.
     n_outputs, n_players : int
     index : {"shapley", "banzhaf"}
+    grid : float
+        See `grid_of`.
     references : ndarray of shape (n_rows, b), unsigned, or None, default=None
         Codes of the references, where there are any.
 
@@ -78,18 +82,26 @@ class KeptTables:
     chunks : list of (Groups, Chunk)
     tables : Tables or None
         None until they are made.
+    n_rows : int
+        The rows that have come.
     """
 
     def __init__(
-        self, chunks: Iterable[tuple[Groups, Chunk]], n_outputs, n_players, index, references=None
+        self,
+        chunks: Iterable[tuple[Groups, Chunk]],
+        n_outputs,
+        n_players,
+        index,
+        grid,
+        references=None,
     ) -> None:
-        self.chunks, self.index = list(chunks), index
+        self.chunks, self.index, self.grid = list(chunks), index, grid
         self.n_outputs, self.n_players = n_outputs, n_players
         self.references = references
         self.tables: Tables | None = None
         self._laws: dict[Chunk, LeafLaw] = {}
         self._first: FirstRows | None = None
-        self._n_rows = 0
+        self.n_rows = 0
         # How many values belong to one instance
         self._n_found = sum(len(chunk.outputs) * chunk.players.size for _, chunk in self.chunks)
 
@@ -112,13 +124,13 @@ class KeptTables:
         if not self.chunks:
             return np.zeros((self.n_outputs, self.n_players, codes.shape[1]))
         laws, tables = self._laws, self.tables
-        self._n_rows += codes.shape[1]
+        self.n_rows += codes.shape[1]
         if tables is None:
             of_chunks = [laws[chunk] for _, chunk in self.chunks]
-            if self._n_rows <= FEW_ROWS:
+            if self.n_rows <= FEW_ROWS:
                 return self._values_of_first(of_chunks, codes)
             # Threads that come first at the same time all make the tables: the same ones.
-            self.tables = tables = make_tables(of_chunks, self.index)
+            self.tables = tables = make_tables(of_chunks, self.index, self.grid)
             self._laws, self._first = {}, None
         if self._n_found * codes.shape[1] <= FEW_ENTRIES:
             return self._values_of_few(tables, codes)
@@ -139,7 +151,9 @@ class KeptTables:
             ends = np.cumsum([groups.n_groups for groups in self._groups]).tolist()
             before = {id(one): n - one.n_groups for one, n in zip(self._groups, ends, strict=True)}
             starts = [before[id(groups)] + chunk.groups.start for groups, chunk in self.chunks]
-            first = FirstRows.of(laws, starts, self.index, self.n_outputs, self.n_players)
+            first = FirstRows.of(
+                laws, starts, self.index, self.grid, self.n_outputs, self.n_players
+            )
             self._first = first
         return first.values(self._patterns(codes))
 

@@ -129,7 +129,25 @@ def _reached(h, powers, rest) -> NDArray[np.float64]:
     return np.multiply(sums, of_mask.T[..., None], order="C")
 
 
-def leaf_means(h, index, values, out) -> None:
+def grid_of(trees) -> float:
+    """Return the grid on which sums over the leaves of an ensemble are exact in any order.
+
+    What a leaf adds to a player is rounded to a multiple of it, some 2^-50 of what all trees may
+    add up to.
+    """
+    largest = np.maximum.reduceat(np.abs(trees.value).max(axis=1), trees.roots).sum()
+    return float(2.0 ** (np.ceil(np.log2(largest)) - 50)) if largest > 0 else 1.0
+
+
+def on_grid(values, grid) -> NDArray[np.float64]:
+    """Return values, rounded in place to multiples of a power of two."""
+    values *= 1.0 / grid
+    np.rint(values, out=values)
+    values *= grid
+    return values
+
+
+def leaf_means(h, index, values, grid, out) -> None:
     """Write the two means of leaves that the values of all their path players consist of.
 
     Parameters
@@ -139,15 +157,18 @@ def leaf_means(h, index, values, out) -> None:
     index : {"shapley", "banzhaf"}
     values : ndarray of shape (n_leaves, n_outputs)
         What each leaf adds to the outputs.
+    grid : float
+        See `grid_of`.
     out : ndarray of shape (n_outputs, 2, n_leaves, 2 ** k)
         Where they are written. The value of player j for the fail mask c is
         ``out[:, 0, :, c] + out[:, 1, :, c | 1 << j]``.
     """
     for part, means in _means(h, index):
-        np.multiply(means.swapaxes(1, 2), values.T[:, None, part, None], out=out[:, :, part])
+        for worth, of_output in zip(values.T, out, strict=True):
+            of_output[:, part] = on_grid(means * worth[part], grid).swapaxes(1, 2)
 
 
-def leaf_values(h, index, values, out) -> None:
+def leaf_values(h, index, values, grid, out) -> None:
     """Write the values of the path players of leaves, for every fail mask.
 
     Parameters
@@ -157,13 +178,15 @@ def leaf_values(h, index, values, out) -> None:
     index : {"shapley", "banzhaf"}
     values : ndarray of shape (n_leaves, n_outputs)
         What each leaf adds to the outputs.
+    grid : float
+        See `grid_of`.
     out : ndarray of shape (n_outputs, n_leaves, k, 2 ** k)
         Where the values are written.
     """
     k, size = out.shape[2:]
     for part, means in _means(h, index):
         for worth, of_output in zip(values.T, out, strict=True):
-            own, joint = means * worth[part]
+            own, joint = on_grid(means * worth[part], grid)
             found = np.empty((k, *own.shape))
             for j in range(k):
                 shape = (size >> (j + 1), 2, -1)

@@ -15,6 +15,7 @@ from skshapley._ensembles._grouping import find_groups
 from skshapley._ensembles._groups import Chunk, Groups
 from skshapley._ensembles._interactions import PairValues
 from skshapley._ensembles._kept import KeptTables
+from skshapley._ensembles._leaf_games import grid_of
 from skshapley._ensembles._paths import Paths, runs_of_trees, trace_paths
 from skshapley._ensembles._references import Background, TrainingData
 from skshapley._ensembles._solved import SolvedChunk, single_table
@@ -74,6 +75,23 @@ def make_blocks(trees, codes, players) -> Iterator[Block]:
         yield Block(some, paths, groups)
 
 
+def surely_keeps_all(leaves, n_outputs) -> bool:
+    """Return whether all tables are kept, by the numbers of leaves of 0, 1, ... path players.
+
+    Parameters
+    ----------
+    leaves : ndarray of shape (n,), int64
+    n_outputs : int
+    """
+    k = np.arange(len(leaves))
+    entries = leaves * k * 2.0**k
+    # Those of up to MAX_BITS may be looked up in groups, whose tables are at most so large.
+    in_groups = leaves[: MAX_BITS + 1].sum() * MAX_BITS * 2.0**MAX_BITS
+    few = entries[MAX_BITS + 1 : MOST_KEPT_BITS + 1].sum()
+    size = n_outputs * (in_groups + entries[MAX_BITS + 1 :].sum())
+    return entries[MOST_KEPT_BITS + 1 :].sum() <= few and size <= working_bytes(TABLE_SHARE) / 8
+
+
 class Leafwise:
     """The values of instances by the leaves of an ensemble, against one reference.
 
@@ -102,7 +120,8 @@ class Leafwise:
         kept = self._choose_kept()
         chunks = ((b.groups, c) for b in blocks for c in b.groups.chunks if c in kept)
         codes = getattr(reference, "codes", None)
-        self.tables = KeptTables(chunks, trees.n_outputs, n_players, index, codes)
+        self.grid = grid_of(trees)
+        self.tables = KeptTables(chunks, trees.n_outputs, n_players, index, self.grid, codes)
         tasks = ((block, kept) for block in blocks)
         self.base_values = trees.base + sum(each(self._fit_block, tasks, n_jobs))
         rest = ((b, [c for c in b.groups.chunks if c not in kept]) for b in blocks)
@@ -221,7 +240,8 @@ class Leafwise:
                     found = self._without_table(block, chunk, piece, own)
                 else:
                     fails = block.groups.fail_masks(chunk)
-                    given = piece.law(chunk, fails), self._leaf_values(block, chunk), self.index
+                    law, worth = piece.law(chunk, fails), self._leaf_values(block, chunk)
+                    given = law, worth, self.index, self.grid
                     if chunk.is_single_leaves:
                         found = look_up(single_table(chunk, *given), own, chunk)
                     else:

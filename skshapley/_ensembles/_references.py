@@ -22,6 +22,25 @@ from skshapley._ensembles._tables import background_law, histogram
 PAIR_ROWS = 512
 
 
+def exact_weights(weights) -> tuple[NDArray[np.float64] | None, float]:
+    """Return weights whose sums are exact in any order, and the unit that they are given in.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (b,)
+        With sum 1.
+
+    Returns
+    -------
+    weights : ndarray of shape (b,), or None
+        Multiples of 2^-53; None where all are equal, and rows are counted.
+    unit : float
+    """
+    if (weights == weights[0]).all():
+        return None, float(weights[0])
+    return np.rint(np.ldexp(weights, 53)), 2.0**-53
+
+
 @dataclass(frozen=True, eq=False)
 class Background:
     """Weighted rows: the interventional game.
@@ -53,8 +72,11 @@ class _Rows:
 
     def law(self, chunk, masks) -> NDArray[np.float64]:
         """Return the weight of these rows on the fail masks of every leaf."""
-        counts = histogram(self.patterns[chunk.groups], self.weights, chunk.n_bits)
-        return background_law(chunk, masks, counts)
+        weights, unit = exact_weights(self.weights)
+        counts = histogram(self.patterns[chunk.groups], weights, chunk.n_bits)
+        law = background_law(chunk, masks, counts)
+        law *= unit
+        return law
 
     def reached(self, chunk) -> NDArray[np.float64]:
         """Return the probability of each leaf of a chunk of single leaves, ``(n_leaves,)``."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class SolvedChunk:
     first: np.ndarray
 
     @classmethod
-    def of(cls, chunk, masks, law, values, index) -> Self:
+    def of(cls, chunk, masks, law, values, index, grid) -> Self:
         """Solve the games of the leaves of a chunk.
 
         Parameters
@@ -54,8 +54,10 @@ class SolvedChunk:
         values : ndarray of shape (n_leaves, n_outputs)
             What each leaf adds to the outputs of the chunk.
         index : {"shapley", "banzhaf"}
+        grid : float
+            See `grid_of`.
         """
-        games, start = _solve_leaves(chunk.n_path, law, values, index)
+        games, start = _solve_leaves(chunk.n_path, law, values, index, grid)
         leaf, bit = np.nonzero(chunk.leaf_players >= 0)
         group = chunk.leaf_group[leaf]
         player = chunk.leaf_players[leaf, bit]
@@ -113,12 +115,12 @@ class SolvedChunk:
         return out
 
 
-def single_table(chunk, law, values, index, out=None) -> NDArray[np.float64]:
+def single_table(chunk, law, values, index, grid, out=None) -> NDArray[np.float64]:
     """Return the table of a chunk of single leaves: their means, see `leaf_means`.
 
     Parameters
     ----------
-    chunk, law, values, index
+    chunk, law, values, index, grid
         As in `SolvedChunk.of`.
     out : ndarray, or None, default=None
         Where the table is written, of its shape.
@@ -129,11 +131,11 @@ def single_table(chunk, law, values, index, out=None) -> NDArray[np.float64]:
     """
     shape = values.shape[1], 2, chunk.n_groups, 1 << chunk.n_bits
     table = np.empty(shape) if out is None else out.reshape(shape)
-    leaf_means(law.reshape(chunk.n_groups, -1), index, values, table)
+    leaf_means(law.reshape(chunk.n_groups, -1), index, values, grid, table)
     return table.reshape(values.shape[1], 2, -1)
 
 
-def _solve_leaves(n_path, law, values, index) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _solve_leaves(n_path, law, values, index, grid) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the games of all leaves, ``(n_path, 2 ** n_path)`` each, and where each starts."""
     size = 1 << n_path
     ends = np.cumsum(n_path * size)
@@ -147,5 +149,5 @@ def _solve_leaves(n_path, law, values, index) -> tuple[NDArray[np.float64], NDAr
         h = law[law_ends[last - 1] - ((last - first) << k) : law_ends[last - 1]]
         solved = games[:, ends[last - 1] - ((last - first) * k << k) : ends[last - 1]]
         solved = solved.reshape(len(games), -1, k, 1 << k)
-        leaf_values(h.reshape(-1, 1 << k), index, values[first:last], solved)
+        leaf_values(h.reshape(-1, 1 << k), index, values[first:last], grid, solved)
     return games, ends - n_path * size

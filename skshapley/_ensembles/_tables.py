@@ -11,7 +11,8 @@ def histogram(patterns, weights, n_bits) -> np.ndarray:
     Parameters
     ----------
     patterns : ndarray of shape (n_groups, b), unsigned
-    weights : ndarray of shape (b,)
+    weights : ndarray of shape (b,), or None
+        None: every row counts 1.
     n_bits : int
 
     Returns
@@ -21,8 +22,8 @@ def histogram(patterns, weights, n_bits) -> np.ndarray:
     n_groups, size = len(patterns), 1 << n_bits
     # signed, since NumPy 2.0 counts no unsigned numbers of 64 bits
     slot = patterns.astype(np.intp) + (np.arange(n_groups) << n_bits)[:, None]
-    if (weights == weights[0]).all():
-        counts = np.bincount(slot.ravel(), minlength=n_groups * size) * weights[0]
+    if weights is None:
+        counts = np.bincount(slot.ravel(), minlength=n_groups * size)
     else:
         repeated = np.broadcast_to(weights, slot.shape).ravel()
         counts = np.bincount(slot.ravel(), weights=repeated, minlength=n_groups * size)
@@ -46,7 +47,7 @@ def background_law(chunk, masks, counts) -> np.ndarray:
         ``2 ** n_path`` numbers for each leaf, one leaf after the other.
     """
     if chunk.is_single_leaves:
-        return counts.ravel()
+        return counts.ravel().astype(np.float64)
     size = 1 << chunk.n_path
     start = np.cumsum(size) - size
     slot = start[:, None] + masks.astype(np.intp)

@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 
 from skshapley._ensembles._codes import Codes, plan_codes, predict
 from skshapley._ensembles._costs import Costs, count_costs
+from skshapley._ensembles._first_walks import FirstWalks
 from skshapley._ensembles._frontier import Frontier
+from skshapley._ensembles._kept import FEW_ROWS
+from skshapley._ensembles._layout import WORD_PLAYERS
 from skshapley._ensembles._leaf_games import INDICES
-from skshapley._ensembles._leafwise import Block, Leafwise, make_blocks
+from skshapley._ensembles._leafwise import Block, Leafwise, make_blocks, surely_keeps_all
 from skshapley._ensembles._plain_codes import PlainCodes, plan_plain_codes
 from skshapley._ensembles._references import Background, TrainingData
 from skshapley._ensembles._threads import each
@@ -65,7 +68,7 @@ class TreeValues:
             raise ValueError(f"TreeValues got index={index!r}: choose one of {INDICES}.")
         self.trees, self.index, self.n_jobs = trees, index, n_jobs
         self.players = np.arange(trees.n_features) if players is None else np.asarray(players)
-        self._n_pairs = 0
+        self._n_pairs = self._n_rows = 0
         self.n_players = int(self.players.max()) + 1 if n_players is None else n_players
 
     @cached_property
@@ -115,7 +118,9 @@ class TreeValues:
         b = len(background)
         weights = np.full(b, 1.0 / b) if weights is None else weights / np.sum(weights)
         self._background, self._weights, self._walked_against = background, weights, None
-        self._leafwise = self._make_leafwise() if self._costs.makes_tables_first else None
+        self._leafwise, self._n_rows = None, 0
+        if self._costs.makes_tables_first and not self._walks_first(1):
+            self._leafwise = self._make_leafwise()
         if self._leafwise is None:
             self.base_values = weights @ self._predict(self._references())
         else:
@@ -158,7 +163,9 @@ class TreeValues:
         Two threads that come first at the same time both make them: the same tables.
         """
         if self._leafwise is None:
-            self._leafwise = self._make_leafwise()
+            leafwise = self._make_leafwise()
+            leafwise.tables.n_rows = self._n_rows
+            self._leafwise = leafwise
         return self._leafwise
 
     def _goes_in_pairs(self, r) -> bool:
@@ -176,7 +183,29 @@ class TreeValues:
     @property
     def _always_at_leaves(self) -> bool:
         """Whether calls of any size go leaf by leaf, against a background."""
-        return self._costs.makes_tables_first and self._leaves().is_complete
+        if not self._costs.makes_tables_first:
+            return False
+        return self._leafwise is None or self._leafwise.is_complete
+
+    def _walks_first(self, r) -> bool:
+        """Return whether r more rows are among the first, and walk as long as there are no tables.
+
+        That is for trees all of whose tables would be kept: then no bit depends on it.
+        """
+        costs, n_rows, b = self._costs, self._n_rows + r, len(self._background)
+        return (
+            self._leafwise is None
+            and n_rows <= FEW_ROWS
+            and costs.is_exact
+            and costs.makes_tables_first
+            and costs.walks_first(n_rows, b)
+            and self.n_players <= WORD_PLAYERS
+            and surely_keeps_all(costs.leaves, self.trees.n_outputs)
+        )
+
+    @cached_property
+    def _first_walks(self) -> FirstWalks:
+        return FirstWalks.of(self.trees, self.players, self.n_players, self.index)
 
     def values(self, X) -> NDArray[np.float64]:
         """Return the values of the players, for each instance and output.
@@ -189,7 +218,11 @@ class TreeValues:
         -------
         values : ndarray of shape (r, n_players, n_outputs)
         """
-        if self._goes_in_pairs(len(X)):
+        if self._weights is not None and self._walks_first(len(X)):
+            self._n_rows += len(X)
+            given = self._frontier, self._walking(X), self._references(), self._weights
+            values = self._first_walks.values(*given)
+        elif self._goes_in_pairs(len(X)):
             walk = self._walks(len(X) * len(self._background)).values
             values = np.concatenate(self._in_pairs(walk, X), axis=-1)
         else:

@@ -49,7 +49,8 @@ class PairsOfWalks:
         """
         run, reference = np.divmod(origin, len(weights))
         value = self.layout.value[column].take(walked.ends) * weights.take(reference)
-        worth = self._worths.take(walked.decided, axis=0) * value[:, None]
+        decided = self.layout.count_decided(walked.masks)
+        worth = self._worths.take(decided, axis=0) * value[:, None]
         n_starts, size = len(at) * len(weights), self.n_players**2
         to_either = self._summed(walked, worth, n_starts).ravel()
         one, before = branchings_before(walked, origin, n_starts)

@@ -33,15 +33,15 @@ class Walk(NamedTuple):
         The branchings of each step, as positions.
     ends : ndarray of shape (n_lineages,), int64
         The leaf of each lineage: first those that started, then those that branched off.
-    decided : ndarray of shape (n_lineages,), int64
-        How many players, see `Layout.count_decided`.
+    masks : ndarray of shape (..., n_lineages), unsigned
+        The players who are present, and those who are absent.
     """
 
     parents: np.ndarray
     players: np.ndarray
     bounds: list[int]
     ends: np.ndarray
-    decided: np.ndarray
+    masks: np.ndarray
 
     def origins(self, n_starts) -> NDArray[np.int64]:
         """Return the start that each lineage goes back to, ``(n_lineages,)``."""
@@ -154,16 +154,16 @@ class _Walkers:
     def _put_aside(self, is_leaf) -> None:
         end, go = is_leaf.nonzero()[0], (~is_leaf).nonzero()[0]
         mask = self.mask.take(end, axis=-1)
-        decided = self.layout.count_decided(mask)
-        self.ended.append((self.number.take(end), self.node.take(end), decided))
+        self.ended.append((self.number.take(end), self.node.take(end), mask))
         self.number, self.node = self.number.take(go), self.node.take(go)
         self.at_x, self.at_r = self.at_x.take(go), self.at_r.take(go)
         self.mask = self.mask.take(go, axis=-1)
 
     def finished(self) -> Walk:
         """Return where all of them have been, by their numbers."""
-        ends, decided = np.empty(self.n, dtype=np.int64), np.empty(self.n, dtype=np.int64)
-        for number, node, how_many in self.ended:
-            ends[number], decided[number] = node, how_many
+        ends = np.empty(self.n, dtype=np.int64)
+        masks = np.empty((*self.layout.mask_shape, self.n), dtype=self.mask.dtype)
+        for number, node, mask in self.ended:
+            ends[number], masks[..., number] = node, mask
         parents, players = np.concatenate(self.parents), np.concatenate(self.players)
-        return Walk(parents, players, self.bounds, ends, decided)
+        return Walk(parents, players, self.bounds, ends, masks)

@@ -32,13 +32,14 @@ def ways(monkeypatch):
 
 @pytest.mark.parametrize("n_references", [1, 200])
 def test_small_trees_always_have_tables(ways, n_references):
-    """The way, and so every bit, depends on neither the instances nor the references."""
+    """No bit depends on the instances that come with one, though the first of few walk."""
     X, y = make_friedman1(300, 10, random_state=0)
     solver = TreeValues(read_trees(xgb(max_depth=5).fit(X, y))).fit(X[:n_references])
+    assert (solver._leafwise is None) == (n_references == 1)
+    one, many = solver.values(X[:1]), solver.values(X)
+    assert ways == ["leaves"] * (1 + (n_references > 1))
     assert solver._leafwise.is_complete
-    for r in (1, 300):
-        solver.values(X[:r])
-    assert ways == ["leaves", "leaves"]
+    np.testing.assert_array_equal(one, many[:1])
 
 
 def test_grown_trees_have_tables_where_many_pairs_are_worth_them(ways):

@@ -417,7 +417,7 @@ def test_first_rows_have_the_bits_of_tables(fitted, name, b, index, monkeypatch)
     trees = read_trees(model)
     X = trees.to_matrix(X[:60])
     solver = TreeValues(trees, index=index).fit(X[:b], np.arange(1.0, b + 1))
-    tables, one = solver._leafwise.tables, solver.values(X[-1:])
+    tables, one = solver._leaves().tables, solver.values(X[-1:])
     several = solver.values(X[1 : _kept.FEW_ROWS])
     assert tables.tables is None
     assert len({chunk.is_single_leaves for _, chunk in tables.chunks}) == 2
@@ -426,6 +426,28 @@ def test_first_rows_have_the_bits_of_tables(fitted, name, b, index, monkeypatch)
     first = np.concatenate([one, several])
     np.testing.assert_array_equal(first, every[[-1, *range(1, _kept.FEW_ROWS)]])
     np.testing.assert_array_equal(solver.values(X[-1:]), one)
+
+
+@pytest.mark.parametrize("index", ["shapley", "banzhaf"])
+@pytest.mark.parametrize("players", PLAYERS)
+@pytest.mark.parametrize("name", RECIPES)
+def test_first_walks_have_the_bits_of_tables(fitted, name, players, index, monkeypatch):
+    """Against references of equal and of other weights, one of them nothing."""
+    from skshapley._ensembles import _costs
+
+    monkeypatch.setattr(_costs, "FIRST_LEAF_NS", 1e12)
+    monkeypatch.setattr(_costs, "PAIRS_WORTH_TABLES", 1e12)
+    model, X = fitted(name)
+    trees = read_trees(model)
+    X = trees.to_matrix(X[:60])
+    for weights in (None, np.linspace(0.0, 1.0, 9)):
+        solver = TreeValues(trees, PLAYERS[players], index).fit(X[:9], weights)
+        one, several = solver.values(X[20:21]), solver.values(X[21:25])
+        assert solver._leafwise is None
+        every = solver.values(X)
+        assert solver._leafwise.tables.tables is not None
+        np.testing.assert_array_equal(np.concatenate([one, several]), every[20:25])
+        np.testing.assert_allclose(solver.base_values, solver._leafwise.base_values, rtol=1e-13)
 
 
 @pytest.mark.parametrize("n_small", [1, 10])
