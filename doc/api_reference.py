@@ -32,8 +32,8 @@ API = [
         "Responses that are read and not sampled; by name in ``CLOSED_FORMS``.",
         "skshapley.closed_forms",
         [
-            *("ClosedForm", "read_model", "Trees", "LinearTerms", "ProductKernels", "Exponential"),
-            "Sum",
+            *("ClosedForm", "read_model", "Trees", "LinearTerms", "Logistic", "ProductKernels"),
+            *("Exponential", "Sum"),
         ],
     ),
     (

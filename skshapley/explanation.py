@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,8 +23,12 @@ from skshapley._tables._portable import Portable
 if TYPE_CHECKING:
     from skshapley.plots import PlotAccessor
 
+# The arrays of an explanation
+ARRAYS = (*BY_ROW, "feature_names", "output_names", "entries")
+UNKNOWN = Settings()
 
-@dataclass(frozen=True, eq=False, repr=False)
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Explanation(Portable):
     """Attributions of r instances over p players, with their standard errors and costs.
 
@@ -112,7 +116,7 @@ class Explanation(Portable):
     n_evaluations: np.ndarray
     n_model_rows: np.ndarray
     converged: np.ndarray
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings = UNKNOWN
     entries: np.ndarray | None = None
     background_errors: np.ndarray | None = None
     interactions: Interactions | None = None
@@ -127,13 +131,50 @@ class Explanation(Portable):
         def plot(self) -> PlotAccessor:
             """The displays."""
 
-    def __post_init__(self) -> None:
-        if self.entries is None:
-            object.__setattr__(self, "entries", np.arange(len(self.feature_names))[:, None])
+    # That of a frozen dataclass sets one attribute after the other, which takes as long as to read
+    # a row of a boosted model.
+    def __init__(
+        self,
+        values: np.ndarray,
+        standard_errors: np.ndarray | None,
+        base_values: np.ndarray,
+        predictions: np.ndarray,
+        data: pd.DataFrame,
+        feature_names: np.ndarray,
+        output_names: np.ndarray | None,
+        n_evaluations: np.ndarray,
+        n_model_rows: np.ndarray,
+        converged: np.ndarray,
+        settings: Settings = UNKNOWN,
+        entries: np.ndarray | None = None,
+        background_errors: np.ndarray | None = None,
+        interactions: Interactions | None = None,
+        others: np.ndarray | None = None,
+    ) -> None:
+        self.__dict__.update(
+            values=values,
+            standard_errors=standard_errors,
+            base_values=base_values,
+            predictions=predictions,
+            data=data,
+            feature_names=feature_names,
+            output_names=output_names,
+            n_evaluations=n_evaluations,
+            n_model_rows=n_model_rows,
+            converged=converged,
+            settings=settings,
+            entries=np.arange(len(feature_names))[:, None] if entries is None else entries,
+            background_errors=background_errors,
+            interactions=interactions,
+            others=others,
+        )
+        self._freeze()
+
+    def _freeze(self) -> None:
         attributes = self.__dict__
-        for name in (*BY_ROW, "feature_names", "output_names", "entries"):
+        for name in ARRAYS:
             value = attributes[name]
-            if value is not None:
+            if value is not None and (type(value) is not np.ndarray or value.flags.writeable):
                 view = np.asarray(value).view()  # the caller's own array stays writeable
                 view.setflags(write=False)
                 attributes[name] = view
@@ -166,7 +207,7 @@ class Explanation(Portable):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self.__post_init__()  # pickled arrays come back writeable
+        self._freeze()  # pickled arrays come back writeable
 
     @property
     def efficiency_gap(self) -> np.ndarray:

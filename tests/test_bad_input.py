@@ -5,13 +5,14 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from xgboost import XGBRegressor
 
-from skshapley import ShapleyExplainer, TreeExplainer, shapley_values
+from skshapley import ShapleyExplainer, ShapleyImportance, TreeExplainer, shapley_values
 from skshapley.exceptions import ModelOutputError, PartialExplanationError
 from skshapley.samplers import Antithetic, Exact
 from skshapley.stopping import StandardError
@@ -184,7 +185,12 @@ BACKGROUNDS = {
         TypeError,
         "types int, str, and needs",
     ),
-    "nothing": (None, ValueError, "NoneType|None"),
+    "nothing": (None, ValueError, "got None: pass an array, a sparse matrix or a frame"),
+    "a path": ("train.csv", ValueError, r"got 'train\.csv': pass an array"),
+    "a number": (100, ValueError, "got 100: pass an array"),
+    "a mapping": ({"age": [1.0]}, ValueError, "got a dict: pass an array"),
+    "a generator": ((row for row in BACKGROUND), ValueError, "got a generator: pass an array"),
+    "groups": (FRAME.groupby("age"), ValueError, "got a DataFrameGroupBy: pass an array"),
 }
 
 
@@ -194,6 +200,16 @@ def test_wrong_backgrounds(background, error, message):
     with pytest.raises(error, match=message):
         ShapleyExplainer(model).fit(background)
     assert not model.calls
+
+
+def test_a_lazy_frame_is_to_be_collected():
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"a": [1.0, 2.0]})
+    explainer = ShapleyExplainer(Counter())
+    with pytest.raises(ValueError, match=r"got a LazyFrame: pass what its collect\(\) returns"):
+        explainer.fit(table.lazy())
+    with pytest.raises(ValueError, match=r"got a Series of shape \(2,\): Reshape"):
+        explainer.fit(table["a"])
 
 
 WEIGHTS = {
@@ -311,6 +327,70 @@ def test_columns_that_the_model_was_not_fitted_on_are_refused_by_name(make):
     one_sentence(caught)
 
 
+@pytest.mark.parametrize("make", NAMED_MODELS.values(), ids=NAMED_MODELS)
+def test_columns_that_the_model_was_fitted_on_must_be_there(make):
+    more = NAMED.assign(**{"d e": 0.5 * NAMED["c"], "f": 2 * NAMED["c"]})
+    explainer = ShapleyExplainer(make().fit(more, more["c"]))
+    with pytest.raises(
+        ValueError, match=r"got no column 'd.e', which .* was fitted on: pass the col"
+    ) as caught:
+        explainer.fit(more.drop(columns="d e"))
+    one_sentence(caught)
+    with pytest.raises(ValueError, match=r"got not the columns 'a.b', 'f', which"):
+        explainer.fit(more[["c", "d e"]])
+    with pytest.raises(
+        ValueError, match=r"no column 'f', which .* fitted on, and 'F' instead: pass"
+    ):
+        explainer.fit(more.rename(columns={"f": "F"}))
+    explainer.fit(more)
+
+
+WIDE = NAMED.assign(d=1.0, e=np.arange(30.0), f=0.0)
+CHOICES = {
+    "names": ([("one", StandardScaler(), ["a b", "e"])], "drop", ["a b", "e"]),
+    "places": ([("one", StandardScaler(), [0, 3])], "drop", ["a b", "e"]),
+    "a mask": ([("one", "passthrough", [True, False, False, True, False])], "drop", ["a b", "e"]),
+    "a slice of names": ([("one", StandardScaler(), slice("a b", "c"))], "drop", ["a b", "c"]),
+    "the rest, too": (
+        [("one", StandardScaler(), ["a b"]), ("none", "drop", ["d", "f"])],
+        "passthrough",
+        ["a b", "c", "e"],
+    ),
+    "by a function": (
+        [("one", StandardScaler(), make_column_selector(pattern="a|e"))],
+        "drop",
+        ["a b", "e"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("steps", "remainder", "needed"), CHOICES.values(), ids=CHOICES)
+def test_a_column_transformer_needs_only_what_it_chooses(steps, remainder, needed):
+    model = make_pipeline(ColumnTransformer(steps, remainder=remainder), LinearRegression())
+    explainer = ShapleyExplainer(model.fit(WIDE, NAMED["c"]))
+    lost = needed[-1]
+    match = f"got no column '{lost}', which Pipeline was fitted on: pass the columns"
+    with pytest.raises(ValueError, match=match):
+        explainer.fit(WIDE.drop(columns=lost))
+    if isinstance(steps[0][2], list) and isinstance(steps[0][2][0], str):  # which places are not
+        values = explainer.fit(WIDE[needed]).explain(WIDE[needed][:3])
+        whole = explainer.fit(WIDE).explain(WIDE[:3])
+        np.testing.assert_allclose(values.to_frame(), whole.to_frame()[needed], atol=1e-12)
+
+
+def test_a_function_may_need_less_than_it_was_fitted_on():
+    first = FunctionTransformer(lambda X: X[["a b", "e"]])
+    model = make_pipeline(first, LinearRegression()).fit(WIDE, NAMED["c"])
+    chosen = WIDE[["a b", "e"]]
+    assert ShapleyExplainer(model).fit(chosen).explain(chosen[:2]).values.shape == (2, 2)
+
+
+def test_a_model_that_is_fitted_anew_may_be_given_fewer_columns():
+    model = LinearRegression().fit(WIDE, NAMED["c"])
+    selector = ShapleyImportance(model, cv=2, n_noise=0, random_state=0)
+    assert selector.fit(NAMED, NAMED["c"]).n_features_in_ == 2
+
+
 @pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
 def test_boosters_refuse_columns_by_name(library):
     module = pytest.importorskip(library)
@@ -320,6 +400,8 @@ def test_boosters_refuse_columns_by_name(library):
     booster = model.get_booster() if library == "xgboost" else model.booster_
     with pytest.raises(ValueError, match="a column that Booster was not fitted on, 'target'"):
         TreeExplainer(booster).fit(NAMED.assign(target=1.0))
+    with pytest.raises(ValueError, match=r"got no column 'a.b', which Booster was fitted on"):
+        TreeExplainer(booster).fit(NAMED[["c"]])
 
 
 def test_before_fit():

@@ -278,8 +278,8 @@ def rows_transformed(monkeypatch, transformed):
 
 def test_rows_are_transformed_once(monkeypatch):
     in_fit, in_explain, model_rows = rows_transformed(monkeypatch, True)
-    # v(empty) of the whole model, the background, and the hybrids on which it is checked
-    assert in_fit == [B, B, 64]
+    # the background, and the hybrids on which it is checked
+    assert in_fit == [B, 64]
     assert in_explain == [R]
     assert model_rows > 30 * R
 

@@ -175,6 +175,15 @@ def test_parquet_of_objects_parts_and_no_errors(mixed, tmp_path):
     np.testing.assert_array_equal(frame["others"], one.others)
 
 
+def test_parquet_of_outputs_whose_labels_are_numbers_and_text(mixed, tmp_path):
+    """A target of two classes is one output, and one of three has an output for each class."""
+    pytest.importorskip("pyarrow")
+    labels = np.array([0, "1_a", None], dtype=object)
+    Explanation(**{**vars(mixed), "output_names": labels}).to_parquet(tmp_path / "a")
+    frame = pd.read_parquet(tmp_path / "a")
+    assert frame["output"].tolist() == ["0", "1_a", "None"] * 6
+
+
 def test_parquet_of_bins_and_sparse_columns(mixed, tmp_path):
     pytest.importorskip("pyarrow")
     one = mixed.output(0)[["note", "age"]]

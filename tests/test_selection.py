@@ -29,6 +29,16 @@ def drawn(seed=0, n=120):
     return X, X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=n)
 
 
+def test_a_class_that_some_folds_would_not_know_is_refused():
+    X, _ = drawn(n=20)
+    y = np.array(["rare"] + ["often", "seldom"] * 9 + ["seldom"])
+    one = r"lack the class 'rare', of which there is 1 row"
+    with pytest.warns(UserWarning, match="least populated"), pytest.raises(ValueError, match=one):
+        ShapleyImportance(LogisticRegression()).fit(X, y)
+    with pytest.raises(ValueError, match=r"lack the class 0, of which there are 10 rows"):
+        ShapleyImportance(LogisticRegression(), cv=KFold(2)).fit(X, np.repeat([0, 1], 10))
+
+
 def test_gains_of_a_linear_model_by_hand():
     X, y = drawn()
     expected = np.empty(X.shape)

@@ -13,35 +13,76 @@ CACHED_WORDS = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
-class CodePatterns:
-    """The bits that each code sets in the patterns of all groups, from `tabulate_codes`.
+class Words:
+    """The bits that each of some signs sets in the patterns of all groups.
 
     Attributes
     ----------
-    words : ndarray of shape (n_codes, n_words), uint64
-        The codes of all rows, one row after the other; the patterns side by side.
-    starts : ndarray of shape (n_rows,), int64
-        Where the codes of each row begin.
+    words : ndarray of shape (n_signs, n_words), uint64
+        The patterns side by side.
     n_groups : int
     dtype : dtype
         Of a pattern.
     """
 
     words: np.ndarray
-    starts: np.ndarray
     n_groups: int
     dtype: np.dtype
 
+    def __call__(self, signs) -> np.ndarray:
+        """Return the patterns of instances, ``(r, n_groups)``.
+
+        Parameters
+        ----------
+        signs : ndarray of shape (r, n), int64
+        """
+        step = max(1, CACHED_WORDS // (signs.shape[1] * self.words.shape[1]))
+        if len(signs) <= step:
+            every = np.bitwise_or.reduce(self.words.take(signs, axis=0), axis=1)
+        else:
+            every = np.empty((len(signs), self.words.shape[1]), dtype=np.uint64)
+            for first in range(0, len(signs), step):
+                some = self.words.take(signs[first : first + step], axis=0)
+                np.bitwise_or.reduce(some, axis=1, out=every[first : first + step])
+        return every.view(self.dtype)[:, : self.n_groups]
+
+    @classmethod
+    def zeros(cls, n_signs, n_groups, dtype) -> "Words":
+        """Return words without any bit; `bits` may be written."""
+        n_words = -(-n_groups * dtype.itemsize // 8)
+        return cls(np.zeros((n_signs, n_words), dtype=np.uint64), n_groups, dtype)
+
+    def narrowed(self, n_bits) -> np.ndarray:
+        """Return the first bits of every pattern, and behind them the highest: `bits`, as bytes."""
+        if self.dtype.itemsize == 1:
+            return self.bits
+        highest = self.bits >> (8 * self.dtype.itemsize - 1) << n_bits
+        return (self.bits & ((1 << n_bits) - 1) | highest).astype(np.uint8)
+
+    @property
+    def bits(self) -> np.ndarray:
+        """The patterns side by side, ``(n_signs, n_groups)``, unsigned."""
+        return self.words.view(f"u{self.dtype.itemsize}")[:, : self.n_groups]
+
+
+@dataclass(frozen=True, eq=False)
+class CodePatterns:
+    """The patterns of instances by their codes, from `tabulate_codes`.
+
+    Attributes
+    ----------
+    words : Words
+        Of the codes of all rows, one row after the other.
+    starts : ndarray of shape (n_rows,), int64
+        Where the codes of each row begin.
+    """
+
+    words: Words
+    starts: np.ndarray
+
     def __call__(self, codes) -> np.ndarray:
         """Return the patterns of instances, ``(n_groups, r)``, unsigned."""
-        place = codes.T + self.starts
-        step = max(1, CACHED_WORDS // (len(codes) * self.words.shape[1]))
-        words = [
-            np.bitwise_or.reduce(self.words.take(place[first : first + step], axis=0), axis=1)
-            for first in range(0, len(place), step)
-        ]
-        every = words[0] if len(words) == 1 else np.concatenate(words)
-        return every.view(self.dtype)[:, : self.n_groups].T
+        return self.words(codes.T + self.starts).T
 
 
 def is_worth_codes(groups) -> bool:
@@ -55,42 +96,55 @@ def is_worth_codes(groups) -> bool:
 def tabulate_codes(groups) -> CodePatterns:
     """Return the bits that each code sets in the patterns of some groups.
 
+    Parameters
+    ----------
+    groups : Groups
+    """
+    sizes = groups.n_codes
+    return CodePatterns(tabulate_answers(groups.answers, sizes), np.cumsum(sizes) - sizes)
+
+
+def tabulate_answers(answers, sizes) -> Words:
+    """Return the bits that each code sets, by the answers of the nodes.
+
     On one code row, the nodes of a bit are set by codes up to the highest rank of one side and by
     those above the lowest rank of the other. So the bit changes at two codes at most, and all bits
     follow from their changes, code by code.
 
     Parameters
     ----------
-    groups : Groups
+    answers : Answers
+    sizes : ndarray of shape (n_rows,), int64
+        How many codes there are in each row.
 
     Returns
     -------
-    patterns : CodePatterns
+    words : Words
+        Of the codes of all rows, one row after the other.
     """
-    dtype, n, sizes = groups.reader.dtype, groups.n_groups, groups.n_codes
-    width = -(-n * dtype.itemsize // 8) * 8 // dtype.itemsize
-    first, row, bit, low, high = _changes(groups)
+    dtype, n = answers.bit.dtype, len(answers.starts)
+    first, row, bit, low, high = _changes(answers, sizes)
     start = np.cumsum(sizes) - sizes
     # One more code takes the changes after the last
-    changed = np.zeros((int(sizes.sum()) + 1, width), dtype=dtype)
-    flat = changed.ravel()
+    changed = Words.zeros(int(sizes.sum()) + 1, n, dtype).words
+    flat, width = changed.view(dtype).ravel(), changed.view(dtype).shape[1]
     for code in (np.zeros_like(low), low + 1, high + 1):
         stays = code < sizes[row]
         np.bitwise_xor.at(flat, ((start[row] + code) * width + first)[stays], bit[stays])
-    words = changed.view(np.uint64)[:-1]
+    words = changed[:-1]
     for begin, size in zip(start.tolist(), sizes.tolist(), strict=True):
         part = words[begin : begin + size]
         np.bitwise_xor.accumulate(part, axis=0, out=part)
-    return CodePatterns(words, start, n, dtype)
+    return Words(words, n, dtype)
 
 
-def _changes(groups) -> tuple[NDArray, ...]:
+def _changes(answers, sizes) -> tuple[NDArray, ...]:
     """Return the group, row and value of each bit, and the two codes after which it changes.
 
     The first of them is -1 where no code but those above the second sets the bit.
     """
-    answers = groups.answers
-    group = np.repeat(np.arange(groups.n_groups), np.diff(answers.starts, append=len(answers.node)))
+    n_answers = np.diff(answers.starts, append=len(answers.node))
+    group = np.repeat(np.arange(len(n_answers)), n_answers)
     is_bit = answers.bit[:, 0] != 0
     group, node = group[is_bit], answers.node[is_bit]
     bit, right = answers.bit[is_bit, 0], answers.flip[is_bit, 0]
@@ -100,7 +154,7 @@ def _changes(groups) -> tuple[NDArray, ...]:
     new = (np.diff(group, prepend=-1) != 0) | (np.diff(row, prepend=-1) != 0)
     new[1:] |= bit[1:] != bit[:-1]
     first = np.flatnonzero(new)
-    most = groups.n_codes[row] - 1
+    most = sizes[row] - 1
     low = np.maximum.reduceat(np.where(right, -1, rank), first)
     high = np.minimum.reduceat(np.where(right, rank, most), first)
     # Where they overlap, every code sets the bit

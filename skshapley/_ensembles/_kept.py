@@ -3,16 +3,17 @@
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from skshapley._ensembles._few_patterns import FewPatterns
 from skshapley._ensembles._first_rows import FirstRows, LeafLaw
 from skshapley._ensembles._groups import Chunk, Groups
-from skshapley._ensembles._open import OpenGroups, common_fails, in_strips
-from skshapley._ensembles._places import Found, Places, find_entries
+from skshapley._ensembles._open import OpenGroups, common_fails, open_groups
+from skshapley._ensembles._places import Places, find_entries
 from skshapley._ensembles._solved import SolvedChunk, single_table
 from skshapley._ensembles._tables import add_columns, look_up, owner_of
 
@@ -74,6 +75,7 @@ class KeptTables:
     index : {"shapley", "banzhaf"}
     grid : float
         See `grid_of`.
+    codes : Codes
     references : ndarray of shape (n_rows, b), unsigned, or None, default=None
         Codes of the references, where there are any.
 
@@ -93,11 +95,12 @@ class KeptTables:
         n_players,
         index,
         grid,
+        codes,
         references=None,
     ) -> None:
         self.chunks, self.index, self.grid = list(chunks), index, grid
         self.n_outputs, self.n_players = n_outputs, n_players
-        self.references = references
+        self.codes, self.references = codes, references
         self.tables: Tables | None = None
         self._laws: dict[Chunk, LeafLaw] = {}
         self._first: FirstRows | None = None
@@ -123,24 +126,17 @@ class KeptTables:
         """
         if not self.chunks:
             return np.zeros((self.n_outputs, self.n_players, codes.shape[1]))
-        laws, tables = self._laws, self.tables
+        laws = self._laws
         self.n_rows += codes.shape[1]
-        if tables is None:
-            of_chunks = [laws[chunk] for _, chunk in self.chunks]
-            if self.n_rows <= FEW_ROWS:
-                return self._values_of_first(of_chunks, codes)
-            # Threads that come first at the same time all make the tables: the same ones.
-            self.tables = tables = make_tables(of_chunks, self.index, self.grid)
-            self._laws, self._first = {}, None
-        if self._n_found * codes.shape[1] <= FEW_ENTRIES:
-            return self._values_of_few(tables, codes)
+        if self.tables is None and self.n_rows <= FEW_ROWS:
+            return self._values_of_first([laws[chunk] for _, chunk in self.chunks], codes)
         values = np.zeros((self.n_outputs, self.n_players, codes.shape[1]))
-        patterns, of = np.empty((0, 0)), None
-        parts = zip(self.chunks, tables.entries, self._owners, strict=True)
+        patterns, of, room = np.empty((0, 0)), None, self._room_of(codes.shape[1])
+        parts = zip(self.chunks, self._made.entries, self._owners, strict=True)
         for (groups, chunk), entries, owner in parts:
             if groups is not of:
                 of, patterns = groups, groups.patterns(codes)
-            found = look_up(entries, patterns[chunk.groups], chunk)
+            found = look_up(entries, patterns[chunk.groups], chunk, room)
             add_columns(values, chunk.outputs, owner, found)
         return values
 
@@ -155,18 +151,31 @@ class KeptTables:
                 laws, starts, self.index, self.grid, self.n_outputs, self.n_players
             )
             self._first = first
-        return first.values(self._patterns(codes))
+        patterns = [groups.patterns(codes) for groups in self._groups]
+        return first.values(np.concatenate(patterns))
 
-    def _values_of_few(self, tables, codes) -> NDArray[np.float64]:
-        """Return the values by one call for all tables, with the sums in the same order."""
-        way = self._places if self._open is None else self._open
-        values = way.values(tables.flat, self._patterns(codes, tabulated=True))
-        return values.reshape(self.n_outputs, self.n_players, -1)
+    def values_of_few(self, X) -> NDArray[np.float64] | None:
+        """Return the values by one call for all tables.
 
-    def _patterns(self, codes, tabulated=False) -> NDArray[Any]:
-        """Return the patterns in the groups of all blocks."""
-        patterns = [groups.patterns(codes, tabulated) for groups in self._groups]
-        return patterns[0] if len(patterns) == 1 else np.concatenate(patterns)
+        Parameters
+        ----------
+        X : ndarray of shape (r, n_features)
+
+        Returns
+        -------
+        values : ndarray of shape (r, n_players, n_outputs), or None
+            None where the instances are many, or tables are still to be made.
+        """
+        r = len(X)
+        if self.tables is None or self._n_found * r > FEW_ENTRIES:
+            return None
+        values = self._way.values(X).reshape(r, self.n_outputs, self.n_players)
+        return np.ascontiguousarray(values.swapaxes(1, 2))
+
+    def _room_of(self, r) -> NDArray[np.float64]:
+        """Return room for what is found of r instances in any of the chunks."""
+        sizes = [len(chunk.outputs) * chunk.players.size for _, chunk in self.chunks]
+        return np.empty(max(sizes, default=0) * r)
 
     @cached_property
     def _owners(self) -> list[sparse.csr_array]:
@@ -177,21 +186,28 @@ class KeptTables:
         """The groups of all blocks, in their order."""
         return list({id(groups): groups for groups, _ in self.chunks}.values())
 
-    @cached_property
-    def _open(self) -> OpenGroups | None:
-        """The groups that are open to instances; None where that is most of them."""
-        if self.references is None:
-            return None
-        found = [common_fails(groups, self.references) for groups in self._groups]
-        fails = [some for some in found if some is not None]
-        if not fails or len(fails) < len(found):
-            return None
-        return in_strips(self._find(), np.concatenate(fails))
+    @property
+    def _made(self) -> Tables:
+        """The tables. Threads that come first at the same time all make them: the same ones."""
+        laws, tables = self._laws, self.tables
+        if tables is None:
+            of_chunks = [laws[chunk] for _, chunk in self.chunks]
+            self.tables = tables = make_tables(of_chunks, self.index, self.grid)
+            self._laws, self._first = {}, None
+        return tables
 
     @cached_property
-    def _places(self) -> Places:
-        return Places.of(self._find())
-
-    def _find(self) -> Found:
+    def _way(self) -> OpenGroups | Places:
+        """How a few instances are looked up: where they are open, or everywhere."""
+        flat, groups = self._made.flat, self._groups
         starts = np.cumsum([0, *(chunk.table_size for _, chunk in self.chunks)])[:-1]
-        return find_entries(self.chunks, starts, self._groups, self.n_outputs, self.n_players)
+        found = find_entries(self.chunks, starts, groups, self.n_outputs, self.n_players)
+        answers = [one.answers for one in groups]
+        if self.references is not None:
+            fails = [common_fails(one, self.references) for one in groups]
+            if not any(some is None for some in fails):
+                way = open_groups(flat, found, fails, answers, self.codes)
+                if way is not None:
+                    return way
+        dtype = max((one.reader.dtype for one in groups), key=lambda own: own.itemsize)
+        return Places.of(flat, found, FewPatterns.of(answers, self.codes, dtype))

@@ -98,8 +98,9 @@ class Leafwise:
     Parameters
     ----------
     trees : TreeEnsemble
+    codes : Codes
+        Of these trees, as the blocks.
     blocks : list of Block
-        Of these trees.
     reference : Background or TrainingData
     n_players : int
     index : {"shapley", "banzhaf"}
@@ -113,15 +114,17 @@ class Leafwise:
     """
 
     def __init__(
-        self, trees, blocks, reference: Background | TrainingData, n_players, index, n_jobs
+        self, trees, codes, blocks, reference: Background | TrainingData, n_players, index, n_jobs
     ) -> None:
-        self.trees, self.blocks, self.reference = trees, blocks, reference
+        self.trees, self.codes, self.blocks, self.reference = trees, codes, blocks, reference
         self.n_players, self.index, self.n_jobs = n_players, index, n_jobs
         kept = self._choose_kept()
         chunks = ((b.groups, c) for b in blocks for c in b.groups.chunks if c in kept)
-        codes = getattr(reference, "codes", None)
+        references = getattr(reference, "codes", None)
         self.grid = grid_of(trees)
-        self.tables = KeptTables(chunks, trees.n_outputs, n_players, index, self.grid, codes)
+        self.tables = KeptTables(
+            chunks, trees.n_outputs, n_players, index, self.grid, codes, references
+        )
         tasks = ((block, kept) for block in blocks)
         self.base_values = trees.base + sum(each(self._fit_block, tasks, n_jobs))
         rest = ((b, [c for c in b.groups.chunks if c not in kept]) for b in blocks)
@@ -174,21 +177,19 @@ class Leafwise:
     def _leaf_values(self, block, chunk) -> NDArray[np.float64]:
         return block.trees.value[np.ix_(chunk.leaves, chunk.outputs)]
 
-    def values(self, codes) -> NDArray[np.float64]:
+    def values(self, X) -> NDArray[np.float64]:
         """Return the values of the players, for each instance and output.
 
         Parameters
         ----------
-        codes : ndarray of shape (n_rows, r), unsigned
+        X : ndarray of shape (r, n_features)
 
         Returns
         -------
         values : ndarray of shape (n_outputs, n_players, r)
         """
-        r = codes.shape[1]
-        parts = [(codes[:, i : i + ROWS],) for i in range(0, r, ROWS)]
-        found = each(self.tables.values, parts, self.n_jobs)
-        values = found[0] if len(found) == 1 else np.concatenate(found, axis=2)
+        r, codes, few = len(X), self.codes(X), self.tables.values_of_few(X)
+        values = self._from_tables(codes) if few is None else few.transpose(2, 1, 0)
         width = min([STREAM_ROWS, *(block.pattern_rows for block, _ in self._rest)])
         for first in range(0, r if self._rest else 0, width):
             part = slice(first, first + width)
@@ -196,6 +197,15 @@ class Leafwise:
             for block_values in each(self._stream, some, self.n_jobs):
                 values[:, :, part] += block_values
         return values
+
+    def values_of_few(self, X) -> NDArray[np.float64] | None:
+        """Return `values` of few instances, ``(r, n_players, n_outputs)``; None where it cannot."""
+        return self.tables.values_of_few(X) if self.is_complete else None
+
+    def _from_tables(self, codes) -> NDArray[np.float64]:
+        parts = [(codes[:, i : i + ROWS],) for i in range(0, codes.shape[1], ROWS)]
+        found = each(self.tables.values, parts, self.n_jobs)
+        return found[0] if len(found) == 1 else np.concatenate(found, axis=2)
 
     def interactions(self, codes, index) -> NDArray[np.float64]:
         """Return the interactions of the pairs of players ``i < j``, twice of what each has.

@@ -2,14 +2,19 @@
 
 A group is *closed* to an instance that fails a player above it whom every reference fails too: no
 coalition comes to its leaves, and what its table holds for the instance is zero. Against a single
-reference some five groups of six are closed.
+reference some five groups of six are closed. So their tables are laid out anew: the bits of those
+players become one, which says that the group is closed, and what a pattern of the other bits holds
+stands side by side.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from skshapley._ensembles._answers import Answers
+from skshapley._ensembles._few_patterns import BITS, FewPatterns, in_bytes
 
 # References beyond which hardly any group is closed
 MOST_REFERENCES = 64
@@ -17,6 +22,10 @@ MOST_REFERENCES = 64
 OPEN_SHARE = 0.5
 # Players of a group that are looked up together
 WIDTH = 8
+# Tables that take more than so many times the room of those that they are made of are not made
+MOST_ROOM = 2
+# An array is compared with this one in half the time that Python's own zero takes
+ZERO = np.zeros((), dtype=np.int8)
 
 
 def common_fails(groups, references) -> NDArray[Any] | None:
@@ -51,102 +60,173 @@ class OpenGroups:
 
     Attributes
     ----------
-    group : ndarray of shape (n_strips,), int64
-    fails : ndarray of shape (n_strips, 1), unsigned
-        See `common_fails`.
-    at : ndarray of shape (n_strips, WIDTH), int64
-        The entries of pattern 0.
+    patterns : FewPatterns
+        Signed, negative where a group is closed.
+    group : ndarray of shape (n_strips,), int64, or None
+        That of each strip.
+        None where every strip has a pattern of its own.
+    start : ndarray of shape (n_strips,), int64
+        The row of the table for pattern 0.
+    table : ndarray of shape (n, WIDTH)
     subtotal : ndarray of shape (n_strips, WIDTH), int64
         The sum that each entry is added to; those beyond the last player have one of their own.
-    n_summed : int
-        The strips from here on are those of single leaves.
-    own : ndarray of shape (n_strips - n_summed,), int64
-        Of these the entry of pattern 0 that is added to each.
-    bit : ndarray of shape (n_strips - n_summed, WIDTH), int64
-        The player that joins the pattern of each.
     cell : ndarray of shape (n_subtotals,), int64
         The output and player that each subtotal is added to, likewise.
     n_cells : int
     """
 
-    group: np.ndarray
-    fails: np.ndarray
-    at: np.ndarray
+    patterns: FewPatterns
+    group: np.ndarray | None
+    start: np.ndarray
+    table: np.ndarray
     subtotal: np.ndarray
-    n_summed: int
-    own: np.ndarray
-    bit: np.ndarray
     cell: np.ndarray
     n_cells: int
 
-    def values(self, table, patterns) -> NDArray[np.float64]:
-        """Return the sums of all cells, ``(n_cells, r)``, in the order of groups and chunks.
+    def values(self, X) -> NDArray[np.float64]:
+        """Return the sums of all cells, ``(r, n_cells)``, in the order of groups and chunks.
 
         Parameters
         ----------
-        table : ndarray of shape (n_entries,)
-        patterns : ndarray of shape (n_groups, r), unsigned
+        X : ndarray of shape (r, n_features)
         """
-        r, cell = patterns.shape[1], self.cell
-        own = patterns.take(self.group, axis=0)
-        strip = ((own & self.fails) == 0).ravel().nonzero()[0]
-        pattern = own.ravel().take(strip).astype(np.int64)
+        r, cell, own = len(X), self.cell, self.patterns(X)
+        if self.group is not None:
+            own = own.take(self.group, axis=1)
+        own = own.ravel()
+        strip = (own >= ZERO).nonzero()[0]
+        pattern = own.take(strip)
         if r > 1:
-            strip, row = np.divmod(strip, r)
+            row, strip = np.divmod(strip, len(self.start))
+        at = self.start.take(strip)
+        at += pattern
         subtotal = self.subtotal.take(strip, axis=0)
         if r > 1:
             subtotal += (row * len(cell))[:, None]
             cell = (cell + np.arange(r)[:, None] * (self.n_cells + 1)).ravel()
-        found = self._look_up(table, strip, pattern)
+        found = self.table.take(at, axis=0)
         subtotals = np.bincount(subtotal.ravel(), found.ravel(), minlength=r * len(self.cell))
         values: Any = np.bincount(cell, subtotals, minlength=r * (self.n_cells + 1))
-        return values.reshape(r, -1)[:, :-1].T
-
-    def _look_up(self, table, strip, pattern) -> NDArray[np.float64]:
-        """Return the entries of strips in ascending order, ``(n, WIDTH)``."""
-        at, n = self.at.take(strip, axis=0), int(strip.searchsorted(self.n_summed))
-        if n == len(strip):
-            at += pattern[:, None]
-            return table.take(at)
-        at[:n] += pattern[:n, None]
-        single, pattern = strip[n:] - self.n_summed, pattern[n:]
-        at[n:] += pattern[:, None] | self.bit.take(single, axis=0)
-        found = table.take(at)
-        found[n:] += table.take(self.own.take(single) + pattern)[:, None]
-        return found
+        return values.reshape(r, -1)[:, :-1]
 
 
-def in_strips(found, fails) -> OpenGroups:
-    """Return the open groups of some tables.
+def open_groups(table, found, fails, answers, codes) -> OpenGroups | None:
+    """Return the open groups of some tables; None where they would take much more room.
 
     Parameters
     ----------
+    table : ndarray of shape (n_entries,)
     found : Found
-    fails : ndarray of shape (n_groups,), unsigned
+    fails : list of ndarray of shape (n_groups,), unsigned
+        Of each block, see `common_fails`.
+    answers : list of Answers
+    codes : Codes
     """
-    none = np.empty((0, WIDTH), dtype=np.int64)
-    ats, subtotals, groups, owns, bits = [none], [none], [], [none[:, 0]], [none]
-    for at, subtotal, group, own, bit in found.entries:
-        n_outputs, n_groups, n_columns = at.shape
-        n_strips = -(-n_columns // WIDTH)
-        pad = (0, 0), (0, 0), (0, -n_columns % WIDTH)
-        ats.append(np.pad(at, pad).reshape(-1, WIDTH))
-        padded = np.pad(subtotal, pad, constant_values=len(found.cells))
-        subtotals.append(padded.reshape(-1, WIDTH))
-        groups.append(np.tile(np.repeat(group, n_strips), n_outputs))
-        if own is not None:
-            owns.append(np.repeat(own.ravel(), n_strips))
-            joining = np.pad(bit, pad[2]).reshape(-1, WIDTH)
-            bits.append(np.tile(joining, (n_outputs * n_groups, 1)))
-    group, own = np.concatenate(groups), np.concatenate(owns)
+    strips = _in_strips(found)
+    every = np.concatenate(fails).astype(np.uint64)
+    n_free = strips.n_bits - np.bitwise_count(every[strips.group])
+    if WIDTH * int((1 << n_free).sum()) > MOST_ROOM * len(table):
+        return None
+    dtype = np.min_scalar_type((2 << int(n_free.max())) - 1)
+    numbered = [_numbered(one, some, dtype) for one, some in zip(answers, fails, strict=True)]
+    patterns = FewPatterns.of(numbered, codes, np.dtype(f"i{dtype.itemsize}"))
+    group: NDArray[np.int64] | None = strips.group
+    start = np.cumsum(1 << n_free) - (1 << n_free)
+    subtotal = strips.subtotal
+    parts = (
+        in_bytes(patterns, strips.group, n_free)
+        if len(strips.group) <= MOST_ROOM * len(every)
+        else None
+    )
+    if parts is not None:
+        patterns, place, fixed = parts
+        group, start, subtotal = None, start[place] + (fixed << BITS), subtotal[place]
     return OpenGroups(
+        patterns=patterns,
         group=group,
-        fails=fails[group][:, None],
-        at=np.concatenate(ats),
-        subtotal=np.concatenate(subtotals),
-        n_summed=len(group) - len(own),
-        own=own,
-        bit=np.concatenate(bits),
+        start=start,
+        table=_laid_out(table, strips, every[strips.group], n_free),
+        subtotal=subtotal,
         cell=np.append(found.cells, found.n_cells),
         n_cells=found.n_cells,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Strips:
+    """The entries of all groups, in strips.
+
+    Attributes
+    ----------
+    group, n_bits : ndarray of shape (n_strips,), int64
+    at, subtotal : ndarray of shape (n_strips, WIDTH), int64
+        The entries of pattern 0, and the sums that they are added to.
+    own : ndarray of shape (n_singles,), int64
+        Of the last strips, those of single leaves, the entry of pattern 0 that is added to each.
+    bit : ndarray of shape (n_singles, WIDTH), int64
+        The player that joins the pattern of each.
+    """
+
+    group: np.ndarray
+    n_bits: np.ndarray
+    at: np.ndarray
+    subtotal: np.ndarray
+    own: np.ndarray
+    bit: np.ndarray
+
+
+def _in_strips(found) -> _Strips:
+    none = np.empty((0, WIDTH), dtype=np.int64)
+    ats, subtotals, owns, bits = [none], [none], [none[:, 0]], [none]
+    groups, sizes = [none[:, 0]], [none[:, 0]]
+    for at, subtotal, group, n_bits, own, bit in found.entries:
+        n_outputs, n_groups, n_columns = at.shape
+        n_strips = -(-n_columns // WIDTH)
+        ats.append(_in_rows(at, 0))
+        subtotals.append(_in_rows(subtotal, len(found.cells)))
+        groups.append(np.tile(np.repeat(group, n_strips), n_outputs))
+        sizes.append(np.full(len(groups[-1]), n_bits))
+        if own is not None:
+            owns.append(np.repeat(own.ravel(), n_strips))
+            bits.append(np.tile(_in_rows(bit, 0), (n_outputs * n_groups, 1)))
+    parts = groups, sizes, ats, subtotals, owns, bits
+    return _Strips(*(np.concatenate(part) for part in parts))
+
+
+def _in_rows(columns, filled) -> NDArray[np.int64]:
+    """Return the last axis in rows of WIDTH, the last of them filled up."""
+    n = columns.shape[-1]
+    rows = np.full((*columns.shape[:-1], -(-n // WIDTH) * WIDTH), filled)
+    rows[..., :n] = columns
+    return rows.reshape(-1, WIDTH)
+
+
+def _numbered(answers, fails, dtype) -> Answers:
+    """Return answers that set the bits of open groups: one for all of `fails`, the highest."""
+    group = np.repeat(np.arange(len(fails)), np.diff(answers.starts, append=len(answers.node)))
+    bit, fails = answers.bit[:, 0], fails[group]
+    below = np.bitwise_count((bit - bit.dtype.type(1)) & ~fails).astype(dtype)
+    closes = dtype.type(1) << dtype.type(8 * dtype.itemsize - 1)
+    new = np.where(bit & fails, closes, dtype.type(1) << below)
+    new[bit == 0] = 0
+    return replace(answers, bit=new[:, None])
+
+
+def _laid_out(table, strips, fails, n_free) -> NDArray[np.float64]:
+    """Return the entries of all patterns of the free bits, ``(n, WIDTH)``."""
+    size = 1 << n_free
+    strip = np.repeat(np.arange(len(size)), size)
+    free = (np.arange(len(strip)) - np.repeat(np.cumsum(size) - size, size)).astype(np.int32)
+    pattern, fails = np.zeros_like(free), fails.astype(np.int32).take(strip)
+    for bit in range(int(strips.n_bits.max())):
+        is_free = 1 - (fails >> bit & 1)
+        pattern |= (free & is_free) << bit
+        free >>= is_free
+    single = strip - (len(size) - len(strips.own))
+    n = int(np.searchsorted(single, 0))
+    single, joined = single[n:], strips.at.take(strip, axis=0)
+    joined[:n] += pattern[:n, None]
+    joined[n:] += pattern[n:, None] | strips.bit.take(single, axis=0)
+    found = table.take(joined)
+    found[n:] += table.take(strips.own.take(single) + pattern[n:])[:, None]
+    return found

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from skshapley._ensembles._few_patterns import FewPatterns
+
 
 class Entries(NamedTuple):
     """The entries in the table of a chunk that belong to an instance.
@@ -18,6 +20,8 @@ class Entries(NamedTuple):
         The sum that each is added to: that of a player, an output and a chunk.
     group : ndarray of shape (n_groups,), int64
         Counted over all blocks.
+    n_bits : int
+        Of a pattern.
     own : ndarray of shape (n_outputs, n_groups, 1), int64, or None
         Of single leaves, see `leaf_means`, the entry of pattern 0 that is added to each.
     bit : ndarray of shape (n_columns,), int64, or None
@@ -27,6 +31,7 @@ class Entries(NamedTuple):
     at: np.ndarray
     subtotal: np.ndarray
     group: np.ndarray
+    n_bits: int
     own: np.ndarray | None = None
     bit: np.ndarray | None = None
 
@@ -79,9 +84,10 @@ def find_entries(chunks, starts, all_groups, n_outputs, n_players) -> Found:
         plane = plane.reshape(len(chunk.outputs), 1, -1)
         if chunk.is_single_leaves:
             own, joint = at + plane[..., :1], np.broadcast_to(at + plane[..., 1:], cell.shape)
-            of_singles.append(Entries(joint, subtotal, group, own, 1 << np.arange(chunk.n_bits)))
+            bit = 1 << np.arange(chunk.n_bits)
+            of_singles.append(Entries(joint, subtotal, group, chunk.n_bits, own, bit))
         else:
-            of_tables.append(Entries(at + plane, subtotal, group))
+            of_tables.append(Entries(at + plane, subtotal, group, chunk.n_bits))
     return Found(of_tables + of_singles, len(of_tables), np.concatenate(cells), n_cells)
 
 
@@ -90,6 +96,8 @@ class Places(NamedTuple):
 
     Attributes
     ----------
+    table : ndarray of shape (n_entries,)
+    patterns : FewPatterns
     at : ndarray of shape (n_found, 1), int64
         The entry of pattern 0.
     group : ndarray of shape (n_found,), int64
@@ -106,6 +114,8 @@ class Places(NamedTuple):
         Sums those of all chunks, one after another.
     """
 
+    table: np.ndarray
+    patterns: FewPatterns
     at: np.ndarray
     group: np.ndarray
     n_summed: int
@@ -115,8 +125,8 @@ class Places(NamedTuple):
     chunks: sparse.csr_array
 
     @classmethod
-    def of(cls, found: Found) -> Self:
-        """Return the places of all entries."""
+    def of(cls, table: np.ndarray, found: Found, patterns: FewPatterns) -> Self:
+        """Return the places of all entries of a table."""
         every, singles = found.entries, found.entries[found.n_summed :]
         none = np.empty(0, dtype=np.int64)
 
@@ -129,6 +139,8 @@ class Places(NamedTuple):
 
         subtotal = joined([one.subtotal for one in every], every)
         return cls(
+            table=table,
+            patterns=patterns,
             at=joined([one.at for one in every], every)[:, None],
             group=joined([one.group[:, None] for one in every], every),
             n_summed=sum(one.at.size for one in every[: found.n_summed]),
@@ -138,15 +150,14 @@ class Places(NamedTuple):
             chunks=_sums(found.cells, found.n_cells),
         )
 
-    def values(self, table, patterns) -> NDArray[np.float64]:
-        """Return the sums of all cells, ``(n_cells, r)``.
+    def values(self, X) -> NDArray[np.float64]:
+        """Return the sums of all cells, ``(r, n_cells)``.
 
         Parameters
         ----------
-        table : ndarray of shape (n_entries,)
-        patterns : ndarray of shape (n_groups, r), unsigned
+        X : ndarray of shape (r, n_features)
         """
-        slot = patterns.take(self.group, axis=0).astype(np.int64)
+        table, slot = self.table, self.patterns(X).T.take(self.group, axis=0).astype(np.int64)
         if len(self.own):
             single = slot[self.n_summed :]
             own = table.take(self.own + single)
@@ -156,7 +167,7 @@ class Places(NamedTuple):
         if len(self.own):
             found[self.n_summed :] += own
         # First the columns of a chunk are summed, and then the chunks, as for many rows.
-        return self.chunks @ (self.columns @ found)
+        return (self.chunks @ (self.columns @ found)).T
 
 
 def _sums(owner, n) -> sparse.csr_array:

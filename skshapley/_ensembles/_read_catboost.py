@@ -216,7 +216,7 @@ class _Encoder:
     def __call__(self, X) -> NDArray[np.float64]:
         matrix = np.zeros((len(X), self.n))
         for column in self.numbers:
-            matrix[:, column] = _column(X, column).astype(np.float64)
+            matrix[:, column] = _numbers(X, column)
         for column, named in self.categories.items():
             kinds, place = np.unique(_column(X, column).astype(str), return_inverse=True)
             hashes = [category_hash(str(kind)) for kind in kinds]
@@ -227,3 +227,9 @@ class _Encoder:
 
 def _column(X, column) -> np.ndarray:
     return X.iloc[:, column].to_numpy() if is_frame(X) else np.asarray(X)[:, column]
+
+
+def _numbers(X, column) -> np.ndarray:
+    if is_frame(X):
+        return X.iloc[:, column].to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(X)[:, column].astype(np.float64)

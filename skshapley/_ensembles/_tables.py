@@ -1,5 +1,7 @@
 """The law of a background in a chunk of groups, and looking up what was made of it."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -55,7 +57,7 @@ def background_law(chunk, masks, counts) -> np.ndarray:
     return np.bincount(slot.ravel(), weights=weights.ravel(), minlength=int(size.sum()))
 
 
-def look_up(table, patterns, chunk) -> NDArray[np.float64]:
+def look_up(table, patterns, chunk, room=None) -> NDArray[np.float64]:
     """Return the values in a chunk's table for some instances.
 
     Parameters
@@ -63,18 +65,23 @@ def look_up(table, patterns, chunk) -> NDArray[np.float64]:
     table : ndarray of shape (n_outputs, n_planes, n_groups * 2 ** n_bits)
     patterns : ndarray of shape (n_groups, r), unsigned
     chunk : Chunk
+    room : ndarray or None, default=None
+        Where the values are written, ``(n,)`` with n at least their number. New memory for each
+        chunk takes as long as the values.
 
     Returns
     -------
     values : ndarray of shape (n_outputs, n_columns * n_groups, r)
     """
-    slot = patterns.astype(np.intp) + (np.arange(len(patterns)) << chunk.n_bits)[:, None]
+    shape = len(table), chunk.n_columns, *patterns.shape
+    out = None if room is None else room[: math.prod(shape)].reshape(shape)
+    slot = np.add(patterns, (np.arange(len(patterns)) << chunk.n_bits)[:, None], dtype=np.intp)
     if chunk.is_single_leaves:
         bits = 1 << np.arange(chunk.n_bits)[:, None, None]
-        values = np.take(table[:, 1], slot | bits, axis=1, mode="clip")
+        values = np.take(table[:, 1], slot | bits, axis=1, mode="clip", out=out)
         values += np.take(table[:, :1], slot, axis=2, mode="clip")
     else:
-        values = np.take(table, slot, axis=2, mode="clip")
+        values = np.take(table, slot, axis=2, mode="clip", out=out)
     return values.reshape(len(table), -1, patterns.shape[1])
 
 

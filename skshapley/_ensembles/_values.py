@@ -62,6 +62,8 @@ class TreeValues:
     _weights: NDArray[np.float64] | None
     _walked_against: NDArray[Any] | None
     _leafwise: Leafwise | None
+    # Whether calls of any size go leaf by leaf
+    _always_at_leaves: bool
 
     def __init__(self, trees, players=None, index="shapley", n_jobs=None, n_players=None) -> None:
         if index not in INDICES:
@@ -123,8 +125,10 @@ class TreeValues:
             self._leafwise = self._make_leafwise()
         if self._leafwise is None:
             self.base_values = weights @ self._predict(self._references())
+            self._always_at_leaves = self._costs.makes_tables_first
         else:
             self.base_values = self._leafwise.base_values
+            self._always_at_leaves = self._leafwise.is_complete
         return self
 
     def fit_path_dependent(self) -> Self:
@@ -137,12 +141,14 @@ class TreeValues:
         self._weights = None
         self._leafwise = self._make_leafwise()
         self.base_values = self._leafwise.base_values
+        self._always_at_leaves = True
         return self
 
     def _make_leafwise(self) -> Leafwise:
         return Leafwise(
-            self.trees, self._blocks, self._reference, self.n_players, self.index, self.n_jobs
-        )
+            self.trees, self._codes, self._blocks, self._reference, self.n_players, self.index,
+            self.n_jobs,
+        )  # fmt: skip
 
     @property
     def _reference(self) -> Background | TrainingData:
@@ -180,22 +186,16 @@ class TreeValues:
             return False
         return self._costs.interacts_in_pairs(r, len(self._weights))
 
-    @property
-    def _always_at_leaves(self) -> bool:
-        """Whether calls of any size go leaf by leaf, against a background."""
-        if not self._costs.makes_tables_first:
-            return False
-        return self._leafwise is None or self._leafwise.is_complete
-
     def _walks_first(self, r) -> bool:
         """Return whether r more rows are among the first, and walk as long as there are no tables.
 
         That is for trees all of whose tables would be kept: then no bit depends on it.
         """
+        if self._leafwise is not None:
+            return False
         costs, n_rows, b = self._costs, self._n_rows + r, len(self._background)
         return (
-            self._leafwise is None
-            and n_rows <= FEW_ROWS
+            n_rows <= FEW_ROWS
             and costs.is_exact
             and costs.makes_tables_first
             and costs.walks_first(n_rows, b)
@@ -218,6 +218,10 @@ class TreeValues:
         -------
         values : ndarray of shape (r, n_players, n_outputs)
         """
+        if self._always_at_leaves and self._leafwise is not None:
+            few = self._leafwise.values_of_few(X)
+            if few is not None:
+                return few
         if self._weights is not None and self._walks_first(len(X)):
             self._n_rows += len(X)
             given = self._frontier, self._walking(X), self._references(), self._weights
@@ -226,7 +230,7 @@ class TreeValues:
             walk = self._walks(len(X) * len(self._background)).values
             values = np.concatenate(self._in_pairs(walk, X), axis=-1)
         else:
-            values = self._leaves().values(self._codes(X))
+            values = self._leaves().values(X)
         return np.ascontiguousarray(values.transpose(2, 1, 0))
 
     def _in_pairs(self, walk, X, *more) -> list[NDArray[np.float64]]:

@@ -26,6 +26,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
     random_state: Any
     _background: Background
     _model: str
+    _of_what_is_read: Settings | None = None
 
     @property
     def players_(self) -> Players:
@@ -54,9 +55,16 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
     def _take(self, background: Background) -> None:
         """Keep the background, and the model's name: its repr may take longer than a row."""
         self._background, self._model = background, label(self.estimator)
+        self._of_what_is_read = None
 
-    def _settings(self, outcome: Outcome, plan: Plan | None) -> Settings:
+    def _keep_settings(self) -> None:
+        """Keep the settings of all that is read: to make them takes as long as to read a row."""
+        self._of_what_is_read = self._settings(None, None)
+
+    def _settings(self, outcome: Outcome | None, plan: Plan | None) -> Settings:
         """Return how an outcome came about; None for a plan where nothing was sampled."""
+        if plan is None and self._of_what_is_read is not None:
+            return self._of_what_is_read
         rows, facts = self.background_, self._facts()
         if plan is not None:
             facts["random_state"] = label(self.random_state)
@@ -71,7 +79,8 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
             return array[..., 0] if names is None else array
 
         values, errors = shaped(outcome.values), shaped(outcome.standard_errors)
-        apart = shaped(outcome.background_errors)
+        # Of what was read it is never known
+        apart = None if plan is None else shaped(outcome.background_errors)
         pairs = pair_index(getattr(self, "interactions", False), type(self).__name__)
         outputs = None if names is None else np.array(names, dtype=object)
         interactions, data = None, self.players_.table_later(X)
@@ -87,7 +96,8 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
                 rows=data.index,
                 output_names=outputs,
             )
-            values, errors, apart = values[:, :p], errors[:, :p], apart[:, :p]
+            values, errors = values[:, :p], errors[:, :p]
+            apart = None if apart is None else apart[:, :p]
         return Explanation(
             values=values,
             standard_errors=_known(errors),
@@ -115,10 +125,13 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _known(errors: np.ndarray) -> np.ndarray | None:
+def _known(errors: np.ndarray | None) -> np.ndarray | None:
     """Return errors, or None where not one is known."""
-    known = errors.size and not np.isnan(errors.flat[0])
-    return errors if known or not np.isnan(errors).all() else None
+    if errors is None:
+        return None
+    if errors.size and errors.item(0) == errors.item(0):
+        return errors
+    return errors if np.count_nonzero(errors == errors) else None
 
 
 class Attributor(TransformerMixin, TableEstimator):

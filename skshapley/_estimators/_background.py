@@ -17,11 +17,11 @@ from skshapley._tables._inputs import (
     is_frame,
     is_like,
     n_rows,
-    refuse_one_row,
+    refuse_no_table,
     take_rows,
     validated,
 )
-from skshapley._tables._model_columns import model_columns, refuse_extra_columns
+from skshapley._tables._model_columns import model_columns, refuse_other_columns
 from skshapley._tables._portable import Portable
 from skshapley.rewards import Players
 
@@ -122,7 +122,7 @@ def checked_table(
         Whose columns X must have without `like`; None for one that is to be fitted to them.
     """
     name = type(owner).__name__
-    refuse_one_row(X, name)
+    refuse_no_table(X, name)
     if like is not None:
         check_container(X, like, name)
     if not is_frame(X):
@@ -133,5 +133,5 @@ def checked_table(
         return check_columns(in_order_of(X, column_names(like)), like, name)
     known = model_columns(model)
     X = X if known is None else in_order_of(X, known)
-    refuse_extra_columns(X, model, name)
+    refuse_other_columns(X, model, name)
     return validated(owner, X, not fitted)

@@ -220,14 +220,19 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         # other rewards tell what an evaluation costs when they are fitted: a model row at the least
         b = n_background(self) if type(reward) is InterventionalReward else 1
         # which refuses what is wrong; a closed form gives interactions that sampling may not
-        plan_of(self, Size(self.players_.n_players, b, b), pairs=not self._auto)
+        size = Size(self.players_.n_players, b, b)
+        plan = plan_of(self, size, pairs=not self._auto)
         self._take(herded_background(self, response))
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
         self._walks = False
-        self.exact_, self._unread = self._short_cut(self._plan(pairs=False).max_rows)
+        if size != self._size or not self._auto:
+            plan = self._plan(pairs=False)
+        self.exact_, self._unread = self._short_cut(plan.max_rows)
         self._learn()
+        if self.exact_ is not None:
+            self._keep_settings()
         return self
 
     @property

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from skshapley._estimators._explainer import ShapleyExplainer
+from skshapley.closed_forms import Logistic
 from skshapley.explanation import Explanation
 
 CLOSE = 1e-4  # of probabilities in single precision
@@ -37,7 +38,9 @@ def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Li
         Fitted.
     X : array or frame of shape (r, d)
     """
-    exact = explainer._facts()["exact_response"]
+    facts = explainer._facts()
+    logistic = facts["closed_form"] == Logistic.label
+    exact = "log_odds" if logistic else facts["exact_response"]
     if exact is not None:
         background = explainer.background_
         by_odds = ShapleyExplainer(**{**explainer.get_params(deep=False), "response_method": exact})

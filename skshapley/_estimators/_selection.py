@@ -149,7 +149,8 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For wrong parameters or tables, or folds that hold a row twice.
+            For wrong parameters or tables, folds that hold a row twice, or a class that the models
+            of some folds would not know.
         """
         owner = type(self).__name__
         check_parameters(self, self._constraints)
@@ -165,6 +166,8 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(table, y)
         )
         rows = _rows_of(folds, owner)
+        if is_classifier(self.estimator):
+            _refuse_missing_classes(folds, y, owner)
         found = [self._explained(table, y, train, test, entropy) for train, test in folds]
         by_row = np.argsort(rows, kind="stable")
         whole = Explanation.merge([part for part, _ in found])[by_row]
@@ -308,3 +311,17 @@ def _rows_of(folds: list, owner: str) -> np.ndarray:
             f" small: choose folds that do not, such as KFold."
         )
     return rows
+
+
+def _refuse_missing_classes(folds: list, y: np.ndarray, owner: str) -> None:
+    """Refuse folds whose models would have other outputs than others."""
+    classes, counts = np.unique(y, return_counts=True)
+    for train, _ in folds:
+        missing = ~np.isin(classes, y[train])
+        if missing.any():
+            rare, n = classes.tolist()[missing.argmax()], counts[missing.argmax()]
+            raise ValueError(
+                f"{owner} got cv with a fold whose training rows lack the class {rare!r}, of which"
+                f" there {'is 1 row' if n == 1 else f'are {n} rows'}: leave out classes of one row,"
+                f" and choose folds that hold all classes, such as StratifiedKFold."
+            )

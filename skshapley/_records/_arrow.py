@@ -105,7 +105,10 @@ def output_array(names: np.ndarray) -> "pa.Array":
     """Return the labels of outputs as an array."""
     import pyarrow as pa
 
-    return pa.array([_label(name) for name in names.tolist()])
+    labels = [_label(name) for name in names.tolist()]
+    mixed = len({isinstance(label, str) for label in labels if label is not None}) > 1
+    # such as 0 and "1_a" of several targets: a column has one type
+    return pa.array([str(label) for label in labels] if mixed else labels)
 
 
 def key_columns(names: Sequence) -> list[str]:

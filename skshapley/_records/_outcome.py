@@ -1,9 +1,13 @@
 """What a run gives, instance by instance."""
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
+
+# Results of so many numbers share what is the same in all of them: it takes as long as a few rows
+FEW = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,18 +67,11 @@ class Outcome:
     @classmethod
     def exact(cls, values: np.ndarray, v_empty: np.ndarray, v_full: np.ndarray) -> Self:
         """Return what was read and not sampled: no errors, and no evaluations."""
-        r, p, _ = values.shape
-        return cls(
-            values=values,
-            standard_errors=np.zeros(values.shape),
-            background_errors=np.full(values.shape, np.nan),
-            v_empty=v_empty,
-            v_full=v_full,
-            n_evaluations=np.zeros(r, dtype=np.int64),
-            n_model_rows=np.zeros(r, dtype=np.int64),
-            converged=np.ones(r, dtype=bool),
-            entries=np.arange(p)[:, None],
-        )
+        same = _kept_same if values.size <= FEW else _same
+        outcome = object.__new__(cls)  # which takes half as long as to set every attribute
+        outcome.__dict__.update(same(values.shape))
+        outcome.__dict__.update(values=values, v_empty=v_empty, v_full=v_full, methods=[])
+        return outcome
 
     def with_pairs(self, pairs: np.ndarray) -> Self:
         """Return it with entries for pairs of players too, read as exactly.
@@ -116,3 +113,22 @@ class Outcome:
 
 
 _SHARED = ("entries", "methods")
+
+
+def _same(shape: tuple[int, int, int]) -> dict[str, np.ndarray]:
+    """Return the attributes that all exact outcomes of a shape have in common, read-only."""
+    r, p, _ = shape
+    parts = {
+        "standard_errors": np.zeros(shape),
+        "background_errors": np.full(shape, np.nan),
+        "n_evaluations": np.zeros(r, dtype=np.int64),
+        "n_model_rows": np.zeros(r, dtype=np.int64),
+        "converged": np.ones(r, dtype=bool),
+        "entries": np.arange(p)[:, None],
+    }
+    for part in parts.values():
+        part.setflags(write=False)
+    return {name: part.view() for name, part in parts.items()}
+
+
+_kept_same = lru_cache(maxsize=32)(_same)

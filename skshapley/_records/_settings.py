@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from typing import Any, Self
 
-from skshapley._tools._texts import unaddressed
+from skshapley._tools._texts import model_text, unaddressed
 
 
 def label(thing: object) -> str:
-    """Return a str as it is, else a repr without the object's place in memory.
+    """Return a str as it is, else a repr on one line, without the object's place in memory.
 
     So it is the same in every process.
     """
-    return thing if isinstance(thing, str) else unaddressed(repr(thing))
+    return thing if isinstance(thing, str) else unaddressed(model_text(thing))
 
 
 @dataclass(frozen=True)

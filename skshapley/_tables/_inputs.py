@@ -23,7 +23,8 @@ def is_frame(X: Any) -> bool:
 
 def is_foreign(X: Any) -> bool:
     """Return whether X is a frame that is not pandas'."""
-    if not hasattr(X, "columns") or isinstance(X, pd.DataFrame):
+    # of the class: a lazy frame works its columns out
+    if not hasattr(type(X), "columns") or isinstance(X, pd.DataFrame):
         return False
     try:
         import narwhals as nw
@@ -50,8 +51,13 @@ def column_names(X: Any) -> list:
 
 
 def as_array(X: Any) -> np.ndarray:
-    """Return a frame as an array of one dtype."""
-    return X.to_numpy() if isinstance(X, pd.DataFrame) else narwhal(X).to_numpy()
+    """Return a frame as an array of one dtype; numbers that may be missing become floats."""
+    if not isinstance(X, pd.DataFrame):
+        return narwhal(X).to_numpy()
+    nullable = any(isinstance(dtype, pd.api.extensions.ExtensionDtype) for dtype in X.dtypes)
+    if nullable and all(_is_number(dtype) for dtype in X.dtypes):
+        return X.to_numpy(dtype=np.float64, na_value=np.nan)
+    return X.to_numpy()
 
 
 def as_pandas(X: Any) -> pd.DataFrame:
@@ -118,14 +124,28 @@ def check_frame(X: Any, owner: str) -> None:
         )
 
 
-def refuse_one_row(X: Any, owner: str) -> None:
-    """Refuse what has one dimension, such as a row or a column of a frame."""
-    if not is_frame(X) and getattr(X, "ndim", 2) == 1:
+def refuse_no_table(X: Any, owner: str) -> None:
+    """Refuse None, a path or a lazy frame, and what has one dimension, such as a row of a frame."""
+    if isinstance(X, list | tuple) or is_frame(X):
+        return
+    shape = getattr(X, "shape", None)
+    if shape is None and not hasattr(X, "__array__"):
+        lazy = type(X).__name__ == "LazyFrame"
+        raise ValueError(
+            f"{owner} takes a table of rows and columns; got {_described(X)}: pass"
+            f" {'what its collect() returns' if lazy else 'an array, a sparse matrix or a frame'}."
+        )
+    if shape is not None and len(shape) == 1:
         raise ValueError(
             f"{owner} takes a table of rows and columns; got a {type(X).__name__} of shape"
-            f" {tuple(X.shape)}: Reshape your data, X.reshape(1, -1) for a single row of an array,"
+            f" {tuple(shape)}: Reshape your data, X.reshape(1, -1) for a single row of an array,"
             f" X.iloc[[0]] of a frame."
         )
+
+
+def _described(X: Any) -> str:
+    plain = X is None or isinstance(X, str | int | float)
+    return f"{X!r:.60}" if plain else f"a {type(X).__name__}"
 
 
 def refuse_other_columns(X: Any, background: Any, owner: str) -> None:
@@ -281,6 +301,8 @@ def _is_text(dtype: Any) -> bool:
 
 def validated(explainer: Any, X: Any, reset: bool) -> Any:
     """Return X with scikit-learn's checks of its width and names done."""
+    if _is_taken(explainer, X, reset):
+        return X
     if is_frame(X):
         validate_data(explainer, X, reset=reset, skip_check_array=True)
         return X
@@ -289,6 +311,34 @@ def validated(explainer: Any, X: Any, reset: bool) -> Any:
         explainer, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse="csr"
     )
     return _canonical(X) if sparse.issparse(X) else X
+
+
+def _is_taken(explainer: Any, X: Any, reset: bool) -> bool:
+    """Return whether scikit-learn's checks would pass; an explainer to `reset` learns its columns.
+
+    They take longer than to explain a row. Tables that they would change, or refuse, are theirs.
+    """
+    names: Any = None
+    if type(X) is np.ndarray:
+        plain = X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
+    elif sparse.issparse(X) and X.format == "csr":
+        plain = min(X.shape) > 0 and X.dtype.kind in "biuf" and X.has_canonical_format
+    elif type(X) is pd.DataFrame:
+        names = np.asarray(X.columns, dtype=object)
+        plain = all(isinstance(name, str) for name in names)
+    else:
+        return False
+    known: Any = getattr(explainer, "feature_names_in_", None)
+    if not reset:
+        alike = known is None if names is None else np.array_equal(known, names)
+        return plain and alike and X.shape[1] == explainer.n_features_in_
+    if plain:
+        explainer.n_features_in_ = X.shape[1]
+        if names is not None:
+            explainer.feature_names_in_ = names
+        elif known is not None:
+            del explainer.feature_names_in_
+    return plain
 
 
 def _canonical(X: Any) -> Any:

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from skshapley._tables._inputs import column_names
 
@@ -50,23 +53,71 @@ def first_step(estimator: Any) -> Any:
     return estimator
 
 
-def refuse_extra_columns(X: Any, model: Any, owner: str) -> None:
-    """Refuse a frame with columns that the model was not fitted on, which models tell variously.
+def refuse_other_columns(X: Any, model: Any, owner: str) -> None:
+    """Refuse a frame without columns that the model needs, or with some it was not fitted on.
 
-    A frame that has none of the model's names is left to the model, and so is one for a model that
-    begins with a ColumnTransformer, which takes its columns by name.
+    Models tell both variously. A frame that has none of the model's names is left to the model. A
+    model that begins with a ColumnTransformer takes its columns by name, and may be given more; one
+    that begins with a function may need less.
     """
-    if isinstance(first_step(model), ColumnTransformer):
-        return
-    known = set(map(str, model_columns(model) or ()))
+    first = first_step(model)
+    chooses = isinstance(first, ColumnTransformer)
+    known = _chosen(first) if chooses else model_columns(model) or []
     given = column_names(X)
     # LightGBM writes "a b" as "a_b"
-    extra = [name for name in given if not {str(name), str(name).replace(" ", "_")} & known]
-    if known and 0 < len(extra) < len(given):
-        shown = ", ".join(map(repr, extra[:SHOWN])) + (", ..." if len(extra) > SHOWN else "")
-        one = len(extra) == 1
-        columns, them = ("a column", "it") if one else (f"{len(extra)} columns", "them")
+    spelt = {name: {str(name), str(name).replace(" ", "_")} for name in given}
+    lost = [name for name in known if not any(str(name) in both for both in spelt.values())]
+    if len(lost) == len(known):
+        return
+    names = set(map(str, known))
+    extra = [] if chooses else [name for name in given if not spelt[name] & names]
+    kind = type(model).__name__
+    if lost and not isinstance(first, FunctionTransformer):
+        instead = f", and {_listed(extra)} instead" if extra else ""
         raise ValueError(
-            f"{owner} got {columns} that {type(model).__name__} was not fitted on, {shown}: leave"
-            f" {them} out, X.drop(columns=[{shown}])."
+            f"{owner} got {_counted(lost, 'no column', 'not the columns')} {_listed(lost)}, which"
+            f" {kind} was fitted on{instead}: pass the columns that it was fitted on."
         )
+    if extra:
+        shown = _listed(extra)
+        raise ValueError(
+            f"{owner} got {_counted(extra, 'a column', f'{len(extra)} columns')} that {kind} was"
+            f" not fitted on, {shown}: leave {_counted(extra, 'it', 'them')} out,"
+            f" X.drop(columns=[{shown}])."
+        )
+
+
+def _chosen(transformer: ColumnTransformer) -> list:
+    """Return the names that a fitted ColumnTransformer needs; none where it was given none."""
+    names = getattr(transformer, "feature_names_in_", None)
+    if names is None:
+        return []
+    column = pd.Series(names, index=names)
+    taken: set = set()
+    dropped: set = set()
+    rest: Any = "drop"
+    for name, step, columns in transformer.transformers_:
+        if name == "remainder":
+            rest = step  # its columns are those of no other
+            continue
+        own = column.loc[columns] if _are_names(columns) else column.iloc[columns]
+        (dropped if isinstance(step, str) and step == "drop" else taken).update(np.atleast_1d(own))
+    if not (isinstance(rest, str) and rest == "drop"):
+        taken |= {*names} - taken - dropped
+    return [name for name in names if name in taken]
+
+
+def _are_names(columns: Any) -> bool:
+    """Return whether columns are chosen by names, not by places or by a mask."""
+    ends = [columns.start, columns.stop] if isinstance(columns, slice) else np.atleast_1d(columns)
+    return any(isinstance(end, str) for end in ends)
+
+
+def _listed(names: list) -> str:
+    # without the type of numpy's texts
+    shown = [repr(str(name) if isinstance(name, str) else name) for name in names[:SHOWN]]
+    return ", ".join(shown) + (", ..." if len(names) > SHOWN else "")
+
+
+def _counted(names: list, one: str, several: str) -> str:
+    return one if len(names) == 1 else several

@@ -1,7 +1,7 @@
 """What a run of batches leaves on disk, read back."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 
@@ -13,10 +13,11 @@ from skshapley.batches import _layout
 from skshapley.batches._files import DamagedFileError, need_pyarrow, read_json
 from skshapley.batches._hashes import digest_of
 from skshapley.batches._parts import Footer, Part
-from skshapley.batches._token_lines import side_by_side
+from skshapley.batches._token_lines import of_tokens, side_by_side, strongest_tokens
 from skshapley.explanation import Explanation
 
 SAMPLE_ROWS = 10_000  # whose attributions tell the sizes of all
+MOST_TOKENS = 1000  # whose means are compared, with a covariance of each pair
 
 
 def run_of(manifest: dict) -> str:
@@ -106,15 +107,21 @@ class ExplanationDataset:
                 f"ExplanationDataset.read takes max_rows as None or a positive int; got"
                 f" {max_rows!r}."
             )
+        return self.take(self._spread(max_rows))
+
+    def _spread(self, max_rows: int | None) -> np.ndarray:
+        """Return the positions of so many instances at most, evenly spread over all of them."""
         total = len(self)
         n = total if max_rows is None else min(max_rows, total)
-        return self.take(np.arange(n) * total // max(n, 1))
+        return np.arange(n) * total // max(n, 1)
 
     def importance(self, confidence: float = 0.95, simultaneous: bool = True) -> pd.DataFrame:
         """Return `Explanation.importance` with a confidence, one batch in memory at a time.
 
         The sizes of attributions and errors, by which the bias of noise is removed, are told by up
-        to 10,000 instances, evenly spread over all of them.
+        to 10,000 instances, evenly spread over all of them. Of documents the players are tokens,
+        which are worth 0 where they do not occur; the table has up to 1,000 of them, those with the
+        largest sums of sizes, and its intervals and ranks do not know of the others.
 
         Parameters
         ----------
@@ -127,19 +134,18 @@ class ExplanationDataset:
         ------
         ValueError
             If there are no instances, or for a confidence that is none.
-        TypeError
-            For documents, whose players differ.
         """
         check_confidence("ExplanationDataset.importance", confidence, simultaneous)
-        if self._of_documents:
-            raise TypeError(
-                f"ExplanationDataset.importance needs the same players in all rows, and those of"
-                f" {str(self.path)!r} are the tokens of documents: choose"
-                f" .read(max_rows=1000).importance(), or pandas.read_parquet, whose lines have a"
-                f" token each."
-            )
-        sample = self.read(max_rows=SAMPLE_ROWS)
-        return inferred_importance(lambda: self, sample, confidence, simultaneous)
+        if not self._of_documents:
+            sample = self.read(max_rows=SAMPLE_ROWS)
+            return inferred_importance(lambda: self, sample, confidence, simultaneous)
+        names = strongest_tokens(self, MOST_TOKENS)
+
+        def narrow(batches: Iterable[Explanation]) -> Iterator[Explanation]:
+            return (of_tokens(batch, names) for batch in batches)
+
+        sample = Explanation.merge([*narrow(self._taken(self._spread(SAMPLE_ROWS)))])
+        return inferred_importance(lambda: narrow(self), sample, confidence, simultaneous)
 
     def take(self, positions) -> Explanation:
         """Return some instances, in the order of the files.
@@ -156,20 +162,24 @@ class ExplanationDataset:
         IndexError
             For a position that there is not.
         """
+        explanations = [*self._taken(positions)]
+        return side_by_side(explanations) if self._of_documents else Explanation.merge(explanations)
+
+    def _taken(self, positions: np.ndarray) -> Iterator[Explanation]:
+        """Yield what each batch has of some instances."""
         positions = np.sort(np.asarray(positions, dtype=np.intp))
-        explanations, first = [], 0
+        first = 0
         for path, footer in self._parts():
             stop = first + footer.n_explained
             inside = positions[(positions >= first) & (positions < stop)]
             if len(inside):
-                explanations.append(Part.read(path).explanation(inside - first))
+                yield Part.read(path).explanation(inside - first)
             first = stop
         if not first:
             raise ValueError(f"ExplanationDataset: {str(self.path)!r} holds no explained rows yet.")
         wrong = positions[(positions < 0) | (positions >= first)]
         if len(wrong):
             raise IndexError(f"ExplanationDataset has {first} instances; got row {wrong[0]}.")
-        return side_by_side(explanations) if self._of_documents else Explanation.merge(explanations)
 
     def skipped(self) -> pd.DataFrame:
         """Return the rows that were set aside.

@@ -6,7 +6,7 @@ after it), ``value``, ``error``, ``prediction``, ``base_value``, ``n_evaluations
 ``n_model_rows``, ``converged``. A document without tokens has one line, whose token is null.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
@@ -201,17 +201,29 @@ def _found(table: "pa.Table", k: int) -> tuple[_Lines, list[str]]:
 def side_by_side(explanations: Sequence[Explanation]) -> Explanation:
     """Return explanations of documents as one, with a column for each token in any of them."""
     names = list(dict.fromkeys(chain.from_iterable(e.feature_names for e in explanations)))
-    return Explanation.merge([_widened(explanation, names) for explanation in explanations])
+    return Explanation.merge([of_tokens(explanation, names) for explanation in explanations])
 
 
-def _widened(explanation: Explanation, names: list) -> Explanation:
-    """Return an explanation of documents with columns for all names, 0 where it has none."""
+def strongest_tokens(explanations: Iterable[Explanation], most: int) -> list[str]:
+    """Return the tokens with the largest sums of sizes over all documents and outputs."""
+    sizes: dict[str, float] = {}
+    for explanation in explanations:
+        totals = np.abs(explanation.values).reshape(len(explanation), -1, _k(explanation))
+        for name, size in zip(explanation.feature_names, totals.sum(axis=(0, 2)), strict=True):
+            sizes[name] = sizes.get(name, 0.0) + float(size)
+    chosen = {*sorted(sizes, key=lambda name: -sizes[name])[:most]}
+    return [name for name in sizes if name in chosen]
+
+
+def of_tokens(explanation: Explanation, names: list) -> Explanation:
+    """Return an explanation of documents with columns for these names, 0 where it has none."""
     place = {name: column for column, name in enumerate(names)}
-    own = np.array([place[name] for name in explanation.feature_names], dtype=np.intp)
+    known = [column for column, name in enumerate(explanation.feature_names) if name in place]
+    own = [place[explanation.feature_names[column]] for column in known]
 
     def wide(array: Any, nothing: float | None = 0.0) -> np.ndarray:
         whole = np.full((len(array), len(names), *array.shape[2:]), nothing, dtype=array.dtype)
-        whole[:, own] = array
+        whole[:, own] = array[:, known]
         return whole
 
     errors, data = explanation.standard_errors, wide(explanation.data.to_numpy(dtype=object), None)
@@ -223,6 +235,10 @@ def _widened(explanation: Explanation, names: list) -> Explanation:
         feature_names=np.array(names, dtype=object),
         entries=None,
     )
+
+
+def _k(explanation: Explanation) -> int:
+    return _n_outputs(explanation.output_names)
 
 
 def _n_outputs(names: Any) -> int:

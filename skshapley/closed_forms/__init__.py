@@ -4,6 +4,7 @@ from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._exponential import Exponential
 from skshapley.closed_forms._kernels import ProductKernels
 from skshapley.closed_forms._linear import LinearTerms
+from skshapley.closed_forms._logistic import Logistic
 from skshapley.closed_forms._read import CLOSED_FORMS, read_model
 from skshapley.closed_forms._sums import Sum
 from skshapley.closed_forms._trees import Trees
@@ -13,6 +14,7 @@ __all__ = [
     "ClosedForm",
     "Exponential",
     "LinearTerms",
+    "Logistic",
     "ProductKernels",
     "Sum",
     "Trees",

@@ -276,10 +276,28 @@ class ClosedForm(Portable, ABC):
 
 
 def as_matrix(X: Any) -> Any:
-    """Return a table of numbers as float64: a CSR array if it is sparse, else an ndarray."""
+    """Return a table of numbers as float64: a CSR array if it is sparse, else an ndarray.
+
+    Raises
+    ------
+    ValueError
+        For NaN and infinity, which the models themselves refuse.
+    """
     if sparse.issparse(X):
-        return sparse.csr_array(X, dtype=np.float64)
-    return np.asarray(as_pandas(X) if is_frame(X) else X, dtype=np.float64)
+        matrix = sparse.csr_array(X, dtype=np.float64)
+        values = matrix.data
+    else:
+        matrix = values = np.asarray(as_pandas(X) if is_frame(X) else X, dtype=np.float64)
+    if not np.isfinite(values).all():
+        wrong = matrix.tocoo() if sparse.issparse(X) else sparse.coo_array(matrix)
+        place = np.flatnonzero(~np.isfinite(wrong.data))[0]
+        value = "NaN" if np.isnan(wrong.data[place]) else wrong.data[place]
+        raise ValueError(
+            f"A model that is read as a formula takes finite numbers; got {value} in"
+            f" row {wrong.row[place]}, column {wrong.col[place]} of the table that it sees: impute"
+            f" it, or leave the row out."
+        )
+    return matrix
 
 
 def as_dense(X: Any) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ There are no interactions.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -62,12 +63,16 @@ class LinearTerms(ClosedForm):
             self.mean_ = rows.T @ self.weights_
         else:  # from the first row on, so that a constant column is its own mean to the last bit
             self.mean_ = rows[0] + self.weights_ @ (rows - rows[0])
+        self.__dict__.pop("owned_", None)  # of other players
+        return self.mean_ @ self.coef + self.intercept
+
+    @cached_property
+    def owned_(self) -> sparse.csr_array:
+        """The coefficients ``(d, p k)``: what a player's columns add to each output."""
         d, k = self.coef.shape
         columns = k * self.column_player_[:, None] + np.arange(k)
         owned = self.coef.ravel(), columns.ravel(), k * np.arange(d + 1)
-        # column (player, output) sums what the player's columns add to the output
-        self.owned_ = sparse.csr_array(owned, shape=(d, self.n_players_ * k))
-        return self.mean_ @ self.coef + self.intercept
+        return sparse.csr_array(owned, shape=(d, self.n_players_ * k))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return ``X @ coef + intercept``, ``(r, k)``."""
@@ -77,6 +82,8 @@ class LinearTerms(ClosedForm):
         rows = as_matrix(X)
         if sparse.issparse(rows):
             values = (rows @ self.owned_).toarray() - self.mean_ @ self.owned_
+        elif np.array_equal(self.column_player_, np.arange(self.n_players_)):
+            return (rows - self.mean_)[:, :, None] * self.coef
         else:
             values = (rows - self.mean_) @ self.owned_
         return values.reshape(len(values), self.n_players_, self.n_outputs)

@@ -9,12 +9,13 @@ that (Owen 1972)
     I_{il} = sum_t c_t (A_i - B_i) (A_l - B_l) int_0^1 prod_{j != i, l} (q A_j + (1 - q) B_j) dq.
 
 The integrands are polynomials of degree p - 1 and p - 2, for which ceil(p / 2) Gauss-Legendre nodes
-are exact. Any other index is another law of q. Products without a player are made of the products
-before and behind it, never by division, since a factor may be 0.
+are exact. Any other index is another law of q. Products without a player are made of those of the
+others, never by division, since a factor may be 0.
 """
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,8 @@ BLOCK_SHARE = 1 / 8
 CACHE_BYTES = 2**20
 # Numbers in an array below which NumPy's calls cost more than its arithmetic
 LEAST_LENGTH = 2048
-# Arrays of a block that are alive at once: both factors, their difference, a product, the shares
-ARRAYS = 5
+# Arrays of a block that are alive at once: both factors, their difference, the shares, and products
+ARRAYS = 6
 
 # Nanoseconds of one factor at one node, and of the model for one term: a base, and what a column
 # adds. The middle of SVR and GaussianProcessRegressor with 300 and 1,500 terms of 5, 20 and 60
@@ -97,7 +98,7 @@ class ProductGames:
         """
         p = self.n_players
         result = np.zeros((len(X), *([p, p] if pairs else [p]), self.coef.shape[1]))
-        value = _pair_shares if pairs else _shares
+        value = pair_shares if pairs else single_shares
         nodes = quadrature(p - 1 if pairs else p, index)
         for rows, refs, terms, A, B in self._blocks(X, background):
             # (p, r', T') or (p, p, r', T'): the mean over references first
@@ -112,7 +113,7 @@ class ProductGames:
         result = np.zeros((len(X), len(references), self.n_players, self.coef.shape[1]))
         nodes = quadrature(self.n_players, index)
         for rows, refs, terms, A, B in self._blocks(X, references):
-            share = _shares(A, B, nodes, lambda share: share)
+            share = single_shares(A, B, nodes, lambda share: share)
             result[rows, refs] += np.moveaxis(self._outputs(share, terms), 0, 2)
         return result
 
@@ -144,23 +145,55 @@ class ProductGames:
                     yield rows, refs, terms, self.factors(X[rows], terms), B
 
 
-def _shares(A, B, nodes, kept) -> NDArray[np.float64]:
+def single_shares(A, B, nodes, kept) -> NDArray[np.float64]:
     """Return `kept` of (A_i - B_i) int prod of the others dq, an array ``(r, b, T)`` a player."""
     A, B = A[:, :, None, :], B[:, None, :, :]
     step = A - B
     shares = np.zeros_like(step)
+    products, others = _halves(step), _halves(step)
     for node, weight in zip(*nodes, strict=True):
-        F = B + node * step
-        before, behind = _before(F), weight
-        for i in range(len(F) - 1, -1, -1):
-            shares[i] += before[i] * behind
-            behind = behind * F[i]
+        np.multiply(step, node, out=products[0])
+        products[0] += B
+        _multiply_others(products, weight, others)
+        shares += others[0]
     shares *= step
     return np.stack([kept(share) for share in shares])
 
 
-def _pair_shares(A, B, nodes, kept) -> NDArray[np.float64]:
-    """Return what `_shares` returns, of pairs of players, ``(p, p, ...)``."""
+def _halves(like: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return empty arrays of p players, of half as many, and so on until there is one."""
+    halves = [np.empty_like(like)]
+    while len(halves[-1]) > 1:
+        halves.append(np.empty_like(halves[-1][len(halves[-1]) // 2 :]))
+    return halves
+
+
+def _multiply_others(products: list, weight: float, others: list) -> None:
+    """Write the products of the factors of all other players, times a weight, into ``others[0]``.
+
+    Halves are multiplied by each other until one product is left; on the way back each half is
+    given what is outside of both, times the other.
+
+    Parameters
+    ----------
+    products, others : lists of arrays, as of `_halves`
+        The factors are the first of `products`; the rest of it is written, too.
+    weight : float
+    """
+    for all_, product in pairwise(products):
+        half, odd = divmod(len(all_), 2)
+        np.multiply(all_[:half], all_[half : 2 * half], out=product[:half])
+        product[half:] = all_[len(all_) - odd :]
+    others[-1][...] = weight
+    for all_, inside, outside in zip(products[-2::-1], others[-2::-1], others[:0:-1], strict=True):
+        half, odd = divmod(len(all_), 2)
+        np.multiply(outside[:half], all_[half : 2 * half], out=inside[:half])
+        np.multiply(outside[:half], all_[:half], out=inside[half : 2 * half])
+        inside[len(all_) - odd :] = outside[half:]
+
+
+def pair_shares(A, B, nodes, kept) -> NDArray[np.float64]:
+    """Return what `single_shares` returns, of pairs of players, ``(p, p, ...)``."""
     A, B = A[:, :, None, :], B[:, None, :, :]
     step, p = A - B, len(A)
     result: Any = np.zeros((p, p, *kept(step[0]).shape))

@@ -12,6 +12,7 @@ from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._exponential import Exponential
 from skshapley.closed_forms._kernels import ProductKernels
 from skshapley.closed_forms._linear import LinearTerms
+from skshapley.closed_forms._logistic import Logistic
 from skshapley.closed_forms._sums import Sum
 from skshapley.closed_forms._trees import Trees
 from skshapley.indices import INDICES, Index
@@ -20,6 +21,7 @@ from skshapley.rewards._methods import FUNCTION
 
 CLOSED_FORMS: dict[str, type[ClosedForm]] = {
     "trees": Trees,
+    "logistic": Logistic,
     "linear": LinearTerms,
     "kernels": ProductKernels,
     "exponential": Exponential,

@@ -100,9 +100,14 @@ def _at_zero(model: Any) -> NDArray[np.float64]:
     return np.reshape(said, -1)
 
 
+def has_logistic_odds(model: Any) -> bool:
+    """Return whether the log-odds of a model of two classes are its decision value."""
+    names = kinds(model)
+    return bool(names & LOGISTIC or ("SGDClassifier" in names and model.loss == "log_loss"))
+
+
 def _of_classifier(model: Any, method: str, names: set[str]) -> Coefficients:
-    logistic = names & LOGISTIC or ("SGDClassifier" in names and model.loss == "log_loss")
-    odds = logistic and len(model.classes_) == 2
+    odds = has_logistic_odds(model) and len(model.classes_) == 2
     if method == "decision_function" or (method == "log_odds" and odds):
         return _affine(model)
     raise not_linear(model, method, "log_odds" if odds else "decision_function")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from skshapley._ensembles import UnreadableModelError
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._linear import LinearTerms
+from skshapley.closed_forms._logistic import Logistic
 from skshapley.closed_forms._parts import Part, View
 from skshapley.rewards._columnwise import MixedColumnsError, sources
 
@@ -140,6 +141,25 @@ def _of_bagging(model: Any, method: str, ask: Ask) -> Found:
     return parts
 
 
+def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
+    """Return the mean of logistic functions of decision values, if those are linear."""
+    members = model.calibrated_classifiers_
+    if method != "predict_proba" or len(model.classes_) != 2:
+        raise _not_a_sum(model, method)
+    parts, share = [], 1 / len(members)
+    for one in members:
+        form, curve = _member(model, one.estimator, "decision_function", ask), one.calibrators[0]
+        if not isinstance(form, LinearTerms) or not hasattr(curve, "a_"):
+            raise UnreadableModelError(
+                f"{type(model).__name__} is not the logistic function of linear decision values",
+                "explain it by sampling",
+            )
+        intercept = -curve.a_ * form.intercept[0] - curve.b_
+        ends = [[-share, share]], [share, 0.0]
+        parts.append(Part(Logistic(-curve.a_ * form.coef[:, 0], intercept, *ends)))
+    return parts
+
+
 def _of_several(model: Any, method: str, ask: Ask) -> Found:
     """Return one output for each member: several targets, or one class against the rest."""
     if method != ("decision_function" if hasattr(model, "classes_") else "predict"):
@@ -204,6 +224,7 @@ READERS: dict[str, Callable[[Any, str, Ask], Found]] = {
     "VotingClassifier": _of_voting,
     "BaggingRegressor": _of_bagging,
     "BaggingClassifier": _of_bagging,
+    "CalibratedClassifierCV": _of_calibrated,
     "MultiOutputRegressor": _of_several,
     "OneVsRestClassifier": _of_several,
     "StackingRegressor": _of_stacking,

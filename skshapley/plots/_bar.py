@@ -17,14 +17,17 @@ from skshapley.plots._style import (
     colour_of,
     error_bars,
     font_size,
+    height_of_legend,
     height_of_rows,
     interval_note,
     label_x,
+    legend_above,
+    letters_beside,
     name_rows,
     widen,
     zero_line,
 )
-from skshapley.plots._text import named_values, number, wrapped
+from skshapley.plots._text import MAX_NAME, named_values, number
 
 
 class BarDisplay(Display):
@@ -164,13 +167,13 @@ class BarDisplay(Display):
         """
         return self.table.copy()
 
-    @property
-    def _row_names(self) -> list[str]:
-        return named_values(self.table[~self.table["feature"].duplicated()])
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return named_values(self.table[~self.table["feature"].duplicated()], width=letters)
 
     def _height(self, width) -> float:
-        n_cohorts = self.table["cohort"].nunique(dropna=False)
-        return height_of_rows(len(self.table) * max(1 / n_cohorts, 0.6))
+        cohorts = self.table["cohort"].unique()
+        above = height_of_legend(cohorts) if len(cohorts) > 1 else 0.0
+        return height_of_rows(len(self.table) * max(1 / len(cohorts), 0.6)) + above
 
     def plot(self, ax=None) -> Self:
         """Draw the bars.
@@ -190,37 +193,36 @@ class BarDisplay(Display):
         size = font_size(ax, n * n_cohorts)
         height = 0.75 / n_cohorts
         zero_line(ax)
-        name_rows(ax, self._row_names)
-        self._widen(ax, size)
+        name_rows(ax, self._row_names(letters_beside(ax)))
+        size, handles = self._widen(ax, size), []
         for number_of, part in enumerate(parts):
             value = part["value"].to_numpy()
             half = HALF_WIDTH * part["standard_error"].to_numpy()
             rows = np.arange(n) + (number_of + 0.5) * height - 0.375
             colour = colour_of(value) if self.local else COLOURS[number_of]
-            ax.barh(rows, value, height=0.94 * height, color=colour, zorder=2,
-                    label=wrapped(part["cohort"].iloc[0]))  # fmt: skip
+            handles.append(ax.barh(rows, value, height=0.94 * height, color=colour, zorder=2))
             error_bars(ax, value, rows, half)
             tips = value + np.copysign(np.nan_to_num(half), value)
             for y, bar, tip in zip(rows, value, tips, strict=True):
                 beside(ax, tip, y, self._number(bar), bar, size)
         what = "attribution" if self.local else "mean |attribution|"
-        label_x(ax, f"{what} ({self.response}){interval_note(self.table)}")
+        label_x(ax, f"{what} ({self._said}){interval_note(self.table)}")
         if n_cohorts > 1:
-            ax.legend(loc="lower left", bbox_to_anchor=(0, 1), alignment="left", frameon=False)
+            legend_above(ax, handles, [part["cohort"].iloc[0] for part in parts])
         return self._drawn_on([ax])
 
     def _number(self, value) -> str:
         return number(value, signed=self.local, scale=self.table["value"].abs().max())
 
-    def _widen(self, ax, size) -> None:
-        """Set the limits of x, with room for the numbers beside the bars."""
+    def _widen(self, ax, size) -> float:
+        """Set the limits of x, with room for the numbers beside the bars; return their size."""
         half = HALF_WIDTH * self.table["standard_error"].fillna(0.0)
         low, high = (self.table["value"] - half).min(), (self.table["value"] + half).max()
         if not self.local:
             low = 0.0
         texts = [self._number(value) for value in self.table["value"]]
         ends = min(low, 0.0), max(high, 0.0)
-        widen(ax, *ends, texts, size, left=low < 0, right=high > 0)
+        return widen(ax, *ends, texts, size, left=low < 0, right=high > 0)
 
 
 def _local_table(shown) -> pd.DataFrame:

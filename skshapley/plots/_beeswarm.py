@@ -22,17 +22,21 @@ from skshapley.plots._style import (
     height_of_rows,
     interval_note,
     label_x,
+    letters_beside,
     level_colours,
     name_rows,
     points_of_rows,
     zero_line,
 )
-from skshapley.plots._text import short_names
+from skshapley.plots._text import MAX_NAME, short_names
 
 # Half the height of a row that points may fill
 REACH = 0.4
 BINS = 120
 STEP = 0.12  # at most, between points of a pile
+TALL = 1.6  # height of a row with a name of two lines and a key, in rows
+LEAST_HIGH_ROW = 32.0  # points, below which there is room for one line of a name and the key
+LEAST_BAR = 150.0  # points, below which its label does not fit between its ends
 
 
 class BeeswarmDisplay(Display):
@@ -76,6 +80,7 @@ class BeeswarmDisplay(Display):
     _constraints = {"max_features": COUNT, "ax": AXES}
 
     _scale = "x"
+    _bar = 1.0
 
     def __init__(self, table, response="response") -> None:
         self.table = table
@@ -129,8 +134,13 @@ class BeeswarmDisplay(Display):
         value = self.table["value"].to_numpy()
         return self.table.assign(y=places + swarm(value, places))
 
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return short_names(pd.unique(self.table["feature"]), width=letters)
+
     def _height(self, width) -> float:
-        return height_of_rows(1.15 * self.table["feature"].nunique())
+        names = self._row_names()
+        three = any("\n" in names[row] for row in self._keys())  # lines, with the key
+        return height_of_rows((TALL if three else 1.15) * len(names))
 
     def plot(self, ax=None) -> Self:
         """Draw the points.
@@ -155,13 +165,18 @@ class BeeswarmDisplay(Display):
         colours, keys = self._colours()
         ax.scatter(x, y, s=dot_size(n), c=colours, linewidth=0, zorder=3,
                    rasterized=len(frame) > 5000)  # fmt: skip
-        labels = short_names(names)
-        if points_of_rows(ax, len(names)) >= LEAST_KEY_ROW:
+        letters, height = letters_beside(ax), points_of_rows(ax, len(names))
+        labels = self._row_names(letters)
+        if height >= LEAST_KEY_ROW:
+            lines = 2 if height >= LEAST_HIGH_ROW else 1
+            for row, name in enumerate(short_names(names, lines, letters)):
+                if row in keys:
+                    labels[row] = f"{name}\n "  # and the key
+        name_rows(ax, labels)
+        if height >= LEAST_KEY_ROW:
             for row, texts in keys.items():
                 write_key(ax, row, texts)
-                labels[row] = short_names(names, lines=1)[row]  # the key is its second line
-        name_rows(ax, labels)
-        label_x(ax, f"attribution ({self.response}){interval_note(frame)}")
+        label_x(ax, f"attribution ({self._said}){interval_note(frame)}")
         if frame["level"].notna().any():
             _level_bar(ax)
         return self._drawn_on([ax])
@@ -171,15 +186,22 @@ class BeeswarmDisplay(Display):
         from matplotlib.colors import to_rgba_array
 
         level = self.table["level"].to_numpy(dtype=np.float64)
-        colours, keys = level_colours()(np.ma.masked_invalid(level)), {}
+        colours, keys = level_colours()(np.ma.masked_invalid(level)), self._keys()
+        for here, codes, texts in keys.values():
+            places = np.where(np.isnan(codes), -1, codes).astype(int)
+            colours[here] = to_rgba_array([*category_colours(texts), NEUTRAL])[places]
+        return colours, {row: texts for row, (_, _, texts) in keys.items()}
+
+    def _keys(self) -> dict[int, tuple[NDArray[np.bool_], NDArray[np.float64], list[str]]]:
+        """Return of each row with categories: its points, their categories, and the texts."""
+        level = self.table["level"].to_numpy(dtype=np.float64)
+        keys = {}
         for row, name in enumerate(pd.unique(self.table["feature"])):
             here = (self.table["feature"] == name).to_numpy()
             found = None if np.isfinite(level[here]).any() else keyed(self.table["data"][here])
             if found is not None:
-                codes, keys[row] = found
-                places = np.where(np.isnan(codes), -1, codes).astype(int)
-                colours[here] = to_rgba_array([*category_colours(keys[row]), NEUTRAL])[places]
-        return colours, keys
+                keys[row] = here, *found
+        return keys
 
 
 def _level_bar(ax) -> None:
@@ -190,7 +212,8 @@ def _level_bar(ax) -> None:
         ScalarMappable(cmap=level_colours()), ax=ax, aspect=40, pad=0.02, ticks=[0, 1]
     )
     bar.ax.set_yticklabels(["low", "high"])
-    bar.set_label("value of the feature", labelpad=-12)
+    high = ax.get_window_extent().height * 72 / ax.figure.dpi > LEAST_BAR
+    bar.set_label("value of the feature" if high else "value", labelpad=-12 if high else 2)
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0)
 

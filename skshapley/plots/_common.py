@@ -39,13 +39,9 @@ def one_row(explanation, row) -> Explanation:
     return explanation if row is None else explanation[int(row)]
 
 
-def strongest_outputs(explanation) -> list:
-    """Return the outputs that are drawn side by side: all, or those of the largest attributions."""
-    names = explanation.output_names.tolist()
-    if len(names) <= MOST_OUTPUTS:
-        return names
-    strength = np.abs(explanation.values).sum(axis=1).mean(axis=0)
-    return [names[place] for place in np.argsort(-strength, kind="stable")[:STRONGEST_OUTPUTS]]
+def strengths(explanation) -> NDArray[np.float64]:
+    """Return the mean size of each output's attributions, ``(k,)``."""
+    return np.abs(explanation.values).sum(axis=1).mean(axis=0)
 
 
 def fold(explanation, max_features, size=None) -> Explanation:
@@ -164,7 +160,12 @@ def response_name(explanation) -> str:
     output = settings.output
     if output == "predicted":
         output = "the predicted class"
-    return name if output is None else f"{name} of {shorten(output, 2 * MAX_NAME)}"
+    return name if output is None else f"{name}{of_output(output)}"
+
+
+def of_output(name) -> str:
+    """Return the end of the name of a response that says which output it is of."""
+    return f" of {shorten(name, 2 * MAX_NAME)}"
 
 
 def parts_of_row(explanation, row, max_features) -> tuple[pd.DataFrame, float, float, str]:

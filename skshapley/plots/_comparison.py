@@ -13,13 +13,16 @@ from skshapley.plots._display import Drawn, SmallMultiples, by_output
 from skshapley.plots._explain import explanation_of
 from skshapley.plots._style import (
     COLOURS,
+    height_of_legend,
     height_of_rows,
     interval_note,
     label_x,
+    legend_above,
+    letters_beside,
     name_rows,
     zero_line,
 )
-from skshapley.plots._text import short_names, wrapped
+from skshapley.plots._text import MAX_NAME, short_names
 
 MARKERS = "oDs^vP"
 
@@ -152,8 +155,12 @@ class ComparisonDisplay(Drawn):
         """
         return self.table.copy()
 
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return short_names(pd.unique(self.table["feature"]), width=letters)
+
     def _height(self, width) -> float:
-        return height_of_rows(1.2 * self.table["feature"].nunique())
+        names = pd.unique(self.table["explanation"])
+        return height_of_rows(1.2 * self.table["feature"].nunique()) + height_of_legend(names)
 
     def plot(self, ax=None) -> Self:
         """Draw the points.
@@ -168,20 +175,20 @@ class ComparisonDisplay(Drawn):
         self : ComparisonDisplay
         """
         parts = list(self.table.groupby("explanation", sort=False))
-        names = parts[0][1]["feature"].tolist()
         (ax,) = self._panels(ax)
         zero_line(ax)
-        step = 0.5 / len(parts)
-        for place, (name, part) in enumerate(parts):
+        step, handles = 0.5 / len(parts), []
+        for place, (_, part) in enumerate(parts):
             half = HALF_WIDTH * part["standard_error"].fillna(0.0).to_numpy()
             values = part["value"].to_numpy()
             rows = np.arange(len(part)) + (place - (len(parts) - 1) / 2) * step
-            ax.errorbar(values, rows, xerr=half, fmt=MARKERS[place], color=COLOURS[place],
-                        markersize=5, elinewidth=1.1, capsize=2, label=wrapped(name))  # fmt: skip
-        name_rows(ax, short_names(names))
+            points = ax.errorbar(values, rows, xerr=half, fmt=MARKERS[place], color=COLOURS[place],
+                                 markersize=5, elinewidth=1.1, capsize=2)  # fmt: skip
+            handles.append(points)
+        name_rows(ax, self._row_names(letters_beside(ax)))
         what = "attribution" if self.local else "mean |attribution|"
-        label_x(ax, f"{what} ({self.response}){interval_note(self.table)}")
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), alignment="left", frameon=False)
+        label_x(ax, f"{what} ({self._said}){interval_note(self.table)}")
+        legend_above(ax, handles, [name for name, _ in parts])
         return self._drawn_on([ax])
 
 

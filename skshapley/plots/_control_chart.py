@@ -4,11 +4,12 @@ from typing import Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skshapley._tools._constraints import check_values
 from skshapley.plots._checks import AXES, COUNT, check_names
 from skshapley.plots._display import ByFeature, SmallMultiples, by_output
-from skshapley.plots._style import COLOURS, NEUTRAL, ink, side_label
+from skshapley.plots._style import COLOURS, NEUTRAL, ink, letters_across, side_label
 from skshapley.plots._text import shorten, wrapped
 
 MOST_TICKS = 8
@@ -73,7 +74,8 @@ class ControlChartDisplay(ByFeature):
             Names of the features to show. None: the `max_features` that are farthest beyond their
             limits, or nearest to them.
         output : label, default=None
-            Of several outputs. None: all, below each other.
+            Of several outputs. None: all, below each other, or those of many that are farthest
+            beyond their limits.
         max_features : int or None, default=6
             Number of features to show if `features` is None. None: all.
         ax : matplotlib Axes, or one for each feature (and output), default=None
@@ -107,7 +109,12 @@ class ControlChartDisplay(ByFeature):
             shown = features or _farthest(part)[:max_features]
             return part[part["feature"].isin(shown)].reset_index(drop=True), label
 
-        return by_output(cls, drift, output, ax, read)
+        def strength(drift) -> NDArray[np.float64]:
+            """Return how far the outputs are beyond their limits."""
+            far = _beyond(table).groupby(table["output"], sort=False).max()
+            return far.loc[drift.output_names].fillna(0.0).to_numpy()
+
+        return by_output(cls, drift, output, ax, read, strength)
 
     def frame(self) -> pd.DataFrame:
         """Return the points.
@@ -135,7 +142,7 @@ class ControlChartDisplay(ByFeature):
         axes = self._panels(ax)
         for panel, feature in zip(axes, shown, strict=True):
             self._panel(panel, feature, self.table[self.table["feature"] == feature])
-        axes[0].set_ylabel(side_label(self.label), parse_math=False)
+        axes[0].set_ylabel(side_label(axes[0], self.label), parse_math=False)
         return self._drawn_on(axes)
 
     def _panel(self, ax, feature, part) -> None:
@@ -149,7 +156,7 @@ class ControlChartDisplay(ByFeature):
         alarm = part["alarm"].to_numpy()
         ax.scatter(x[alarm], mean[alarm], s=70, facecolor="none", edgecolor=COLOURS[1],
                    linewidth=1.8, zorder=4)  # fmt: skip
-        ax.set_xlabel(wrapped(feature), parse_math=False)
+        ax.set_xlabel(wrapped(feature, letters_across(ax)), parse_math=False)
         ax.spines[["top", "right"]].set_visible(False)
         step = -(-len(part) // MOST_TICKS)
         names = [shorten(period, 12) for period in part["period"].iloc[::step]]
@@ -161,11 +168,11 @@ class ControlChartDisplay(ByFeature):
 
 def _farthest(table) -> list:
     """Return the features, those farthest beyond their limits first."""
+    far = _beyond(table).groupby(table["feature"], sort=False).max()
+    return far.sort_values(ascending=False, kind="stable").index.tolist()
+
+
+def _beyond(table) -> pd.Series:
+    """Return how far each mean is from the centre, in half the distance between the limits."""
     half = (table["high"] - table["low"]) / 2
-    beyond = (table["mean"] - table["centre"]).abs() / half.where(half > 0)
-    order = (
-        beyond.groupby(table["feature"], sort=False)
-        .max()
-        .sort_values(ascending=False, kind="stable")
-    )
-    return order.index.tolist()
+    return (table["mean"] - table["centre"]).abs() / half.where(half > 0)

@@ -13,7 +13,7 @@ from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing, check_names
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
 from skshapley.plots._display import ByFeature, SmallMultiples, by_output
 from skshapley.plots._explain import explainer_of
-from skshapley.plots._style import COLOURS, side_label
+from skshapley.plots._style import COLOURS, legend, letters_across, side_label
 from skshapley.plots._text import wrapped
 
 
@@ -171,22 +171,23 @@ class ConvergenceDisplay(ByFeature):
         self : ConvergenceDisplay
         """
         features = pd.unique(self.table["feature"])
-        axes = self._panels(axes)
+        axes, lines = self._panels(axes), {}
         for ax, feature in zip(axes, features, strict=True):
             part = self.table[self.table["feature"] == feature]
             for place, (method, line) in enumerate(part.groupby("method", sort=False)):
                 half = HALF_WIDTH * line["standard_error"]
                 x, y, colour = line["n_model_rows"], line["value"], COLOURS[place]
                 ax.fill_between(x, y - half, y + half, color=colour, alpha=0.22, linewidth=0)
-                ax.plot(x, y, "o-", color=colour, markersize=3.5, linewidth=1.3, label=method)
-            ax.set_title(wrapped(feature), fontsize="medium", parse_math=False)
+                lines[method] = ax.plot(x, y, "o-", color=colour, markersize=3.5, linewidth=1.3)[0]
+            letters = letters_across(ax)
+            ax.set_title(wrapped(feature, letters), fontsize="medium", parse_math=False)
             ax.spines[["top", "right"]].set_visible(False)
             ax.set_xlabel("model rows")
         banded = self.table["standard_error"].notna().any()
-        what = f"attribution ({self.response})" + (" and 95 % band" if banded else "")
-        axes[0].set_ylabel(side_label(what), parse_math=False)
-        if len(pd.unique(self.table["method"])) > 1:
-            axes[0].legend(frameon=False, fontsize="small")
+        what = f"attribution ({self._said})" + (" and 95 % band" if banded else "")
+        axes[0].set_ylabel(side_label(axes[0], what), parse_math=False)
+        if len(lines) > 1:
+            legend(axes[0], list(lines.values()), lines, letters - 4, fontsize="small")
         return self._drawn_on(axes)
 
 

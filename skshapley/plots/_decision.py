@@ -9,8 +9,15 @@ from numpy.typing import NDArray
 from skshapley.plots._checks import AXES, COUNT, check_drawing
 from skshapley.plots._common import closed, fold, levels, one_output, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
-from skshapley.plots._style import height_of_rows, ink, label_x, level_colours, name_rows
-from skshapley.plots._text import short_names
+from skshapley.plots._style import (
+    height_of_rows,
+    ink,
+    label_x,
+    letters_beside,
+    level_colours,
+    name_rows,
+)
+from skshapley.plots._text import MAX_NAME, short_names
 
 
 class DecisionDisplay(Display):
@@ -121,6 +128,9 @@ class DecisionDisplay(Display):
         upwards = np.cumsum(np.hstack([base, values[:, ::-1]]), axis=1)
         return upwards[:, ::-1]
 
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return short_names(pd.unique(self.table["feature"]), width=letters)
+
     def _height(self, width) -> float:
         return height_of_rows(self.table["feature"].nunique() + 1)
 
@@ -139,8 +149,7 @@ class DecisionDisplay(Display):
         from matplotlib.collections import LineCollection
 
         paths = self._paths()
-        names = pd.unique(self.table["feature"])
-        p = len(names)
+        p = self.table["feature"].nunique()
         (ax,) = self._panels(ax)
         heights = np.arange(p + 1) - 0.5
         lines = LineCollection(
@@ -156,9 +165,9 @@ class DecisionDisplay(Display):
             heights, 0, 1, transform=ax.get_yaxis_transform(), color=ink(ax), alpha=0.12, lw=0.6
         )
         ax.axvline(self.table["base_value"].mean(), color=ink(ax), lw=0.8, alpha=0.6, zorder=1)
-        name_rows(ax, short_names(names))
+        name_rows(ax, self._row_names(letters_beside(ax)))
         ax.set_ylim(p - 0.4, -0.7)
         room = 0.04 * (np.ptp(paths) or 1.0)
         ax.set_xlim(paths.min() - room, paths.max() + room)
-        label_x(ax, f"{self.response}, from base value (bottom) to prediction (top)")
+        label_x(ax, f"{self._said}, from base value (bottom) to prediction (top)")
         return self._drawn_on([ax])

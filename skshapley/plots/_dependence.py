@@ -20,10 +20,18 @@ from skshapley.plots._display import ByFeature, Display, SmallMultiples, by_outp
 from skshapley.plots._key import category_colours, dot_size, faintness, keyed
 from skshapley.plots._pairs import check_pairs, interacting, measured_partner, of_interaction
 from skshapley.plots._places import places, upright, write_ticks
-from skshapley.plots._style import COLOURS, NEUTRAL, ink, level_colours, side_label
+from skshapley.plots._style import (
+    COLOURS,
+    NEUTRAL,
+    ink,
+    legend,
+    letters_across,
+    level_colours,
+    side_label,
+)
 from skshapley.plots._text import value_text, wrapped
 
-BAR_LETTERS = 24  # of a line beside the bar of colours, between the numbers at its ends
+BAR_LETTERS = 18  # of a line beside the bar of colours, between the numbers at its ends
 
 
 class DependenceDisplay(ByFeature, Display):
@@ -190,7 +198,7 @@ class DependenceDisplay(ByFeature, Display):
         axes = self._panels(ax)
         for panel, (feature, part) in zip(axes, parts, strict=True):
             self._panel(panel, feature, part)
-        axes[0].set_ylabel(side_label(f"{self.kind} ({self.response})"), parse_math=False)
+        axes[0].set_ylabel(side_label(axes[0], f"{self.kind} ({self._said})"), parse_math=False)
         return self._drawn_on(axes)
 
     def _panel(self, ax, feature, part) -> None:
@@ -205,13 +213,12 @@ class DependenceDisplay(ByFeature, Display):
         groups = self.legends[feature]
         if groups:
             ax.scatter(x, value, s=size, c=NEUTRAL, linewidth=0, zorder=3)
-            for place, (name, colour) in enumerate(
-                zip(groups, category_colours(groups), strict=True)
-            ):
-                here = level == place
-                ax.scatter(x[here], value[here], s=size, c=colour, linewidth=0, zorder=4,
-                           label=name)  # fmt: skip
-            _write_legend(ax, wrapped(partner))
+            handles = [
+                ax.scatter(x[here], value[here], s=size, c=colour, linewidth=0, zorder=4)
+                for place, colour in enumerate(category_colours(groups))
+                for here in [level == place]
+            ]
+            _write_legend(ax, handles, groups, wrapped(partner))
         elif partner is None:
             ax.scatter(x, value, s=size, c=COLOURS[0], linewidth=0, zorder=3)
         else:
@@ -225,27 +232,27 @@ class DependenceDisplay(ByFeature, Display):
             )
             bar.outline.set_visible(False)
             bar.ax.tick_params(length=0)
-        ax.set_xlabel(wrapped(feature), parse_math=False)
+        ax.set_xlabel(wrapped(feature, letters_across(ax)), parse_math=False)
         ax.spines[["top", "right"]].set_visible(False)
         if self.ticks[feature]:
             write_ticks(ax, self.ticks[feature])
 
 
-def _write_legend(ax, title) -> None:
+def _write_legend(ax, handles, names, title) -> None:
     """Write the key of categories beside the axes, where no point is."""
-    legend = ax.legend(
+    legend(
+        ax,
+        handles,
+        names,
         title=title,
         loc="upper left",
         bbox_to_anchor=(1, 1),
-        frameon=False,
         fontsize="x-small",
         title_fontsize="x-small",
         handletextpad=0.2,
         borderaxespad=0.2,
         markerscale=1.5,
     )
-    for text in [legend.get_title(), *legend.get_texts()]:
-        text.set_parse_math(False)
 
 
 def _points(explanation, column, partner) -> tuple[pd.DataFrame, dict[float, str], list[str]]:

@@ -9,11 +9,29 @@ import pandas as pd
 
 from skshapley._tools._constraints import Constraint, Count, check_values
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
-from skshapley.plots._common import one_output, one_row, parts_of_row, strongest_outputs
+from skshapley.plots._common import (
+    MOST_OUTPUTS,
+    STRONGEST_OUTPUTS,
+    of_output,
+    one_output,
+    one_row,
+    parts_of_row,
+    strengths,
+)
 from skshapley.plots._explain import explanation_of
 from skshapley.plots._pairs import check_pairs, with_pairs
-from skshapley.plots._style import PANEL, WIDTH, panels, width_of_rows, write_names
-from skshapley.plots._text import wrapped
+from skshapley.plots._style import (
+    PANEL,
+    WIDTH,
+    fit_names,
+    letters_across,
+    letters_beside,
+    panels,
+    settle,
+    width_of_rows,
+    write_names,
+)
+from skshapley.plots._text import MAX_NAME, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +39,8 @@ if TYPE_CHECKING:
 
 # Largest width, in inches, of a display that is one of several
 NARROW = 5.2
+TITLE = 10.0  # points
+TITLE_LINE = 0.2  # inches
 
 
 class Drawn(ABC):
@@ -39,8 +59,14 @@ class Drawn(ABC):
     axes_: "list[Axes]"
     figure_: "Figure"
 
+    response: str
+
     # The axis of the response, "x" or "y", which small multiples share
     _scale: str | None = None
+    # The width of a bar of colours beside the axes, in inches
+    _bar: float = 0.0
+    # The end of the response's name that the title says, of one of several
+    _title: str | None = None
 
     @property
     def _width(self) -> float:
@@ -50,8 +76,8 @@ class Drawn(ABC):
     @property
     def _narrow_width(self) -> float:
         """Return the width, in inches, of a display that is one of several."""
-        names = self._row_names
-        return width_of_rows(names) if names else min(self._width, NARROW)
+        names = self._row_names()
+        return width_of_rows(names) + self._bar if names else min(self._width, NARROW)
 
     @property
     def _n_axes(self) -> int:
@@ -70,10 +96,14 @@ class Drawn(ABC):
     def _height(self, width) -> float:
         """Return the height, in inches, of an axes of this width with its labels."""
 
-    @property
-    def _row_names(self) -> list[str]:
-        """Return the names beside the rows, if numbers stand there that need room."""
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        """Return the names beside the rows, in lines of at most so many letters."""
         return []
+
+    @property
+    def _said(self) -> str:
+        """Return the name of the response for a label, without the output that the title names."""
+        return self.response if self._title is None else self.response.removesuffix(self._title)
 
     def _panels(self, axes) -> "list[Axes]":
         """Return the given axes, as a list, or new ones."""
@@ -82,6 +112,9 @@ class Drawn(ABC):
 
     def _drawn_on(self, axes) -> Self:
         """Keep the axes that were drawn on, and return the display."""
+        if self._title is None and self._row_names():
+            settle(axes[0])  # with labels and legends, which take some of the height
+            fit_names(axes[0])
         self.axes_ = list(axes)
         self.ax_ = axes[0]
         # It is a SubFigure if the axes are on one.
@@ -305,18 +338,26 @@ class SmallMultiples(Drawn):
         first = next(iter(self.displays.values()))
         each = first._n_axes
         width = max(display._narrow_width for display in self.displays.values())
-        size, n = (width, self._height(width)), each * len(self.displays)
+        titles = [wrapped(name) for name in self.displays]
+        high = TITLE_LINE * max(title.count("\n") + 1 for title in titles)
+        size, n = (width, self._height(width) + high), each * len(self.displays)
         axes = panels(ax, n, type(first).__name__, size, each if each > 1 else None)
         if ax is None and self.note:
             axes[0].figure.suptitle(self.note, fontsize="medium", parse_math=False)
         parts = [axes[start : start + each] for start in range(0, n, each)]
         # First the names, which narrow axes, so that each display measures its final room.
         for display, own in zip(self.displays.values(), parts, strict=True):
-            if display._row_names:
-                write_names(own[0], display._row_names)
+            if names := display._row_names(letters_beside(own[0])):
+                write_names(own[0], names)
         for (name, display), own in zip(self.displays.items(), parts, strict=True):
+            display._title = of_output(name)
             display.plot(own)
-            _entitle(own[0], wrapped(name))
+            display._title = None
+            _entitle(own[0], wrapped(name, letters_across(own[0], TITLE)))
+        settle(axes[0])
+        for display, own in zip(self.displays.values(), parts, strict=True):
+            if display._row_names():
+                fit_names(own[0])
         if first._scale is not None:
             limits = [getattr(ax, f"get_{first._scale}lim")() for ax in axes]
             for ax in axes:
@@ -328,7 +369,12 @@ Chosen = TypeVar("Chosen", bound=Drawn)
 
 
 def by_output(
-    make: Callable[..., Chosen], explanation, output, ax, read: Callable[[Any], tuple]
+    make: Callable[..., Chosen],
+    explanation,
+    output,
+    ax,
+    read: Callable[[Any], tuple],
+    strength: Callable[[Any], Any] = strengths,
 ) -> Chosen | SmallMultiples:
     """Draw the display of one output, or those of all or the strongest outputs if it is None.
 
@@ -336,12 +382,14 @@ def by_output(
     ----------
     make : callable
         The class of the display.
-    explanation : Explanation
+    explanation : Explanation, Comparison or Drift
         Of the instances that are drawn.
     output : label or None
     ax : matplotlib Axes, a sequence of them, or None
     read : callable
         Returns the arguments of `make` for an output.
+    strength : callable
+        Returns a number for each output, ``(k,)``. The largest of many are drawn.
 
     Returns
     -------
@@ -350,9 +398,12 @@ def by_output(
     names = explanation.output_names
     if output is not None or names is None:
         return make(*read(output)).plot(ax)
-    shown = strongest_outputs(explanation)
-    note = "" if len(shown) == len(names) else f"the {len(shown)} strongest of {len(names)} outputs"
-    return SmallMultiples({name: make(*read(name)) for name in shown}, note).plot(ax)
+    names, note = list(names), ""
+    if (n := len(names)) > MOST_OUTPUTS:
+        order = np.argsort(-np.asarray(strength(explanation)), kind="stable")
+        names = [names[place] for place in order[:STRONGEST_OUTPUTS]]
+        note = f"the {len(names)} strongest of {n} outputs"
+    return SmallMultiples({name: make(*read(name)) for name in names}, note).plot(ax)
 
 
 def _entitle(ax, name) -> None:
@@ -361,4 +412,4 @@ def _entitle(ax, name) -> None:
     if legend is not None and not legend.get_title().get_text():
         legend.set_title(name)
     elif not ax.get_title() and not ax.get_title(loc="left"):
-        ax.set_title(name, loc="left", parse_math=False)
+        ax.set_title(name, loc="left", fontsize=TITLE, parse_math=False)

@@ -4,6 +4,7 @@ from typing import Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skshapley._records._inferred import CONFIDENCE
 from skshapley._tools._constraints import check_values
@@ -14,12 +15,15 @@ from skshapley.plots._style import (
     COLOURS,
     NEUTRAL,
     error_bars,
+    height_of_legend,
     height_of_rows,
     label_x,
+    legend_above,
+    letters_beside,
     name_rows,
     zero_line,
 )
-from skshapley.plots._text import short_names, wrapped
+from skshapley.plots._text import MAX_NAME, short_names
 
 CLEAR = 0.05  # adjusted p-values up to which a difference is drawn as one
 
@@ -92,7 +96,8 @@ class DumbbellDisplay(Drawn):
         kind : {"importance", "attribution"}, default="importance"
             Whether mean absolute attributions are compared, or mean attributions.
         output : label, default=None
-            One of `comparison.output_names`. None: all, side by side.
+            One of `comparison.output_names`. None: all, side by side, or those of many that differ
+            most.
         confidence : float, default=0.95
             Of the intervals.
         simultaneous : bool, default=True
@@ -127,7 +132,12 @@ class DumbbellDisplay(Drawn):
             table = _table(whole if name is None else whole.loc[name], comparison)
             return table[:max_features], comparison.names, label
 
-        return by_output(cls, comparison, output, ax, read)
+        def strength(comparison) -> NDArray[np.float64]:
+            """Return the sum of the sizes of each output's differences."""
+            sizes = whole["difference"].abs().groupby(level=0).sum()
+            return sizes.loc[comparison.output_names].to_numpy()
+
+        return by_output(cls, comparison, output, ax, read, strength)
 
     def frame(self) -> pd.DataFrame:
         """Return the dumbbells.
@@ -139,12 +149,11 @@ class DumbbellDisplay(Drawn):
         """
         return self.table.copy()
 
-    @property
-    def _row_names(self) -> list[str]:
-        return short_names(self.table["feature"])
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return short_names(self.table["feature"], width=letters)
 
     def _height(self, width) -> float:
-        return height_of_rows(1.2 * len(self.table))
+        return height_of_rows(1.2 * len(self.table)) + height_of_legend(self.names)
 
     def plot(self, ax=None) -> Self:
         """Draw the dumbbells.
@@ -163,17 +172,17 @@ class DumbbellDisplay(Drawn):
         rows = np.arange(len(first))
         clear = self.table["p_adjusted"].to_numpy() <= CLEAR
         zero_line(ax)
-        name_rows(ax, self._row_names)
+        name_rows(ax, self._row_names(letters_beside(ax)))
         ax.hlines(rows, first, second, color=NEUTRAL, linewidth=3.5, alpha=0.45, zorder=2)
         middle = first + (self.table["low"] + self.table["high"]).to_numpy() / 2
         half = (self.table["high"] - self.table["low"]).to_numpy() / 2
         error_bars(ax, middle, rows, half)
-        for values, colour, name in zip((first, second), COLOURS, self.names, strict=False):
-            alphas = np.where(clear, 1.0, 0.35)
+        handles, alphas = [], np.where(clear, 1.0, 0.35)
+        for values, colour in zip((first, second), COLOURS, strict=False):
             ax.scatter(values, rows, s=46, color=colour, alpha=alphas, linewidth=0, zorder=5)
-            ax.scatter([], [], s=46, color=colour, label=wrapped(name))
+            handles.append(ax.scatter([], [], s=46, color=colour))
         label_x(ax, self.label)
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+        legend_above(ax, handles, self.names)
         return self._drawn_on([ax])
 
 

@@ -7,11 +7,27 @@ import pandas as pd
 
 from skshapley.plots._common import HALF_WIDTH
 from skshapley.plots._display import OneRowDisplay
-from skshapley.plots._style import colour_of_steps, error_bars, ink, interval_note, label_x
+from skshapley.plots._style import (
+    LETTER,
+    colour_of_steps,
+    error_bars,
+    ink,
+    interval_note,
+    label_x,
+    letters_beside,
+    settle,
+)
 from skshapley.plots._text import named_values, number
 
 # Segments narrower than this share of the whole have no name
 LEAST_SHARE = 0.04
+LETTERS = 24  # of a name, with the value behind it
+SIZE = 8.5  # points
+SLANT = 30  # degrees
+SINE = np.sin(np.radians(SLANT))
+RISE = LETTER * SIZE * SINE  # points, by which a letter is above the one before
+APART = 1.15 * SIZE / SINE  # points, between the beginnings of names
+LEAST_UNIT = 0.4  # of the height of the axes, for the segments and what is below
 
 
 class ForceDisplay(OneRowDisplay):
@@ -70,7 +86,7 @@ class ForceDisplay(OneRowDisplay):
         return 9.0
 
     def _height(self, width) -> float:
-        return 2.8
+        return 2.0 + max(map(len, self._names())) * RISE / 72
 
     def plot(self, ax=None) -> Self:
         """Draw the segments.
@@ -93,12 +109,14 @@ class ForceDisplay(OneRowDisplay):
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
         error_bars(ax, middle, np.zeros(len(value)), half)
         whole = np.abs(value).sum() or 1.0
-        texts = named_values(frame)
-        for text, x, share in zip(texts, middle, np.abs(value) / whole, strict=True):
-            if share >= LEAST_SHARE:
-                ax.annotate(text, (x, 0.25), xytext=(0, 6), textcoords="offset points",
-                            rotation=30, ha="left", va="bottom", color=ink(ax),
-                            fontsize="small", parse_math=False)  # fmt: skip
+        texts = self._names(min(LETTERS, letters_beside(ax) - 8))
+        names = [
+            ax.annotate(text, (x, 0.25), xytext=(0, 6), textcoords="offset points",
+                        rotation=SLANT, rotation_mode="anchor", color=ink(ax), fontsize=SIZE,
+                        parse_math=False)
+            for text, x, share in zip(texts, middle, np.abs(value) / whole, strict=True)
+            if share >= LEAST_SHARE
+        ]  # fmt: skip
         for x, name in ((self.base_value, "base value"), (self.prediction, "prediction")):
             ax.plot([x, x], [-0.25, -0.42], color=ink(ax), linewidth=1.2, clip_on=False)
             side = "left" if x >= max(self.base_value, self.prediction) else "right"
@@ -115,5 +133,23 @@ class ForceDisplay(OneRowDisplay):
         ax.set_yticks([])
         for name in ("top", "left", "right"):
             ax.spines[name].set_visible(False)
-        label_x(ax, f"{self.response}{interval_note(frame)}")
+        label_x(ax, f"{self._said}{interval_note(frame)}")
+        self._make_room(ax, names)
         return self._drawn_on([ax])
+
+    def _names(self, letters=LETTERS) -> list[str]:
+        return named_values(self.table, lines=1, width=letters)
+
+    def _make_room(self, ax, names) -> None:
+        """Leave out names that would touch those of larger segments; make room for the others."""
+        for _ in range(2):  # what is left out gives room, and changes where the others are
+            settle(ax)
+            kept: list[float] = []
+            for name in names:
+                place = ax.transData.transform(name.xy)[0] * 72 / ax.figure.dpi
+                name.set_visible(all(abs(place - other) >= APART for other in kept))
+                kept += [place] if name.get_visible() else []
+            height = ax.get_window_extent().height * 72 / ax.figure.dpi
+            lengths = [len(name.get_text()) for name in names if name.get_visible()]
+            unit = max(height - max(lengths, default=0) * RISE - SIZE, LEAST_UNIT * height)
+            ax.set_ylim(-0.75, height / unit - 0.75)

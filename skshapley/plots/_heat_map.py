@@ -193,7 +193,7 @@ class HeatMapDisplay(Display):
         ax.set_yticks([])
         if not signal:
             ax.set_xticks([])
-        ax.figure.colorbar(painted, ax=ax, label=side_label(f"attribution ({self.response})"))
+        ax.figure.colorbar(painted, ax=ax, label=side_label(ax, f"attribution ({self._said})"))
         return self._drawn_on([ax])
 
 

@@ -16,10 +16,12 @@ from skshapley.plots._style import (
     error_bars,
     height_of_rows,
     label_x,
+    legend_above,
+    letters_beside,
     name_rows,
     zero_line,
 )
-from skshapley.plots._text import short_names
+from skshapley.plots._text import MAX_NAME, short_names
 
 
 class ImportanceDisplay(Display):
@@ -82,7 +84,7 @@ class ImportanceDisplay(Display):
         ----------
         explanation : Explanation
         output : label, default=None
-            One of `explanation.output_names`. None: all, side by side.
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         confidence : float, default=0.95
             Of intervals and ranks.
         simultaneous : bool, default=True
@@ -187,9 +189,8 @@ class ImportanceDisplay(Display):
         """
         return self.table.copy()
 
-    @property
-    def _row_names(self) -> list[str]:
-        names = short_names(self.table["feature"])
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        names = short_names(self.table["feature"], width=letters)
         if self.table["best_rank"].isna().any():
             return names
         ranks = zip(self.table["best_rank"], self.table["worst_rank"], strict=True)
@@ -217,17 +218,16 @@ class ImportanceDisplay(Display):
         chosen = self.table["selected"].ne(False).to_numpy(dtype=bool)
         rows = np.arange(len(value))
         zero_line(ax)
-        name_rows(ax, self._row_names)
+        name_rows(ax, self._row_names(letters_beside(ax)))
         middle = (self.table["low"] + self.table["high"]).to_numpy() / 2
         error_bars(ax, middle, rows, self.table["high"].to_numpy() - middle)
-        for which, colour, label in (
-            (chosen, COLOURS[0], "selected"),
-            (~chosen, NEUTRAL, "not selected"),
-        ):
-            ax.scatter(value[which], rows[which], s=34, c=colour, zorder=5, label=label)
+        handles = [
+            ax.scatter(value[which], rows[which], s=34, c=colour, zorder=5)
+            for which, colour in ((chosen, COLOURS[0]), (~chosen, NEUTRAL))
+        ]
         label_x(ax, self.label)
         if tested:
-            ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+            legend_above(ax, handles, ["selected", "not selected"])
         return self._drawn_on([ax])
 
 

@@ -10,21 +10,25 @@ from skshapley.plots._common import HALF_WIDTH, one_output, one_row, response_na
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._pairs import check_pairs
 from skshapley.plots._style import (
+    LETTER,
     LINE,
+    fit_names,
     font_size,
     ink,
     label_x,
+    letters_beside,
     settle,
     side_label,
     signed_colours,
     write_names,
 )
-from skshapley.plots._text import number, short_names
+from skshapley.plots._text import MAX_NAME, number, short_names
 
 FADED = 0.35
 CELL = 0.56, 0.42  # inches
 LEAST_SIZE = 4.5  # points, of numbers in the cells
 DIGIT = 0.65  # width of a digit, in font sizes
+BELOW = 20  # letters of a name below a column
 MOST_WRITTEN = 14  # features, beyond which numbers in the cells cannot be read
 
 
@@ -131,12 +135,24 @@ class InteractionsDisplay(Display):
     def _features(self) -> pd.Series:
         return self.table["feature"].drop_duplicates()
 
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return short_names(self._features, width=letters)
+
+    def _below(self, letters=BELOW) -> list[str]:
+        """Return the names below the columns, shorter since the rows have the same."""
+        return short_names(self._features, lines=1, width=letters)
+
     def _height(self, width) -> float:
-        return 1.5 + CELL[1] * len(self._features)
+        slanted = max(map(len, self._below())) * LETTER * 10 / 72 * np.sin(np.pi / 4)
+        return 1.1 + slanted + CELL[1] * len(self._features)
 
     @property
     def _width(self) -> float:
         return min(3.0 + CELL[0] * len(self._features), 14.0)
+
+    @property
+    def _narrow_width(self) -> float:
+        return self._width
 
     def plot(self, ax=None) -> Self:
         """Draw the triangle.
@@ -151,7 +167,8 @@ class InteractionsDisplay(Display):
         self : InteractionsDisplay
         """
         (ax,) = self._panels(ax)
-        names = short_names(self._features, lines=1)  # as they stand below the columns, too
+        letters = letters_beside(ax)
+        names = self._row_names(letters)
         n = len(names)
         values, half = np.full((2, n, n), np.nan)
         values[np.tril_indices(n)] = self.table["value"]
@@ -164,19 +181,22 @@ class InteractionsDisplay(Display):
         )  # fmt: skip
         write_names(ax, names)
         size = font_size(ax, n)
-        ax.set_xticks(range(n), names, rotation=45, ha="right", rotation_mode="anchor",
-                      fontsize=size, parse_math=False)  # fmt: skip
+        ax.set_xticks(range(n), self._below(min(letters, BELOW)), rotation=45, ha="right",
+                      rotation_mode="anchor", fontsize=size, parse_math=False)  # fmt: skip
         ax.tick_params(length=0)
         for spine in ax.spines.values():
             spine.set_visible(False)
         faded = "; faded: 95 % interval holds 0" if np.nansum(unsure) else ""
-        label_x(ax, f"{self.title}; diagonal: main effect{faded}")
-        bar = ax.figure.colorbar(image, ax=ax, aspect=30, pad=0.02, label=side_label(self.response))
+        bar = ax.figure.colorbar(
+            image, ax=ax, aspect=30, pad=0.02, label=side_label(ax, self._said)
+        )
         bar.outline.set_visible(False)
         if (values[np.isfinite(values)] >= 0).all():
             bar.ax.set_ylim(0, limit)
+        settle(ax)  # long names leave little room for the cells
+        label_x(ax, f"{self.title}; diagonal: main effect{faded}")
+        fit_names(ax)
         if n <= MOST_WRITTEN:
-            settle(ax)  # long names leave little room for the cells
             self._write(ax, values, half, limit)
         return self._drawn_on([ax])
 

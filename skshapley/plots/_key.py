@@ -7,14 +7,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley.plots._partner import categories
-from skshapley.plots._style import COLOURS, NEUTRAL
-from skshapley.plots._text import shorten, value_text
+from skshapley.plots._style import COLOURS, LINE, NEUTRAL, letters_beside
+from skshapley.plots._text import MAX_NAME, short_names, value_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KEY_LETTERS = 40  # of a key beside a row
+LEAST_TEXT = 8  # letters of a category
 KEY_SIZE = 7.5  # points
+OTHERS = " others"  # the end of the text of those that share a colour
 LEAST_KEY_ROW = 20.0  # points, below which a row has no room for a key
 
 
@@ -56,7 +58,7 @@ def keyed(column, most: int = len(COLOURS)) -> tuple[NDArray[np.float64], list[s
     known = ~np.isnan(codes)
     codes[known] = places[codes[known].astype(int)]
     texts = [value_text(groups[place]) for place in kept]
-    return codes, [*texts, f"{len(groups) - most + 1} others"]
+    return codes, [*texts, f"{len(groups) - most + 1}{OTHERS}"]
 
 
 def positions(column, groups) -> NDArray[np.float64]:
@@ -68,25 +70,31 @@ def positions(column, groups) -> NDArray[np.float64]:
 
 def category_colours(texts: list[str]) -> list[str]:
     """Return the colour of each category; grey for those that share one."""
-    shared = len(texts) == len(COLOURS) and texts[-1].endswith(" others")
+    shared = len(texts) == len(COLOURS) and texts[-1].endswith(OTHERS)
     return [*COLOURS[: len(texts) - shared], *[NEUTRAL] * shared]
 
 
 def write_key(ax: "Axes", row: int, texts: list[str]) -> None:
-    """Write the categories of a row in their colours, below its name."""
+    """Write the categories of a row in their colours, in the last line of its name."""
     from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
 
-    letters = max(KEY_LETTERS // len(texts), 8)
+    most = KEY_LETTERS * letters_beside(ax) // MAX_NAME
+    letters = max(most // len(texts), LEAST_TEXT * most // KEY_LETTERS)
+    shown = short_names(texts, lines=1, width=letters)
+    if texts[-1].endswith(OTHERS):
+        shown[-1] = texts[-1]
     words: list[Any] = [
-        TextArea(shorten(text, letters), textprops={"color": colour, "size": KEY_SIZE})
-        for text, colour in zip(texts, category_colours(texts), strict=True)
+        TextArea(text, textprops={"color": colour, "size": KEY_SIZE})
+        for text, colour in zip(shown, category_colours(texts), strict=True)
     ]
     for word in words:
         word.get_children()[0].set_parse_math(False)
+    label = ax.get_yticklabels()[row]
+    below = label.get_text().count("\n") / 2 * LINE * float(label.get_fontsize())
     box = AnnotationBbox(
         HPacker(children=words, pad=0, sep=4, align="baseline"),
         (0, row),
-        xybox=(-4, -10),
+        xybox=(-4, -below),
         xycoords=("axes fraction", "data"),
         boxcoords="offset points",
         box_alignment=(1, 0.5),

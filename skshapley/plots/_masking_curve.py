@@ -10,7 +10,15 @@ from skshapley.diagnostics import masking_curve
 from skshapley.plots._checks import AXES
 from skshapley.plots._display import Drawn
 from skshapley.plots._explain import explainer_of
-from skshapley.plots._style import COLOURS, ink
+from skshapley.plots._style import (
+    COLOURS,
+    ink,
+    label_x,
+    legend,
+    letters_across,
+    settle,
+    side_label,
+)
 
 XLABELS = {
     "deletion": "masked, of the features that rank first (%)",
@@ -144,16 +152,20 @@ class MaskingCurveDisplay(Drawn):
         """
         (ax,) = self._panels(ax)
         methods = self.table["method"].unique()
+        settle(ax)
+        handles = []
         for number, method in enumerate(methods):
             part = self.table[self.table["method"] == method]
             colour = COLOURS[number % len(COLOURS)]
             style = STYLES[number // len(COLOURS) % len(STYLES)]
             percent = 100 * part["fraction"]
-            ax.plot(percent, part["mean"], color=colour, linestyle=style, label=method or None)
+            handles += ax.plot(
+                percent, part["mean"], color=colour, linestyle=style, label=method or None
+            )
             ax.fill_between(percent, part["low"], part["high"], color=colour, alpha=0.15, lw=0)
         ax.axhline(0, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
-        ax.set_xlabel(XLABELS[self.kind])
-        ax.set_ylabel(f"change in {self.response}")
+        label_x(ax, XLABELS[self.kind])
+        ax.set_ylabel(side_label(ax, f"change in {self.response}"), parse_math=False)
         if any(methods):
-            ax.legend(frameon=False)
+            legend(ax, handles, methods, letters_across(ax) - 6)
         return self._drawn_on([ax])

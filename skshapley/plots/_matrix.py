@@ -12,11 +12,12 @@ from skshapley.plots._style import (
     height_of_rows,
     ink,
     label_x,
+    letters_beside,
     name_rows,
     side_label,
     signed_colours,
 )
-from skshapley.plots._text import short_names
+from skshapley.plots._text import MAX_NAME, short_names
 
 # From this number of instances on, they are ordered by their first principal component
 MANY = 1000
@@ -60,6 +61,8 @@ class MatrixDisplay(Display):
     """
 
     _constraints = {"max_features": COUNT, "ax": AXES}
+
+    _bar = 1.0
 
     def __init__(self, values, standard_errors, predictions, response="response") -> None:
         self.values = values
@@ -118,6 +121,9 @@ class MatrixDisplay(Display):
         """
         return self.values.copy()
 
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return short_names(self.values.index, width=letters)
+
     def _height(self, width) -> float:
         return height_of_rows(len(self.values) + 2)
 
@@ -141,20 +147,21 @@ class MatrixDisplay(Display):
         unsure = np.abs(values) <= HALF_WIDTH * self.standard_errors.to_numpy()
         image = ax.imshow(values, cmap=signed_colours(), vmin=-limit, vmax=limit, aspect="auto",
                           interpolation="nearest", alpha=np.where(unsure, FADED, 1.0))  # fmt: skip
-        name_rows(ax, short_names(self.values.index))
+        name_rows(ax, self._row_names(letters_beside(ax)))
         ax.set_ylim(p - 0.5, -0.5)
         ax.xaxis.get_major_locator().set_params(integer=True)
         faded = "; faded: 95 % interval holds 0" if unsure.any() else ""
         label_x(ax, f"instances, similar ones together{faded}")
         bar = ax.figure.colorbar(
-            image, ax=ax, aspect=30, pad=0.02, label=side_label(f"attribution ({self.response})")
+            image, ax=ax, aspect=30, pad=0.02, label=side_label(ax, f"attribution ({self._said})")
         )
         bar.outline.set_visible(False)
 
         top = ax.inset_axes([0, 1.02, 1, min(0.3, 1.6 / p)], sharex=ax)
         top.plot(np.arange(r), self.predictions.to_numpy(), color=ink(ax), linewidth=0.9)
         top.tick_params(bottom=False, labelbottom=False, labelsize="small")
-        top.set_yticks([self.predictions.min(), self.predictions.max()])
+        top.set_yticks(np.unique([self.predictions.min(), self.predictions.max()]))
+        top.margins(y=0.15)  # for the upper number
         top.yaxis.set_major_formatter("{x:.3g}")
         top.set_ylabel("prediction", rotation=0, ha="right", va="center", fontsize="small")
         for name in ("top", "right", "bottom"):

@@ -15,6 +15,9 @@ MOST_PLACES = 20  # categories side by side, beyond which the rarer ones share a
 FEW_VALUES = 10  # different numbers, up to which each has a tick and its points are spread
 LEAST_GAP = 0.04  # of the axis, between the ticks of two values
 SPREAD = 0.15  # of the axis, at most, for the points of one number
+NEAR = 0.3  # of the axis, between "missing" and the least number
+MISSING = "missing"
+ASIDE = 0.15  # of the numbers' span, between missing ones and the least
 UPRIGHT = 8  # long labels, beyond which they are turned up
 
 Ticks = dict[float, str]
@@ -47,7 +50,7 @@ def places(data: pd.Series, value: np.ndarray) -> tuple[NDArray[np.float64], Tic
     else:
         return _on_a_scale(data, value, missing)
     codes = np.where(np.isnan(codes), len(texts), codes)
-    names = [*texts, *(["missing"] if missing.any() else [])]
+    names = [*texts, *([MISSING] if missing.any() else [])]
     return codes + swarm(value, codes), dict(enumerate(names))
 
 
@@ -59,8 +62,8 @@ def _on_a_scale(
     known = np.unique(numbers[~missing & np.isfinite(numbers)])
     low, high = (known[0], known[-1]) if len(known) else (0.0, 0.0)
     span = float(high - low) or 1.0
-    x = np.where(missing, low - 0.1 * span, numbers)
-    ticks = {float(low - 0.1 * span): "missing"} if missing.any() else {}
+    x = np.where(missing, low - ASIDE * span, numbers)
+    ticks = {float(low - ASIDE * span): MISSING} if missing.any() else {}
     few = 0 < len(known) <= FEW_VALUES
     if few and len(known) < np.sum(~missing):
         gap = float(min(np.diff(known), default=span))
@@ -115,5 +118,7 @@ def write_ticks(ax, ticks: Ticks) -> None:
     if upright(ticks):
         turned = {"rotation": 90, "fontsize": 7}
     elif _long(ticks):
-        turned = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}
+        turned = {"rotation": 30, "ha": "right", "rotation_mode": "anchor", "fontsize": "small"}
+    elif texts[0] == MISSING and at[1] - at[0] < NEAR * (at[-1] - at[0]):
+        texts[0] = f"\n{MISSING}"  # below the others, which it would touch
     ax.set_xticks(at, texts, parse_math=False, **turned)

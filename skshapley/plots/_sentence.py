@@ -1,7 +1,9 @@
 """Sentence: a text with each token on the colour of its attribution."""
 
 from html import escape
+from textwrap import fill, wrap
 from typing import Self
+from unicodedata import east_asian_width
 
 import numpy as np
 import pandas as pd
@@ -9,13 +11,15 @@ import pandas as pd
 from skshapley.plots._checks import AXES, ROW, check_drawing
 from skshapley.plots._common import errors_of, one_output, one_row, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
-from skshapley.plots._style import ink, settle, signed_colours, width_in_points
+from skshapley.plots._style import ink, letters_across, settle, signed_colours, width_in_points
 from skshapley.plots._text import number
 
 LETTER = 0.602  # width of a monospaced letter, in font sizes
 MARGIN = 0.1  # inches beside the text
 LINE = 1.7  # height of a line, in font sizes
 FONT_SIZE = 11.0
+# Number of the token, text, line and column
+Piece = tuple[int, str, int, int]
 # The part of the colour map on which black letters are readable
 LOWEST, HIGHEST = 0.2, 0.8
 
@@ -136,8 +140,8 @@ class SentenceDisplay(Display):
         place = 0.5 + share * (HIGHEST - LOWEST) / 2
         return [to_hex(colour) for colour in signed_colours()(place)]
 
-    def _lines(self, points) -> tuple[list[tuple[int, int]], int, int]:
-        """Return line and column of each token, the number of lines, and the letters in a line."""
+    def _lines(self, points) -> tuple[list[Piece], int, int]:
+        """Return the pieces to write, the number of lines, and the letters in a line."""
         width = max(10, int(points / (LETTER * FONT_SIZE)))
         return *_flowed(self.table["token"], width), width
 
@@ -160,12 +164,14 @@ class SentenceDisplay(Display):
         (ax,) = self._panels(ax)
         low, high = self.table["value"].min(), self.table["value"].max()
         ends = f"{number(low, signed=True)} to {number(high, signed=True)}"
-        ax.set_title(f"attribution ({self.response}): {ends}", loc="left", color=ink(ax))
+        title = fill(f"attribution ({self._said}): {ends}", 2 * letters_across(ax))
+        ax.set_title(title, loc="left", color=ink(ax), parse_math=False)
         ax.axis("off")
         settle(ax)
-        places, n_lines, width = self._lines(width_in_points(ax))
-        for token, colour, place in zip(self.table["token"], self._colours(), places, strict=True):
-            _write(ax, _parted(token)[0], colour, *place)
+        pieces, n_lines, width = self._lines(width_in_points(ax))
+        colours = self._colours()
+        for token, word, line, column in pieces:
+            _write(ax, word, colours[token], line, column)
         ax.set_xlim(0, width)
         ax.set_ylim(n_lines - 0.4, -0.6)
         return self._drawn_on([ax])
@@ -205,15 +211,31 @@ def _parted(token) -> tuple[str, str]:
     return word, token[len(word) :]
 
 
-def _flowed(tokens, width) -> tuple[list[tuple[int, int]], int]:
-    """Return line and column of each token in lines of `width` letters, and the number of lines."""
-    places, line, column = [], 0, 0
-    for token in tokens:
+def _flowed(tokens, width) -> tuple[list[Piece], int]:
+    """Return tokens in lines of `width` letters, and the number of lines."""
+    pieces: list[Piece] = []
+    line, column = 0, 0
+    for place, token in enumerate(tokens):
         word, gap = _parted(token)
-        if column and column + len(word) > width:
-            line, column = line + 1, 0
-        places.append((line, column))
-        column += len(word) + len(gap)
+        for number_of, part in enumerate(_broken(word, width)):
+            if column and (number_of or column + _letters(part) > width):
+                line, column = line + 1, 0
+            pieces.append((place, part, line, column))
+            column += _letters(part)
+        column += len(gap)
         if "\n" in gap:
             line, column = line + 1, 0
-    return places, places[-1][0] + 1
+    return pieces, pieces[-1][2] + 1
+
+
+def _broken(word, width) -> list[str]:
+    """Return a word, or the parts of one that is longer than a line."""
+    letters = _letters(word)
+    if letters <= width:
+        return [word]
+    return wrap(word, width * len(word) // letters, break_on_hyphens=False)
+
+
+def _letters(word) -> int:
+    """Return the width of a word in Latin letters; those of Chinese and others count as two."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in word)

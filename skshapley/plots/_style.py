@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skshapley.plots._checks import check_axes, pyplot
-from skshapley.plots._text import LEFT_OUT, UNEXPLAINED
+from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
+    from matplotlib.legend import Legend
     from matplotlib.typing import ColorType
 
 POSITIVE = "#E07B00"
@@ -24,10 +25,16 @@ NEUTRAL = "#8C8C8C"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 ROW_HEIGHT, LEAST_ROW_HEIGHT = 0.32, 0.15  # inches
+LEGEND_LINE = 0.2  # inches
 WIDTH = 7.0
 PANEL = (3.6, 2.7)
 LETTER = 0.55  # mean width of a letter, in font sizes
 LINE = 1.1  # height of a line of a name, in font sizes
+NAMES = 0.46  # of the width of axes and what is beside them, at most, for names
+LEAST_LETTERS = 12  # of a line, however narrow the place
+LEAST_LABEL = 16  # letters of a line of a label, such as "(log-probability"
+LEAST_SIZE = 4.0  # points
+MOST_ROOM = 0.35  # of the width of axes, for the numbers on one side
 
 
 def level_colours() -> "Colormap":
@@ -62,6 +69,13 @@ def height_of_rows(n_rows) -> float:
     """Return the height of axes with `n_rows` rows, in inches."""
     shrink = np.clip((n_rows - 25) / 75, 0, 1)
     return 1.1 + n_rows * (ROW_HEIGHT + shrink * (LEAST_ROW_HEIGHT - ROW_HEIGHT))
+
+
+def height_of_legend(names) -> float:
+    """Return the height of a legend above axes, in inches."""
+    lines = [wrapped(name).count("\n") + 1 for name in names]
+    line = sum(len(str(name)) + 8 for name in names) <= 2 * MAX_NAME
+    return LEGEND_LINE * (max(lines) if line else sum(lines))
 
 
 def width_of_rows(names) -> float:
@@ -105,23 +119,82 @@ def width_in_points(ax) -> float:
     return ax.get_window_extent().width * 72 / ax.figure.dpi
 
 
-def side_label(text) -> str:
-    """Return a label for the side of axes or of their colour bar, broken into lines."""
-    return fill(text, 32)
+def side_label(ax, text) -> str:
+    """Return a label for the side of axes or of their colour bar, in lines that fit its height."""
+    letters = _letters(0.6 * _height_in_pixels(ax) * 72 / ax.figure.dpi)
+    return fill(text, max(letters, LEAST_LABEL))
+
+
+def letters_beside(ax) -> int:
+    """Return how many letters the lines of names beside the axes may have."""
+    return _letters(NAMES * _place_in_points(ax), font_size(ax, 1))
+
+
+def letters_across(ax, size=10.0) -> int:
+    """Return how many letters the lines of a title may have, as wide as the axes' place."""
+    return _letters(0.65 * _place_in_points(ax), size)
+
+
+def _letters(points, size=10.0) -> int:
+    """Return how many letters of a font size go into a width, from 12 to 32."""
+    return int(np.clip(points / (LETTER * size), LEAST_LETTERS, MAX_NAME))
+
+
+def _place_in_points(ax) -> float:
+    """Return the width of the axes' column in its grid, margins included."""
+    spec = ax.get_subplotspec()
+    if spec is None:
+        return np.inf
+    figure = ax.figure
+    share = spec.get_position(figure).width / (figure.subplotpars.right - figure.subplotpars.left)
+    return min(share, 1.0) * figure.bbox.width * 72 / figure.dpi
 
 
 def label_x(ax, text) -> None:
     """Label the x axis, in lines that are not wider than the axes."""
     letters = width_in_points(ax) / (LETTER * ax.xaxis.label.get_size())
-    ax.set_xlabel(fill(text, max(int(letters), 24)), parse_math=False)
+    ax.set_xlabel(fill(text, max(int(letters), LEAST_LABEL)), parse_math=False)
+
+
+def legend(ax, handles, names, letters=MAX_NAME, **where) -> "Legend":
+    """Write and return a legend, whose names are no formulas and may begin with "_"."""
+    made = ax.legend(handles, ["name"] * len(handles), frameon=False, **where)
+    for text, name in zip(made.get_texts(), names, strict=True):
+        text.set(text=wrapped(name, letters), parse_math=False)
+    made.get_title().set_parse_math(False)
+    return made
+
+
+def legend_above(ax, handles, names) -> None:
+    """Write a legend above axes that are settled: in a line, or below each other if too wide."""
+    points = width_in_points(ax)
+    letters = _letters(points - 40)
+    line = sum(min(len(str(name)), letters) for name in names) * LETTER * 10 + 50 * len(names)
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
+    legend(ax, handles, names, letters, ncols=len(names) if line <= points else 1, **place)
 
 
 def write_names(ax, names) -> None:
     """Write the names of the rows 0, 1, ... beside the axes, in a font size that fits."""
     # Names are not formulas: "$" and "_" are written as they are.
-    lines = max(name.count("\n") + 1 for name in names)
-    size = font_size(ax, len(names), lines)
+    size = font_size(ax, len(names), _most_lines(names))
     ax.set_yticks(range(len(names)), names, fontsize=size, linespacing=LINE, parse_math=False)
+
+
+def _most_lines(names) -> int:
+    return max(name.count("\n") + 1 for name in names)
+
+
+def fit_names(ax) -> None:
+    """Make the names of the rows smaller, where the settled axes are lower than was thought."""
+    labels = ax.get_yticklabels()
+    n_lines = _most_lines([label.get_text() for label in labels])
+    row = ax.get_window_extent().height * 72 / ax.figure.dpi / abs(np.diff(ax.get_ylim())[0])
+    size = max(LEAST_SIZE, 0.98 * row / (LINE * n_lines))
+    if size < labels[0].get_size():
+        for label in labels:
+            label.set_size(size)
+        settle(ax)
 
 
 def name_rows(ax, names) -> None:
@@ -133,6 +206,7 @@ def name_rows(ax, names) -> None:
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
     settle(ax)
+    fit_names(ax)
     ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(width_in_points(ax) / 40, 2, 7)))
 
 
@@ -142,7 +216,7 @@ def font_size(ax, n_rows, lines=1) -> float:
 
     usual = FontProperties(size=_label_size()).get_size_in_points()
     share = 0.72 if lines == 1 else 0.9 / (LINE * lines)
-    return float(np.clip(share * points_of_rows(ax, n_rows), 4.0, usual))
+    return float(np.clip(share * points_of_rows(ax, n_rows), LEAST_SIZE, usual))
 
 
 def points_of_rows(ax, n_rows) -> float:
@@ -199,21 +273,29 @@ def error_bars(ax, x, y, half_widths, wider=None) -> None:
         )
 
 
-def widen(ax, low, high, texts, size, left=True, right=True) -> None:
+def widen(ax, low, high, texts, size, left=True, right=True) -> float:
     """Set the x limits to low and high, with room for the longest text on the sides named.
 
     Call it after `name_rows`, since names may narrow the axes.
+
+    Returns
+    -------
+    size : float
+        The font size, made smaller where the texts would need most of the axes.
     """
     if not high > low:
         low, high = low - 0.5, high + 0.5
     ax.set_xlim(low, high)
-    points = width_in_points(ax)
+    points = max(width_in_points(ax), 1.0)
     # A digit is about 0.64 of the font size wide, and `beside` leaves a gap; axes drawn later on
     # the same figure may take some of the width.
-    room = min((0.7 * size * max(map(len, texts)) + 10) / max(points, 1.0), 0.35)
+    letters = 0.7 * max(map(len, texts))
+    size = min(size, max(LEAST_SIZE, (MOST_ROOM * points - 10) / letters))
+    room = min((letters * size + 10) / points, MOST_ROOM)
     span = high - low
     unit = span * room / (1 - room * (left + right))
     ax.set_xlim(low - left * unit, high + right * unit)
+    return size
 
 
 def beside(ax, x, y, text, towards, size) -> None:

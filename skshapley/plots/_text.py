@@ -1,5 +1,6 @@
 """Numbers, names and values, as the displays write them."""
 
+from functools import partial
 from itertools import takewhile
 
 import numpy as np
@@ -13,6 +14,7 @@ LEFT_OUT = "features left out"
 MAX_NAME = 32  # letters of a line
 BREAKS = " _-–—./:;,|=)&+…"  # behind which a name may go on in a second line
 MAX_VALUE = 16
+BEYOND = 8  # letters by which a value may be beyond the width of names
 KEPT = 4  # letters that are kept of the beginning that names share
 # Share of the numbers beside it below which a number is their rounding; seen: 4e-16
 ROUNDING_RTOL = 1e-12
@@ -45,12 +47,12 @@ def wrapped(text, width=MAX_NAME) -> str:
     return f"{text[:end].rstrip()}\n{text[end:].lstrip()}"
 
 
-def short_names(names, lines=2) -> list[str]:
-    """Return names of one or two lines of at most 32 characters; different names stay different.
+def short_names(names, lines=2, width=MAX_NAME) -> list[str]:
+    """Return names of one or two lines of at most `width` letters; different ones stay different.
 
     Names that would look alike lose the beginning that they share.
     """
-    fit = wrapped if lines == 2 else shorten
+    fit = partial(wrapped if lines == 2 else shorten, width=width)
     names = [" ".join(str(name).split()) for name in names]
     alike: dict[str, list] = {}
     for name in names:
@@ -102,7 +104,19 @@ def _float_text(value) -> str:
     return (f"{value:.0f}" if whole else f"{value:.4g}").replace("-", MINUS)
 
 
-def named_values(frame) -> list[str]:
-    """Return "feature = data" for each line; only the name for a sum, which has no data."""
-    rows = zip(short_names(frame["feature"]), frame["data"], strict=True)
-    return [name if value is None else f"{name} = {value_text(value)}" for name, value in rows]
+def named_values(frame, lines=2, width=MAX_NAME) -> list[str]:
+    """Return "feature = data" for each line; only the name for a sum, which has no data.
+
+    A value that does not fit behind the name stands below it, if there may be two lines.
+    """
+    names = (short_names(frame["feature"], number, width) for number in (lines, 1))
+    return [
+        name if value is None else _and_value(name, short, f"= {value_text(value)}", lines, width)
+        for name, short, value in zip(*names, frame["data"], strict=True)
+    ]
+
+
+def _and_value(name, short, value, lines, width) -> str:
+    """Return a name with its value; `short` is the name in one line."""
+    beside = lines == 1 or len(name.splitlines()[-1]) + len(value) <= width + BEYOND
+    return f"{name} {value}" if beside else f"{short}\n{value}"

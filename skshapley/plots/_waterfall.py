@@ -16,10 +16,11 @@ from skshapley.plots._style import (
     ink,
     interval_note,
     label_x,
+    letters_beside,
     name_rows,
     widen,
 )
-from skshapley.plots._text import named_values, number
+from skshapley.plots._text import MAX_NAME, named_values, number
 
 
 class WaterfallDisplay(OneRowDisplay):
@@ -78,9 +79,8 @@ class WaterfallDisplay(OneRowDisplay):
         starts = np.append(ends[1:], self.base_value)
         return self.table.assign(start=starts, end=ends)
 
-    @property
-    def _row_names(self) -> list[str]:
-        return ["prediction", *named_values(self.table), "base value"]
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return ["prediction", *named_values(self.table, width=letters), "base value"]
 
     def _height(self, width) -> float:
         return height_of_rows(len(self.table) + 2)
@@ -117,15 +117,15 @@ class WaterfallDisplay(OneRowDisplay):
         reach = np.fmax(np.nan_to_num(half), np.nan_to_num(wider))
         low = min(np.minimum(start, end - reach).min(), self.base_value)
         high = max(np.maximum(start, end + reach).max(), self.base_value)
-        name_rows(ax, self._row_names)
+        name_rows(ax, self._row_names(letters_beside(ax)))
         scale = np.abs([self.base_value, self.prediction, *value]).max()
         texts = [number(change, signed=True, scale=scale) for change in value]
-        widen(ax, low, high, texts, size)
+        size = widen(ax, low, high, texts, size)
         for y, text, change, tip in zip(
             rows, texts, value, end + np.copysign(reach, value), strict=True
         ):
             beside(ax, tip, y, text, change, size)
         beside(ax, self.prediction, 0, number(self.prediction), value[0], size)
         beside(ax, self.base_value, n + 1, number(self.base_value), -value[-1], size)
-        label_x(ax, f"{self.response}{interval_note(frame)}")
+        label_x(ax, f"{self._said}{interval_note(frame)}")
         return self._drawn_on([ax])

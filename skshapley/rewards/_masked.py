@@ -136,7 +136,6 @@ def prepare(response, background, weights, players, transformed) -> tuple[Prepar
     Parameters
     ----------
     response : Response
-        One that has seen the model's outputs.
     background : array or frame of shape (b, d)
     weights : ndarray of shape (b,)
     players : Players
@@ -242,6 +241,8 @@ def _same(ours, theirs) -> bool:
         ours, theirs = ours.data[:, None], theirs.data[:, None]
     if column_types(ours) != column_types(theirs):
         return False
+    if isinstance(ours, np.ndarray) and ours.dtype.kind in "biuf":
+        return np.allclose(ours, theirs, rtol=1e-12, atol=0, equal_nan=True)
     try:
         pd.testing.assert_frame_equal(as_pandas(ours), as_pandas(theirs), rtol=1e-12, atol=0)
     except AssertionError:

@@ -49,8 +49,8 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
             f"{owner} explains a fitted estimator, or a function of a table; got"
             f" {estimator!r}{hint}."
         )
-    kind = type(estimator)
-    if (kind.__module__.split(".")[0], kind.__name__) == ("xgboost", "Booster"):
+    own = type(estimator)
+    if (own.__module__.split(".")[0], own.__name__) == ("xgboost", "Booster"):
         raise TypeError(
             f"{owner} explains what predicts from a table, and an XGBoost Booster predicts from a"
             f" DMatrix: use skshapley.trees.TreeExplainer, or a function such as"
@@ -66,9 +66,8 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     _check_fitted(estimator, owner)
     if callable(method):
         return method
-    _refuse_labels_of_clusters(estimator, method, owner)
-    if method == "auto":
-        return _auto_method(estimator, owner)
+    if method in ("auto", "predict"):
+        method = _by_kind(estimator, method, owner)
     if method not in METHODS:
         raise ValueError(
             f'{owner} got response_method={method!r}: choose "auto", one of {list(METHODS)}, or a'
@@ -117,8 +116,13 @@ def estimator_type(estimator) -> str | None:
         return None
 
 
-def _auto_method(estimator, owner) -> str:
+def _by_kind(estimator, method, owner) -> str:
+    """Return the method that "auto" stands for, or "predict"."""
     kind = estimator_type(estimator)
+    if kind == "clusterer":
+        _refuse_labels_of_clusters(estimator, method, owner)
+    if method != "auto":
+        return method
     order: tuple[str, ...]
     if kind == "classifier":
         order = ("predict_proba", "decision_function", "predict")
@@ -137,8 +141,6 @@ def _auto_method(estimator, owner) -> str:
 
 def _refuse_labels_of_clusters(estimator, method, owner) -> None:
     """Refuse a clusterer whose labels are asked for: names, not numbers."""
-    if method not in ("auto", "predict") or estimator_type(estimator) != "clusterer":
-        return
     distances = 'response_method="transform" for the distances to the clusters, or '
     raise ValueError(
         f"{owner} got response_method={method!r} for {type(estimator).__name__}, whose predictions"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from skshapley._tables._inputs import as_pandas
 
@@ -73,7 +74,9 @@ class Players:
                 taken[position] = name
             owners[positions] = min(positions)
             labels[min(positions)] = name
-        kept, column_player = np.unique(owners, return_inverse=True)
+        kept = column_player = owners
+        if taken:
+            kept, column_player = np.unique(owners, return_inverse=True)
         names = np.array([str(labels[position]) for position in kept], dtype=object)
         if len(set(names)) < len(names):
             raise ValueError(
@@ -101,13 +104,14 @@ class Players:
         return pd.Index(self.names.tolist())
 
     def table_later(self, X: Any) -> Any:
-        """Return `table`, or what makes it: of an array, it takes longer than to explain a row.
+        """Return `table`, or what makes it, which can take longer than to explain a row.
 
         Parameters
         ----------
         X : array or frame of shape (r, d)
         """
-        return partial(self.table, X.copy()) if type(X) is np.ndarray else self.table(X)
+        later = type(X) in (np.ndarray, pd.DataFrame) or sparse.issparse(X)
+        return partial(self.table, X.copy()) if later else self.table(X)
 
     def table(self, X: Any) -> pd.DataFrame:
         """Return the instances with one column per player; that of a group, or of lists, is text.

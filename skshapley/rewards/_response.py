@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from skshapley._tables._inputs import as_array, column_names, is_frame, n_rows
+from skshapley._tables._model_columns import model_columns
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._methods import (
     BY_CLASS,
@@ -63,6 +64,7 @@ class Response:
         names = getattr(estimator, "feature_names_in_", None)
         self._column_names = None if names is None else list(names)
         self._width = getattr(estimator, "n_features_in_", None)
+        self._nameless = self._width is not None and model_columns(estimator) is None
 
     def over(self, table, what: str) -> np.ndarray:
         """Return the raw response on the rows of a table ``(n, K)``, in calls of bounded size.
@@ -138,6 +140,7 @@ class Response:
         """
         rest = copy(self)
         rest.estimator, rest._column_names, rest._width = estimator, None, None
+        rest._nameless = False
         rest.dense = False  # the steps make what the rest was fitted on
         return rest
 
@@ -146,6 +149,16 @@ class Response:
         light = copy(self)
         light.estimator = None
         return light
+
+    def learn_from(self, rest: "Response") -> None:
+        """Take the outputs that the rest of the model has shown.
+
+        Parameters
+        ----------
+        rest : Response
+            One that was probed.
+        """
+        self.n_columns, self.names, self.column = rest.n_columns, rest.names, rest.column
 
     def _learn(self, raw, values) -> None:
         """Take the outputs from the first response."""
@@ -291,8 +304,7 @@ class Response:
         """
         if is_frame(X):
             # A model fitted without names warns about ours, unless they are not text.
-            nameless = self._column_names is None and self._width is not None
-            if nameless and all(isinstance(name, str) for name in column_names(X)):
+            if self._nameless and all(isinstance(name, str) for name in column_names(X)):
                 return as_array(X)
             return X
         if self._width is not None and X.shape[1] != self._width:

@@ -109,17 +109,26 @@ class BackgroundReward(Portable, Reward):
         self.response_, self.background_ = response, background
         self.weights_, self.players_ = weights, players
         self.n_references_ = self.rows_per_value_ = len(weights)
-        self.empty_ = response.over(background, "background rows")
-        self.v_empty_ = (weights[:, None] * self.empty_).sum(axis=0)
         self.deck_: Deck | None = None
-        first = take_rows(background, slice(0, 1))
-        pools = (
-            row_pool(chunk, first, players.column_player) for chunk, _ in row_chunks(background, "")
-        )
-        self.varies_ = np.any([pool.differs().any(axis=0) for pool in pools], axis=0)
+        self.__dict__.pop("varies_", None)  # of another background
         self.preparation_, self.masked_ = self._prepared()
+        rest = self.masked_.response
+        self.empty_ = rest.over(self.masked_.background, "background rows")
+        if rest is not response:
+            response.learn_from(rest)
+        self.v_empty_ = (weights[:, None] * self.empty_).sum(axis=0)
         self.masked_columns_ = self.preparation_.label
         return self
+
+    @cached_property
+    def varies_(self) -> NDArray[np.bool_]:
+        """Whether each column differs between background rows, ``(d,)``."""
+        first = take_rows(self.background_, slice(0, 1))
+        pools = (
+            row_pool(chunk, first, self.players_.column_player)
+            for chunk, _ in row_chunks(self.background_, "")
+        )
+        return np.any([pool.differs().any(axis=0) for pool in pools], axis=0)
 
     def deal(self, rng) -> None:
         """Order the background so that few rows stand for all; of a very large one keep some."""
@@ -128,6 +137,7 @@ class BackgroundReward(Portable, Reward):
         deck = Deck.balanced(self.background_, self._dealt_by(), weights, column_player, rng)
         self.deck_ = deck
         if n > MOST_CARDS:
+            _ = self.varies_  # of all rows, before some are left out
             rows, counts = np.unique(deck.cards, return_counts=True)
             self.deck_, self.empty_ = deck.cut(rows), self.empty_[rows]
             self.background_ = take_rows(self.background_, rows)

@@ -92,9 +92,10 @@ class ExactTrees:
             values = self.solver.values(matrix)
         else:
             values, found = self.solver.values_and_pairs(matrix, pairs)
-        v_empty = np.repeat(self.solver.base_values[None], len(values), axis=0)
+        base = self.solver.base_values
+        v_empty = base[None] if len(values) == 1 else np.repeat(base[None], len(values), axis=0)
         shapley = self.solver.index == "shapley"
-        v_full = v_empty + values.sum(axis=1) if shapley else self.solver.predict(matrix)
+        v_full = v_empty + np.add.reduce(values, 1) if shapley else self.solver.predict(matrix)
         outcome = Outcome.exact(values, v_empty, v_full)
         if found is None:
             return outcome

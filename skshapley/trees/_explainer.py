@@ -185,6 +185,7 @@ class TreeExplainer(Attributor):
             self.exact_.fit_path_dependent()
         else:
             self.exact_.fit(self.background_, self.background_weights_)
+        self._keep_settings()
         return self
 
     def explain(self, X) -> Explanation:

@@ -228,11 +228,23 @@ def test_which_column_holds_the_documents(reader, tmp_path):
     assert len(next(explain_batches(reader, path, keys="id"))) == 6
 
 
-def test_means_over_documents_are_refused_on_disk(reader, tmp_path):
-    dataset = explain_batches(reader, DOCUMENTS, tmp_path)
-    with pytest.raises(TypeError, match=r"are the tokens of documents: choose \.read\(max_rows"):
-        dataset.importance()
-    assert len(dataset.read(max_rows=3).importance())
+@pytest.mark.parametrize("rows", [2, 256])
+def test_means_over_documents_are_those_of_their_tokens(reader, tmp_path, rows):
+    """... of all documents together, though each batch has other tokens."""
+    dataset = explain_batches(reader, DOCUMENTS, tmp_path, batch_rows=rows)
+    whole = dataset.read()
+    found = dataset.importance(0.9)
+    pd.testing.assert_frame_equal(found, whole.importance(confidence=0.9), rtol=1e-9)
+    sizes = np.abs(whole.to_frame()).mean()
+    np.testing.assert_allclose(found["importance"], sizes[found.index], rtol=1e-9)
+
+
+def test_of_many_tokens_the_strongest_are_compared(reader, tmp_path, monkeypatch):
+    monkeypatch.setattr("skshapley.batches._dataset.MOST_TOKENS", 3)
+    dataset = explain_batches(reader, DOCUMENTS, tmp_path, batch_rows=2)
+    found, whole = dataset.importance(), dataset.read().importance()
+    assert found.index.tolist() == whole.index[:3].tolist()
+    np.testing.assert_allclose(found["importance"], whole["importance"][:3], rtol=1e-9)
 
 
 def test_batches_of_documents_are_small_unless_asked_for(reader):

@@ -4,6 +4,7 @@ import lightgbm
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -308,6 +309,36 @@ KERNELS = {
     "TweedieRegressor": (TweedieRegressor(power=1.5), SCALED, np.exp(Y / 10), "predict"),
     "TweedieRegressor, normal": (TweedieRegressor(), SCALED, Y, "predict"),
 }  # fmt: skip
+LOGISTIC = {
+    "probability": (LogisticRegression(), SCALED, TWO, "predict_proba"),
+    "probability, CV": (
+        LogisticRegressionCV(Cs=[0.1], cv=3, scoring="neg_log_loss", **NEW_ATTRIBUTES),
+        SCALED, TWO, "predict_proba",
+    ),
+    "probability, LDA": (LinearDiscriminantAnalysis(), X, TWO, "predict_proba"),
+    "probability, SGD": (
+        SGDClassifier(loss="log_loss", alpha=0.1, random_state=0), SCALED, TWO, "predict_proba",
+    ),
+    "probability, sparse": (LogisticRegression(C=100), WIDE, TWO, "predict_proba"),
+    "probability behind columns": (
+        make_pipeline(columns(), LogisticRegression(max_iter=1000)), MIXED, TWO, "predict_proba",
+    ),
+    "probability, a vote": (
+        VotingClassifier(
+            [("l", make_pipeline(StandardScaler(), LogisticRegression())),
+             ("f", forest(RandomForestClassifier))],
+            voting="soft", weights=[2, 1],
+        ),
+        X, TWO, "predict_proba",
+    ),
+    "probability, calibrated": (
+        CalibratedClassifierCV(LinearSVC(), cv=3), SCALED, TWO, "predict_proba",
+    ),
+    "probability, bags": (
+        BaggingClassifier(LogisticRegression(), n_estimators=3, max_features=0.6, random_state=0),
+        SCALED, TWO, "predict_proba",
+    ),
+}  # fmt: skip
 TREES = {
     "forest": (forest(), X, Y, "predict"),
     "IsolationForest": (IsolationForest(n_estimators=10, random_state=0), X, Y, mean_depth),
@@ -319,4 +350,4 @@ TREES = {
     ),
     "forest, three": (forest(RandomForestClassifier), X, THREE, "predict_proba"),
 }
-MODELS = {**TREES, **LINEAR, **KERNELS, **SUMS}
+MODELS = {**TREES, **LINEAR, **LOGISTIC, **KERNELS, **SUMS}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
@@ -21,7 +22,13 @@ from sklearn.ensemble import (
 )
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, RationalQuadratic
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeClassifier,
+)
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
@@ -80,8 +87,13 @@ SAMPLED = {
         GradientBoostingClassifier(n_estimators=3), TWO,
         {"response_method": "predict_log_proba"}, "predict_log_proba is not the sum", "log_odds",
     ),
-    "a curve of a line": (
-        LogisticRegression(), TWO, {}, "LogisticRegression.predict_proba is not linear", "log_odds",
+    "the logarithm of a curve of a line": (
+        LogisticRegression(), TWO, {"response_method": "predict_log_proba"},
+        "LogisticRegression.predict_log_proba is not linear", "log_odds",
+    ),
+    "steps of a line": (
+        CalibratedClassifierCV(RidgeClassifier(), method="isotonic", cv=2), TWO, {},
+        "CalibratedClassifierCV is not the logistic function of linear decision values", None,
     ),
     "curves of lines": (
         GridSearchCV(LogisticRegression(), {}, cv=2), THREE, {"output": 1},
@@ -168,6 +180,20 @@ def test_wide_sparse_kernels_are_sampled():
     with pytest.raises(UnreadableModelError, match="Kernels of 1001 sparse columns"):
         read_model(SVR().fit(wide, Y), "predict")
     assert read_model(SVR().fit(wide[:, :1000], Y), "predict").label == "product kernels"
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("wide", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("model", [Ridge(), SVR(), PoissonRegressor(), LogisticRegression()])
+def test_rows_that_the_model_refuses_are_refused(model, wide, value):
+    """Linear terms of NaN are NaN, and a kernel of infinity is 0: neither is an answer."""
+    kind = sparse.csr_array if wide else np.asarray
+    explainer = ShapleyExplainer(model.fit(kind(X), TWO)).fit(kind(X[:5]))
+    bad = X[:3].copy()
+    bad[1, 2] = value
+    told = "NaN" if np.isnan(value) else "inf"
+    with pytest.raises(ValueError, match=f"finite numbers; got {told} in row 1, column 2 of"):
+        explainer.explain(kind(bad))
 
 
 def test_a_function_is_sampled():

@@ -29,7 +29,7 @@ def bars(ax):
 
 
 def row_names(ax):
-    return [label.get_text() for label in ax.get_yticklabels()]
+    return [label.get_text().rstrip() for label in ax.get_yticklabels()]
 
 
 def drawn_half_widths(ax):

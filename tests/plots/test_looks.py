@@ -12,6 +12,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.offsetbox import AnnotationBbox
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
 from skshapley import ShapleyExplainer
 from skshapley.plots import (
@@ -255,7 +256,8 @@ def test_from_estimator_of_several_models_and_budgets(model):
     pd.testing.assert_frame_equal(drawn.frame(), expected.frame())
     with pytest.raises(ValueError, match=r"got estimators=\['one'\]: choose a dict of 2 to 6"):
         ComparisonDisplay.from_estimator({"one": model}, X[:5], background=X)
-    frame = ConvergenceDisplay.from_estimator(model, X[:1], background=X, budgets=[50, 500]).frame()
+    bayes, budgets = GaussianNB().fit(X, Y == 1), [50, 500]
+    frame = ConvergenceDisplay.from_estimator(bayes, X[:1], background=X, budgets=budgets).frame()
     assert frame["n_model_rows"].nunique() == 2
 
 

@@ -189,7 +189,7 @@ def test_dependence_gives_missing_values_a_place(explanation):
     missing = frame["data"].isna()
     assert missing.sum() == 1
     assert frame.loc[missing, "x"].item() < frame.loc[~missing, "x"].min()
-    assert "missing" in [t.get_text() for t in drawn.ax_.get_xticklabels()]
+    assert "missing" in [t.get_text().strip() for t in drawn.ax_.get_xticklabels()]
 
 
 @pytest.mark.parametrize("kind", ["bool", "boolean"])

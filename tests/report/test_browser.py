@@ -5,8 +5,10 @@ It runs where `make test-browser` has put Playwright and axe.
 
 import shutil
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -220,3 +222,46 @@ def test_many_features(opened, thousand):
     assert texts(page, ".detail th")[-2] == "20 other features"
     page.get_by_role("button", name="All 14 features", exact=True).click()
     assert texts(page, ".detail th")[-2] == "16 other features"
+
+
+def test_names_have_the_width_of_a_phone(opened, plain):
+    """... above their pictures, so that sixty letters are two lines, in the tables of rows, too."""
+    long = "number of days since the last payment by the department"
+    names = np.array([f"{long} {i}" for i in range(6)], dtype=object)
+    data = plain.data.set_axis(names, axis=1)
+    page = opened(replace(plain, feature_names=names, data=data), 360)
+    page.locator(".opener").first.click()
+    for table in ("#importance", "#beeswarm", ".detail"):
+        name = page.locator(f"{table} th", has_text="department").first
+        box = name.bounding_box()
+        strip = page.locator(f"{table} td svg").first.bounding_box()
+        assert box["width"] > 0.8 * 360
+        assert box["height"] < 60
+        assert strip["width"] > 0.5 * 360
+        assert page.locator(f"{table} [role=rowheader]").count() >= 6
+    label = page.locator("label", has_text="Feature").bounding_box()
+    assert label["height"] < 50  # in one line
+
+
+def test_marks_of_an_axis_do_not_touch(opened, plain):
+    """Missing ones beside dates, and categories that differ at their ends."""
+    data = plain.data.copy()
+    days = pd.to_datetime("2024-01-01") + pd.to_timedelta(np.arange(40), "D")
+    data["x0"] = pd.Series(days, index=data.index).where(np.arange(40) % 5 > 0)
+    data["x1"] = [f"State of the number {i % 8}" for i in range(40)]
+    data["x2"] = np.resize([0.0, 1.0, np.nan], 40)
+    page = opened(replace(plain, data=data), 360)
+    for place in range(3):
+        panel = page.locator("#dependence .panel").nth(place)
+        marks = panel.locator("svg text[text-anchor=middle]").all()
+        boxes = [mark.bounding_box() for mark in marks]
+        for left, right in pairwise(boxes):
+            assert left["x"] + left["width"] < right["x"]
+        texts = [mark.text_content() for mark in marks]
+        assert len({*texts}) == len(texts) >= 3
+        assert boxes[-1]["x"] + boxes[-1]["width"] <= 360
+        sides = panel.locator("svg text[text-anchor=end]").first.bounding_box()
+        dots = [dot.bounding_box()["x"] for dot in panel.locator("svg .dots").all()]
+        assert min(dots) > sides["x"] + sides["width"]  # no point on the numbers beside
+    texts = page.locator("#dependence .panel").nth(2).locator("svg text[text-anchor=middle]")
+    assert texts.all_text_contents() == ["missing", "0", "1"]

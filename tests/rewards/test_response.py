@@ -509,3 +509,18 @@ def test_densities_of_a_mixture():
     model = GaussianMixture(2, random_state=0).fit(X)
     made = ShapleyExplainer(model).fit(X[:9]).explain(X[50:52])
     np.testing.assert_allclose(made.predictions, model.score_samples(X[50:52]), atol=1e-9)
+
+
+@pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
+def test_a_model_without_names_gets_nullable_columns_as_floats(backend):
+    table = np.where(RNG.random(X.shape) < 0.2, np.nan, X)
+    table[:, 0] = np.round(table[:, 0])
+    model = RandomForestRegressor(5, random_state=0).fit(table, Y)
+    frame = pd.DataFrame(table, columns=list("abcd")).convert_dtypes(dtype_backend=backend)
+    explained = [
+        ShapleyExplainer(model, sampler="antithetic", max_rows=200, random_state=0)
+        .fit(given[:9])
+        .explain(given[-3:])
+        for given in (pd.DataFrame(table, columns=list("abcd")), frame)
+    ]
+    np.testing.assert_array_equal(explained[1].values, explained[0].values)

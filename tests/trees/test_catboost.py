@@ -150,3 +150,20 @@ def test_path_dependent_values_of_frames_and_arrays(container):
         list("abcd") if isinstance(X, pd.DataFrame) else ["x0", "x1", "x2", "x3"]
     )
     np.testing.assert_allclose(found.base_values + found.values.sum(axis=1), found.predictions)
+
+
+@pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
+@pytest.mark.parametrize("sampler", ["auto", "antithetic"])
+def test_frames_with_nullable_columns_are_explained_as_those_with_nan(backend, sampler):
+    """CatBoost takes them; its models know their columns' names, but not as scikit-learn's do."""
+    model = made(cat_features=["word"]).fit(MIXED[["word", "age", "floor"]], YM)
+    explained = [
+        ShapleyExplainer(model, sampler=sampler, max_rows=200, random_state=0)
+        .fit(table[:B])
+        .explain(table[-R:])
+        for table in (
+            MIXED[["word", "age", "floor"]],
+            MIXED[["word", "age", "floor"]].convert_dtypes(dtype_backend=backend),
+        )
+    ]
+    np.testing.assert_array_equal(explained[1].values, explained[0].values)

@@ -147,7 +147,7 @@ def test_path_dependent_needs_no_background(frame_model):
     np.testing.assert_allclose(explanation.predictions, model.predict(frame[:9]), rtol=1e-5)
     reordered = explainer.explain(frame[:9][list("bacdef")])
     np.testing.assert_array_equal(reordered.values, explanation.values)
-    with pytest.raises(ValueError, match="not fitted on, 'g'"):
+    with pytest.raises(ValueError, match="'a', which XGBRegressor was fitted on, and 'g' instead"):
         explainer.explain(frame[:9].rename(columns={"a": "g"}))
 
 

@@ -12,6 +12,7 @@ from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestRegressor
 
 from skshapley._ensembles._costs import Costs
+from skshapley._ensembles._open import OpenGroups
 from skshapley._ensembles._values import TreeValues
 from skshapley.trees import UnreadableModelError, read_trees
 
@@ -355,6 +356,31 @@ def test_few_instances_are_read_as_many_are(fitted, name, players, monkeypatch):
         np.testing.assert_array_equal(block.groups.reader(codes), pattern)
 
 
+@pytest.mark.parametrize("players", PLAYERS)
+@pytest.mark.parametrize("name", RECIPES)
+def test_readings_set_the_bits_that_codes_set(fitted, name, players, monkeypatch):
+    from skshapley._ensembles import _few_patterns
+
+    monkeypatch.setattr(_few_patterns, "MOST_BYTES_PER_BIT", 1 << 20)
+    model, X = fitted(name)
+    trees = read_trees(model)
+    X = np.concatenate([trees.to_matrix(X[:60]), np.full((1, D), np.nan), np.zeros((1, D))])
+    X = np.concatenate([X, np.full((1, D), np.inf), np.full((1, D), -np.inf)])
+    solver = TreeValues(trees, PLAYERS[players])
+    blocks, codes = solver._blocks, solver._codes(X)
+    expected = np.concatenate([block.groups.reader(codes) for block in blocks]).T
+    answers = [block.groups.answers for block in blocks]
+    patterns = _few_patterns.FewPatterns.of(answers, solver._codes, expected.dtype)
+    assert (patterns.words is None) == any(row.zero_missing for row in solver._codes.numeric_rows)
+    np.testing.assert_array_equal(patterns(X), expected)
+    for x, pattern in zip(X, expected, strict=True):
+        np.testing.assert_array_equal(patterns(x[None]), pattern[None])
+    monkeypatch.setattr(_few_patterns, "MOST_BYTES", -1)
+    patterns = _few_patterns.FewPatterns.of(answers, solver._codes, expected.dtype)
+    assert patterns.words is None
+    np.testing.assert_array_equal(patterns(X), expected)
+
+
 @pytest.mark.parametrize("b", [1, 2, 40])
 @pytest.mark.parametrize("players", PLAYERS)
 @pytest.mark.parametrize("name", ["xgboost, classes", "random forest", "lightgbm, missing"])
@@ -362,19 +388,23 @@ def test_few_instances_are_looked_up_as_many_are(fitted, name, players, b, monke
     from skshapley._ensembles import _kept, _open
 
     monkeypatch.setattr(_open, "OPEN_SHARE", 1.0)
+    monkeypatch.setattr(_open, "MOST_ROOM", 1 << 20)
     model, X = fitted(name)
     trees = read_trees(model)
     X = trees.to_matrix(X[:40])
     solver = TreeValues(trees, PLAYERS[players]).fit(X[:b])
     tables = solver._leaves().tables
     monkeypatch.setattr(_kept, "FEW_ENTRIES", 1 << 30)
-    few, single = solver.values(X), [solver.values(x[None]) for x in X]
-    np.testing.assert_array_equal(np.concatenate(single), few)
-    assert tables._open is not None
-    tables._open = None
-    np.testing.assert_array_equal(solver.values(X), few)
+    many, single = solver.values(X), [solver.values(x[None]) for x in X]
+    np.testing.assert_array_equal(np.concatenate(single), many)
+    assert isinstance(tables._way, OpenGroups)
+    np.testing.assert_array_equal(solver.values(X), many)
+    monkeypatch.setattr(_open, "OPEN_SHARE", -1.0)
+    del tables._way
+    np.testing.assert_array_equal(solver.values(X), many)
+    assert not isinstance(tables._way, OpenGroups)
     monkeypatch.setattr(_kept, "FEW_ENTRIES", -1)
-    np.testing.assert_array_equal(solver.values(X), few)
+    np.testing.assert_array_equal(solver.values(X), many)
 
 
 def test_groups_are_closed_where_references_are_few(fitted):
@@ -382,7 +412,29 @@ def test_groups_are_closed_where_references_are_few(fitted):
     trees = read_trees(model)
     for b, expected in (1, True), (40, False), (100, False):
         solver = TreeValues(trees).fit(X[:b])
-        assert (solver._leaves().tables._open is not None) == expected
+        assert isinstance(solver._leaves().tables._way, OpenGroups) == expected
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_groups_of_many_bits_are_taken_apart(grouped):
+    """Against one reference a pattern takes a byte, unless a player has several columns."""
+    model, X = deep_forest(48, n=300, n_estimators=2)
+    noise = np.random.default_rng(0).normal(size=len(X))
+    model.set_params(max_depth=12, max_features=1).fit(X, noise)
+    X[::7, 3], X[::11, 5] = np.nan, np.inf
+    players = np.arange(48) % (12 if grouped else 48)
+    solver = TreeValues(read_trees(model), players).fit(X[:1])
+    tables = solver._make_leafwise().tables
+    many = tables.values(solver._codes(X))
+    way, few = tables._way, tables.values_of_few(X[:40])
+    assert isinstance(way, OpenGroups)
+    n_strips = len(np.unique(way.start))
+    size = np.diff(way.start, append=len(way.table))
+    assert (way.patterns.dtype == np.int8) != grouped
+    assert size.max() > 128 if grouped else (size.max() == 128 and len(way.start) == n_strips)
+    np.testing.assert_array_equal(few, many.transpose(2, 1, 0)[:40])
+    single = [tables.values_of_few(x[None]) for x in X[40:80]]
+    np.testing.assert_array_equal(np.concatenate(single), many.transpose(2, 1, 0)[40:80])
 
 
 def test_single_leaves_are_looked_up_by_two_means(monkeypatch):
@@ -393,15 +445,16 @@ def test_single_leaves_are_looked_up_by_two_means(monkeypatch):
     targets = np.column_stack([X[:, 0], X[:, 1] * X[:, 2], X[:, 3]])
     model.set_params(max_depth=10).fit(X, targets)
     solver = TreeValues(read_trees(model)).fit(X[:20])
-    leaves, codes = solver._make_leafwise(), solver._codes(X[:30])
+    leaves = solver._make_leafwise()
+    leaves.values(X[:11])  # from now on there are tables
     assert any(chunk.is_single_leaves for _, chunk in leaves.tables.chunks)
     assert leaves.is_complete
     monkeypatch.setattr(_kept, "FEW_ENTRIES", 1 << 30)
-    few = leaves.values(codes)
+    few = leaves.tables.values_of_few(X[:30])
     monkeypatch.setattr(_kept, "FEW_ENTRIES", -1)
-    np.testing.assert_array_equal(leaves.values(codes), few)
+    np.testing.assert_array_equal(leaves.values(X[:30]).transpose(2, 1, 0), few)
     walked = np.concatenate(solver._in_pairs(solver._frontier.values, X[:30]), axis=-1)
-    np.testing.assert_allclose(few, walked, atol=1e-13)
+    np.testing.assert_allclose(few, walked.transpose(2, 1, 0), atol=1e-13)
 
 
 @pytest.mark.parametrize("index", ["shapley", "banzhaf"])

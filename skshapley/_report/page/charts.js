@@ -3,6 +3,7 @@
 const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]; // Okabe and Ito
 const NEUTRAL = "#8C8C8C";
 const LEVELS = blended([[0x24, 0x68, 0xb4], [0x8a, 0x7f, 0xa8], [0xc9, 0x83, 0x7a], [0xf0, 0xa0, 0x2c]], 12);
+const LETTER = 7; // pixels, with a little room
 const REACH = 14; // pixels within which a point is pointed at
 
 function blended(stops, n) {
@@ -49,6 +50,20 @@ function ticks([low, high], n) {
 // Numbers that stand beside each other, each as long as all of them need.
 function tickTexts(places) {
   return places.map((x) => plain(Number(x.toPrecision(6))));
+}
+
+// Where the texts of an axis stand: within the width, and none upon the one before.
+function marksApart(marks, across, width) {
+  const letters = Math.max(3, Math.floor((width - across(marks[0]?.[0] ?? 0)) / Math.max(1, marks.length) / LETTER));
+  let end = -Infinity;
+  return marks.flatMap(([x, whole]) => {
+    const text = whole === MISSING ? whole : shortened(whole, letters);
+    const half = (LETTER * text.length) / 2;
+    const at = Math.min(across(x), width - half);
+    if (at - half < end) return [];
+    end = at + half;
+    return [[at, text]];
+  });
 }
 
 function dotSize(n) {
@@ -113,9 +128,12 @@ function groupKey(name, groups) {
 
 // A table with a picture in each line: name, strip, and number.
 function strips(caption, lines) {
+  // roles, since the style takes lines apart on a phone, which no longer make a table then
   const body = lines.map(({ name, strip, told, kind }) =>
-    element("tr", { class: kind }, element("th", { scope: "row" }, ...name), element("td", {}, strip),
-      told === undefined ? null : element("td", { class: "number" }, told)),
+    element("tr", { class: kind, role: "row" }, element("th", { scope: "row", role: "rowheader" }, ...name),
+      element("td", { role: "cell" }, strip),
+      told === undefined ? null : element("td", { class: "number", role: "cell" }, told)),
   );
-  return element("table", { class: "strips", "aria-label": caption }, element("tbody", {}, ...body));
+  return element("table", { class: "strips", role: "table", "aria-label": caption },
+    element("tbody", { role: "rowgroup" }, ...body));
 }

@@ -19,14 +19,16 @@ function axisOf(column) {
   }
   const [low, high] = extent(column.x);
   const span = high - low || 1;
-  const aside = low - 0.12 * span;
   const missing = column.x.some((x) => x === null);
   const [few, gap] = fewValues(column.x);
-  const places = column.kind === "date" ? [low, (low + high) / 2, high] : gap > span / 12 ? few : ticks([low, high], 4);
+  const apart = gap > span / 12;
+  const spread = apart ? 0.2 * gap : 0;
+  const aside = low - (apart ? Math.max(gap, 0.25 * span) : 0.12 * span);
+  const places = column.kind === "date" ? [low, (low + high) / 2, high] : apart ? few : ticks([low, high], 4);
   const texts = column.kind === "date" ? places.map((x) => date(x).slice(0, 10)) : tickTexts(places);
   const marks = places.map((x, i) => [x, texts[i]]);
   return { x: column.x.map((x) => x ?? aside), marks: missing ? [[aside, MISSING], ...marks] : marks,
-    ends: [missing ? aside - 0.04 * span : low - 0.06 * span, high + 0.06 * span], spread: gap > span / 12 ? 0.2 * gap : 0 };
+    ends: [missing ? aside - 0.04 * span - spread : low - 0.06 * span - spread, high + 0.06 * span + spread], spread };
 }
 
 // The values of a column, in order, and the least gap between them: 0 where they are many.
@@ -69,13 +71,12 @@ function scatter(width, { axis, values, errors, colours, told, label, open }) {
   const heights = ticks([low, high], 5);
   const sides = tickTexts(heights);
   const bottom = HEIGHT - MARGIN.bottom;
-  const room = Math.floor((width - MARGIN.left) / Math.max(1, axis.marks.length) / 7);
   const svg = shape("svg", { role: "img", "aria-label": label },
     shape("line", { class: "zero", x1: MARGIN.left, x2: width - MARGIN.right, y1: up(0), y2: up(0) }),
     shape("line", { class: "axis", x1: MARGIN.left, x2: width - MARGIN.right, y1: bottom, y2: bottom }),
     ...heights.map((y, i) => shape("text", { x: MARGIN.left - 6, y: up(y) + 4, "text-anchor": "end" }, sides[i])),
-    ...axis.marks.map(([x, text]) =>
-      shape("text", { x: across(x), y: bottom + 18, "text-anchor": "middle" }, shortened(text, Math.max(3, room)))),
+    ...marksApart(axis.marks, across, width).map(([x, text]) =>
+      shape("text", { x, y: bottom + 18, "text-anchor": "middle" }, text)),
     lines ? shape("path", { class: "interval", d: lines }) : null,
     ...cloud(points, dotSize(values.length)));
   pointed(svg, points, open);

@@ -2,6 +2,7 @@
 
 const PAGE = 25;
 const REASONS = 3;
+const TITLE = 32; // letters of a name above its column; the choice above has all of them
 const collator = new Intl.Collator("en", { numeric: true });
 
 class Rows {
@@ -37,7 +38,7 @@ class Rows {
     return [
       { key: "row", title: "Row", of: (row) => content.rows[row] },
       { key: "prediction", title: "Prediction", of: (row) => output.predictions[row], text: (row) => number(output.predictions[row]) },
-      { key: "data", title: name, of: raw, text: (row) => datum(column, row) },
+      { key: "data", title: shortened(name, TITLE), of: raw, text: (row) => datum(column, row) },
       { key: "value", title: "Its attribution", of: (row) => output.values[feature][row], text: (row) => number(output.values[feature][row], true) },
     ];
   }

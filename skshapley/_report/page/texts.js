@@ -53,6 +53,8 @@ function level(column, row) {
   return high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5;
 }
 
+// The ends of names differ more often than their middle, which is cut out.
 function shortened(text, most) {
-  return text.length <= most ? text : `${text.slice(0, most - 1)}\u2026`;
+  const head = Math.floor((most - 1) / 2);
+  return text.length <= most ? text : `${text.slice(0, head)}\u2026${text.slice(head + 1 - most)}`;
 }

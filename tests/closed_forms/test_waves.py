@@ -1,0 +1,79 @@
+"""The logistic function of many steps, against a count of all coalitions by their sum and size."""
+
+import numpy as np
+import pytest
+from scipy.special import comb, expit
+from sklearn.linear_model import LogisticRegression
+
+from skshapley import ShapleyExplainer
+from skshapley.closed_forms import Logistic
+from skshapley.closed_forms._waves import logistic_pairs, logistic_values, reach_of, waves
+from skshapley.indices import INDICES, beta
+
+
+def counted(start, steps, unit, index):
+    """Return the values of a game whose steps are whole multiples of a unit, exactly.
+
+    Each player's others are counted by size and sum: 2 ** p coalitions in p ** 2 sums.
+    """
+    p, low, width = len(steps), steps[steps < 0].sum(), np.abs(steps).sum() + 1
+    sums = start + unit * (low + np.arange(width))
+    share = index.size_law(p - 1) / comb(p - 1, np.arange(p))
+    values = np.zeros(p)
+    for player in range(p):
+        count = np.zeros((p, width))
+        count[0, -low] = 1.0
+        for size, step in enumerate(np.delete(steps, player)):
+            count[1 : size + 2] += np.roll(count[: size + 1], step, axis=1)
+        gain = expit(sums + unit * steps[player]) - expit(sums)
+        values[player] = share @ count @ gain
+    return values
+
+
+@pytest.mark.parametrize("index", [INDICES["shapley"], INDICES["banzhaf"], beta(4, 1)])
+@pytest.mark.parametrize(("p", "most", "unit"), [(9, 9, 0.3), (25, 4, 0.4), (60, 3, 0.2)])
+def test_many_steps(p, most, unit, index):
+    rng = np.random.default_rng(p)
+    steps = rng.integers(-most, most + 1, (3, p))
+    steps[2] = np.abs(steps[2])
+    steps[1, ::2] = 0  # games of different numbers of players that matter
+    start = np.array([0.5, -1.0, -unit * steps[2].sum() / 2])
+    found = logistic_values(start, unit * steps, index)
+    for game in range(3):
+        np.testing.assert_allclose(
+            found[game], counted(start[game], steps[game], unit, index), rtol=0, atol=1e-12
+        )
+    assert (found[steps == 0] == 0).all()
+
+
+def test_pairs_of_many_steps():
+    """A pair's interaction is what one player's value gains by the other's presence."""
+    rng = np.random.default_rng(0)
+    start, steps = rng.normal(size=2), rng.normal(size=(2, 12)) / 2
+    found = logistic_pairs(start, steps)
+    for a, b in ((0, 1), (3, 11)):
+        rest = np.delete(steps, b, axis=1)
+        gained = (
+            logistic_values(start + steps[:, b], rest)[:, a] - logistic_values(start, rest)[:, a]
+        )
+        np.testing.assert_allclose(found[:, a, b], gained, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("reach", [1, 8, 50, 700])
+def test_waves_add_up_to_the_logistic_function(reach):
+    frequencies, shares = waves(reach)
+    t = np.linspace(-reach, reach, 401)
+    made = 0.5 + np.sin(t[:, None] * frequencies) @ shares
+    np.testing.assert_allclose(made, expit(t), rtol=0, atol=2e-13)
+    assert reach_of(t[:1], np.array([[0.5, -0.5]])) >= reach
+
+
+def test_a_wide_table_against_many_rows_is_sampled():
+
+    X = np.random.default_rng(0).normal(size=(400, 25))
+    model = LogisticRegression().fit(X, X[:, 0] > 0)
+    explainer = ShapleyExplainer(model, sampler="auto", max_rows=2000, random_state=0)
+    few, many = explainer.fit(X[:5]).exact_, explainer.fit(X).exact_
+    assert isinstance(few, Logistic)
+    assert many is None
+    assert "would cost as much as" in explainer.explain(X[:1]).settings.why_sampled

@@ -1,0 +1,197 @@
+"""Long names, narrow axes, many outputs: no text lies on another, and none leaves its figure."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.text import Text
+
+from skshapley.comparison import compare, drift
+from skshapley.plots import (
+    ComparisonDisplay,
+    ControlChartDisplay,
+    ConvergenceDisplay,
+    DumbbellDisplay,
+    MaskingCurveDisplay,
+    SentenceDisplay,
+)
+from skshapley.plots._sentence import _flowed
+from skshapley.plots._text import named_values
+
+NAMES = [
+    "Average monthly household expenditure on durable consumer goods and services",
+    "number_of_days_since_the_last_successful_payment_was_received_by_the_department",
+    "AVERAGEMONTHLYHOUSEHOLDEXPENDITUREONDURABLECONSUMERGOODSANDSERVICES",
+    "Share of employees with permanent contracts; percentage of full-time equivalents",
+    "Concentration of particulate matter below 2.5 micrometres (station 12)",
+    "Concentration of particulate matter below 2.5 micrometres (station 14)",
+]
+CLASSES = [f"acute and other inflammatory conditions of the organ of number {i}" for i in range(13)]
+METHOD = "antithetic permutations (Owen) with a long name of the method"
+
+
+@pytest.fixture
+def long(explanation_maker):
+    """Make explanations of long names."""
+
+    def make(outputs=None):
+        explanation = explanation_maker(40, len(NAMES), outputs=outputs)
+        data = explanation.data.set_axis(NAMES, axis=1)
+        return replace(explanation, data=data, feature_names=np.array(NAMES, dtype=object))
+
+    return make
+
+
+def comparison(explanation, **kwargs):
+    other = replace(explanation, values=1.1 * explanation.values)
+    return ComparisonDisplay.from_explanations({METHOD: explanation, "_other": other}, **kwargs)
+
+
+def dumbbell(explanation, **kwargs):
+    names = ("customers before the change of the tariff in spring", "$after$")
+    compared = compare(explanation[:20], explanation[20:], names=names)
+    return DumbbellDisplay.from_comparison(compared, **kwargs)
+
+
+def chart(explanation, **kwargs):
+    return ControlChartDisplay.from_drift(drift(explanation, np.arange(40) // 10), **kwargs)
+
+
+def convergence(explanation, **kwargs):
+    series = [
+        replace(explanation, n_model_rows=np.full(40, n), standard_errors=None) for n in (10, 20)
+    ]
+    return ConvergenceDisplay.from_explanations({METHOD: series, "_b": series}, row=0, **kwargs)
+
+
+def by_method(kind, **asked):
+    return lambda explanation, **kwargs: getattr(explanation.plot, kind)(**asked, **kwargs)
+
+
+DISPLAYS = {
+    "comparison": comparison,
+    "dumbbell": dumbbell,
+    "convergence": convergence,
+    "chart": chart,
+    "force": by_method("force", row=0),
+    **{kind: by_method(kind) for kind in ("bar", "beeswarm", "decision", "matrix", "importance")},
+    "waterfall": by_method("waterfall", row=0),
+    "cohorts": by_method("bar", cohorts=np.resize(["men of any age and class", "women"], 40)),
+}
+
+
+def lying_texts(figure):
+    """The boxes of all texts that are drawn, by what they say; slanted ones are left out."""
+    figure.canvas.draw()
+    hidden = set()
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            drawn = axis._update_ticks() if ax.axison else []
+            ticks = [tick for tick in axis.get_major_ticks() if tick not in drawn]
+            hidden |= {label for tick in ticks for label in (tick.label1, tick.label2)}
+    texts = [text for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
+    return [
+        (text.get_text(), text.get_window_extent())
+        for text in texts
+        if text.get_text().strip() and text.get_rotation() % 90 == 0
+    ]
+
+
+def assert_clear(figure, but=()):
+    """Nothing is overprinted by 4 pixels or more, and nothing leaves the figure by more."""
+    boxes = [(said, box) for said, box in lying_texts(figure) if said not in but]
+    for said, box in boxes:
+        assert box.x0 > -4, said
+        assert box.x1 < figure.bbox.width + 4, said
+        assert box.y0 > -4, said
+        assert box.y1 < figure.bbox.height + 4, said
+    for (said, one), (other, two) in combinations(boxes, 2):
+        wide = min(one.x1, two.x1) - max(one.x0, two.x0)
+        high = min(one.y1, two.y1) - max(one.y0, two.y0)
+        assert min(wide, high) < 4, f"{said!r} on {other!r}"
+
+
+@pytest.mark.parametrize("draw", DISPLAYS.values(), ids=DISPLAYS)
+def test_long_names_are_clear_of_each_other(draw, long):
+    # the last line of a row with a key is blank
+    but = ["high", "low"] if draw is DISPLAYS["beeswarm"] else ()
+    assert_clear(draw(long()).figure_, but)
+
+
+@pytest.mark.parametrize("kind", ["comparison", "dumbbell", "bar", "importance", "waterfall"])
+def test_long_names_are_clear_in_a_narrow_figure(kind, long):
+    _, ax = plt.subplots(figsize=(4, 4), layout="constrained")
+    drawn = DISPLAYS[kind](long(), ax=ax)
+    assert_clear(drawn.figure_)
+    assert ax.get_window_extent().width > 0.2 * drawn.figure_.bbox.width
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=pytest.mark.slow) for kind in ("comparison", "dumbbell", "matrix")]
+    + ["bar"],
+)
+def test_of_many_long_outputs_the_strongest_are_clear(kind, long):
+    drawn = DISPLAYS[kind](long(CLASSES))
+    assert drawn.figure_.get_suptitle() == "the 6 strongest of 13 outputs"
+    assert_clear(drawn.figure_)
+    assert not any("organ" in ax.get_xlabel() for ax in drawn.axes_)  # which the titles say
+    alone = DISPLAYS[kind](long(CLASSES), output=CLASSES[3])
+    labels = [ax.get_xlabel() + ax.get_ylabel() for ax in alone.figure_.axes]
+    assert kind == "dumbbell" or any("organ" in label for label in labels)
+
+
+def test_the_strongest_outputs_of_a_comparison_and_a_drift(long):
+    """Those that differ most, and those that are farthest beyond their limits."""
+    explanation = long(CLASSES)
+    values = 0.01 * explanation.values
+    values[20:, :, [2, 5]] += [1.0, 2.0]
+    explanation = replace(explanation, values=values)
+    for draw in (dumbbell, chart):
+        drawn = draw(explanation, max_features=1)
+        assert list(drawn.displays)[:2] == [CLASSES[5], CLASSES[2]]
+
+
+def test_names_in_legends_may_begin_with_an_underscore(long):
+    for drawn in (comparison(long()), convergence(long())):
+        (legend,) = [ax.get_legend() for ax in drawn.axes_ if ax.get_legend() is not None]
+        texts = [text.get_text() for text in legend.get_texts()]
+        assert texts[1].startswith("_")
+        assert texts[0].startswith("antithetic")
+        assert "\n" in texts[0]
+
+
+def test_curves_of_methods_with_long_names_keep_their_room():
+    table = pd.DataFrame({"method": [METHOD] * 2, "kind": "deletion", "fraction": [0.0, 1.0]})
+    table = table.assign(mean=[0.0, -1.0], low=[0.0, -2.0], high=0.0)
+    drawn = MaskingCurveDisplay(table).plot()
+    assert_clear(drawn.figure_)
+    assert drawn.ax_.get_window_extent().width > 0.7 * drawn.figure_.bbox.width
+
+
+def test_a_value_stands_below_a_long_name():
+    frame = pd.DataFrame({"feature": [NAMES[0], "age"], "data": ["a category with a name", 3]})
+    name, short = named_values(frame)
+    assert name.splitlines() == ["Average monthly…ods and services", "= a categ…h a name"]
+    assert short == "age = 3"
+    assert "\n" not in named_values(frame, lines=1)[0]
+
+
+def test_tokens_that_are_longer_than_a_line_go_on_in_the_next():
+    pieces, n_lines = _flowed(["see ", "https://example.org/a/long/path ", "ok"], 12)
+    assert "".join(word for token, word, _, _ in pieces if token == 1) == (
+        "https://example.org/a/long/path"
+    )
+    assert n_lines == 1 + max(line for _, _, line, _ in pieces) == 4
+    assert all(column + len(word) <= 12 for _, word, _, column in pieces)
+    wide, _ = _flowed(["水平", "收入"], 6)
+    assert [(line, column) for _, _, line, column in wide] == [(0, 0), (1, 0)]
+
+
+def test_a_text_with_a_long_token_stays_in_its_figure():
+    tokens = ["see ", "https://example.org/" + "long/" * 30, "now"]
+    table = pd.DataFrame({"token": tokens, "value": [0.1, -1.0, 0.2], "standard_error": np.nan})
+    assert_clear(SentenceDisplay(table).plot().figure_)
