@@ -21,6 +21,8 @@ from skshapley._ensembles._tables import add_columns, look_up, owner_of
 FEW_ENTRIES = 1 << 18
 # Tables are made when more rows than these have come: they cost as much as some ten rows without
 FEW_ROWS = 10
+# The rows that a call without tables costs, even of a single one
+CALL_ROWS = 2
 
 
 class Tables(NamedTuple):
@@ -85,7 +87,7 @@ class KeptTables:
     tables : Tables or None
         None until they are made.
     n_rows : int
-        The rows that have come.
+        The rows that have come, counted by what they cost.
     """
 
     def __init__(
@@ -127,7 +129,7 @@ class KeptTables:
         if not self.chunks:
             return np.zeros((self.n_outputs, self.n_players, codes.shape[1]))
         laws = self._laws
-        self.n_rows += codes.shape[1]
+        self.n_rows += max(CALL_ROWS, codes.shape[1])
         if self.tables is None and self.n_rows <= FEW_ROWS:
             return self._values_of_first([laws[chunk] for _, chunk in self.chunks], codes)
         values = np.zeros((self.n_outputs, self.n_players, codes.shape[1]))

@@ -11,7 +11,7 @@ from skshapley._ensembles._codes import Codes, plan_codes, predict
 from skshapley._ensembles._costs import Costs, count_costs
 from skshapley._ensembles._first_walks import FirstWalks
 from skshapley._ensembles._frontier import Frontier
-from skshapley._ensembles._kept import FEW_ROWS
+from skshapley._ensembles._kept import CALL_ROWS, FEW_ROWS
 from skshapley._ensembles._layout import WORD_PLAYERS
 from skshapley._ensembles._leaf_games import INDICES
 from skshapley._ensembles._leafwise import Block, Leafwise, make_blocks, surely_keeps_all
@@ -193,12 +193,12 @@ class TreeValues:
         """
         if self._leafwise is not None:
             return False
-        costs, n_rows, b = self._costs, self._n_rows + r, len(self._background)
+        costs, n_rows = self._costs, self._n_rows + max(CALL_ROWS, r)
         return (
             n_rows <= FEW_ROWS
             and costs.is_exact
             and costs.makes_tables_first
-            and costs.walks_first(n_rows, b)
+            and costs.walks_first(self._n_rows + r, len(self._background))
             and self.n_players <= WORD_PLAYERS
             and surely_keeps_all(costs.leaves, self.trees.n_outputs)
         )
@@ -223,7 +223,7 @@ class TreeValues:
             if few is not None:
                 return few
         if self._weights is not None and self._walks_first(len(X)):
-            self._n_rows += len(X)
+            self._n_rows += max(CALL_ROWS, len(X))
             given = self._frontier, self._walking(X), self._references(), self._weights
             values = self._first_walks.values(*given)
         elif self._goes_in_pairs(len(X)):
