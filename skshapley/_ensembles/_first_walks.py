@@ -72,9 +72,9 @@ class FirstWalks:
             met, number = _distinct(key, r * self.trees.n_nodes)
             row, leaf = np.divmod(met, self.trees.n_nodes)
             absent = np.zeros(len(met), dtype=np.int64)
-            absent[number] = walked.masks >> half
+            absent[number] = walked.sides >> half
             games = _Games.of(self._players_above(leaf), absent, self.n_players)
-            present = (walked.masks & low).astype(np.int64)
+            present = (walked.sides & low).astype(np.int64)
             own = None if weights is None else weights.take(reference)
             law = games.law(present, number, own) * unit
             means = games.means(law, self.index)

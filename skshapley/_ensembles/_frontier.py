@@ -175,7 +175,7 @@ class Frontier:
         """Yield what each branching is worth to its player, for each column of values."""
         size = self.layout.most_decided + 1
         gain, loss = meeting_weights(size - 1, self.index)
-        decided = self.layout.count_decided(walked.masks)
+        decided = self.layout.count_decided(walked.sides)
         gain, loss = (worth.ravel().take(decided) for worth in (gain, loss))
         steps = walked.steps()[::-1]
         for value in self.layout.value:

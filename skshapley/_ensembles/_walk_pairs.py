@@ -49,7 +49,7 @@ class PairsOfWalks:
         """
         run, reference = np.divmod(origin, len(weights))
         value = self.layout.value[column].take(walked.ends) * weights.take(reference)
-        decided = self.layout.count_decided(walked.masks)
+        decided = self.layout.count_decided(walked.sides)
         worth = self._worths.take(decided, axis=0) * value[:, None]
         n_starts, size = len(at) * len(weights), self.n_players**2
         to_either = self._summed(walked, worth, n_starts).ravel()

@@ -33,15 +33,15 @@ class Walk(NamedTuple):
         The branchings of each step, as positions.
     ends : ndarray of shape (n_lineages,), int64
         The leaf of each lineage: first those that started, then those that branched off.
-    masks : ndarray of shape (..., n_lineages), unsigned
-        The players who are present, and those who are absent.
+    sides : ndarray of shape (..., n_lineages), unsigned
+        The players who are present, and those who are absent: masks, see `Layout`.
     """
 
     parents: np.ndarray
     players: np.ndarray
     bounds: list[int]
     ends: np.ndarray
-    masks: np.ndarray
+    sides: np.ndarray
 
     def origins(self, n_starts) -> NDArray[np.int64]:
         """Return the start that each lineage goes back to, ``(n_lineages,)``."""
@@ -162,8 +162,8 @@ class _Walkers:
     def finished(self) -> Walk:
         """Return where all of them have been, by their numbers."""
         ends = np.empty(self.n, dtype=np.int64)
-        masks = np.empty((*self.layout.mask_shape, self.n), dtype=self.mask.dtype)
+        sides = np.empty((*self.layout.mask_shape, self.n), dtype=self.mask.dtype)
         for number, node, mask in self.ended:
-            ends[number], masks[..., number] = node, mask
+            ends[number], sides[..., number] = node, mask
         parents, players = np.concatenate(self.parents), np.concatenate(self.players)
-        return Walk(parents, players, self.bounds, ends, masks)
+        return Walk(parents, players, self.bounds, ends, sides)
