@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.fixes import parse_version
+from xgboost import XGBRegressor
 
 from skshapley import ShapleyExplainer
 from skshapley.plots import BeeswarmDisplay
@@ -345,6 +346,22 @@ def test_columns_are_put_in_order_by_their_names():
         explainer.transform(other)
     with pytest.raises(ValueError, match=r"\+ more"):
         explainer.explain(other.assign(more=1))
+
+
+@pytest.mark.parametrize("dtype", ["Categorical", "Enum"])
+def test_trees_know_the_categories_of_polars(dtype):
+    polars = pytest.importorskip("polars")
+    kinds = polars.Enum(["nurse", "cook", "clerk"]) if dtype == "Enum" else polars.Categorical
+    X = people(90)[["income", "job"]].replace({"job": "smith"}, "cook").reset_index(drop=True)
+    y, frame = (X["income"] > 3) * (X["job"] == "cook") * 1.0, X.astype({"job": "category"})
+    model = XGBRegressor(n_estimators=5, max_depth=3, enable_categorical=True)
+    model.fit(frame, y)
+    given = polars.from_pandas(X).with_columns(polars.col("job").cast(kinds))
+    found, expected = (
+        ShapleyExplainer(model).fit(table[:30]).explain(table[-3:]) for table in (given, frame)
+    )
+    assert found.settings.closed_form == "trees"
+    np.testing.assert_array_equal(found.values, expected.values)
 
 
 def test_polars_columns_are_put_in_order_by_their_names():

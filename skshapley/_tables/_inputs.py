@@ -66,10 +66,18 @@ def as_pandas(X: Any) -> pd.DataFrame:
         return X
     if is_foreign(X):
         # by column, since polars' own conversion needs pyarrow
-        return pd.DataFrame(
-            {column.name: column.to_numpy() for column in narwhal(X).iter_columns()}
-        )
+        return pd.DataFrame({column.name: _pandas(column) for column in narwhal(X).iter_columns()})
     return pd.DataFrame(X.toarray() if sparse.issparse(X) else X, columns=column_names(X))
+
+
+def _pandas(column: Any) -> Any:
+    """Return a column of narwhals for pandas: an array, or categories."""
+    import narwhals as nw
+
+    values = column.to_numpy()
+    if isinstance(column.dtype, nw.Enum):
+        return pd.Categorical(values, categories=list(column.dtype.categories))
+    return pd.Categorical(values) if column.dtype == nw.Categorical else values
 
 
 def column_types(X: Any) -> list:
