@@ -245,8 +245,8 @@ class Terms(NamedTuple):
         """
         n_cells, values = self.shape[0] * self.shape[1], []
         for row in range(own.shape[1]):
-            terms = on_grid(self.value * own[:, row].take(self.leaf), grid)
-            terms += on_grid(self.value * joint[:, row].ravel().take(self.at), grid)
+            terms = on_grid(own[:, row].take(self.leaf), self.value, grid)
+            terms += on_grid(joint[:, row].ravel().take(self.at), self.value, grid)
             values.append(np.bincount(self.cell, terms, minlength=n_cells).reshape(self.shape))
         return np.stack(values, axis=-1)
 

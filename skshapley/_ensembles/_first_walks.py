@@ -92,8 +92,7 @@ class FirstWalks:
     def _add(self, values, cell, leaf, games, means) -> None:
         """Add the means of leaves, ``(n,)`` and ``(n, most)``, to the values of path players."""
         for total, worth in zip(values, self.trees.value.T, strict=True):
-            own, joint = (worth.take(leaf) * part.T for part in means)
-            own, joint = on_grid(own, self.grid), on_grid(joint, self.grid)
+            own, joint = (on_grid(part.T, worth.take(leaf), self.grid) for part in means)
             terms = own.take(games.leaf) + joint[games.place, games.leaf]
             total += np.bincount(cell.take(games.leaf) + games.player, terms, minlength=len(total))
 

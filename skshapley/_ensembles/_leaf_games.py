@@ -139,12 +139,12 @@ def grid_of(trees) -> float:
     return float(2.0 ** (np.ceil(np.log2(largest)) - 50)) if largest > 0 else 1.0
 
 
-def on_grid(values, grid) -> NDArray[np.float64]:
-    """Return values, rounded in place to multiples of a power of two."""
-    values *= 1.0 / grid
-    np.rint(values, out=values)
-    values *= grid
-    return values
+def on_grid(values, worth, grid) -> NDArray[np.float64]:
+    """Return ``values * worth``, rounded to multiples of a power of two."""
+    rounded = values * (worth / grid)
+    np.rint(rounded, out=rounded)
+    rounded *= grid
+    return rounded
 
 
 def leaf_means(h, index, values, grid, out) -> None:
@@ -165,7 +165,7 @@ def leaf_means(h, index, values, grid, out) -> None:
     """
     for part, means in _means(h, index):
         for worth, of_output in zip(values.T, out, strict=True):
-            of_output[:, part] = on_grid(means * worth[part], grid).swapaxes(1, 2)
+            of_output[:, part] = on_grid(means, worth[part], grid).swapaxes(1, 2)
 
 
 def leaf_values(h, index, values, grid, out) -> None:
@@ -184,14 +184,12 @@ def leaf_values(h, index, values, grid, out) -> None:
         Where the values are written.
     """
     k, size = out.shape[2:]
+    joined = np.arange(size) | 1 << np.arange(k)[:, None]
     for part, means in _means(h, index):
         for worth, of_output in zip(values.T, out, strict=True):
-            own, joint = on_grid(means * worth[part], grid)
-            found = np.empty((k, *own.shape))
-            for j in range(k):
-                shape = (size >> (j + 1), 2, -1)
-                np.add(own.reshape(shape), joint.reshape(shape)[:, 1:], out=found[j].reshape(shape))
-            of_output[part] = found.transpose(2, 0, 1)
+            own, joint = np.ascontiguousarray(on_grid(means, worth[part], grid).swapaxes(1, 2))
+            of_output[part] = joint.take(joined, axis=1)
+            of_output[part] += own[:, None]
 
 
 def _means(h, index) -> Iterator[tuple[slice, NDArray[np.float64]]]:

@@ -16,7 +16,7 @@ from skshapley._ensembles._leaf_pairs import interactions_by_meetings, interacti
 from skshapley._ensembles._meetings import TESTS, leaf_values_by_meetings
 from skshapley._ensembles._path_dependent import leaf_values_directly, passing_ratios, training_law
 from skshapley._ensembles._paths import Paths
-from skshapley._ensembles._tables import background_law, histogram
+from skshapley._ensembles._tables import background_law, histogram, law_of_few
 
 # Instances whose interactions are found together without a table
 PAIR_ROWS = 512
@@ -73,8 +73,11 @@ class _Rows:
     def law(self, chunk, masks) -> NDArray[np.float64]:
         """Return the weight of these rows on the fail masks of every leaf."""
         weights, unit = exact_weights(self.weights)
-        counts = histogram(self.patterns[chunk.groups], weights, chunk.n_bits)
-        law = background_law(chunk, masks, counts)
+        patterns = self.patterns[chunk.groups]
+        if patterns.shape[1] < 1 << chunk.n_bits and not chunk.is_single_leaves:
+            law = law_of_few(chunk, masks, patterns, weights)
+        else:
+            law = background_law(chunk, masks, histogram(patterns, weights, chunk.n_bits))
         law *= unit
         return law
 

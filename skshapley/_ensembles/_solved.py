@@ -63,7 +63,8 @@ class SolvedChunk:
         player = chunk.leaf_players[leaf, bit]
         column = (chunk.players.T[group] < player[:, None]).sum(axis=1)
         slot = column * chunk.n_groups + group
-        order = np.argsort(slot, kind="stable")
+        # Small integers are sorted by their digits.
+        order = np.argsort(slot.astype(np.min_scalar_type(chunk.players.size)), kind="stable")
         leaf, bit, slot = leaf[order], bit[order], slot[order]
         first = np.searchsorted(slot, np.arange(chunk.players.size + 1))
         start = start[leaf] + (bit << chunk.n_path[leaf])

@@ -57,6 +57,25 @@ def background_law(chunk, masks, counts) -> np.ndarray:
     return np.bincount(slot.ravel(), weights=weights.ravel(), minlength=int(size.sum()))
 
 
+def law_of_few(chunk, masks, patterns, weights) -> np.ndarray:
+    """Return what `background_law` returns, without counting the patterns of a few rows.
+
+    Parameters
+    ----------
+    chunk : Chunk
+    masks : ndarray of shape (n_leaves, 2 ** n_bits), unsigned
+    patterns : ndarray of shape (n_groups, b), unsigned
+    weights : ndarray of shape (b,), or None
+        None: every row counts 1.
+    """
+    size = 1 << chunk.n_path
+    own = patterns[chunk.leaf_group].astype(np.intp)
+    slot = np.take_along_axis(masks, own, axis=1) + (np.cumsum(size) - size)[:, None]
+    if weights is not None:
+        weights = np.broadcast_to(weights, slot.shape).ravel()
+    return np.bincount(slot.ravel(), weights, int(size.sum())).astype(np.float64)
+
+
 def look_up(table, patterns, chunk, room=None) -> NDArray[np.float64]:
     """Return the values in a chunk's table for some instances.
 
