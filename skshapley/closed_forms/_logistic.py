@@ -18,8 +18,9 @@ from skshapley.closed_forms._waves import (
     NODES,
     logistic_pairs,
     logistic_values,
+    n_waves,
     reach_of,
-    waves,
+    shrunk,
 )
 from skshapley.indices import Index
 
@@ -150,12 +151,12 @@ class Logistic(ClosedForm):
         """Return what an instance costs, in model rows of sampling; known after `fit`."""
         rows = np.arange(min(len(self.weights_), COST_ROWS))
         steps, start = self._steps(take_rows(self.background_, rows)), self.scores_[rows]
-        steps = np.roll(steps, 1, axis=0) - steps
+        steps = shrunk(start, np.roll(steps, 1, axis=0) - steps)
         differing = (steps != 0).sum(axis=1).mean()
         if differing <= MOST_ENUMERATED:
             return 0.0
         n_nodes = min((differing + 1) / 2, NODES[1])
-        terms = len(self.weights_) * len(waves(reach_of(start, steps))[0])
+        terms = len(self.weights_) * n_waves(reach_of(start, steps))
         return terms * differing * n_nodes * WAVE_NS / (ROW_NS + PLAYER_NS * self.n_players_)
 
     def state(self) -> list:
