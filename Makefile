@@ -16,7 +16,7 @@ INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/pyth
 .PHONY: help setup demo test test-slow test-oldest test-newest test-browser lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-selection bench-trees doc linkcheck dist release changelog constraints clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP)-setup ## make .venv with all that the tests and linters need
 	@echo "$(VENV) is ready."

@@ -146,4 +146,5 @@ class KeptTables:
                 if way is not None:
                     return way
         dtype = max((one.reader.dtype for one in groups), key=lambda own: own.itemsize)
-        return Places.of(self._flat, found, FewPatterns.of(answers, self.codes, dtype))
+        patterns = FewPatterns.of(answers, self.codes, dtype, [one.patterns for one in groups])
+        return Places.of(self._flat, found, patterns)

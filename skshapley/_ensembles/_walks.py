@@ -29,6 +29,8 @@ class Walk(NamedTuple):
     ----------
     parents, players : ndarray of shape (n_branchings,), int64
         The lineage that each new one came out of, and the player of the branching.
+    masks : ndarray of shape (n_branchings,), unsigned
+        The players decided before, see `Layout`; empty where a mask is more than one word.
     bounds : list of int
         The branchings of each step, as positions.
     ends : ndarray of shape (n_lineages,), int64
@@ -39,6 +41,7 @@ class Walk(NamedTuple):
 
     parents: np.ndarray
     players: np.ndarray
+    masks: np.ndarray
     bounds: list[int]
     ends: np.ndarray
     decided: np.ndarray
@@ -95,6 +98,7 @@ class _Walkers:
         self.number = self.node = self.at_x = self.at_r = none
         self.mask = np.empty((*layout.mask_shape, 0), dtype=layout.present.dtype)
         self.parents, self.players, self.bounds = [none], [none], [0]
+        self.masks: list[np.ndarray] = []
         self.ended: list[tuple[np.ndarray, ...]] = []
 
     def join(self, number, node, at_x, at_r, mask=None) -> None:
@@ -139,7 +143,8 @@ class _Walkers:
         branch, asked = differ.take(free), asked.take(free)
         mask, flat = self.mask.take(branch, axis=-1), self.mask.ravel()
         if layout.word is None:
-            mask |= layout.absent.take(asked)
+            self.masks.append(mask)
+            mask = mask | layout.absent.take(asked)
         else:
             mask[layout.word.take(asked), np.arange(len(free))] |= layout.absent.take(asked)
         flat[cell] |= layout.present.take(asked)
@@ -166,4 +171,5 @@ class _Walkers:
         for number, node, how_many in self.ended:
             ends[number], decided[number] = node, how_many
         parents, players = np.concatenate(self.parents), np.concatenate(self.players)
-        return Walk(parents, players, self.bounds, ends, decided)
+        masks = np.concatenate([*self.masks, np.empty(0, dtype=self.mask.dtype)])
+        return Walk(parents, players, masks, self.bounds, ends, decided)

@@ -16,7 +16,7 @@ from skshapley.plots._style import (
     beside,
     colour_of,
     error_bars,
-    font_size,
+    fitting,
     height_of_legend,
     height_of_rows,
     interval_note,
@@ -24,6 +24,7 @@ from skshapley.plots._style import (
     legend_above,
     letters_beside,
     name_rows,
+    settle,
     widen,
     zero_line,
 )
@@ -187,28 +188,31 @@ class BarDisplay(Display):
         -------
         self : BarDisplay
         """
+        from matplotlib.patches import Patch
+
         parts = [part for _, part in self.table.groupby("cohort", sort=False, dropna=False)]
         n, n_cohorts = len(parts[0]), len(parts)
         (ax,) = self._panels(ax)
-        size = font_size(ax, n * n_cohorts)
         height = 0.75 / n_cohorts
         zero_line(ax)
         name_rows(ax, self._row_names(letters_beside(ax)))
-        size, handles = self._widen(ax, size), []
+        if n_cohorts > 1:
+            handles = [Patch(color=colour) for colour in COLOURS[:n_cohorts]]
+            legend_above(ax, handles, [part["cohort"].iloc[0] for part in parts])
+            settle(ax)  # the legend takes some of the height
+        size = self._widen(ax, fitting(ax, n * n_cohorts))
         for number_of, part in enumerate(parts):
             value = part["value"].to_numpy()
             half = HALF_WIDTH * part["standard_error"].to_numpy()
             rows = np.arange(n) + (number_of + 0.5) * height - 0.375
             colour = colour_of(value) if self.local else COLOURS[number_of]
-            handles.append(ax.barh(rows, value, height=0.94 * height, color=colour, zorder=2))
+            ax.barh(rows, value, height=0.94 * height, color=colour, zorder=2)
             error_bars(ax, value, rows, half)
             tips = value + np.copysign(np.nan_to_num(half), value)
             for y, bar, tip in zip(rows, value, tips, strict=True):
                 beside(ax, tip, y, self._number(bar), bar, size)
         what = "attribution" if self.local else "mean |attribution|"
         label_x(ax, f"{what} ({self._said}){interval_note(self.table)}")
-        if n_cohorts > 1:
-            legend_above(ax, handles, [part["cohort"].iloc[0] for part in parts])
         return self._drawn_on([ax])
 
     def _number(self, value) -> str:

@@ -184,7 +184,7 @@ class ConvergenceDisplay(ByFeature):
             ax.spines[["top", "right"]].set_visible(False)
             ax.set_xlabel("model rows")
         banded = self.table["standard_error"].notna().any()
-        what = f"attribution ({self._said})" + (" and 95 % band" if banded else "")
+        what = f"attribution ({self.response})" + (" and 95 % band" if banded else "")
         axes[0].set_ylabel(side_label(axes[0], what), parse_math=False)
         if len(lines) > 1:
             legend(axes[0], list(lines.values()), lines, letters - 4, fontsize="small")

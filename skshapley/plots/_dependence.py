@@ -22,12 +22,14 @@ from skshapley.plots._pairs import check_pairs, interacting, measured_partner, o
 from skshapley.plots._places import places, upright, write_ticks
 from skshapley.plots._style import (
     COLOURS,
+    LETTER,
     NEUTRAL,
     ink,
     legend,
     letters_across,
     level_colours,
     side_label,
+    width_in_points,
 )
 from skshapley.plots._text import value_text, wrapped
 
@@ -236,6 +238,10 @@ class DependenceDisplay(ByFeature, Display):
         ax.spines[["top", "right"]].set_visible(False)
         if self.ticks[feature]:
             write_ticks(ax, self.ticks[feature])
+        elif np.isfinite(x).any():
+            letters = max(len(value_text(float(end))) for end in (np.nanmin(x), np.nanmax(x)))
+            n_ticks = width_in_points(ax) / (LETTER * 10 * (letters + 3))
+            ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(n_ticks, 2, 6)))
 
 
 def _write_legend(ax, handles, names, title) -> None:

@@ -354,9 +354,9 @@ class SmallMultiples(Drawn):
             display.plot(own)
             display._title = None
             _entitle(own[0], wrapped(name, letters_across(own[0], TITLE)))
-        settle(axes[0])
-        for display, own in zip(self.displays.values(), parts, strict=True):
-            if display._row_names():
+        if first._row_names():
+            settle(axes[0])
+            for own in parts:
                 fit_names(own[0])
         if first._scale is not None:
             limits = [getattr(ax, f"get_{first._scale}lim")() for ax in axes]

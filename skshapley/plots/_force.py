@@ -142,7 +142,8 @@ class ForceDisplay(OneRowDisplay):
 
     def _make_room(self, ax, names) -> None:
         """Leave out names that would touch those of larger segments; make room for the others."""
-        for _ in range(2):  # what is left out gives room, and changes where the others are
+        # What is left out gives room, and changes where the others are.
+        for _ in range(2 if self._title is None else 1):
             settle(ax)
             kept: list[float] = []
             for name in names:
@@ -153,3 +154,5 @@ class ForceDisplay(OneRowDisplay):
             lengths = [len(name.get_text()) for name in names if name.get_visible()]
             unit = max(height - max(lengths, default=0) * RISE - SIZE, LEAST_UNIT * height)
             ax.set_ylim(-0.75, height / unit - 0.75)
+            if len(kept) == len(names):
+                return

@@ -43,7 +43,7 @@ def places(data: pd.Series, value: np.ndarray) -> tuple[NDArray[np.float64], Tic
     if isinstance(data.dtype, pd.CategoricalDtype) and data.cat.ordered:
         groups = list(data.cat.categories)
         codes, texts = positions(data, groups), [value_text(group) for group in groups]
-    elif pd.api.types.is_bool_dtype(data):
+    elif pd.api.types.is_bool_dtype(data.dropna().infer_objects()):
         codes, texts = positions(data, [False, True]), ["False", "True"]
     elif (found := keyed(data, MOST_PLACES)) is not None:
         codes, texts = found

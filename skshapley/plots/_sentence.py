@@ -164,7 +164,7 @@ class SentenceDisplay(Display):
         (ax,) = self._panels(ax)
         low, high = self.table["value"].min(), self.table["value"].max()
         ends = f"{number(low, signed=True)} to {number(high, signed=True)}"
-        title = fill(f"attribution ({self._said}): {ends}", 2 * letters_across(ax))
+        title = fill(f"attribution ({self.response}): {ends}", 2 * letters_across(ax))
         ax.set_title(title, loc="left", color=ink(ax), parse_math=False)
         ax.axis("off")
         settle(ax)

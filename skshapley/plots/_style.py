@@ -219,6 +219,12 @@ def font_size(ax, n_rows, lines=1) -> float:
     return float(np.clip(share * points_of_rows(ax, n_rows), LEAST_SIZE, usual))
 
 
+def fitting(ax, n_rows) -> float:
+    """Return the font size, in points, for rows of one line beside axes that are settled."""
+    settled = ax.get_window_extent().height * 72 / ax.figure.dpi / n_rows
+    return min(font_size(ax, n_rows), max(LEAST_SIZE, settled))
+
+
 def points_of_rows(ax, n_rows) -> float:
     """Return the height of each of the rows that share the axes, in points."""
     return _height_in_pixels(ax) * 72 / ax.figure.dpi / n_rows

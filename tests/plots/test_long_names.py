@@ -129,11 +129,8 @@ def test_long_names_are_clear_in_a_narrow_figure(kind, long):
     assert ax.get_window_extent().width > 0.2 * drawn.figure_.bbox.width
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [pytest.param(kind, marks=pytest.mark.slow) for kind in ("comparison", "dumbbell", "matrix")]
-    + ["bar"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["comparison", "dumbbell", "matrix", "bar"])
 def test_of_many_long_outputs_the_strongest_are_clear(kind, long):
     drawn = DISPLAYS[kind](long(CLASSES))
     assert drawn.figure_.get_suptitle() == "the 6 strongest of 13 outputs"
@@ -142,6 +139,28 @@ def test_of_many_long_outputs_the_strongest_are_clear(kind, long):
     alone = DISPLAYS[kind](long(CLASSES), output=CLASSES[3])
     labels = [ax.get_xlabel() + ax.get_ylabel() for ax in alone.figure_.axes]
     assert kind == "dumbbell" or any("organ" in label for label in labels)
+
+
+def alone(explanation):
+    series = [replace(explanation, n_model_rows=np.full(40, n)) for n in (10, 20)]
+    return ConvergenceDisplay.from_explanations(series, row=0, max_features=1)
+
+
+def sentence(explanation):
+    words = pd.DataFrame([[f"{name[:5]} " for name in NAMES]] * 40, columns=NAMES)
+    return SentenceDisplay.from_explanation(replace(explanation, data=words), row=0)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [comparison, convergence, alone, chart, sentence]
+    + [DISPLAYS[kind] for kind in ("cohorts", "force", "matrix", "decision")],
+)
+def test_each_output_is_named_where_it_is_drawn(draw, long):
+    figure = draw(long(["cat", "dog"])).figure_
+    said = " ".join(text.get_text() for text in figure.findobj(Text) if text.get_visible())
+    assert "cat" in said
+    assert "dog" in said
 
 
 def test_the_strongest_outputs_of_a_comparison_and_a_drift(long):
@@ -162,6 +181,15 @@ def test_names_in_legends_may_begin_with_an_underscore(long):
         assert texts[1].startswith("_")
         assert texts[0].startswith("antithetic")
         assert "\n" in texts[0]
+
+
+def test_the_legend_of_cohorts_has_the_colours_of_their_bars(long):
+    drawn = DISPLAYS["cohorts"](long())
+    legend = drawn.ax_.get_legend()
+    shown = [handle.get_facecolor() for handle in legend.legend_handles]
+    bars = [bars[0].get_facecolor() for bars in drawn.ax_.containers if hasattr(bars, "patches")]
+    assert shown == bars
+    assert len({*shown}) == 2
 
 
 def test_curves_of_methods_with_long_names_keep_their_room():

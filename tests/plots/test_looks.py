@@ -123,6 +123,10 @@ TICKS = {
     "two that are too near": (np.resize([0.0, 0.001, 1.0], N), ["0", "1"]),
     "large": (np.resize([0, 10**6], N), ["0", "1000000"]),
     "bools": (np.resize([True, False], N), ["False", "True"]),
+    "bools of which some are missing": (
+        np.resize(np.array([True, None, False], dtype=object), N),
+        ["False", "True", "missing"],
+    ),
     "missing": (
         np.where(np.arange(N) % 5, np.arange(N), np.nan).astype(float),
         ["missing", "15", "30", "45"],
@@ -161,6 +165,19 @@ def test_infinite_values_have_no_place(explanation_maker):
     drawn.figure_.canvas.draw()
     places_ = drawn.frame()["x"]
     assert np.flatnonzero(places_.isna()).tolist() == [3, 7]
+
+
+def test_large_numbers_below_a_panel_do_not_touch(explanation_maker):
+    rng = np.random.default_rng(0)
+    large = {f"x{i}": rng.integers(0, 10**5, N) for i in range(3)}
+    drawn = DependenceDisplay.from_explanation(shown(explanation_maker, **large))
+    drawn.figure_.canvas.draw()
+    for ax in drawn.axes_:
+        low, high = ax.get_xlim()
+        ticks = zip(ax.get_xticks(), ax.get_xticklabels(), strict=True)
+        boxes = [label.get_window_extent() for at, label in ticks if low <= at <= high]
+        assert len(boxes) >= 2
+        assert all(one.x1 + 4 < two.x0 for one, two in pairwise(boxes))
 
 
 def test_long_names_of_categories_do_not_overlap(explanation_maker):
