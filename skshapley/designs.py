@@ -127,6 +127,11 @@ class Design:
         return np.broadcast_to(inner, (r, inner.shape[1]))
 
 
+def _small(p: int) -> type[np.signedinteger]:
+    """Return the least type of integers that holds -1 to p."""
+    return np.int8 if p < 128 else np.int16 if p < 2**15 else np.int32
+
+
 @dataclass(frozen=True, eq=False)
 class WalkDesign:
     """Base of walks from the empty to the full coalition, one player at a time.
@@ -185,8 +190,7 @@ class WalkDesign:
     def _places(self) -> NDArray[np.signedinteger]:
         """Return the step at which each player enters each walk, ``(r, n, p)``."""
         p = self.permutations.shape[2]
-        small = np.int8 if p < 127 else np.int32
-        steps = np.broadcast_to(np.arange(p, dtype=small), self.permutations.shape)
+        steps = np.broadcast_to(np.arange(p, dtype=_small(p)), self.permutations.shape)
         return self._by_player(steps)
 
     def _by_player(self, by_step: np.ndarray) -> np.ndarray:
@@ -222,8 +226,9 @@ class WalkDesign:
         references = self.references
         if self.differing is not None and references is not None:
             instance, walk, step = np.nonzero(self._passed[1])
-            entered = self._places()[instance, walk] <= step[:, None]
-            entered &= self.differing[instance, walk]
+            place = np.where(self.differing, self._places(), p)  # those who do not differ: never
+            place, step = place.astype(_small(p)), step.astype(_small(p))
+            entered = place[instance, walk] <= step[:, None]
             return entered, instance, references[instance, walk][:, None]
         bits = self.bits()
         if bits is None:

@@ -100,12 +100,38 @@ def tabulate_codes(groups) -> CodePatterns:
     ----------
     groups : Groups
     """
-    sizes = groups.n_codes
-    return CodePatterns(tabulate_answers(groups.answers, sizes), np.cumsum(sizes) - sizes)
+    sizes, dtype = groups.n_codes, groups.reader.dtype
+    starts = np.cumsum(sizes) - sizes
+    every = Words.zeros(int(sizes.sum()), groups.n_groups, dtype)
+    changes = changes_by_row([groups.answers], sizes)
+    for change, start, size in zip(changes, starts.tolist(), sizes.tolist(), strict=True):
+        every.words[start : start + size] = words_of_row(change, size, groups.n_groups, dtype)
+    return CodePatterns(every, starts)
 
 
-def tabulate_answers(answers, sizes) -> Words:
-    """Return the bits that each code sets, by the answers of the nodes.
+def changes_by_row(answers, sizes) -> list[tuple[NDArray, ...]]:
+    """Return of every code row which bits change at which codes, see `words_of_row`.
+
+    Parameters
+    ----------
+    answers : list of Answers
+    sizes : ndarray of shape (n_rows,), int64
+        How many codes there are in each row.
+    """
+    parts, n = [], 0
+    for one in answers:
+        group, *others = _changes(one, sizes)
+        parts.append([group + n, *others])
+        n += len(one.starts)
+    group, row, bit, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.argsort(row, kind="stable")
+    bounds = np.searchsorted(row[order], np.arange(1, len(sizes)))
+    of_rows = [np.split(part[order], bounds) for part in (group, bit, low, high)]
+    return list(zip(*of_rows, strict=True))
+
+
+def words_of_row(changes, size, n_groups, dtype) -> NDArray[np.uint64]:
+    """Return the bits that each code of a row sets in all patterns, ``(size, n_words)``.
 
     On one code row, the nodes of a bit are set by codes up to the highest rank of one side and by
     those above the lowest rank of the other. So the bit changes at two codes at most, and all bits
@@ -113,29 +139,22 @@ def tabulate_answers(answers, sizes) -> Words:
 
     Parameters
     ----------
-    answers : Answers
-    sizes : ndarray of shape (n_rows,), int64
-        How many codes there are in each row.
-
-    Returns
-    -------
-    words : Words
-        Of the codes of all rows, one row after the other.
+    changes : tuple of ndarray
+        Of each bit its group, its value, and the two codes after which it changes.
+    size : int
+        How many codes there are.
+    n_groups : int
+    dtype : dtype
+        Of a pattern.
     """
-    dtype, n = answers.bit.dtype, len(answers.starts)
-    first, row, bit, low, high = _changes(answers, sizes)
-    start = np.cumsum(sizes) - sizes
-    # One more code takes the changes after the last
-    changed = Words.zeros(int(sizes.sum()) + 1, n, dtype).words
-    flat, width = changed.view(dtype).ravel(), changed.view(dtype).shape[1]
+    group, bit, low, high = changes
+    changed = Words.zeros(size, n_groups, dtype)
+    patterns = changed.words.view(f"u{dtype.itemsize}")
+    flat, width = patterns.ravel(), patterns.shape[1]
     for code in (np.zeros_like(low), low + 1, high + 1):
-        stays = code < sizes[row]
-        np.bitwise_xor.at(flat, ((start[row] + code) * width + first)[stays], bit[stays])
-    words = changed[:-1]
-    for begin, size in zip(start.tolist(), sizes.tolist(), strict=True):
-        part = words[begin : begin + size]
-        np.bitwise_xor.accumulate(part, axis=0, out=part)
-    return Words(words, n, dtype)
+        stays = code < size
+        np.bitwise_xor.at(flat, (code * width + group)[stays], bit[stays])
+    return np.bitwise_xor.accumulate(changed.words, axis=0, out=changed.words)
 
 
 def _changes(answers, sizes) -> tuple[NDArray, ...]:

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._ensembles._code_patterns import (
-    MOST_BYTES,
     MOST_BYTES_PER_BIT,
     Words,
-    tabulate_answers,
+    changes_by_row,
+    words_of_row,
 )
 from skshapley._ensembles._readings import Readings, plan_readings
 
+# Bytes that the patterns of all readings may take
+MOST_BYTES = 1 << 26
 # Bits of a pattern of one byte, beside the one that says that a group is closed
 BITS = 7
 
@@ -26,8 +28,8 @@ class FewPatterns:
     Attributes
     ----------
     codes : Codes
-    answers : list of Answers
-        Of each block: what is asked where there are no words.
+    ask : list of callable
+        Return the patterns ``(n_groups, r)`` in each block from codes, where there are no words.
     words : Words, or None
         Of all readings. None where they would take much room, or longer than the answers.
     readings : Readings, or None
@@ -36,13 +38,13 @@ class FewPatterns:
     """
 
     codes: Any
-    answers: list
+    ask: list
     words: Words | None
     readings: Readings | None
     dtype: np.dtype
 
     @classmethod
-    def of(cls, answers, codes, dtype) -> Self:
+    def of(cls, answers, codes, dtype, ask=None) -> Self:
         """Return the function.
 
         Parameters
@@ -51,12 +53,14 @@ class FewPatterns:
         codes : Codes
         dtype : dtype
             With room for the bits of all answers.
+        ask : list of callable or None, default=None
+            None: the answers.
         """
-        readings = plan_readings(codes)
+        readings, ask = plan_readings(codes), answers if ask is None else ask
         if readings is None or not _is_worth_words(answers, readings, dtype.itemsize):
-            return cls(codes, answers, None, None, dtype)
-        words = [tabulate_answers(one, codes.sizes) for one in answers]
-        return cls(codes, answers, _of_readings(words, readings, dtype), readings, dtype)
+            return cls(codes, ask, None, None, dtype)
+        words = tabulate_readings(answers, codes.sizes, readings, dtype)
+        return cls(codes, ask, words, readings, dtype)
 
     def __call__(self, X) -> NDArray[Any]:
         """Return the patterns of instances, ``(r, n_groups)``.
@@ -68,7 +72,7 @@ class FewPatterns:
         if self.words is not None and self.readings is not None:
             return self.words(self.readings(X))
         codes = self.codes(X)
-        found = [one(codes) for one in self.answers]
+        found = [one(codes) for one in self.ask]
         every = found[0] if len(found) == 1 else np.concatenate(found)
         return every.T.astype(np.dtype(f"u{self.dtype.itemsize}")).view(self.dtype)
 
@@ -81,15 +85,27 @@ def _is_worth_words(answers, readings, itemsize) -> bool:
     return fits and per_reading * len(readings.starts) <= MOST_BYTES_PER_BIT * n_bits
 
 
-def _of_readings(words, readings, dtype) -> Words:
-    """Return the bits that each reading sets, from those that each code sets in every block."""
-    every = Words.zeros(len(readings.codes), sum(one.n_groups for one in words), dtype)
-    first = 0
-    for one in words:
-        mine = every.bits[:, first : first + one.n_groups]
-        for codes in readings.codes.T:
-            mine |= one.bits.take(codes, axis=0)
-        first += one.n_groups
+def tabulate_readings(answers, sizes, readings, dtype) -> Words:
+    """Return the bits that each reading sets, from those that the codes of its rows set.
+
+    Parameters
+    ----------
+    answers : list of Answers
+    sizes : ndarray of shape (n_rows,), int64
+        How many codes there are in each row.
+    readings : Readings
+    dtype : dtype
+    """
+    n_groups = sum(len(one.starts) for one in answers)
+    every = Words.zeros(len(readings.codes), n_groups, dtype)
+    changes = changes_by_row(answers, sizes)
+    starts = np.cumsum(sizes) - sizes
+    ends = np.append(readings.starts[1:], len(readings.codes))
+    for begin, end in zip(readings.starts.tolist(), ends.tolist(), strict=True):
+        rows = starts.searchsorted(readings.codes[begin], "right") - 1
+        for row, codes in zip(rows.tolist(), readings.codes[begin:end].T, strict=True):
+            words = words_of_row(changes[row], int(sizes[row]), n_groups, dtype)
+            every.words[begin:end] |= words.take(codes - starts[row], axis=0)
     return every
 
 

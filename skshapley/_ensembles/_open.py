@@ -129,7 +129,8 @@ def open_groups(table, found, fails, answers, codes) -> OpenGroups | None:
         return None
     dtype = np.min_scalar_type((2 << int(n_free.max())) - 1)
     numbered = [_numbered(one, some, dtype) for one, some in zip(answers, fails, strict=True)]
-    patterns = FewPatterns.of(numbered, codes, np.dtype(f"i{dtype.itemsize}"))
+    signed = np.dtype(f"i{dtype.itemsize}")
+    patterns = FewPatterns.of(numbered, codes, signed)
     group: NDArray[np.int64] | None = strips.group
     start = np.cumsum(1 << n_free) - (1 << n_free)
     subtotal = strips.subtotal

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skshapley._ensembles._layout import WORD_PLAYERS
 from skshapley._ensembles._leaf_games import presence_law
 
 
@@ -47,19 +48,44 @@ class PairsOfWalks:
         at : ndarray of shape (n_runs,), int64
             ``instance * n_outputs + output`` of each run.
         """
-        run, reference = np.divmod(origin, len(weights))
-        value = self.layout.value[column].take(walked.ends) * weights.take(reference)
-        worth = self._worths.take(walked.decided, axis=0) * value[:, None]
-        n_starts, size = len(at) * len(weights), self.n_players**2
-        to_either = self._summed(walked, worth, n_starts).ravel()
-        one, before = branchings_before(walked, origin, n_starts)
-        other = before >> 1
-        i, j = walked.players.take(one), walked.players.take(other)
-        key = np.minimum(i, j) * self.n_players + np.maximum(i, j)
-        key += run[n_starts:].take(one) * size
-        sums = np.bincount(key, to_either.take(2 * one + (before & 1)), len(at) * size)
+        n_runs = len(at)
+        value = self.layout.value[column].take(walked.ends)
+        value *= np.tile(weights, n_runs).take(origin)
+        decided = self.layout.count_decided(walked.sides)
+        worth = self._worths.take(decided, axis=0) * value[:, None]
+        n_starts, size = n_runs * len(weights), self.n_players**2
+        run = np.repeat(np.arange(n_runs), len(weights)).take(origin[n_starts:])
+        to_either = self._summed(walked, worth, n_starts)
+        # Start by start, so that sums do not depend on who else walked. Small integers are sorted
+        # by their digits, in no time.
+        order = np.argsort(origin[n_starts:].astype(np.min_scalar_type(n_starts)), kind="stable")
+        if self.n_players <= WORD_PLAYERS:
+            sums: Any = self._by_masks(walked, order, run, to_either, n_runs)
+        else:
+            one, before = branchings_before(walked, order, n_starts)
+            other = before >> 1
+            i, j = walked.players.take(one), walked.players.take(other)
+            key = np.minimum(i, j) * self.n_players + np.maximum(i, j)
+            key += run.take(one) * size
+            sums = np.bincount(key, to_either.ravel().take(2 * one + (before & 1)), n_runs * size)
         # One after another: the trees of an instance add to the same numbers.
         np.add.at(self.total.reshape(-1, size), at, sums.reshape(-1, size))
+
+    def _by_masks(self, walked, order, run, to_either, n_runs) -> NDArray[np.float64]:
+        """Return the sums of all runs, player by player: the masks say who was decided before."""
+        p, masks = self.n_players, walked.masks.take(order)
+        half, one = 4 * masks.dtype.itemsize, masks.dtype.type(1)
+        cell, worths = (run * p + walked.players).take(order), to_either.take(order, axis=0).ravel()
+        sums = np.zeros((n_runs * p, p))
+        # Without room in a mask, a player is never asked
+        for player in range(min(p, half)):
+            absent = one << masks.dtype.type(player + half)
+            known = (masks & (absent | one << masks.dtype.type(player))).nonzero()[0]
+            is_absent = (masks.take(known) & absent) != 0
+            worth = worths.take(2 * known + is_absent)
+            sums[:, player] = np.bincount(cell.take(known), worth, n_runs * p)
+        both = sums.reshape(n_runs, p, p)
+        return np.triu(both + both.transpose(0, 2, 1))
 
     def _summed(self, walked, worth, n_starts) -> NDArray[np.float64]:
         """Return what each branching is worth to its player and to one that is present, or absent.
@@ -84,15 +110,14 @@ class PairsOfWalks:
         return summed
 
 
-def branchings_before(walked, origin, n_starts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def branchings_before(walked, order, n_starts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return every branching with each of those before it in the same lineages.
-
-    They come start by start, so that sums do not depend on who else walked.
 
     Parameters
     ----------
     walked : Walk
-    origin : ndarray of shape (n_lineages,), int64
+    order : ndarray of shape (n_branchings,), int64
+        In which the branchings come.
     n_starts : int
 
     Returns
@@ -107,10 +132,7 @@ def branchings_before(walked, origin, n_starts) -> tuple[NDArray[np.int64], NDAr
         previous[start:stop] = last.take(parent)
         last[parent] = 2 * number
         last[n_starts + start : n_starts + stop] = 2 * number + 1
-    # Small integers are sorted by their digits, in no time.
-    small = origin[n_starts:].astype(np.min_scalar_type(n_starts))
-    one = np.argsort(small, kind="stable")
-    before = previous.take(one)
+    one, before = order, previous.take(order)
     ones: list[Any] = [one[:0]]
     befores: list[Any] = [one[:0]]
     while len(one):

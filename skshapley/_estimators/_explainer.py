@@ -222,7 +222,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         # which refuses what is wrong; a closed form gives interactions that sampling may not
         size = Size(self.players_.n_players, b, b)
         plan = plan_of(self, size, pairs=not self._auto)
-        self._take(herded_background(self, response))
+        self._background = herded_background(self, response)
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )

@@ -179,8 +179,14 @@ class Memory:
 
     def _look_up(self, homes: np.ndarray) -> None:
         """Make the keys of what was asked for at these homes before."""
-        for part in self._parts:
-            wanted = part.left & np.isin(part.homes, homes)
+        if not self._parts:
+            return
+        found = np.isin(np.concatenate([part.homes for part in self._parts]), homes)
+        if not found.any():  # mostly, and parts are many
+            return
+        ends = np.cumsum([len(part.homes) for part in self._parts])
+        for part, wanted in zip(self._parts, np.split(found, ends[:-1]), strict=True):
+            wanted &= part.left
             if wanted.any():
                 part.left &= ~wanted
                 at = np.flatnonzero(part.asked.spread(wanted) & part.fresh)
@@ -209,7 +215,7 @@ class Memory:
     def add(self, asked: Asked, fresh: np.ndarray, values: np.ndarray | None = None) -> None:
         """Keep the fresh ones of the instances that have room for them, with all values given."""
         self._held += counted(asked.place, fresh, len(self._held))
-        for part in self._parts:
+        for part in self._parts[-1:]:  # as those before it are already
             part.asked = part.asked.kept()
         homes = asked.homes(self._n_references)
         left, room = np.ones(len(homes), dtype=bool), self._held <= self._capacity

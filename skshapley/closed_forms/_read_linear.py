@@ -30,6 +30,8 @@ CLASSIFIERS = {
 }
 # Those of which the logit of the probability of two classes is the decision value
 LOGISTIC = {"LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis"}
+# Those of which it is the difference of two sums over the columns
+BAYES = {"MultinomialNB", "ComplementNB", "BernoulliNB"}
 MACHINES = {"SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"}
 DETECTORS = {"SGDOneClassSVM"}
 
@@ -76,6 +78,8 @@ def read_coefficients(model: Any, method: str) -> Coefficients | None:
         return np.asarray(model.coef_).T, _at_zero(model)
     if names & CLASSIFIERS:
         return _of_classifier(model, method, names)
+    if names & BAYES:
+        return _of_bayes(model, method, names)
     if names & DETECTORS:
         return _of_detector(model, method)
     if names & MACHINES and model.kernel == "linear":
@@ -101,8 +105,10 @@ def _at_zero(model: Any) -> NDArray[np.float64]:
 
 
 def has_logistic_odds(model: Any) -> bool:
-    """Return whether the log-odds of a model of two classes are its decision value."""
+    """Return whether the log-odds of a model of two classes are linear."""
     names = kinds(model)
+    if names & BAYES:
+        return getattr(model, "binarize", None) is None
     return bool(names & LOGISTIC or ("SGDClassifier" in names and model.loss == "log_loss"))
 
 
@@ -111,6 +117,21 @@ def _of_classifier(model: Any, method: str, names: set[str]) -> Coefficients:
     if method == "decision_function" or (method == "log_odds" and odds):
         return _affine(model)
     raise not_linear(model, method, "log_odds" if odds else "decision_function")
+
+
+def _of_bayes(model: Any, method: str, names: set[str]) -> Coefficients | None:
+    """Return the coefficients of the log-odds of a naive Bayes classifier."""
+    if not has_logistic_odds(model):  # of columns that it makes
+        return None
+    if method != "log_odds" or len(model.classes_) != 2:
+        raise not_linear(model, method, "log_odds" if len(model.classes_) == 2 else None)
+    logs, prior = model.feature_log_prob_, np.asarray(model.class_log_prior_, dtype=np.float64)
+    if "ComplementNB" in names:
+        prior = np.zeros(2)
+    if "BernoulliNB" in names:
+        absent = np.log1p(-np.exp(logs))
+        logs, prior = logs - absent, prior + absent.sum(axis=1)
+    return (logs[1] - logs[0])[:, None], prior[1:] - prior[:1]
 
 
 def _of_detector(model: Any, method: str) -> Coefficients:

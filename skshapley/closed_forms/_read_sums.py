@@ -1,10 +1,12 @@
 """Models that are sums of others, or wrap one: the parts of each kind."""
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.preprocessing import Binarizer
 
 from skshapley._ensembles import UnreadableModelError
 from skshapley.closed_forms._base import ClosedForm
@@ -141,6 +143,13 @@ def _of_bagging(model: Any, method: str, ask: Ask) -> Found:
     return parts
 
 
+def _of_flags(model: Any, method: str, ask: Ask) -> Found:
+    """Return a naive Bayes classifier behind the columns of 0 and 1 that it makes."""
+    plain, d = copy(model), model.n_features_in_
+    plain.binarize = None
+    return [Part(ask(plain, method), View(np.arange(d), d, (Binarizer(threshold=model.binarize),)))]
+
+
 def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
     """Return the mean of logistic functions of decision values, if those are linear."""
     members = model.calibrated_classifiers_
@@ -224,6 +233,7 @@ READERS: dict[str, Callable[[Any, str, Ask], Found]] = {
     "VotingClassifier": _of_voting,
     "BaggingRegressor": _of_bagging,
     "BaggingClassifier": _of_bagging,
+    "BernoulliNB": _of_flags,
     "CalibratedClassifierCV": _of_calibrated,
     "MultiOutputRegressor": _of_several,
     "OneVsRestClassifier": _of_several,

@@ -14,7 +14,7 @@ do shows: values that do not add up to v(all) - v(nobody) are computed again wit
 players all coalitions are less work.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from skshapley.closed_forms._products import (
     ARRAYS,
     BLOCK_SHARE,
     CACHE_BYTES,
+    LEAST_LENGTH,
     SHAPLEY,
     pair_shares,
     quadrature,
@@ -40,10 +41,17 @@ TAIL = 30.0
 NODES = (12, 20, 32, 52, 84, 136)
 NODES_ATOL = 1e-12
 COMPLEX_BYTES = 16
+# A step beyond is large: it takes as many frequencies. Sums beyond SATURATED are 0 or 1 to s(t)
+LARGE_STEP, SATURATED, MOST_LARGE, MOST_REACH = 100.0, 40.0, 8, 10**5
 MOST_ENUMERATED = 9  # players: 15 us a game, by waves as well
 
 
-@cache
+def n_waves(reach: int) -> int:
+    """Return the number of frequencies for sums up to an absolute value."""
+    return int(np.ceil(TAIL * (reach + TAIL) / (2 * np.pi**2)))
+
+
+@lru_cache(64)
 def waves(reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return frequencies and their shares: s(t) = 1/2 + sum of shares * sin(frequencies * t).
 
@@ -53,7 +61,7 @@ def waves(reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         Largest absolute t.
     """
     step = 2 * np.pi / (reach + TAIL)
-    frequencies: Any = step * (np.arange(np.ceil(TAIL / (np.pi * step))) + 0.5)
+    frequencies: Any = step * (np.arange(n_waves(reach)) + 0.5)
     return frequencies, step / np.sinh(np.pi * frequencies)
 
 
@@ -62,6 +70,40 @@ def reach_of(start: NDArray[np.float64], steps: NDArray[np.float64]) -> int:
     low = start + np.minimum(steps, 0).sum(axis=1)
     high = start + np.maximum(steps, 0).sum(axis=1)
     return int(np.ceil(max(-low.min(), high.max(), 1.0)))
+
+
+def _waves_for(start, steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    reach = reach_of(start, steps)
+    if reach > MOST_REACH:
+        raise ValueError(
+            f"Log-odds of a row are sums of up to {reach:.3g}, and its probability would take as"
+            f' many waves: choose response_method="log_odds", or leave the row out.'
+        )
+    return waves(reach)
+
+
+def shrunk(start: NDArray[np.float64], steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return steps ``(b, p)`` of the same games, of which those that are large are smaller.
+
+    A coalition with large steps is 0 or 1 if they add up to more than the rest can take back. They
+    are shrunk alike until the least of their sums does just that: all of a game's large steps, then
+    all but the smallest, and so on.
+    """
+    n_large = (np.abs(steps) > LARGE_STEP).sum(axis=1)
+    games = np.flatnonzero((n_large > 0) & (n_large <= MOST_LARGE))
+    steps = steps.copy() if len(games) else steps
+    for game in games:
+        order = np.argsort(np.abs(steps[game]))
+        for n in range(n_large[game], 0, -1):
+            rest, large = order[:-n], order[-n:]
+            most = SATURATED + abs(start[game]) + np.abs(steps[game, rest]).sum()
+            sums = np.zeros(1)
+            for step in steps[game, large]:
+                sums = np.concatenate([sums, sums + step])
+            least = np.abs(sums[1:]).min()
+            if least > most:
+                steps[game, large] *= most / least
+    return steps
 
 
 def logistic_values(
@@ -76,6 +118,7 @@ def logistic_values(
         What each player adds to the sum. Players who add nothing cost nothing.
     index : Index, default=Shapley's
     """
+    steps = shrunk(start, steps)
     width = int((steps != 0).sum(axis=1).max(initial=0))
     values = np.zeros(steps.shape)
     if not width:
@@ -86,7 +129,7 @@ def logistic_values(
     if width <= MOST_ENUMERATED:
         np.put_along_axis(values, order, _by_coalitions(start, packed, index), axis=1)
         return values
-    frequencies, shares = waves(reach_of(start, steps))
+    frequencies, shares = _waves_for(start, packed)
     nodes = list(NODES if index == SHAPLEY else ())
     for block in _blocks(len(packed), width, len(frequencies)):
         found = _values(start[block], packed[block], frequencies, shares, index, nodes)
@@ -117,19 +160,22 @@ def logistic_pairs(
     start: NDArray[np.float64], steps: NDArray[np.float64], index: Index = SHAPLEY
 ) -> NDArray[np.float64]:
     """Return the interactions of all pairs of players of b games, ``(b, p, p)``."""
-    frequencies, shares = waves(reach_of(start, steps))
+    steps = shrunk(start, steps)
+    frequencies, shares = _waves_for(start, steps)
     b, p = steps.shape
     pairs = np.zeros((b, p, p))
-    for block in _blocks(b, p, len(frequencies)):
+    for block in _blocks(b, p, len(frequencies), LEAST_LENGTH):
         own, kept = _terms(start[block], steps[block], frequencies, shares)
         found = pair_shares(own, np.ones((p, 1, 1)), quadrature(p - 1, index), kept)
         pairs[block] = np.moveaxis(found, 2, 0)
     return pairs
 
 
-def _blocks(b: int, width: int, n_waves: int) -> list[slice]:
-    room = min(working_bytes(BLOCK_SHARE), CACHE_BYTES)
-    depth = max(1, int(room // (COMPLEX_BYTES * ARRAYS * width * n_waves)))
+def _blocks(b: int, width: int, n_waves: int, least: int = 1) -> list[slice]:
+    """Return blocks of games, of so many waves in all where the memory holds them."""
+    bytes_each = COMPLEX_BYTES * ARRAYS * width
+    room = min(working_bytes(BLOCK_SHARE), max(CACHE_BYTES, least * bytes_each))
+    depth = max(1, int(room // (bytes_each * n_waves)))
     return [slice(first, first + depth) for first in range(0, b, depth)]
 
 

@@ -20,6 +20,7 @@ from skshapley._tables._inputs import is_frame, n_rows, narwhal, take_rows
 
 CHUNK_ROWS = 8192
 PIECE_BYTES = 2**18
+LEAST_RUN = 8  # sparse hybrids of one pair of rows, on average, that are worth a step of their own
 
 
 def row_pool(X, background, column_player) -> "ColumnPool | SparsePool":
@@ -237,6 +238,11 @@ class SparsePool(RowPool):
         q = references.shape[1]
         if q > 1:
             rows, coalitions = np.repeat(rows, q), np.repeat(coalitions, q, axis=0)
+        else:
+            other = (rows[1:] != rows[:-1]) | (references[1:, 0] != references[:-1, 0])
+            starts = np.flatnonzero(np.concatenate([[True], other]))
+            if LEAST_RUN * len(starts) <= len(rows):
+                return self._by_runs(coalitions, rows, references[:, 0], starts)
         given = self._stored(self.X[rows], coalitions)
         filled = self._stored(self.background[references.ravel()], ~coalitions)
         data, row, column = (np.concatenate(pair) for pair in zip(given, filled, strict=True))
@@ -245,11 +251,39 @@ class SparsePool(RowPool):
         hybrid.sort_indices()  # as later versions of SciPy do by themselves
         return hybrid
 
+    def _by_runs(self, coalitions, rows, references, starts) -> Any:
+        """Return hybrid rows of runs that have an instance and a background row in common.
+
+        The entries of both are put in order once, for all hybrids of a run.
+        """
+        parts = []
+        for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
+            own, other = _entries(self.X, rows[start]), _entries(self.background, references[start])
+            columns, values = (np.concatenate(pair) for pair in zip(own, other, strict=True))
+            order = np.argsort(columns, kind="stable")
+            given, columns = order < len(own[0]), columns[order]
+            present = coalitions[start:stop].take(self.column_player[columns], axis=1)
+            kept = present == given
+            entries = np.nonzero(kept)[1]
+            parts.append((values[order][entries], columns[entries], kept.sum(axis=1)))
+        data, indices, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+        ends = np.concatenate([[0], np.cumsum(counts)]).astype(indices.dtype)
+        shape = len(rows), len(self.column_player)
+        hybrid = type(self.background)((data, indices, ends), shape=shape)
+        hybrid.has_canonical_format = True
+        return hybrid
+
     def _stored(self, matrix, present) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return values, rows and columns of the entries of the players that are present."""
         entries = matrix.tocoo()
         kept = present[entries.row, self.column_player[entries.col]]
         return entries.data[kept], entries.row[kept], entries.col[kept]
+
+
+def _entries(matrix, row) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns and the values of the entries of one row of a CSR matrix."""
+    entries = slice(matrix.indptr[row], matrix.indptr[row + 1])
+    return matrix.indices[entries], matrix.data[entries]
 
 
 def _differing(matrix, other) -> NDArray[np.bool_]:

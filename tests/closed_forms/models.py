@@ -61,6 +61,7 @@ from sklearn.linear_model import (
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputRegressor
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVR, OneClassSVM
@@ -87,6 +88,9 @@ MIXED = pd.DataFrame(
         "rooms": RNG.integers(0, 6, N),
     }
 )
+
+
+COUNTS = RNG.poisson(np.exp(SCALED / 2))
 
 
 def columns():
@@ -318,6 +322,15 @@ LOGISTIC = {
     "probability, LDA": (LinearDiscriminantAnalysis(), X, TWO, "predict_proba"),
     "probability, SGD": (
         SGDClassifier(loss="log_loss", alpha=0.1, random_state=0), SCALED, TWO, "predict_proba",
+    ),
+    "probability, counts": (MultinomialNB(), COUNTS, TWO, "predict_proba"),
+    "probability, counts of others": (ComplementNB(), COUNTS, TWO, "predict_proba"),
+    "probability, flags": (BernoulliNB(binarize=1.0), COUNTS, TWO, "predict_proba"),
+    "odds of counts": (MultinomialNB(), COUNTS, TWO, "log_odds"),
+    "odds of counts of others": (ComplementNB(), COUNTS, TWO, "log_odds"),
+    "odds of flags": (BernoulliNB(binarize=None), (COUNTS > 1) * 1.0, TWO, "log_odds"),
+    "probability, sparse flags": (
+        BernoulliNB(), sparse.csr_matrix(COUNTS), TWO, "predict_proba",
     ),
     "probability, sparse": (LogisticRegression(C=100), WIDE, TWO, "predict_proba"),
     "probability behind columns": (

@@ -30,7 +30,7 @@ from sklearn.linear_model import (
     RidgeClassifier,
 )
 from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -102,6 +102,10 @@ SAMPLED = {
     "log-odds of three": (
         LogisticRegression(), THREE, {"response_method": "log_odds"}, "log_odds is not linear",
         "decision_function",
+    ),
+    "flags of three": (
+        BernoulliNB(), THREE, {"response_method": "log_odds"}, "BernoulliNB.log_odds is not linear",
+        None,
     ),
     "votes": (SVC(), THREE, {"response_method": "decision_function"}, "not a sum over its", None),
     "a kernel of all columns": (

@@ -46,6 +46,42 @@ def test_many_steps(p, most, unit, index):
     assert (found[steps == 0] == 0).all()
 
 
+def enumerated(start, steps):
+    """Return the Shapley values of one game from all coalitions."""
+    p = len(steps)
+    present = (np.arange(2**p)[:, None] >> np.arange(p)) & 1 > 0
+    worth, size = expit(start + present @ steps), present.sum(axis=1)
+    share = 1 / (p * comb(p - 1, np.arange(p)))
+    values = [
+        share[size[~present[:, i]]] @ (worth[present[:, i]] - worth[~present[:, i]])
+        for i in range(p)
+    ]
+    return np.array(values)
+
+
+@pytest.mark.parametrize(
+    "large",
+    [[1e8], [-3e5], [400.0, 1e7], [1e6, -2e6], [-1e9, 4e8, 700.0], [300.0, -290.0]],
+    ids=str,
+)
+def test_steps_of_rows_far_off(large):
+    rng = np.random.default_rng(0)
+    steps = rng.normal(size=(2, 12))
+    steps[1, : len(large)] = large
+    start = np.array([0.3, -0.2])
+    found = logistic_values(start, steps)
+    for game in range(2):
+        expected = enumerated(start[game], steps[game])
+        np.testing.assert_allclose(found[game], expected, rtol=0, atol=1e-12)
+
+
+def test_steps_too_large_for_waves_are_refused():
+    steps = np.random.default_rng(0).normal(size=(1, 12))
+    steps[0, :2] = 1e7, -1e7
+    with pytest.raises(ValueError, match=r'sums of up to 1e\+07.*response_method="log_odds"'):
+        logistic_values(np.zeros(1), steps)
+
+
 def test_pairs_of_many_steps():
     """A pair's interaction is what one player's value gains by the other's presence."""
     rng = np.random.default_rng(0)
@@ -66,6 +102,14 @@ def test_waves_add_up_to_the_logistic_function(reach):
     made = 0.5 + np.sin(t[:, None] * frequencies) @ shares
     np.testing.assert_allclose(made, expit(t), rtol=0, atol=2e-13)
     assert reach_of(t[:1], np.array([[0.5, -0.5]])) >= reach
+
+
+def test_pairs_of_wide_tables_are_sampled():
+    X = np.random.default_rng(0).normal(size=(60, 33))
+    for d, read in ((32, True), (33, False)):
+        model = LogisticRegression().fit(X[:, :d], X[:, 0] > 0)
+        explainer = ShapleyExplainer(model, interactions=True, max_rows=400, random_state=0)
+        assert (explainer.fit(X[:2, :d]).exact_ is not None) == read
 
 
 def test_a_wide_table_against_many_rows_is_sampled():

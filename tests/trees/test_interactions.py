@@ -94,11 +94,13 @@ def test_equal_to_the_definition(fitted, way, name, players, index):
 
 @pytest.mark.parametrize("d", [10, 40])
 def test_walks_are_those_of_the_leaves_and_of_single_values(d, monkeypatch):
-    """With players that fit into one word of a mask, and with more."""
+    """With players that fit into one word of a mask, and with more; and some that nobody asks."""
     model, X = deep_forest(d, n=150, n_estimators=2)
-    solver, rows = TreeValues(read_trees(model)).fit(X[:20], np.arange(1.0, 21.0)), X[100:110]
+    solver, rows = TreeValues(read_trees(model), n_players=d + 10), X[100:110]
+    solver.fit(X[:20], np.arange(1.0, 21.0))
     for choice in ("_interacts_in_pairs", "_goes_in_pairs"):
         monkeypatch.setattr(TreeValues, choice, lambda *sizes: True)
+    monkeypatch.setattr(TreeValues, "_walks_first", lambda *sizes: False)
     values, pairs = solver.values_and_pairs(rows)
     assert np.array_equal(values, solver.values(rows))
     monkeypatch.setattr(_frontier, "STARTS", 30)
