@@ -17,8 +17,12 @@ from skshapley._ensembles._places import Places, find_entries
 from skshapley._ensembles._solved import SolvedChunk, single_table
 from skshapley._ensembles._tables import add_columns, look_up, owner_of
 
-# Entries that are looked up at once, so that what is found stays in the cache
-FEW_ENTRIES = 1 << 18
+# Entries that are looked up at once
+FEW_ENTRIES = 1 << 21
+# Instances for which it is worked out how a few are looked up, which takes as long as some hundred
+FEW = 40
+# Instances that are looked up where they are open, once that is known; more go by chunks faster
+FEW_OPEN = 160
 # Tables are made when more rows than these have come: they cost as much as some ten rows without
 FEW_ROWS = 10
 # The rows that a call without tables costs, even of a single one
@@ -170,6 +174,8 @@ class KeptTables:
         """
         r = len(X)
         if self.tables is None or self._n_found * r > FEW_ENTRIES:
+            return None
+        if r > FEW and (r > FEW_OPEN or not isinstance(self.__dict__.get("_way"), OpenGroups)):
             return None
         values = self._way.values(X).reshape(r, self.n_outputs, self.n_players)
         return np.ascontiguousarray(values.swapaxes(1, 2))

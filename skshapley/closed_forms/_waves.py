@@ -26,6 +26,7 @@ from skshapley.closed_forms._products import (
     ARRAYS,
     BLOCK_SHARE,
     CACHE_BYTES,
+    LEAST_LENGTH,
     SHAPLEY,
     pair_shares,
     quadrature,
@@ -163,16 +164,18 @@ def logistic_pairs(
     frequencies, shares = _waves_for(start, steps)
     b, p = steps.shape
     pairs = np.zeros((b, p, p))
-    for block in _blocks(b, p, len(frequencies)):
+    for block in _blocks(b, p, len(frequencies), LEAST_LENGTH):
         own, kept = _terms(start[block], steps[block], frequencies, shares)
         found = pair_shares(own, np.ones((p, 1, 1)), quadrature(p - 1, index), kept)
         pairs[block] = np.moveaxis(found, 2, 0)
     return pairs
 
 
-def _blocks(b: int, width: int, n_waves: int) -> list[slice]:
-    room = min(working_bytes(BLOCK_SHARE), CACHE_BYTES)
-    depth = max(1, int(room // (COMPLEX_BYTES * ARRAYS * width * n_waves)))
+def _blocks(b: int, width: int, n_waves: int, least: int = 1) -> list[slice]:
+    """Return blocks of games, of so many waves in all where the memory holds them."""
+    bytes_each = COMPLEX_BYTES * ARRAYS * width
+    room = min(working_bytes(BLOCK_SHARE), max(CACHE_BYTES, least * bytes_each))
+    depth = max(1, int(room // (bytes_each * n_waves)))
     return [slice(first, first + depth) for first in range(0, b, depth)]
 
 

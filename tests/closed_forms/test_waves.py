@@ -104,6 +104,14 @@ def test_waves_add_up_to_the_logistic_function(reach):
     assert reach_of(t[:1], np.array([[0.5, -0.5]])) >= reach
 
 
+def test_pairs_of_wide_tables_are_sampled():
+    X = np.random.default_rng(0).normal(size=(60, 33))
+    for d, read in ((32, True), (33, False)):
+        model = LogisticRegression().fit(X[:, :d], X[:, 0] > 0)
+        explainer = ShapleyExplainer(model, interactions=True, max_rows=400, random_state=0)
+        assert (explainer.fit(X[:2, :d]).exact_ is not None) == read
+
+
 def test_a_wide_table_against_many_rows_is_sampled():
 
     X = np.random.default_rng(0).normal(size=(400, 25))
