@@ -216,8 +216,9 @@ def _folded(h, index) -> Iterator[tuple[slice, NDArray[np.float64]]]:
 @cache
 def _by_numbers(k, index) -> NDArray[np.float64]:
     """Return the means, ``(2, (k + 1) ** 2)``, by how many a reference fails, and an instance."""
-    first = (1 << np.arange(k + 1)) - 1
-    means = np.concatenate([part for _, part in _folded(np.eye(1 << k)[first], index)], axis=2)
+    first, h = (1 << np.arange(k + 1)) - 1, np.zeros((k + 1, 1 << k))
+    h[np.arange(k + 1), first] = 1.0
+    means = np.concatenate([part for _, part in _folded(h, index)], axis=2)
     # The instance fails players behind those whom the reference fails.
     other = (first << np.arange(k + 1)[:, None]) & ((1 << k) - 1)
     return means[:, other, np.arange(k + 1)[:, None]].reshape(2, -1)
