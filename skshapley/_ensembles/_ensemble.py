@@ -338,9 +338,10 @@ def assemble(trees, *, n_outputs, base, **how) -> TreeEnsemble:
         return np.concatenate(parts, dtype=dtype, casting="unsafe")
 
     left, right, feature = (column(name, np.int64) for name in ("left", "right", "feature"))
-    leaf, offset = left < 0, np.repeat(roots, sizes)
-    for child in (left, right):
-        child += offset
+    leaf = left < 0
+    for root, size in zip(roots.tolist(), sizes.tolist(), strict=True):
+        for child in (left, right):
+            child[root : root + size] += root
     for array in (left, right, feature):
         np.putmask(array, leaf, -1)
     if "output" in trees[0] and n_outputs > 1:

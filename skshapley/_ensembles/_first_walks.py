@@ -105,7 +105,7 @@ class _Games:
     ----------
     n_path, n_passed : ndarray of shape (n,), int64
         The path players, and those of them whom the instance passes.
-    bit : ndarray of shape (n, n_players), int64
+    bit : ndarray of shape (n, n_players), uint8
         Among these the place of each, in the order of the path.
     leaf, player, place : ndarray of shape (n_terms,), int64
         The players of each leaf: 0 in place for those whom the instance fails, and 1, 2, ... for
@@ -133,7 +133,7 @@ class _Games:
         """
         n = len(absent)
         seen, n_path, n_passed = (np.zeros(n, dtype=np.int64) for _ in range(3))
-        bit = np.zeros((n, n_players), dtype=np.int64)
+        bit = np.zeros((n, n_players), dtype=np.uint8)
         leaves, players, places = [], [], []
         for player in asked:
             new = np.flatnonzero((player >= 0) & (seen >> player & 1 == 0))
@@ -169,7 +169,7 @@ class _Games:
             some = rest.take(going)
             lowest = some & -some
             cell = number.take(going) * self.bit.shape[1] + np.bitwise_count(lowest - 1)
-            at[going] += 1 << bit.take(cell)
+            at[going] += np.left_shift(1, bit.take(cell), dtype=np.int64)
             rest[going] = some ^ lowest
             going = going[some != lowest]
         return np.bincount(at, weights, minlength=int(ends[-1])).astype(np.float64)

@@ -21,11 +21,10 @@ class Layout:
     Attributes
     ----------
     roots : ndarray of shape (n_trees,), int64
-    children : ndarray of shape (2 * n_nodes,), int64, or None
-        The left and the right child of each node in turn; of a leaf twice the leaf itself. None:
-        they are the nodes in their order.
-    first : ndarray of shape (n_nodes,), int64
-        Where the left child is; the right one is next to it, or the leaf sends everybody left.
+    left, right : ndarray of shape (n_nodes,), int64
+        The children, -1 at a leaf; empty where `first` is known.
+    first : ndarray of shape (n_nodes,), int64, or None
+        The left child, and of a leaf the leaf itself. The right child is next to it.
     is_leaf : ndarray of shape (n_nodes,), bool
     row : ndarray of shape (n_nodes,), int64
         The code row that a node compares; 0 at a leaf.
@@ -47,8 +46,9 @@ class Layout:
     """
 
     roots: np.ndarray
-    children: np.ndarray | None
-    first: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    first: np.ndarray | None
     is_leaf: np.ndarray
     row: np.ndarray
     rank: np.ndarray
@@ -62,19 +62,22 @@ class Layout:
     output: np.ndarray | None
     n_outputs: int
 
-    def child(self, place) -> NDArray[np.int64]:
-        """Return the nodes at some places among the children."""
-        return place if self.children is None else self.children.take(place)
+    def child(self, node, goes_right) -> NDArray[np.int64]:
+        """Return the children of nodes on some side, and leaves themselves."""
+        if self.first is not None:
+            return self.first.take(node) + goes_right
+        child = np.where(goes_right, self.right.take(node), self.left.take(node))
+        return np.where(child < 0, node, child)
 
     def in_levels(self) -> Self:
         """Return the same layout, level by level: what many walks read lies close together."""
-        if self.children is None:
+        if self.first is not None:
             return self
-        levels, nodes, pairs = [], self.roots, self.children.reshape(-1, 2)
+        levels, nodes = [], self.roots
         while len(nodes):
             levels.append(nodes)
             inner = nodes[~self.is_leaf.take(nodes)]
-            nodes = pairs.take(inner, axis=0).ravel()
+            nodes = np.stack([self.left.take(inner), self.right.take(inner)], axis=1).ravel()
         order = np.concatenate(levels)
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
@@ -82,8 +85,9 @@ class Layout:
         return replace(
             self,
             roots=place[self.roots],
-            children=None,
-            first=place.take(pairs[:, 0].take(order)),
+            left=self.left[:0],
+            right=self.right[:0],
+            first=place.take(np.where(self.is_leaf, np.arange(len(order)), self.left).take(order)),
             word=None if self.word is None else self.word.take(order),
             value=self.value.take(order, axis=1),
             **{name: getattr(self, name).take(order) for name in of_nodes},
@@ -125,13 +129,12 @@ def lay_out(trees, codes, players) -> Layout:
     layout : Layout
     """
     leaf = trees.is_leaf
-    children = np.stack([trees.left, trees.right], axis=1)
-    at = np.flatnonzero(leaf)
-    children[at] = at[:, None]
-    # No code is above it, and the ranks of thresholds are below it by the choice of their dtype
-    most_rank = np.inf if codes.rank.dtype.kind == "f" else np.iinfo(codes.rank.dtype).max
+    row, rank = codes.row, codes.rank
+    if rank.dtype.kind != "f":  # else nobody goes right at a leaf, already
+        # No rank of a threshold is that high, by the choice of the dtype.
+        row, rank = np.maximum(row, 0), np.where(leaf, np.iinfo(rank.dtype).max, rank)
     # Any player will do at a leaf.
-    player = players.take(trees.feature)
+    player = players.astype(np.min_scalar_type(players.max())).take(trees.feature)
     bits, most = number_players(trees, player)
     value, output = _narrow(trees)
     n_words = 1 + int(bits.max()) // WORD_PLAYERS
@@ -141,11 +144,12 @@ def lay_out(trees, codes, players) -> Layout:
     present = of_bit.take(bits if n_words == 1 else bits % half)
     return Layout(
         roots=trees.roots,
-        children=children.ravel(),
-        first=np.arange(0, 2 * trees.n_nodes, 2),
+        left=trees.left,
+        right=trees.right,
+        first=None,
         is_leaf=leaf,
-        row=np.maximum(codes.row, 0),
-        rank=np.where(leaf, codes.rank.dtype.type(most_rank), codes.rank),
+        row=row,
+        rank=rank,
         player=player,
         present=present,
         absent=present << dtype.type(half),

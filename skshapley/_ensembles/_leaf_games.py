@@ -195,12 +195,47 @@ def leaf_values(h, index, values, grid, out) -> None:
 def _means(h, index) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Yield some leaves, and the two means of leaves of value 1, ``(2, 2 ** k, n)``."""
     n_leaves, size = h.shape
+    at = np.flatnonzero(h)
+    if len(at) == n_leaves and (h.take(at) == 1.0).all():
+        yield slice(0, n_leaves), _means_of_one(at % size, size, index)
+    else:
+        yield from _folded(h, index)
+
+
+def _folded(h, index) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield the means of any leaves."""
+    n_leaves, size = h.shape
     powers, rest, combine = mean_weights(index, size.bit_length() - 1)
     step = max(LEAST_LEAVES, BATCH // (combine.shape[1] * size))
     for first in range(0, n_leaves, step):
         part = slice(first, min(first + step, n_leaves))
         reached = _reached(np.ascontiguousarray(h[part].T), powers, rest)
         yield part, np.stack([added(weights, reached) for weights in combine])
+
+
+@cache
+def _by_numbers(k, index) -> NDArray[np.float64]:
+    """Return the means, ``(2, (k + 1) ** 2)``, by how many a reference fails, and an instance."""
+    first, h = (1 << np.arange(k + 1)) - 1, np.zeros((k + 1, 1 << k))
+    h[np.arange(k + 1), first] = 1.0
+    means = np.concatenate([part for _, part in _folded(h, index)], axis=2)
+    # The instance fails players behind those whom the reference fails.
+    other = (first << np.arange(k + 1)[:, None]) & ((1 << k) - 1)
+    return means[:, other, np.arange(k + 1)[:, None]].reshape(2, -1)
+
+
+def _means_of_one(fails, size, index) -> NDArray[np.float64]:
+    """Return the means where a single reference comes to each leaf, by the mask that it fails.
+
+    They are zero where the instance fails one of these, and else the same for all masks of so many
+    players: to the last bit, as zeros are all that is added.
+    """
+    k = size.bit_length() - 1
+    mask = np.arange(size)[:, None]
+    number = np.bitwise_count(mask) + (k + 1) * np.bitwise_count(fails).astype(np.intp)
+    found = _by_numbers(k, index).take(number, axis=1)
+    found *= (mask & fails) == 0
+    return found
 
 
 def added(weights, parts) -> NDArray[np.float64]:

@@ -68,10 +68,9 @@ class OpenGroups:
     start : ndarray of shape (n_strips,), int64
         The row of the table for pattern 0.
     table : ndarray of shape (n, WIDTH)
-    subtotal : ndarray of shape (n_strips, WIDTH), int64
-        The sum that each entry is added to; those beyond the last player have one of their own.
-    cell : ndarray of shape (n_subtotals,), int64
-        The output and player that each subtotal is added to, likewise.
+    cell : ndarray of shape (n_strips, WIDTH), int64
+        The output and player that each entry is added to; those beyond the last player have a cell
+        of their own.
     n_cells : int
     """
 
@@ -79,18 +78,17 @@ class OpenGroups:
     group: np.ndarray | None
     start: np.ndarray
     table: np.ndarray
-    subtotal: np.ndarray
     cell: np.ndarray
     n_cells: int
 
     def values(self, X) -> NDArray[np.float64]:
-        """Return the sums of all cells, ``(r, n_cells)``, in the order of groups and chunks.
+        """Return the sums of all cells, ``(r, n_cells)``.
 
         Parameters
         ----------
         X : ndarray of shape (r, n_features)
         """
-        r, cell, own = len(X), self.cell, self.patterns(X)
+        r, n, own = len(X), self.n_cells + 1, self.patterns(X)
         if self.group is not None:
             own = own.take(self.group, axis=1)
         own = own.ravel()
@@ -100,14 +98,12 @@ class OpenGroups:
             row, strip = np.divmod(strip, len(self.start))
         at = self.start.take(strip)
         at += pattern
-        subtotal = self.subtotal.take(strip, axis=0)
+        cell = self.cell.take(strip, axis=0)
         if r > 1:
-            subtotal += (row * len(cell))[:, None]
-            cell = (cell + np.arange(r)[:, None] * (self.n_cells + 1)).ravel()
+            cell += (row * n)[:, None]
         found = self.table.take(at, axis=0)
-        subtotals = np.bincount(subtotal.ravel(), found.ravel(), minlength=r * len(self.cell))
-        values: Any = np.bincount(cell, subtotals, minlength=r * (self.n_cells + 1))
-        return values.reshape(r, -1)[:, :-1]
+        values: Any = np.bincount(cell.ravel(), found.ravel(), minlength=r * n)
+        return values.reshape(r, n)[:, :-1]
 
 
 def open_groups(table, found, fails, answers, codes) -> OpenGroups | None:
@@ -133,7 +129,7 @@ def open_groups(table, found, fails, answers, codes) -> OpenGroups | None:
     patterns = FewPatterns.of(numbered, codes, signed)
     group: NDArray[np.int64] | None = strips.group
     start = np.cumsum(1 << n_free) - (1 << n_free)
-    subtotal = strips.subtotal
+    cell = strips.cell
     parts = (
         in_bytes(patterns, strips.group, n_free)
         if len(strips.group) <= MOST_ROOM * len(every)
@@ -141,14 +137,13 @@ def open_groups(table, found, fails, answers, codes) -> OpenGroups | None:
     )
     if parts is not None:
         patterns, place, fixed = parts
-        group, start, subtotal = None, start[place] + (fixed << BITS), subtotal[place]
+        group, start, cell = None, start[place] + (fixed << BITS), cell[place]
     return OpenGroups(
         patterns=patterns,
         group=group,
         start=start,
         table=_laid_out(table, strips, every[strips.group], n_free),
-        subtotal=subtotal,
-        cell=np.append(found.cells, found.n_cells),
+        cell=cell,
         n_cells=found.n_cells,
     )
 
@@ -160,8 +155,8 @@ class _Strips:
     Attributes
     ----------
     group, n_bits : ndarray of shape (n_strips,), int64
-    at, subtotal : ndarray of shape (n_strips, WIDTH), int64
-        The entries of pattern 0, and the sums that they are added to.
+    at, cell : ndarray of shape (n_strips, WIDTH), int64
+        The entries of pattern 0, and what they are added to.
     own : ndarray of shape (n_singles,), int64
         Of the last strips, those of single leaves, the entry of pattern 0 that is added to each.
     bit : ndarray of shape (n_singles, WIDTH), int64
@@ -171,26 +166,26 @@ class _Strips:
     group: np.ndarray
     n_bits: np.ndarray
     at: np.ndarray
-    subtotal: np.ndarray
+    cell: np.ndarray
     own: np.ndarray
     bit: np.ndarray
 
 
 def _in_strips(found) -> _Strips:
     none = np.empty((0, WIDTH), dtype=np.int64)
-    ats, subtotals, owns, bits = [none], [none], [none[:, 0]], [none]
+    ats, cells, owns, bits = [none], [none], [none[:, 0]], [none]
     groups, sizes = [none[:, 0]], [none[:, 0]]
-    for at, subtotal, group, n_bits, own, bit in found.entries:
+    for at, cell, group, n_bits, own, bit in found.entries:
         n_outputs, n_groups, n_columns = at.shape
         n_strips = -(-n_columns // WIDTH)
         ats.append(_in_rows(at, 0))
-        subtotals.append(_in_rows(subtotal, len(found.cells)))
+        cells.append(_in_rows(cell, found.n_cells))
         groups.append(np.tile(np.repeat(group, n_strips), n_outputs))
         sizes.append(np.full(len(groups[-1]), n_bits))
         if own is not None:
             owns.append(np.repeat(own.ravel(), n_strips))
             bits.append(np.tile(_in_rows(bit, 0), (n_outputs * n_groups, 1)))
-    parts = groups, sizes, ats, subtotals, owns, bits
+    parts = groups, sizes, ats, cells, owns, bits
     return _Strips(*(np.concatenate(part) for part in parts))
 
 

@@ -16,8 +16,8 @@ class Entries(NamedTuple):
     ----------
     at : ndarray of shape (n_outputs, n_groups, n_columns), int64
         The entries of pattern 0.
-    subtotal : ndarray of shape (n_outputs, n_groups, n_columns), int64
-        The sum that each is added to: that of a player, an output and a chunk.
+    cell : ndarray of shape (n_outputs, n_groups, n_columns), int64
+        The output and player that each is added to.
     group : ndarray of shape (n_groups,), int64
         Counted over all blocks.
     n_bits : int
@@ -29,7 +29,7 @@ class Entries(NamedTuple):
     """
 
     at: np.ndarray
-    subtotal: np.ndarray
+    cell: np.ndarray
     group: np.ndarray
     n_bits: int
     own: np.ndarray | None = None
@@ -44,14 +44,11 @@ class Found(NamedTuple):
     entries : list of Entries
     n_summed : int
         The chunks from here on are single leaves.
-    cells : ndarray of shape (n_subtotals,), int64
-        The output and player that each subtotal is added to, chunk by chunk.
     n_cells : int
     """
 
     entries: list[Entries]
     n_summed: int
-    cells: np.ndarray
     n_cells: int
 
 
@@ -69,15 +66,10 @@ def find_entries(chunks, starts, all_groups, n_outputs, n_players) -> Found:
     """
     offsets = np.cumsum([0] + [one.n_groups for one in all_groups])
     first = {id(one): int(k) for one, k in zip(all_groups, offsets[:-1], strict=True)}
-    n_cells, n_subtotals = n_outputs * n_players, 0
-    cells, of_tables, of_singles = [], [], []
+    of_tables, of_singles = [], []
     for begin, (groups, chunk) in zip(starts, chunks, strict=True):
         n, size = chunk.n_groups, chunk.n_groups << chunk.n_bits
         cell = (chunk.outputs[:, None, None] * n_players + chunk.players).swapaxes(1, 2)
-        used = np.bincount(cell.ravel(), minlength=n_cells) > 0
-        subtotal = (n_subtotals - 1 + np.cumsum(used))[cell]
-        cells.append(np.flatnonzero(used))
-        n_subtotals += len(cells[-1])
         group = first[id(groups)] + chunk.groups.start + np.arange(n)
         at = begin + (np.arange(n) << chunk.n_bits)[:, None]
         plane = np.arange(len(chunk.outputs) * chunk.n_planes) * size
@@ -85,10 +77,10 @@ def find_entries(chunks, starts, all_groups, n_outputs, n_players) -> Found:
         if chunk.is_single_leaves:
             own, joint = at + plane[..., :1], np.broadcast_to(at + plane[..., 1:], cell.shape)
             bit = 1 << np.arange(chunk.n_bits)
-            of_singles.append(Entries(joint, subtotal, group, chunk.n_bits, own, bit))
+            of_singles.append(Entries(joint, cell, group, chunk.n_bits, own, bit))
         else:
-            of_tables.append(Entries(at + plane, subtotal, group, chunk.n_bits))
-    return Found(of_tables + of_singles, len(of_tables), np.concatenate(cells), n_cells)
+            of_tables.append(Entries(at + plane, cell, group, chunk.n_bits))
+    return Found(of_tables + of_singles, len(of_tables), n_outputs * n_players)
 
 
 class Places(NamedTuple):
@@ -108,10 +100,8 @@ class Places(NamedTuple):
         Of these the entry of pattern 0 that is added.
     bit : ndarray of shape (n_found - n_summed, 1), int64
         The player that joins the pattern of the first entry.
-    columns : sparse array of shape (n_subtotals, n_found)
-        Sums the columns of one player, output and chunk.
-    chunks : sparse array of shape (n_outputs * n_players, n_subtotals)
-        Sums those of all chunks, one after another.
+    sums : sparse array of shape (n_outputs * n_players, n_found)
+        Sums the entries of every output and player.
     """
 
     table: np.ndarray
@@ -121,8 +111,7 @@ class Places(NamedTuple):
     n_summed: int
     own: np.ndarray
     bit: np.ndarray
-    columns: sparse.csr_array
-    chunks: sparse.csr_array
+    sums: sparse.csr_array
 
     @classmethod
     def of(cls, table: np.ndarray, found: Found, patterns: FewPatterns) -> Self:
@@ -137,7 +126,7 @@ class Places(NamedTuple):
             )
             return np.concatenate([none, *spread])
 
-        subtotal = joined([one.subtotal for one in every], every)
+        cell = joined([one.cell for one in every], every)
         return cls(
             table=table,
             patterns=patterns,
@@ -146,8 +135,7 @@ class Places(NamedTuple):
             n_summed=sum(one.at.size for one in every[: found.n_summed]),
             own=joined([one.own for one in singles], singles)[:, None],
             bit=joined([one.bit for one in singles], singles)[:, None],
-            columns=_sums(subtotal, len(found.cells)),
-            chunks=_sums(found.cells, found.n_cells),
+            sums=_sums(cell, found.n_cells),
         )
 
     def values(self, X) -> NDArray[np.float64]:
@@ -166,15 +154,11 @@ class Places(NamedTuple):
         found = table.take(slot)
         if len(self.own):
             found[self.n_summed :] += own
-        # First the columns of a chunk are summed, and then the chunks, as for many rows.
-        return (self.chunks @ (self.columns @ found)).T
+        return (self.sums @ found).T
 
 
 def _sums(owner, n) -> sparse.csr_array:
-    """Return the matrix ``(n, len(owner))`` that adds each of some numbers to its owner, in order.
-
-    All are added to zero first, so no bit tells these sums from those of `add_columns`.
-    """
+    """Return the matrix ``(n, len(owner))`` that adds each of some numbers to its owner."""
     order = np.argsort(owner, kind="stable")
     first = np.searchsorted(owner[order], np.arange(n + 1))
     return sparse.csr_array((np.ones(len(owner)), order, first), shape=(n, len(owner)))

@@ -20,9 +20,9 @@ class PlainCodes:
     Attributes
     ----------
     row : ndarray of shape (n_nodes,), int64
-        The code row that a node compares; -1 at a leaf.
+        The code row that a node compares; 0 at a leaf.
     rank : ndarray of shape (n_nodes,), float32 or float64
-        The node sends an instance left where ``codes[row] <= rank``.
+        The node sends an instance left where ``codes[row] <= rank``. At a leaf that is always.
     feature : ndarray of shape (n_rows,), int64
     of_missing : ndarray of shape (n_rows, 1), float64
         The code of missing values: an infinite one.
@@ -70,8 +70,8 @@ def plan_plain_codes(trees) -> PlainCodes | None:
         return None
     rows, row = number_rows(trees, ~leaf)
     return PlainCodes(
-        row=row,
-        rank=rank,
+        row=np.maximum(row, 0, out=row),
+        rank=np.where(leaf, rank.dtype.type(np.inf), rank),
         feature=np.array([one.feature for one in rows], dtype=np.int64),
         of_missing=np.array([-np.inf if one.missing_left else np.inf for one in rows])[:, None],
         zero_missing=np.array([one.zero_missing for one in rows], dtype=bool)[:, None],

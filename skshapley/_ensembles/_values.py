@@ -14,7 +14,13 @@ from skshapley._ensembles._frontier import Frontier
 from skshapley._ensembles._kept import CALL_ROWS, FEW_ROWS
 from skshapley._ensembles._layout import WORD_PLAYERS
 from skshapley._ensembles._leaf_games import INDICES
-from skshapley._ensembles._leafwise import Block, Leafwise, make_blocks, surely_keeps_all
+from skshapley._ensembles._leafwise import (
+    MOST_KEPT_BITS,
+    Block,
+    Leafwise,
+    make_blocks,
+    surely_keeps_all,
+)
 from skshapley._ensembles._plain_codes import PlainCodes, plan_plain_codes
 from skshapley._ensembles._references import Background, TrainingData
 from skshapley._ensembles._threads import each
@@ -196,7 +202,7 @@ class TreeValues:
         costs, n_rows = self._costs, self._n_rows + max(CALL_ROWS, r)
         return (
             n_rows <= FEW_ROWS
-            and costs.is_exact
+            and (costs.is_exact or self.n_players <= MOST_KEPT_BITS)
             and costs.makes_tables_first
             and costs.walks_first(self._n_rows + r, len(self._background))
             and self.n_players <= WORD_PLAYERS

@@ -117,10 +117,9 @@ class _Walkers:
         row, rank = layout.row.take(node), layout.rank.take(node)
         right = self.X.take(self.at_x + row) > rank
         other = self.R.take(self.at_r + row) > rank
-        first = layout.first.take(node)
         differ = (right != other).nonzero()[0]
         if not len(differ):
-            self.node = layout.child(first + right)
+            self.node = layout.child(node, right)
         else:
             asked = node.take(differ)
             present, absent = layout.present.take(asked), layout.absent.take(asked)
@@ -130,14 +129,14 @@ class _Walkers:
             mask = self.mask.ravel().take(cell)
             right[differ] ^= (mask & absent) != 0
             free = ((mask & (present | absent)) == 0).nonzero()[0]
-            self.node = layout.child(first + right)
+            self.node = layout.child(node, right)
             if len(free):
-                self._branch(free, differ, asked, cell, first, other)
+                self._branch(free, differ, asked, cell, node, other)
         is_leaf = layout.is_leaf.take(self.node)
         if np.count_nonzero(is_leaf) > ENDED_SHARE * len(is_leaf):
             self._put_aside(is_leaf)
 
-    def _branch(self, free, differ, asked, cell, first, other) -> None:
+    def _branch(self, free, differ, asked, cell, node, other) -> None:
         """Add copies of lineages at a free player, which take the reference's side."""
         layout, cell = self.layout, cell.take(free)
         branch, asked = differ.take(free), asked.take(free)
@@ -153,7 +152,7 @@ class _Walkers:
         self.bounds.append(self.bounds[-1] + len(free))
         number = np.arange(self.n, self.n + len(free))
         self.n += len(free)
-        node = layout.child(first.take(branch) + other.take(branch))
+        node = layout.child(node.take(branch), other.take(branch))
         self.join(number, node, self.at_x.take(branch), self.at_r.take(branch), mask)
 
     def _put_aside(self, is_leaf) -> None:

@@ -54,7 +54,7 @@ def test_levels_and_ranks_change_no_bit(d):
     frontier, codes = make(trees)
     ranked = frontier.values(codes(X[:5]), codes(X[5:15]), np.full(10, 0.1))
     in_levels = frontier.in_levels()
-    assert in_levels.layout.children is None
+    assert in_levels.layout.first is not None
     walked = in_levels.values(codes(X[:5]), codes(X[5:15]), np.full(10, 0.1))
     np.testing.assert_array_equal(walked, ranked)
     frontier, plain = make(trees, plan=plan_plain_codes)
