@@ -215,10 +215,10 @@ def plan_codes(trees) -> Codes:
     numeric[[split.node for split in trees.category_splits]] = False
     nodes = np.flatnonzero(numeric)
     thresholds, ranks = _rank_thresholds(trees, nodes)
-    numeric_rows, numbers = _number_rows(trees, nodes)
+    numeric_rows, row = number_rows(trees, numeric)
     tables, n_rows = [], len(numeric_rows)
-    row, rank = np.full(trees.n_nodes, -1, dtype=np.int64), np.zeros(trees.n_nodes, dtype=np.int64)
-    row[nodes], rank[nodes] = numbers, ranks
+    rank = np.zeros(trees.n_nodes, dtype=np.int64)
+    rank[nodes] = ranks
     by_feature: dict[int, list] = {}
     for split in trees.category_splits:
         by_feature.setdefault(int(trees.feature[split.node]), []).append(split)
@@ -258,15 +258,34 @@ def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.in
     return dict(zip(names.tolist(), pieces, strict=True)), ranks
 
 
-def _number_rows(trees, nodes) -> tuple[tuple[NumericRow, ...], NDArray[np.intp]]:
+def number_rows(trees, numeric) -> tuple[tuple[NumericRow, ...], NDArray[np.int64]]:
     """Return the code rows of numeric features, and the row of each node.
 
     Each row is one number: 4 times the feature, plus 1 where missing values go left, plus 2 where
     zero counts as missing. So feature 3 with missing values to the left is 13.
+
+    Parameters
+    ----------
+    trees : TreeEnsemble
+    numeric : ndarray of shape (n_nodes,), bool
+        Which nodes compare a number.
+
+    Returns
+    -------
+    rows : tuple of NumericRow
+    row : ndarray of shape (n_nodes,), int64
+        -1 at all other nodes.
     """
-    key = trees.feature[nodes] * 4 + trees.missing_left[nodes] + 2 * trees.zero_missing[nodes]
-    keys, row = np.unique(key, return_inverse=True)
-    return tuple(NumericRow(k // 4, bool(k % 2), bool(k % 4 // 2)) for k in keys.tolist()), row
+    key = trees.feature * 4
+    key += trees.missing_left
+    if trees.zero_missing.any():
+        key += 2 * trees.zero_missing
+    np.putmask(key, ~numeric, 4 * trees.n_features)
+    used = np.bincount(key, minlength=4 * trees.n_features + 1) > 0
+    keys, row = np.flatnonzero(used[:-1]), np.cumsum(used) - 1
+    row[-1] = -1
+    rows = (NumericRow(k // 4, bool(k % 2), bool(k % 4 // 2)) for k in keys.tolist())
+    return tuple(rows), row.take(key)
 
 
 def _tabulate_categories(trees, splits) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
@@ -287,7 +306,7 @@ def predict(trees, codes, code_rows) -> NDArray[np.float64]:
     Parameters
     ----------
     trees : TreeEnsemble
-    codes : Codes
+    codes : Codes or PlainCodes
     code_rows : ndarray of shape (n_rows, r)
         What `codes` returned for the instances.
 
@@ -295,13 +314,13 @@ def predict(trees, codes, code_rows) -> NDArray[np.float64]:
     -------
     response : ndarray of shape (r, n_outputs)
     """
-    r = code_rows.shape[1]
-    instance = np.arange(r)[:, None]
-    node = np.repeat(trees.roots[None], r, axis=0)
-    while True:
-        inner = trees.left[node] >= 0
-        if not inner.any():
-            break
-        goes_left = code_rows[codes.row[node], instance] <= codes.rank[node]
-        node = np.where(inner, np.where(goes_left, trees.left[node], trees.right[node]), node)
-    return trees.base + trees.value[node].sum(axis=1)
+    left, right, n_trees = trees.left, trees.right, trees.n_trees
+    node = np.tile(trees.roots, code_rows.shape[1])
+    walking = (left.take(node) >= 0).nonzero()[0]
+    while len(walking):
+        at = node.take(walking)
+        goes_left = code_rows[codes.row.take(at), walking // n_trees] <= codes.rank.take(at)
+        at = np.where(goes_left, left.take(at), right.take(at))
+        node[walking] = at
+        walking = walking[left.take(at) >= 0]
+    return trees.base + trees.value[node.reshape(-1, n_trees)].sum(axis=1)

@@ -11,8 +11,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from skshapley._ensembles._layout import number_players
+
+# Nodes that are counted: of larger ensembles some of the trees stand for all
+COUNTED_NODES = 1 << 14
 # A node that a pair of an instance and a reference visits
 VISIT_NS = 55.0
+# A leaf whose law is learned before the first row, and its share in that row
+FIRST_LEAF_NS = 3e3
 # An entry of a leaf's own table that is made in fit, and the leaf's share in what surrounds it
 KEPT_ENTRY_NS, KEPT_LEAF_NS = 20.0, 8e3
 # The same for a table that serves one call only
@@ -39,10 +45,13 @@ class Costs:
         Nodes that a pair of an instance and a reference visits, as expected from the covers.
     leaves : ndarray of shape (n,), int64
         Number of leaves with 0, 1, ... path players.
+    is_exact : bool
+        Whether all trees have been counted.
     """
 
     visits: float
     leaves: NDArray[np.int64]
+    is_exact: bool
 
     @property
     def has_tables(self) -> bool:
@@ -54,6 +63,10 @@ class Costs:
         """Whether tables are so cheap that fit makes them, whatever comes."""
         made = (KEPT_ENTRY_NS * self._entries + KEPT_LEAF_NS) @ self.leaves
         return self.has_tables and bool(made <= self.by_pairs(1, PAIRS_WORTH_TABLES))
+
+    def walks_first(self, r, b) -> bool:
+        """Return whether r instances walk in pairs, as the laws of the leaves are dearer."""
+        return self.by_pairs(r, b) < FIRST_LEAF_NS * self.leaves.sum()
 
     def by_pairs(self, r, b) -> float:
         """Return the cost of r instances and b references that walk in pairs."""
@@ -83,7 +96,7 @@ class Costs:
         return players * 2.0**players
 
 
-def count_costs(trees, layout) -> Costs:
+def count_costs(trees, players) -> Costs:
     """Return the costs of an ensemble.
 
     An instance and a reference are thought to answer each node on their own, in the proportions of
@@ -93,28 +106,33 @@ def count_costs(trees, layout) -> Costs:
     Parameters
     ----------
     trees : TreeEnsemble
-    layout : Layout
-        Of these trees.
+    players : ndarray of shape (n_features,), int
 
     Returns
     -------
     costs : Costs
     """
-    nodes = layout.roots
-    pairs, asked = np.ones(len(nodes)), np.zeros((len(nodes), layout.most_decided), dtype=bool)
-    cover = trees.cover[layout.order]
-    visits, leaves = 0.0, np.zeros(layout.most_decided + 1, dtype=np.int64)
+    nodes, most = trees.roots, int(players.max()) + 1
+    if most <= MOST_PATH_PLAYERS:
+        number = None
+        nodes = nodes[:: -(-trees.n_nodes // COUNTED_NODES)]
+    else:  # one path that is too long decides
+        number, most = number_players(trees, players.take(trees.feature))
+    share = len(nodes) / trees.n_trees
+    pairs, asked = np.ones(len(nodes)), np.zeros((len(nodes), most), dtype=bool)
+    visits, leaves = 0.0, np.zeros(most + 1, dtype=np.int64)
     while len(nodes):
         visits += pairs.sum()
-        leaf = layout.is_leaf[nodes]
+        leaf = trees.left[nodes] < 0
         leaves += np.bincount(asked[leaf].sum(axis=1), minlength=len(leaves))
         nodes, pairs, asked = nodes[~leaf], pairs[~leaf], asked[~leaf]
-        left, line = layout.first[nodes], np.arange(len(nodes))
-        total = cover[left] + cover[left + 1]
-        p = np.divide(cover[left], total, out=np.full(len(nodes), 0.5), where=total > 0)
-        both = np.where(asked[line, layout.number[nodes]], 0.0, p * (1 - p))
-        asked[line, layout.number[nodes]] = True
-        nodes = np.concatenate([left, left + 1])
+        left, right, line = trees.left[nodes], trees.right[nodes], np.arange(len(nodes))
+        total = trees.cover[left] + trees.cover[right]
+        p = np.divide(trees.cover[left], total, out=np.full(len(nodes), 0.5), where=total > 0)
+        player = players[trees.feature[nodes]] if number is None else number[nodes]
+        both = np.where(asked[line, player], 0.0, p * (1 - p))
+        asked[line, player] = True
+        nodes = np.concatenate([left, right])
         pairs = np.concatenate([pairs * (p + both), pairs * (1 - p + both)])
         asked = np.tile(asked, (2, 1))
-    return Costs(visits, leaves)
+    return Costs(visits / share, np.rint(leaves / share).astype(np.int64), share == 1)

@@ -216,6 +216,8 @@ class TreeEnsemble:
         -------
         trees : TreeEnsemble
         """
+        if self.n_outputs == 1 and sign == 1:
+            return self
         matrix = np.zeros((self.n_outputs, 1))
         matrix[output] = sign
         return self.combined(matrix)
@@ -332,26 +334,31 @@ def assemble(trees, *, n_outputs, base, **how) -> TreeEnsemble:
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
     def column(name, dtype) -> np.ndarray:
-        return np.concatenate([tree[name] for tree in trees]).astype(dtype)
+        parts = [tree[name] for tree in trees]
+        return np.concatenate(parts, dtype=dtype, casting="unsafe")
 
-    left, right = column("left", np.int64), column("right", np.int64)
+    left, right, feature = (column(name, np.int64) for name in ("left", "right", "feature"))
     leaf, offset = left < 0, np.repeat(roots, sizes)
-    if "output" in trees[0]:
+    for child in (left, right):
+        child += offset
+    for array in (left, right, feature):
+        np.putmask(array, leaf, -1)
+    if "output" in trees[0] and n_outputs > 1:
         value = np.zeros((len(left), n_outputs))
         output = np.repeat([tree["output"] for tree in trees], sizes)
         value[np.arange(len(left)), output] = column("value", np.float64)
     else:
         value = column("value", np.float64).reshape(len(left), n_outputs)
+    value[~leaf] = 0.0
     splits = [
         CategorySplit(int(root + node), frozenset(listed), listed_left)
         for root, tree in zip(roots, trees, strict=True)
         for node, (listed, listed_left) in tree.get("categories", {}).items()
     ]
-    value[~leaf] = 0.0
     return TreeEnsemble(
-        left=np.where(leaf, -1, left + offset),
-        right=np.where(leaf, -1, right + offset),
-        feature=np.where(leaf, -1, column("feature", np.int64)),
+        left=left,
+        right=right,
+        feature=feature,
         threshold=column("threshold", np.float64),
         missing_left=column("missing_left", bool),
         zero_missing=np.zeros(len(left), dtype=bool),

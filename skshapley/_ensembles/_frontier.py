@@ -9,7 +9,7 @@ second number of those on the reference's side.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,10 @@ class Frontier:
         """Return the frontier of an ensemble."""
         return cls(lay_out(trees, codes, players), n_players, index)
 
+    def in_levels(self) -> "Frontier":
+        """Return the same frontier for many pairs, see `Layout.in_levels`."""
+        return replace(self, layout=self.layout.in_levels())
+
     def values(self, instances, references, weights) -> NDArray[np.float64]:
         """Return the values of instances, as weighted sums over the references.
 
@@ -55,9 +59,9 @@ class Frontier:
 
         Parameters
         ----------
-        instances : ndarray of shape (n_rows, r), unsigned
+        instances : ndarray of shape (n_rows, r)
             Codes.
-        references : ndarray of shape (n_rows, b), unsigned
+        references : ndarray of shape (n_rows, b)
         weights : ndarray of shape (b,)
 
         Returns
@@ -75,8 +79,8 @@ class Frontier:
 
         Parameters
         ----------
-        instances : ndarray of shape (n_rows, r), unsigned
-        references : ndarray of shape (n_rows, b), unsigned
+        instances : ndarray of shape (n_rows, r)
+        references : ndarray of shape (n_rows, b)
 
         Returns
         -------
@@ -96,9 +100,9 @@ class Frontier:
 
         Parameters
         ----------
-        instances : ndarray of shape (n_rows, r), unsigned
+        instances : ndarray of shape (n_rows, r)
             Codes.
-        references : ndarray of shape (n_rows, b), unsigned
+        references : ndarray of shape (n_rows, b)
         weights : ndarray of shape (b,)
         index : Index, "shapley" or "banzhaf"
             Of the interactions.
@@ -124,14 +128,14 @@ class Frontier:
         Parameters
         ----------
         total : ndarray of shape (r, n_outputs, n_players), or (b, r, ...) without weights
-        instances, references : ndarray of shape (n_rows, r) and (n_rows, b), unsigned
+        instances, references : ndarray of shape (n_rows, r) and (n_rows, b)
         weights : ndarray of shape (b,), or None
         pairs : PairsOfWalks, or None
             To which the interactions are added.
         """
         layout, r, b, p = self.layout, instances.shape[1], references.shape[1], self.n_players
         most = SUMS // p if pairs is None else min(SUMS // p, b * (SUMS // p**2))
-        for tree, instance, walked in self._runs(instances, references, most):
+        for tree, instance, walked in self.runs(instances, references, most):
             n = len(tree) * b
             origin = walked.origins(n)
             slot = origin[n:] * p + walked.players
@@ -149,7 +153,7 @@ class Frontier:
                 if pairs is not None:
                     pairs.add(walked, origin, weights, column, at)
 
-    def _runs(self, instances, references, most) -> Iterator[tuple[Any, Any, Walk]]:
+    def runs(self, instances, references, most=STARTS) -> Iterator[tuple[Any, Any, Walk]]:
         """Yield the trees and the instances of some runs, and where their lineages went.
 
         A run is a tree and an instance, with all references. At most so many starts walk together,
@@ -171,7 +175,8 @@ class Frontier:
         """Yield what each branching is worth to its player, for each column of values."""
         size = self.layout.most_decided + 1
         gain, loss = meeting_weights(size - 1, self.index)
-        gain, loss = (worth.ravel().take(walked.decided) for worth in (gain, loss))
+        decided = self.layout.count_decided(walked.sides)
+        gain, loss = (worth.ravel().take(decided) for worth in (gain, loss))
         steps = walked.steps()[::-1]
         for value in self.layout.value:
             value = value.take(walked.ends)

@@ -1,7 +1,7 @@
-"""The nodes of an ensemble in an order for walking: children side by side, trees one by one."""
+"""What walks read at the nodes of an ensemble: both children side by side, and bits of players."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,27 +14,26 @@ WORD_PLAYERS = 32
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What a walk reads at each node, in an order in which ``first + 1`` is the right child.
+    """What a walk reads at each node.
 
-    A leaf is its own child and sends everybody left, so that a walk may stand at it for a while.
+    A leaf is its own left child, and sends everybody there: a walk may stand at it for a while.
 
     Attributes
     ----------
-    order : ndarray of shape (n_nodes,), int64
-        The nodes of the ensemble, in the order of this layout.
     roots : ndarray of shape (n_trees,), int64
+    children : ndarray of shape (2 * n_nodes,), int64, or None
+        The left and the right child of each node in turn; of a leaf twice the leaf itself. None:
+        they are the nodes in their order.
     first : ndarray of shape (n_nodes,), int64
-        The left child; the right one is next to it. At a leaf the leaf itself.
+        Where the left child is; the right one is next to it, or the leaf sends everybody left.
     is_leaf : ndarray of shape (n_nodes,), bool
     row : ndarray of shape (n_nodes,), int64
         The code row that a node compares; 0 at a leaf.
-    rank : ndarray of shape (n_nodes,), unsigned
+    rank : ndarray of shape (n_nodes,)
         A code above it goes right. At a leaf, no code is above it.
     player : ndarray of shape (n_nodes,), int64
     present, absent : ndarray of shape (n_nodes,), unsigned
         The player's two bits in its word of a mask, e.g. 0x0002 and 0x0200 for player 1 of 8.
-    number : ndarray of shape (n_nodes,), int64
-        The player's number, which no other player on the path has.
     word : ndarray of shape (n_nodes,), int64, or None
         The word of a mask that holds the bits. None: every mask is one word.
     n_words : int
@@ -47,8 +46,8 @@ class Layout:
     n_outputs : int
     """
 
-    order: np.ndarray
     roots: np.ndarray
+    children: np.ndarray | None
     first: np.ndarray
     is_leaf: np.ndarray
     row: np.ndarray
@@ -56,13 +55,39 @@ class Layout:
     player: np.ndarray
     present: np.ndarray
     absent: np.ndarray
-    number: np.ndarray
     word: np.ndarray | None
     n_words: int
     most_decided: int
     value: np.ndarray
     output: np.ndarray | None
     n_outputs: int
+
+    def child(self, place) -> NDArray[np.int64]:
+        """Return the nodes at some places among the children."""
+        return place if self.children is None else self.children.take(place)
+
+    def in_levels(self) -> Self:
+        """Return the same layout, level by level: what many walks read lies close together."""
+        if self.children is None:
+            return self
+        levels, nodes, pairs = [], self.roots, self.children.reshape(-1, 2)
+        while len(nodes):
+            levels.append(nodes)
+            inner = nodes[~self.is_leaf.take(nodes)]
+            nodes = pairs.take(inner, axis=0).ravel()
+        order = np.concatenate(levels)
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        of_nodes = ("is_leaf", "row", "rank", "player", "present", "absent")
+        return replace(
+            self,
+            roots=place[self.roots],
+            children=None,
+            first=place.take(pairs[:, 0].take(order)),
+            word=None if self.word is None else self.word.take(order),
+            value=self.value.take(order, axis=1),
+            **{name: getattr(self, name).take(order) for name in of_nodes},
+        )
 
     @property
     def mask_shape(self) -> tuple[int, ...]:
@@ -91,7 +116,7 @@ def lay_out(trees, codes, players) -> Layout:
     Parameters
     ----------
     trees : TreeEnsemble
-    codes : Codes
+    codes : Codes or PlainCodes
         Of these trees.
     players : ndarray of shape (n_features,), int
 
@@ -99,73 +124,73 @@ def lay_out(trees, codes, players) -> Layout:
     -------
     layout : Layout
     """
-    order = _order(trees)
-    place = np.empty(trees.n_nodes, dtype=np.int64)
-    place[order] = np.arange(trees.n_nodes)
-    leaf = trees.is_leaf[order]
-    rank = codes.rank[order]
-    # Above all codes; the ranks of the last threshold stay below it by the choice of their dtype.
-    rank[leaf] = np.iinfo(rank.dtype).max
-    player = np.where(leaf, 0, players[trees.feature[order]])
-    bits, most = _number_players(trees, players, order)
+    leaf = trees.is_leaf
+    children = np.stack([trees.left, trees.right], axis=1)
+    at = np.flatnonzero(leaf)
+    children[at] = at[:, None]
+    # No code is above it, and the ranks of thresholds are below it by the choice of their dtype
+    most_rank = np.inf if codes.rank.dtype.kind == "f" else np.iinfo(codes.rank.dtype).max
+    # Any player will do at a leaf.
+    player = players.take(trees.feature)
+    bits, most = number_players(trees, player)
     value, output = _narrow(trees)
     n_words = 1 + int(bits.max()) // WORD_PLAYERS
     half = next(h for h in (8, 16, WORD_PLAYERS) if bits.max() < h or h == WORD_PLAYERS)
-    present = np.left_shift(np.uint64(1), (bits % half).astype(np.uint64))
     dtype = np.dtype(f"u{half // 4}")
+    of_bit = np.left_shift(dtype.type(1), np.arange(half, dtype=dtype))
+    present = of_bit.take(bits if n_words == 1 else bits % half)
     return Layout(
-        order=order,
         roots=trees.roots,
-        first=np.where(leaf, np.arange(trees.n_nodes), place[trees.left[order]]),
+        children=children.ravel(),
+        first=np.arange(0, 2 * trees.n_nodes, 2),
         is_leaf=leaf,
-        row=np.where(leaf, 0, codes.row[order]),
-        rank=rank,
+        row=np.maximum(codes.row, 0),
+        rank=np.where(leaf, codes.rank.dtype.type(most_rank), codes.rank),
         player=player,
-        present=present.astype(dtype),
-        absent=(present << np.uint64(half)).astype(dtype),
-        number=bits,
+        present=present,
+        absent=present << dtype.type(half),
         word=None if n_words == 1 else bits // WORD_PLAYERS,
         n_words=n_words,
         most_decided=most,
-        value=np.ascontiguousarray(value[order].T),
+        value=np.ascontiguousarray(value.T),
         output=output,
         n_outputs=trees.n_outputs,
     )
 
 
-def _order(trees) -> NDArray[np.int64]:
-    """Return the nodes tree by tree, level by level, with children next to each other."""
-    levels, nodes = [], trees.roots
-    while len(nodes):
-        levels.append(nodes)
-        inner = nodes[~trees.is_leaf[nodes]]
-        nodes = np.stack([trees.left[inner], trees.right[inner]], axis=1).ravel()
-    order = np.concatenate(levels)
-    tree = np.searchsorted(trees.roots, order, side="right")
-    return order[np.argsort(tree, kind="stable")]
-
-
-def _number_players(trees, players, order) -> tuple[NDArray[np.int64], int]:
+def number_players(trees, player) -> tuple[NDArray[np.int64], int]:
     """Return the number of each node's player, and how many players a path may decide.
 
     Players keep their numbers where all of them fit into one word. Else a number is the place of
     the player among those on the path, of which there are fewer.
+
+    Parameters
+    ----------
+    trees : TreeEnsemble
+    player : ndarray of shape (n_nodes,), int64
+        0 at leaves.
+
+    Returns
+    -------
+    number : ndarray of shape (n_nodes,), int64
+    most : int
     """
-    player = np.where(trees.is_leaf, 0, players[trees.feature])
     if player.max() < WORD_PLAYERS:
-        return player[order], int(player.max()) + 1
+        return player, int(player.max()) + 1
     number, most = np.empty(trees.n_nodes, dtype=np.int64), 0
     for first, last in runs_of_trees(trees):
         some, start = trees.take_trees(first, last), trees.roots[first]
         nodes = slice(start, start + some.n_nodes)
-        paths = trace_paths(some, np.where(some.is_leaf, -1, player[nodes]))
+        paths = trace_paths(some, player[nodes])
         number[nodes], most = paths.bit, max(most, int(paths.n_above.max()))
-    return number[order], most
+    return number, most
 
 
 def _narrow(trees) -> tuple[NDArray[np.float64], NDArray[np.intp] | None]:
     """Return values of one column where every tree adds to one output, and that output."""
+    if trees.n_outputs == 1:
+        return trees.value, None
     touched = np.logical_or.reduceat(trees.value != 0, trees.roots, axis=0)
-    if trees.n_outputs == 1 or (touched.sum(axis=1) > 1).any():
+    if (touched.sum(axis=1) > 1).any():
         return trees.value, None
     return trees.value.sum(axis=1, keepdims=True), touched.argmax(axis=1)

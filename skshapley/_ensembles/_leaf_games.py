@@ -57,6 +57,53 @@ def presence_law(index, degree) -> tuple[NDArray[np.float64], NDArray[np.float64
     return (1 + nodes) / 2, weights / 2
 
 
+@cache
+def mean_weights(index, k) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return what the two means of a leaf with k path players are made of.
+
+    Parameters
+    ----------
+    index : {"shapley", "banzhaf"}
+    k : int
+
+    Returns
+    -------
+    powers, rest : ndarray of shape (k + 1, q)
+        The powers of t and of 1 - t.
+    combine : ndarray of shape (2, q)
+        What F_t(c) counts in each mean.
+    """
+    t, weights = presence_law(index, k - 1)
+    count = np.arange(k + 1)[:, None]
+    return t**count, (1 - t) ** count, np.stack([weights / t, -weights / (t * (1 - t))])
+
+
+def subset_sums(h, powers) -> NDArray[np.float64]:
+    """Return the sums of h(p) t^|p| over the subsets p of every mask, for every t.
+
+    Parameters
+    ----------
+    h : ndarray of shape (2 ** k, n_leaves)
+        Weight of the background's fail masks.
+    powers : ndarray of shape (k + 1, q)
+        Of t.
+
+    Returns
+    -------
+    sums : ndarray of shape (2 ** k, q, n_leaves)
+    """
+    size = len(h)
+    # The masks come first, so that even neighbours among them are far apart, and runs are long.
+    of_mask = powers.take(np.bitwise_count(np.arange(size)), axis=0)
+    sums = np.multiply(h[:, None], of_mask[..., None], order="C")
+    half = 1
+    while half < size:
+        pairs = sums.reshape(size // (2 * half), 2, -1)
+        pairs[:, 1] += pairs[:, 0]
+        half *= 2
+    return sums
+
+
 def reach_probabilities(h, nodes) -> NDArray[np.float64]:
     """Return F_t(c) for every fail mask c and every t.
 
@@ -70,21 +117,37 @@ def reach_probabilities(h, nodes) -> NDArray[np.float64]:
     -------
     probabilities : ndarray of shape (q, 2 ** k, n_leaves)
     """
-    size, q = len(h), len(nodes)
-    count = np.bitwise_count(np.arange(size))[:, None]
-    # The masks come first, so that even neighbours among them are far apart, and runs are long.
-    sums = np.multiply(h[:, None], (nodes**count)[..., None], order="C").reshape(size, -1)
-    half = 1
-    while half < size:
-        pairs = sums.reshape(size // (2 * half), 2, -1)
-        pairs[:, 1] += pairs[:, 0]
-        half *= 2
+    count = np.arange(len(h).bit_length())[:, None]
+    return _reached(h, nodes**count, (1 - nodes) ** count)
+
+
+def _reached(h, powers, rest) -> NDArray[np.float64]:
+    """Return F_t(c), ``(q, 2 ** k, n_leaves)``, by the powers of t and of 1 - t."""
+    of_mask = rest.take(np.bitwise_count(np.arange(len(h))), axis=0)
     # The sum over all p that are disjoint from c is that over the subsets of what c lacks.
-    probabilities = sums.reshape(size, q, -1)[::-1] * ((1 - nodes) ** count)[..., None]
-    return probabilities.transpose(1, 0, 2)
+    sums = subset_sums(h, powers)[::-1].transpose(1, 0, 2)
+    return np.multiply(sums, of_mask.T[..., None], order="C")
 
 
-def leaf_means(h, index, values, out) -> None:
+def grid_of(trees) -> float:
+    """Return the grid on which sums over the leaves of an ensemble are exact in any order.
+
+    What a leaf adds to a player is rounded to a multiple of it, some 2^-50 of what all trees may
+    add up to.
+    """
+    largest = np.maximum.reduceat(np.abs(trees.value).max(axis=1), trees.roots).sum()
+    return float(2.0 ** (np.ceil(np.log2(largest)) - 50)) if largest > 0 else 1.0
+
+
+def on_grid(values, worth, grid) -> NDArray[np.float64]:
+    """Return ``values * worth``, rounded to multiples of a power of two."""
+    rounded = values * (worth / grid)
+    np.rint(rounded, out=rounded)
+    rounded *= grid
+    return rounded
+
+
+def leaf_means(h, index, values, grid, out) -> None:
     """Write the two means of leaves that the values of all their path players consist of.
 
     Parameters
@@ -94,50 +157,61 @@ def leaf_means(h, index, values, out) -> None:
     index : {"shapley", "banzhaf"}
     values : ndarray of shape (n_leaves, n_outputs)
         What each leaf adds to the outputs.
+    grid : float
+        See `grid_of`.
     out : ndarray of shape (n_outputs, 2, n_leaves, 2 ** k)
         Where they are written. The value of player j for the fail mask c is
         ``out[:, 0, :, c] + out[:, 1, :, c | 1 << j]``.
     """
-    combine = _combinations(h.shape[1], index)
-    for part, F in _reached(h, index):
-        means = combine @ F.transpose(0, 2, 1).reshape(len(F), -1)
-        own_and_joint = means.reshape(2, -1, h.shape[1])
-        np.multiply(own_and_joint, values.T[:, None, part, None], out=out[:, :, part])
+    for part, means in _means(h, index):
+        for worth, of_output in zip(values.T, out, strict=True):
+            of_output[:, part] = on_grid(means, worth[part], grid).swapaxes(1, 2)
 
 
-def leaf_values(h, index, out) -> None:
-    """Write the values of the path players of leaves of value 1, for every fail mask.
+def leaf_values(h, index, values, grid, out) -> None:
+    """Write the values of the path players of leaves, for every fail mask.
 
     Parameters
     ----------
     h : ndarray of shape (n_leaves, 2 ** k)
         Weight of the background's fail masks.
     index : {"shapley", "banzhaf"}
-    out : ndarray of shape (n_leaves, k, 2 ** k)
+    values : ndarray of shape (n_leaves, n_outputs)
+        What each leaf adds to the outputs.
+    grid : float
+        See `grid_of`.
+    out : ndarray of shape (n_outputs, n_leaves, k, 2 ** k)
         Where the values are written.
     """
-    k, size = out.shape[1:]
-    combine = _combinations(size, index)
-    for part, F in _reached(h, index):
-        own, joint = (combine @ F.reshape(len(F), -1)).reshape(2, size, -1)
-        values = np.empty((k, *own.shape))
-        for j in range(k):
-            shape = (size >> (j + 1), 2, -1)
-            np.add(own.reshape(shape), joint.reshape(shape)[:, 1:], out=values[j].reshape(shape))
-        out[part] = values.transpose(2, 0, 1)
+    k, size = out.shape[2:]
+    joined = np.arange(size) | 1 << np.arange(k)[:, None]
+    for part, means in _means(h, index):
+        for worth, of_output in zip(values.T, out, strict=True):
+            own, joint = np.ascontiguousarray(on_grid(means, worth[part], grid).swapaxes(1, 2))
+            of_output[part] = joint.take(joined, axis=1)
+            of_output[part] += own[:, None]
 
 
-def _combinations(size, index) -> NDArray[np.float64]:
-    """Return the weights ``(2, q)`` of F_t(c) in the two means, for so many masks."""
-    t, weights = presence_law(index, size.bit_length() - 2)
-    return np.stack([weights / t, -weights / (t * (1 - t))])
-
-
-def _reached(h, index) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Yield some leaves and their `reach_probabilities`, ``(q, 2 ** k, n)``."""
+def _means(h, index) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield some leaves, and the two means of leaves of value 1, ``(2, 2 ** k, n)``."""
     n_leaves, size = h.shape
-    t, _ = presence_law(index, size.bit_length() - 2)
-    step = max(LEAST_LEAVES, BATCH // (len(t) * size))
+    powers, rest, combine = mean_weights(index, size.bit_length() - 1)
+    step = max(LEAST_LEAVES, BATCH // (combine.shape[1] * size))
     for first in range(0, n_leaves, step):
         part = slice(first, min(first + step, n_leaves))
-        yield part, reach_probabilities(np.ascontiguousarray(h[part].T), t)
+        reached = _reached(np.ascontiguousarray(h[part].T), powers, rest)
+        yield part, np.stack([added(weights, reached) for weights in combine])
+
+
+def added(weights, parts) -> NDArray[np.float64]:
+    """Return the weighted sum of some arrays, whose bits do not depend on their shapes.
+
+    Parameters
+    ----------
+    weights : sequence of float or ndarray
+    parts : sequence of ndarray
+    """
+    total = weights[0] * parts[0]
+    for weight, part in zip(weights[1:], parts[1:], strict=True):
+        total += weight * part
+    return total

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._ensembles._ensemble import TreeEnsemble
+from skshapley._ensembles._first_rows import LeafLaw
 from skshapley._ensembles._grouping import find_groups
 from skshapley._ensembles._groups import Chunk, Groups
 from skshapley._ensembles._interactions import PairValues
 from skshapley._ensembles._kept import KeptTables
+from skshapley._ensembles._leaf_games import grid_of
 from skshapley._ensembles._paths import Paths, runs_of_trees, trace_paths
 from skshapley._ensembles._references import Background, TrainingData
 from skshapley._ensembles._solved import SolvedChunk, single_table
@@ -73,6 +75,23 @@ def make_blocks(trees, codes, players) -> Iterator[Block]:
         yield Block(some, paths, groups)
 
 
+def surely_keeps_all(leaves, n_outputs) -> bool:
+    """Return whether all tables are kept, by the numbers of leaves of 0, 1, ... path players.
+
+    Parameters
+    ----------
+    leaves : ndarray of shape (n,), int64
+    n_outputs : int
+    """
+    k = np.arange(len(leaves))
+    entries = leaves * k * 2.0**k
+    # Those of up to MAX_BITS may be looked up in groups, whose tables are at most so large.
+    in_groups = leaves[: MAX_BITS + 1].sum() * MAX_BITS * 2.0**MAX_BITS
+    few = entries[MAX_BITS + 1 : MOST_KEPT_BITS + 1].sum()
+    size = n_outputs * (in_groups + entries[MAX_BITS + 1 :].sum())
+    return entries[MOST_KEPT_BITS + 1 :].sum() <= few and size <= working_bytes(TABLE_SHARE) / 8
+
+
 class Leafwise:
     """The values of instances by the leaves of an ensemble, against one reference.
 
@@ -102,7 +121,10 @@ class Leafwise:
         kept = self._choose_kept()
         chunks = ((b.groups, c) for b in blocks for c in b.groups.chunks if c in kept)
         references = getattr(reference, "codes", None)
-        self.tables = KeptTables(chunks, trees.n_outputs, n_players, codes, references)
+        self.grid = grid_of(trees)
+        self.tables = KeptTables(
+            chunks, trees.n_outputs, n_players, index, self.grid, codes, references
+        )
         tasks = ((block, kept) for block in blocks)
         self.base_values = trees.base + sum(each(self._fit_block, tasks, n_jobs))
         rest = ((b, [c for c in b.groups.chunks if c not in kept]) for b in blocks)
@@ -134,7 +156,7 @@ class Leafwise:
         return set(chunks[: np.searchsorted(taken, budget, side="right")])
 
     def _fit_block(self, block, kept) -> NDArray[np.float64]:
-        """Solve the leaves of a block that are kept, and return its part of the base values."""
+        """Learn the laws of a block's leaves that are kept, and return its part of the base."""
         laws: dict[Chunk, tuple] = {}
         base = block.trees.value[block.trees.roots].sum(axis=0)
         for piece in self.reference.pieces(block):
@@ -149,11 +171,7 @@ class Leafwise:
                 if chunk in kept:
                     laws[chunk] = masks, law + laws[chunk][1] if chunk in laws else law
         for chunk, (masks, law) in laws.items():
-            values = self._leaf_values(block, chunk)
-            if chunk.is_single_leaves:
-                single_table(chunk, law, values, self.index, self.tables.room(chunk))
-            else:
-                self.tables.take(SolvedChunk.of(chunk, masks, law, values, self.index))
+            self.tables.take(LeafLaw(chunk, masks, law, self._leaf_values(block, chunk)))
         return base
 
     def _leaf_values(self, block, chunk) -> NDArray[np.float64]:
@@ -232,7 +250,8 @@ class Leafwise:
                     found = self._without_table(block, chunk, piece, own)
                 else:
                     fails = block.groups.fail_masks(chunk)
-                    given = piece.law(chunk, fails), self._leaf_values(block, chunk), self.index
+                    law, worth = piece.law(chunk, fails), self._leaf_values(block, chunk)
+                    given = law, worth, self.index, self.grid
                     if chunk.is_single_leaves:
                         found = look_up(single_table(chunk, *given), own, chunk)
                     else:

@@ -4,6 +4,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def greatest(thresholds, strict, single_precision) -> NDArray[np.floating]:
+    """Return the greatest numbers that meet thresholds.
+
+    Parameters
+    ----------
+    thresholds : ndarray of shape (n,), float64
+    strict : bool
+        Whether only what is less than the threshold meets it.
+    single_precision : bool
+        Whether numbers are in float32.
+
+    Returns
+    -------
+    numbers : ndarray of shape (n,), float32 or float64
+    """
+    if not single_precision:
+        return np.nextafter(thresholds, -np.inf) if strict else thresholds
+    with np.errstate(over="ignore"):
+        numbers = thresholds.astype(np.float32)
+        too_large = numbers >= thresholds if strict else numbers > thresholds
+        numbers[too_large] = np.nextafter(numbers[too_large], np.float32(-np.inf))
+    return numbers
+
+
 def unrounded(thresholds, strict) -> NDArray[np.float64]:
     """Return thresholds that values meet as their roundings to float32 meet the given ones.
 
@@ -22,11 +46,8 @@ def unrounded(thresholds, strict) -> NDArray[np.float64]:
     thresholds : ndarray of shape (n,), float64
         Ascending.
     """
+    last = greatest(thresholds, strict, single_precision=True)
     with np.errstate(over="ignore"):
-        last = thresholds.astype(np.float32)
-        too_large = last >= thresholds if strict else last > thresholds
-        # The largest number in float32 that meets the threshold, and the one after
-        last[too_large] = np.nextafter(last[too_large], np.float32(-np.inf))
         after = np.nextafter(last, np.float32(np.inf))
     is_even = last.view(np.uint32) % 2 == 0
     middle = _as_float64(last) / 2 + _as_float64(after) / 2

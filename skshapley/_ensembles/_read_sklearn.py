@@ -44,6 +44,8 @@ def read_forest(model) -> TreeEnsemble:
         value = value[:, 0, :] if classify else value[:, :, 0]
         trees.append(_read_tree(estimator.tree_, value / len(estimators)))
     n_outputs, method = trees[0]["value"].shape[1], "predict_proba" if classify else "predict"
+    # A class of somebody else may predict in another way
+    is_own = type(model).__module__.startswith("sklearn.")
     return assemble(
         trees,
         n_outputs=n_outputs,
@@ -52,7 +54,7 @@ def read_forest(model) -> TreeEnsemble:
         strict=False,
         single_precision=True,
         methods=(method,),
-        raw_response=_Response(model, method),
+        raw_response=_MeanOfTrees(model) if is_own else _Response(model, method),
     )
 
 
@@ -217,6 +219,19 @@ def _read_tree(tree, value) -> dict[str, Any]:
         "value": value,
         "cover": tree.weighted_n_node_samples,
     }
+
+
+@dataclass(frozen=True)
+class _MeanOfTrees:
+    """What a tree or a forest predicts, without the threads that it would do so by."""
+
+    model: Any
+
+    def __call__(self, X) -> np.ndarray:
+        X = np.asarray(X, dtype=np.float32)
+        trees = [one.tree_ for one in getattr(self.model, "estimators_", [self.model])]
+        mean = np.mean([tree.predict(X) for tree in trees], axis=0)
+        return mean.reshape(len(X), -1)
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,29 @@ from skshapley._ensembles._leaf_pairs import interactions_by_meetings, interacti
 from skshapley._ensembles._meetings import TESTS, leaf_values_by_meetings
 from skshapley._ensembles._path_dependent import leaf_values_directly, passing_ratios, training_law
 from skshapley._ensembles._paths import Paths
-from skshapley._ensembles._tables import background_law, histogram
+from skshapley._ensembles._tables import background_law, histogram, law_of_few
 
 # Instances whose interactions are found together without a table
 PAIR_ROWS = 512
+
+
+def exact_weights(weights) -> tuple[NDArray[np.float64] | None, float]:
+    """Return weights whose sums are exact in any order, and the unit that they are given in.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (b,)
+        With sum 1.
+
+    Returns
+    -------
+    weights : ndarray of shape (b,), or None
+        Multiples of 2^-53; None where all are equal, and rows are counted.
+    unit : float
+    """
+    if (weights == weights[0]).all():
+        return None, float(weights[0])
+    return np.rint(np.ldexp(weights, 53)), 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +72,14 @@ class _Rows:
 
     def law(self, chunk, masks) -> NDArray[np.float64]:
         """Return the weight of these rows on the fail masks of every leaf."""
-        counts = histogram(self.patterns[chunk.groups], self.weights, chunk.n_bits)
-        return background_law(chunk, masks, counts)
+        weights, unit = exact_weights(self.weights)
+        patterns = self.patterns[chunk.groups]
+        if patterns.shape[1] < 1 << chunk.n_bits and not chunk.is_single_leaves:
+            law = law_of_few(chunk, masks, patterns, weights)
+        else:
+            law = background_law(chunk, masks, histogram(patterns, weights, chunk.n_bits))
+        law *= unit
+        return law
 
     def reached(self, chunk) -> NDArray[np.float64]:
         """Return the probability of each leaf of a chunk of single leaves, ``(n_leaves,)``."""

@@ -13,7 +13,8 @@ def histogram(patterns, weights, n_bits) -> np.ndarray:
     Parameters
     ----------
     patterns : ndarray of shape (n_groups, b), unsigned
-    weights : ndarray of shape (b,)
+    weights : ndarray of shape (b,), or None
+        None: every row counts 1.
     n_bits : int
 
     Returns
@@ -23,8 +24,8 @@ def histogram(patterns, weights, n_bits) -> np.ndarray:
     n_groups, size = len(patterns), 1 << n_bits
     # signed, since NumPy 2.0 counts no unsigned numbers of 64 bits
     slot = patterns.astype(np.intp) + (np.arange(n_groups) << n_bits)[:, None]
-    if (weights == weights[0]).all():
-        counts = np.bincount(slot.ravel(), minlength=n_groups * size) * weights[0]
+    if weights is None:
+        counts = np.bincount(slot.ravel(), minlength=n_groups * size)
     else:
         repeated = np.broadcast_to(weights, slot.shape).ravel()
         counts = np.bincount(slot.ravel(), weights=repeated, minlength=n_groups * size)
@@ -48,12 +49,31 @@ def background_law(chunk, masks, counts) -> np.ndarray:
         ``2 ** n_path`` numbers for each leaf, one leaf after the other.
     """
     if chunk.is_single_leaves:
-        return counts.ravel()
+        return counts.ravel().astype(np.float64)
     size = 1 << chunk.n_path
     start = np.cumsum(size) - size
     slot = start[:, None] + masks.astype(np.intp)
     weights = counts[chunk.leaf_group]
     return np.bincount(slot.ravel(), weights=weights.ravel(), minlength=int(size.sum()))
+
+
+def law_of_few(chunk, masks, patterns, weights) -> np.ndarray:
+    """Return what `background_law` returns, without counting the patterns of a few rows.
+
+    Parameters
+    ----------
+    chunk : Chunk
+    masks : ndarray of shape (n_leaves, 2 ** n_bits), unsigned
+    patterns : ndarray of shape (n_groups, b), unsigned
+    weights : ndarray of shape (b,), or None
+        None: every row counts 1.
+    """
+    size = 1 << chunk.n_path
+    own = patterns[chunk.leaf_group].astype(np.intp)
+    slot = np.take_along_axis(masks, own, axis=1) + (np.cumsum(size) - size)[:, None]
+    if weights is not None:
+        weights = np.broadcast_to(weights, slot.shape).ravel()
+    return np.bincount(slot.ravel(), weights, int(size.sum())).astype(np.float64)
 
 
 def look_up(table, patterns, chunk, room=None) -> NDArray[np.float64]:

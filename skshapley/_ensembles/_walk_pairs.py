@@ -51,7 +51,8 @@ class PairsOfWalks:
         n_runs = len(at)
         value = self.layout.value[column].take(walked.ends)
         value *= np.tile(weights, n_runs).take(origin)
-        worth = self._worths.take(walked.decided, axis=0) * value[:, None]
+        decided = self.layout.count_decided(walked.sides)
+        worth = self._worths.take(decided, axis=0) * value[:, None]
         n_starts, size = n_runs * len(weights), self.n_players**2
         run = np.repeat(np.arange(n_runs), len(weights)).take(origin[n_starts:])
         to_either = self._summed(walked, worth, n_starts)

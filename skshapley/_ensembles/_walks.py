@@ -35,8 +35,8 @@ class Walk(NamedTuple):
         The branchings of each step, as positions.
     ends : ndarray of shape (n_lineages,), int64
         The leaf of each lineage: first those that started, then those that branched off.
-    decided : ndarray of shape (n_lineages,), int64
-        How many players, see `Layout.count_decided`.
+    sides : ndarray of shape (..., n_lineages), unsigned
+        The players who are present, and those who are absent: masks, see `Layout`.
     """
 
     parents: np.ndarray
@@ -44,7 +44,7 @@ class Walk(NamedTuple):
     masks: np.ndarray
     bounds: list[int]
     ends: np.ndarray
-    decided: np.ndarray
+    sides: np.ndarray
 
     def origins(self, n_starts) -> NDArray[np.int64]:
         """Return the start that each lineage goes back to, ``(n_lineages,)``."""
@@ -68,7 +68,7 @@ def walk(layout, roots, X, at_x, R, at_r) -> Walk:
     layout : Layout
     roots : ndarray of shape (n_starts,), int64
         Where each one starts.
-    X, R : ndarray, unsigned
+    X, R : ndarray
         Codes of instances and of references, row by row.
     at_x, at_r : ndarray of shape (n_starts,), int64
         The places in `X` and `R` of the first codes of each start's instance and reference.
@@ -120,7 +120,7 @@ class _Walkers:
         first = layout.first.take(node)
         differ = (right != other).nonzero()[0]
         if not len(differ):
-            self.node = first + right
+            self.node = layout.child(first + right)
         else:
             asked = node.take(differ)
             present, absent = layout.present.take(asked), layout.absent.take(asked)
@@ -130,7 +130,7 @@ class _Walkers:
             mask = self.mask.ravel().take(cell)
             right[differ] ^= (mask & absent) != 0
             free = ((mask & (present | absent)) == 0).nonzero()[0]
-            self.node = first + right
+            self.node = layout.child(first + right)
             if len(free):
                 self._branch(free, differ, asked, cell, first, other)
         is_leaf = layout.is_leaf.take(self.node)
@@ -153,23 +153,23 @@ class _Walkers:
         self.bounds.append(self.bounds[-1] + len(free))
         number = np.arange(self.n, self.n + len(free))
         self.n += len(free)
-        node = first.take(branch) + other.take(branch)
+        node = layout.child(first.take(branch) + other.take(branch))
         self.join(number, node, self.at_x.take(branch), self.at_r.take(branch), mask)
 
     def _put_aside(self, is_leaf) -> None:
         end, go = is_leaf.nonzero()[0], (~is_leaf).nonzero()[0]
         mask = self.mask.take(end, axis=-1)
-        decided = self.layout.count_decided(mask)
-        self.ended.append((self.number.take(end), self.node.take(end), decided))
+        self.ended.append((self.number.take(end), self.node.take(end), mask))
         self.number, self.node = self.number.take(go), self.node.take(go)
         self.at_x, self.at_r = self.at_x.take(go), self.at_r.take(go)
         self.mask = self.mask.take(go, axis=-1)
 
     def finished(self) -> Walk:
         """Return where all of them have been, by their numbers."""
-        ends, decided = np.empty(self.n, dtype=np.int64), np.empty(self.n, dtype=np.int64)
-        for number, node, how_many in self.ended:
-            ends[number], decided[number] = node, how_many
+        ends = np.empty(self.n, dtype=np.int64)
+        sides = np.empty((*self.layout.mask_shape, self.n), dtype=self.mask.dtype)
+        for number, node, mask in self.ended:
+            ends[number], sides[..., number] = node, mask
         parents, players = np.concatenate(self.parents), np.concatenate(self.players)
         masks = np.concatenate([*self.masks, np.empty(0, dtype=self.mask.dtype)])
-        return Walk(parents, players, masks, self.bounds, ends, decided)
+        return Walk(parents, players, masks, self.bounds, ends, sides)

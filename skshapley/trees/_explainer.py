@@ -76,8 +76,9 @@ class TreeExplainer(Attributor):
     depend on the size of the background. Trees that are too deep for such tables are walked by
     each instance together with each reference; or, for many of both, the bits of all of them are
     compared at every leaf. The sizes of trees, instances and background alone decide which, and the
-    ways agree to rounding. The interventional values are those
-    of Lundberg et al. (2020) [1]_, Algorithm 3; the path-dependent ones those of their Algorithm 1.
+    ways agree to rounding. The first rows are explained before there are tables, to the same bits.
+    The interventional values are those of Lundberg et al. (2020) [1]_, Algorithm 3; the
+    path-dependent ones those of their Algorithm 1.
 
     References
     ----------

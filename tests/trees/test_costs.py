@@ -6,7 +6,7 @@ import sklearn
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestRegressor
 
-from skshapley._ensembles import _walks
+from skshapley._ensembles import _costs, _walks
 from skshapley._ensembles._leafwise import Leafwise
 from skshapley._ensembles._values import TreeValues
 from skshapley.trees import read_trees
@@ -32,13 +32,14 @@ def ways(monkeypatch):
 
 @pytest.mark.parametrize("n_references", [1, 200])
 def test_small_trees_always_have_tables(ways, n_references):
-    """The way, and so every bit, depends on neither the instances nor the references."""
+    """No bit depends on the instances that come with one, though the first of few walk."""
     X, y = make_friedman1(300, 10, random_state=0)
     solver = TreeValues(read_trees(xgb(max_depth=5).fit(X, y))).fit(X[:n_references])
+    assert (solver._leafwise is None) == (n_references == 1)
+    one, many = solver.values(X[:1]), solver.values(X)
+    assert ways == ["leaves"] * (1 + (n_references > 1))
     assert solver._leafwise.is_complete
-    for r in (1, 300):
-        solver.values(X[:r])
-    assert ways == ["leaves", "leaves"]
+    np.testing.assert_array_equal(one, many[:1])
 
 
 def test_grown_trees_have_tables_where_many_pairs_are_worth_them(ways):
@@ -71,6 +72,19 @@ def test_costs_grow_with_instances_and_references():
         assert (np.diff(prices, axis=1) >= 0).all()
     assert costs.prefers_pairs(1, 1)
     assert not costs.prefers_pairs(100_000, 1_000)
+
+
+def test_some_trees_stand_for_all(monkeypatch):
+    """A fifth of 40 trees tells what all of them cost, to 10 %."""
+    model, _ = deep_forest(12, n=300, n_estimators=40)
+    trees = read_trees(model)
+    monkeypatch.setattr(_costs, "COUNTED_NODES", trees.n_nodes)
+    every = _costs.count_costs(trees, np.arange(12))
+    monkeypatch.setattr(_costs, "COUNTED_NODES", trees.n_nodes // 5)
+    some = _costs.count_costs(trees, np.arange(12))
+    assert some.visits != every.visits
+    np.testing.assert_allclose(some.visits, every.visits, rtol=0.1)
+    np.testing.assert_allclose(some.by_leaves(9, 100), every.by_leaves(9, 100), rtol=0.1)
 
 
 def test_paths_of_too_many_players_have_no_tables():

@@ -8,6 +8,7 @@ from sklearn.ensemble import RandomForestRegressor
 from skshapley._ensembles import _frontier, _walks
 from skshapley._ensembles._codes import plan_codes
 from skshapley._ensembles._frontier import Frontier
+from skshapley._ensembles._plain_codes import plan_plain_codes
 from skshapley._ensembles._values import TreeValues
 from skshapley.trees import read_trees
 
@@ -15,10 +16,10 @@ from .conftest import RECIPES, game_values, shapley_by_definition
 from .test_values import PLAYERS, chain, references
 
 
-def make(trees, players=None, index="shapley"):
+def make(trees, players=None, index="shapley", plan=plan_codes):
     """A frontier, and the codes of rows that it takes."""
     players = np.arange(trees.n_features) if players is None else players
-    codes = plan_codes(trees)
+    codes = plan(trees)
     return Frontier.of(trees, codes, players, players.max() + 1, index), codes
 
 
@@ -43,6 +44,22 @@ def test_equal_to_the_definition(fitted, name, players, index):
         v = game_values(trees.raw_response, x, background[3:4], np.ones(1), players)
         expected = shapley_by_definition(v, index == "banzhaf")
         np.testing.assert_allclose(singles[3], expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("d", [6, 60])
+def test_levels_and_ranks_change_no_bit(d):
+    """Many pairs walk through nodes that lie level by level; ranks and values answer alike."""
+    X, y = make_friedman1(300, d, noise=1.0, random_state=0)
+    trees = read_trees(RandomForestRegressor(3, random_state=0).fit(X, y))
+    frontier, codes = make(trees)
+    ranked = frontier.values(codes(X[:5]), codes(X[5:15]), np.full(10, 0.1))
+    in_levels = frontier.in_levels()
+    assert in_levels.layout.children is None
+    walked = in_levels.values(codes(X[:5]), codes(X[5:15]), np.full(10, 0.1))
+    np.testing.assert_array_equal(walked, ranked)
+    frontier, plain = make(trees, plan=plan_plain_codes)
+    walked = frontier.values(plain(X[:5]), plain(X[5:15]), np.full(10, 0.1))
+    np.testing.assert_array_equal(walked, ranked)
 
 
 @pytest.mark.parametrize("d", [6, 12, 30, 60])

@@ -100,6 +100,7 @@ def test_walks_are_those_of_the_leaves_and_of_single_values(d, monkeypatch):
     solver.fit(X[:20], np.arange(1.0, 21.0))
     for choice in ("_interacts_in_pairs", "_goes_in_pairs"):
         monkeypatch.setattr(TreeValues, choice, lambda *sizes: True)
+    monkeypatch.setattr(TreeValues, "_walks_first", lambda *sizes: False)
     values, pairs = solver.values_and_pairs(rows)
     assert np.array_equal(values, solver.values(rows))
     monkeypatch.setattr(_frontier, "STARTS", 30)

@@ -32,7 +32,7 @@ def by_definition(h, index):
 def test_tables_equal_the_definition(k, index):
     h = np.random.default_rng(k).random((3, 1 << k))
     out = np.empty((3, k, 1 << k))
-    leaf_values(h, index, out)
+    leaf_values(h, index, np.ones((len(h), 1)), 2.0**-50, out[None])
     for ours, weights in zip(out, h, strict=True):
         np.testing.assert_allclose(ours, by_definition(weights, index), atol=1e-13)
 
@@ -45,7 +45,7 @@ def test_meetings_equal_the_tables(k, index):
     weights = rng.random(30)
     h = np.stack([np.bincount(row, weights, minlength=1 << k) for row in background])
     table = np.empty((2, k, 1 << k))
-    leaf_values(h, index, table)
+    leaf_values(h, index, np.ones((len(h), 1)), 2.0**-50, table[None])
     instances = np.tile(np.arange(1 << k, dtype=np.uint32), (2, 1))
     ours = leaf_values_by_meetings(instances, background, weights, k, index)
     np.testing.assert_allclose(ours, table.transpose(0, 2, 1), atol=1e-13)
@@ -71,7 +71,7 @@ def test_path_dependent_table_and_direct_values_agree(index):
     law = training_law(ratios, np.full(4, 5)).reshape(4, 32)
     np.testing.assert_allclose(law.sum(axis=1), 1.0)
     table = np.empty((4, 5, 32))
-    leaf_values(law, index, table)
+    leaf_values(law, index, np.ones((4, 1)), 2.0**-50, table[None])
     masks = np.tile(np.arange(32, dtype=np.uint8), (4, 1))
     ours = leaf_values_directly(masks, ratios, index)
     np.testing.assert_allclose(ours, table.transpose(0, 2, 1), atol=1e-14)
@@ -88,7 +88,7 @@ def test_large_tables_are_efficient(k, n_leaves):
     h = rng.random((n_leaves, 1 << k))
     h /= h.sum(axis=1, keepdims=True)
     out = np.empty((n_leaves, k, 1 << k))
-    leaf_values(h, "shapley", out)
+    leaf_values(h, "shapley", np.ones((len(h), 1)), 2.0**-50, out[None])
     expected = np.repeat(-h[:, :1], 1 << k, axis=1)
     expected[:, 0] += 1.0
     np.testing.assert_allclose(out.sum(axis=1), expected, atol=1e-12)

@@ -445,7 +445,7 @@ def test_single_leaves_are_looked_up_by_two_means(monkeypatch):
     targets = np.column_stack([X[:, 0], X[:, 1] * X[:, 2], X[:, 3]])
     model.set_params(max_depth=10).fit(X, targets)
     solver = TreeValues(read_trees(model)).fit(X[:20])
-    leaves, codes = solver._make_leafwise(), solver._codes(X[:30])
+    leaves = solver._make_leafwise()
     leaves.values(X[:11])  # from now on there are tables
     assert any(chunk.is_single_leaves for _, chunk in leaves.tables.chunks)
     assert leaves.is_complete
@@ -453,27 +453,54 @@ def test_single_leaves_are_looked_up_by_two_means(monkeypatch):
     few = leaves.tables.values_of_few(X[:30])
     monkeypatch.setattr(_kept, "FEW_ENTRIES", -1)
     np.testing.assert_array_equal(leaves.values(X[:30]).transpose(2, 1, 0), few)
-    walked = np.concatenate(solver._in_pairs(solver._frontier.values, codes), axis=-1)
+    walked = np.concatenate(solver._in_pairs(solver._frontier.values, X[:30]), axis=-1)
     np.testing.assert_allclose(few, walked.transpose(2, 1, 0), atol=1e-13)
 
 
+@pytest.mark.parametrize("index", ["shapley", "banzhaf"])
+@pytest.mark.parametrize("b", [1, 40])
 @pytest.mark.parametrize("name", ["xgboost, classes", "random forest, classes", "lightgbm"])
-def test_first_rows_have_the_bits_of_tables(fitted, name):
-    """The first rows are summed from the games of the leaves, before there is a table."""
-    from skshapley._ensembles import _kept
+def test_first_rows_have_the_bits_of_tables(fitted, name, b, index, monkeypatch):
+    """The first rows are folded from the laws of the leaves, before there is a table."""
+    from skshapley._ensembles import _first_rows, _kept, _leafwise
 
+    monkeypatch.setattr(_leafwise, "MAX_BITS", 3)
+    monkeypatch.setattr(_first_rows, "BATCH", 64)
     model, X = fitted(name)
     trees = read_trees(model)
-    X = trees.to_matrix(X[:40])
-    solver = TreeValues(trees).fit(X[:7])
-    tables, one = solver._leafwise.tables, solver.values(X[:1])
-    several = solver.values(X[1 : _kept.FEW_ROWS])
-    assert tables._solved
+    X = trees.to_matrix(X[:60])
+    solver = TreeValues(trees, index=index).fit(X[:b], np.arange(1.0, b + 1))
+    tables, one = solver._leaves().tables, solver.values(X[-1:])
+    several = solver.values(X[1 : _kept.FEW_ROWS - 1])
+    assert tables.tables is None
+    assert len({chunk.is_single_leaves for _, chunk in tables.chunks}) == 2
     every = solver.values(X)
-    assert not tables._solved
+    assert tables.tables is not None
     first = np.concatenate([one, several])
-    np.testing.assert_array_equal(first, every[: _kept.FEW_ROWS])
-    np.testing.assert_array_equal(solver.values(X[:1]), one)
+    np.testing.assert_array_equal(first, every[[-1, *range(1, _kept.FEW_ROWS - 1)]])
+    np.testing.assert_array_equal(solver.values(X[-1:]), one)
+
+
+@pytest.mark.parametrize("index", ["shapley", "banzhaf"])
+@pytest.mark.parametrize("players", PLAYERS)
+@pytest.mark.parametrize("name", RECIPES)
+def test_first_walks_have_the_bits_of_tables(fitted, name, players, index, monkeypatch):
+    """Against references of equal and of other weights, one of them nothing."""
+    from skshapley._ensembles import _costs
+
+    monkeypatch.setattr(_costs, "FIRST_LEAF_NS", 1e12)
+    monkeypatch.setattr(_costs, "PAIRS_WORTH_TABLES", 1e12)
+    model, X = fitted(name)
+    trees = read_trees(model)
+    X = trees.to_matrix(X[:60])
+    for weights in (None, np.linspace(0.0, 1.0, 9)):
+        solver = TreeValues(trees, PLAYERS[players], index).fit(X[:9], weights)
+        one, several = solver.values(X[20:21]), solver.values(X[21:25])
+        assert solver._leafwise is None
+        every = solver.values(X)
+        assert solver._leafwise.tables.tables is not None
+        np.testing.assert_array_equal(np.concatenate([one, several]), every[20:25])
+        np.testing.assert_allclose(solver.base_values, solver._leafwise.base_values, rtol=1e-13)
 
 
 @pytest.mark.parametrize("n_small", [1, 10])
