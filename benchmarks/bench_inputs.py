@@ -106,7 +106,7 @@ def main(names):
     if names:
         return
     title, text = __doc__.split("\n\n", 1)
-    text = text.split("\n\nRun ``")[0]
+    title, text = title.rstrip(".").replace("`", ""), text.split("\n\nRun ``")[0]
     packages = ", ".join(f"{name} {version(name)}" for name in ("shap", "scikit-learn", "numpy"))
     RESULTS.write_text(f"# {title}\n\n{text}\n\n{packages}.\n\n" + "\n".join(lines) + "\n")
 

@@ -122,5 +122,6 @@ def named_values(frame, lines=2, width=MAX_NAME) -> list[str]:
 
 def _and_value(name, short, value, lines, width) -> str:
     """Return a name with its value; `short` is the name in one line."""
-    beside = lines == 1 or len(name.splitlines()[-1]) + len(value) <= width + BEYOND
+    last = name.splitlines()[-1] if name else ""
+    beside = lines == 1 or len(last) + len(value) <= width + BEYOND
     return f"{name} {value}" if beside else f"{short}\n{value}"

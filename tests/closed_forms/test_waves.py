@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.special import comb, expit
 from sklearn.linear_model import LogisticRegression
 
@@ -102,6 +103,23 @@ def test_waves_add_up_to_the_logistic_function(reach):
     made = 0.5 + np.sin(t[:, None] * frequencies) @ shares
     np.testing.assert_allclose(made, expit(t), rtol=0, atol=2e-13)
     assert reach_of(t[:1], np.array([[0.5, -0.5]])) >= reach
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_a_row_has_the_same_bits_in_any_company(kind):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((40, 26)) < 0.8, rng.normal(size=(40, 26)), 0.0)
+    X[35] *= 9  # needs more nodes and waves than the others
+    model = LogisticRegression(C=100.0).fit(X, X[:, 0] + X[:, 1] > 0)
+    explainer = ShapleyExplainer(model, groups={"pair": [3, 5]}).fit(kind(X[:12]))
+    assert isinstance(explainer.exact_, Logistic)
+    together = explainer.explain(kind(X[30:38]))
+    for place, row in ((0, 30), (5, 35), (7, 37)):
+        alone = explainer.explain(kind(X[[row]]))
+        np.testing.assert_array_equal(alone.values[0], together.values[place])
+    np.testing.assert_allclose(
+        together.predictions, model.predict_proba(X[30:38])[:, 1], rtol=0, atol=1e-12
+    )
 
 
 def test_pairs_of_wide_tables_are_sampled():

@@ -172,6 +172,11 @@ def test_value_text(value, text):
     assert named_values(frame) == [f"x = {text}"]
 
 
+def test_a_feature_without_a_name_has_its_value():
+    frame = pd.DataFrame({"feature": ["", "\n"], "data": [1.5, 2.0]})
+    assert [line.strip()[-3:] for line in named_values(frame)] == ["1.5", "= 2"]
+
+
 def test_shorten_keeps_both_ends():
     name = "sensor_12_in_the_northern_hall_of_the_plant_mean"
     short = shorten(name)
