@@ -1,7 +1,7 @@
 """What was seen of the odd part of one instance's game."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -80,7 +80,13 @@ def size_covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the covariances of an odd Brownian motion in (2 s - p)/p, ``(n_a, n_b)``."""
     p = a.shape[1]
     x, y = ((signs.sum(axis=1) + p).astype(int) // 2 for signs in (a, b))
+    return _covariances_of_sizes(p).take(x, axis=0).take(y, axis=1)
+
+
+@cache
+def _covariances_of_sizes(p: int) -> np.ndarray:
+    """Return the lesser of two sizes (2 s - p)/p, negative where signs differ, for all pairs."""
     sizes = np.linspace(-1, 1, p + 1)
-    # the lesser size, negative where the signs differ
     table = (abs(sizes[:, None] + sizes) - abs(sizes[:, None] - sizes)) / 2
-    return table.take(x, axis=0).take(y, axis=1)
+    table.flags.writeable = False
+    return table
