@@ -46,7 +46,8 @@ def read_xgboost(model) -> TreeEnsemble:
         For a booster without trees, or leaves with several values.
     """
     booster = model if not hasattr(model, "get_booster") else model.get_booster()
-    learner = read_ubjson(booster.save_raw("ubj"))["learner"]
+    saved = read_ubjson(booster.save_raw("ubj"))
+    learner = saved["learner"]
     name = learner["gradient_booster"]["name"]
     if name not in ("gbtree", "dart"):
         raise UnreadableModelError(
@@ -61,7 +62,8 @@ def read_xgboost(model) -> TreeEnsemble:
     parameters = learner["learner_model_param"]
     n_outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
     missing = getattr(model, "missing", np.nan)
-    encode = _Encoder(np.nan if missing is None else float(missing), _known_categories(forest))
+    known = _known_categories(forest, saved["version"])
+    encode = _Encoder(np.nan if missing is None else float(missing), known)
     trees = [
         _read_tree(tree, output, weight)
         for tree, output, weight in zip(
@@ -174,12 +176,15 @@ class _Encoder:
         return np.where(matrix == np.float32(self.missing), np.nan, matrix)
 
 
-def _known_categories(forest) -> dict[int, list]:
+def _known_categories(forest, version) -> dict[int, list]:
+    """Return the categories of columns, where their names can be read."""
     known = {}
     for position, stored in enumerate(forest.get("cats", {}).get("enc", [])):
         values = np.asarray(stored["values"]).tolist()
         if "offsets" in stored:
             text, bounds = bytes(value % 256 for value in values), stored["offsets"]
+            if not text.isascii() and tuple(version) < (3, 4):
+                continue  # XGBoost counted letters, which take more bytes, and cut the names
             values = [text[a:b].decode() for a, b in pairwise(bounds)]
         if values:
             known[position] = values

@@ -11,6 +11,7 @@ from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from skshapley._estimators._background import checked_table
@@ -167,6 +168,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         )
         rows = _rows_of(folds, owner)
         if is_classifier(self.estimator):
+            check_classification_targets(y)
             _refuse_missing_classes(folds, y, owner)
         found = [self._explained(table, y, train, test, entropy) for train, test in folds]
         by_row = np.argsort(rows, kind="stable")

@@ -192,6 +192,19 @@ def test_frames_with_categories(model):
         assert_reads(trees, other)
 
 
+@pytest.mark.parametrize("names", [["Zoë", "Łukasz", "ab", "日本"], ["éa", "b", "cc", "d"]])
+def test_categories_of_more_bytes_than_letters(names):
+    """XGBoost 3.1 to 3.3 cuts such names in what it saves; the frame's own order serves there."""
+    X, y = make_data(missing=True, categorical=False)
+    frame = pd.DataFrame(X).add_prefix("x")
+    kind = np.arange(len(y)) % 4
+    frame["kind"] = pd.Categorical.from_codes(kind, names)
+    model = xgb(max_depth=5, enable_categorical=True).fit(frame, y + (kind == 0) - 2 * (kind == 2))
+    trees = read_trees(model)
+    assert trees.category_splits
+    assert_reads(trees, frame)
+
+
 def test_early_stopping_reads_the_trees_that_predict():
     X, y = make_data(missing=True, categorical=False)
     sets = [(X[:80], y[:80])]
