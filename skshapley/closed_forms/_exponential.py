@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley.closed_forms._base import ClosedForm, as_dense
+from skshapley.closed_forms._curve import LinearCurve
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._product_form import ProductForm
 from skshapley.closed_forms._products import ProductGames, cost_of_products
@@ -15,7 +16,7 @@ from skshapley.closed_forms._read_linear import kinds, not_linear
 LOG_LINK = {"PoissonRegressor", "GammaRegressor"}
 
 
-class Exponential(ProductForm):
+class Exponential(LinearCurve, ProductForm):
     """A response ``exp(X @ coef + intercept)``, a product over the columns.
 
     Parameters
@@ -42,14 +43,6 @@ class Exponential(ProductForm):
 
     label = "the exponential of linear terms"
 
-    def __init__(
-        self, coef: Any, intercept: float, outputs: Any = ((1.0,),), constant: Any = (0.0,)
-    ) -> None:
-        self.coef, self.intercept = np.asarray(coef, dtype=np.float64), float(intercept)
-        self.outputs = np.asarray(outputs, dtype=np.float64)
-        self.constant = np.asarray(constant, dtype=np.float64)
-        self.n_outputs = self.outputs.shape[1]
-
     @classmethod
     def read(cls, model: Any, method: str, ask: Callable[..., ClosedForm]) -> ClosedForm | None:
         """Return a generalised linear model; None for a model of another kind."""
@@ -63,11 +56,6 @@ class Exponential(ProductForm):
         if link == "identity" or (link == "auto" and model.power <= 0):
             return LinearTerms(model.coef_[:, None], [model.intercept_])
         return cls(model.coef_, model.intercept_)
-
-    def combined(self, matrix: Any, constant: Any = 0.0) -> "Exponential":
-        """Return linear combinations of the outputs."""
-        base = self.constant @ matrix + constant
-        return Exponential(self.coef, self.intercept, self.outputs @ matrix, base)
 
     def _fit(self) -> NDArray[np.float64]:
         self.rows_ = as_dense(self.background_)
@@ -92,7 +80,3 @@ class Exponential(ProductForm):
     def cost(self) -> float:
         """Return what an instance costs, in calls of the model for one row; known after `fit`."""
         return cost_of_products(len(self.weights_), self.n_players_, len(self.coef))
-
-    def state(self) -> list:
-        """Return coefficients and intercept, and the outputs."""
-        return [self.coef, self.intercept, self.outputs, self.constant]

@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley.closed_forms._base import ClosedForm, as_matrix
+from skshapley.closed_forms._curve import LinearCurve
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._products import SHAPLEY
 from skshapley.closed_forms._read_linear import has_logistic_odds, read_coefficients
@@ -32,7 +33,7 @@ MOST_PAIRED = 32  # columns; .3 s an instance against 100 background rows
 COST_ROWS = 64
 
 
-class Logistic(ClosedForm):
+class Logistic(LinearCurve):
     """A response ``1 / (1 + exp(-(X @ coef + intercept)))``, the probability of two classes.
 
     Parameters
@@ -65,14 +66,6 @@ class Logistic(ClosedForm):
 
     label = "the logistic function of linear terms"
 
-    def __init__(
-        self, coef: Any, intercept: float, outputs: Any = ((1.0,),), constant: Any = (0.0,)
-    ) -> None:
-        self.coef, self.intercept = np.asarray(coef, dtype=np.float64), float(intercept)
-        self.outputs = np.asarray(outputs, dtype=np.float64)
-        self.constant = np.asarray(constant, dtype=np.float64)
-        self.n_outputs = self.outputs.shape[1]
-
     @classmethod
     def read(cls, model: Any, method: str, ask: Callable[..., ClosedForm]) -> Self | None:
         """Return the probabilities of two classes; None for a model or a response of other kinds.
@@ -86,11 +79,6 @@ class Logistic(ClosedForm):
             return None
         coef, intercept = read_coefficients(model, "log_odds")  # type: ignore[misc]
         return cls(coef[:, 0], intercept[0], [[-1.0, 1.0]], [1.0, 0.0])
-
-    def combined(self, matrix: Any, constant: Any = 0.0) -> "Logistic":
-        """Return linear combinations of the outputs."""
-        base = self.constant @ matrix + constant
-        return Logistic(self.coef, self.intercept, self.outputs @ matrix, base)
 
     def _fit(self) -> NDArray[np.float64]:
         self.__dict__.pop("steps_", None)  # of another background
@@ -159,7 +147,3 @@ class Logistic(ClosedForm):
         n_nodes = min((differing + 1) / 2, NODES[1])
         terms = len(self.weights_) * n_waves(reach_of(start, steps))
         return terms * differing * n_nodes * WAVE_NS / (ROW_NS + PLAYER_NS * self.n_players_)
-
-    def state(self) -> list:
-        """Return coefficients and intercept, and the outputs."""
-        return [self.coef, self.intercept, self.outputs, self.constant]
