@@ -21,7 +21,7 @@ from skshapley._tables._inputs import (
     take_rows,
     validated,
 )
-from skshapley._tables._model_columns import model_columns, refuse_other_columns
+from skshapley._tables._model_columns import check_model_columns, model_columns
 from skshapley._tables._portable import Portable
 from skshapley.rewards import Players
 
@@ -133,5 +133,5 @@ def checked_table(
         return check_columns(in_order_of(X, column_names(like)), like, name)
     known = model_columns(model)
     X = X if known is None else in_order_of(X, known)
-    refuse_other_columns(X, model, name)
+    check_model_columns(X, model, name)
     return validated(owner, X, not fitted)

@@ -53,7 +53,7 @@ def first_step(estimator: Any) -> Any:
     return estimator
 
 
-def refuse_other_columns(X: Any, model: Any, owner: str) -> None:
+def check_model_columns(X: Any, model: Any, owner: str) -> None:
     """Refuse a frame without columns that the model needs, or with some it was not fitted on.
 
     Models tell both variously. A frame that has none of the model's names is left to the model. A

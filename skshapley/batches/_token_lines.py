@@ -208,7 +208,8 @@ def strongest_tokens(explanations: Iterable[Explanation], most: int) -> list[str
     """Return the tokens with the largest sums of sizes over all documents and outputs."""
     sizes: dict[str, float] = {}
     for explanation in explanations:
-        totals = np.abs(explanation.values).reshape(len(explanation), -1, _k(explanation))
+        k = _n_outputs(explanation.output_names)
+        totals = np.abs(explanation.values).reshape(len(explanation), -1, k)
         for name, size in zip(explanation.feature_names, totals.sum(axis=(0, 2)), strict=True):
             sizes[name] = sizes.get(name, 0.0) + float(size)
     chosen = {*sorted(sizes, key=lambda name: -sizes[name])[:most]}
@@ -235,10 +236,6 @@ def of_tokens(explanation: Explanation, names: list) -> Explanation:
         feature_names=np.array(names, dtype=object),
         entries=None,
     )
-
-
-def _k(explanation: Explanation) -> int:
-    return _n_outputs(explanation.output_names)
 
 
 def _n_outputs(names: Any) -> int:

@@ -331,6 +331,11 @@ def test_longer_paths_go_in_pairs_alone():
     np.testing.assert_allclose(values.sum(), 65.0**2)
 
 
+def with_ends(X):
+    """Rows, and four in which all values are missing, zero or infinite."""
+    return np.concatenate([X, *(np.full((1, D), end) for end in (np.nan, 0.0, np.inf, -np.inf))])
+
+
 @pytest.mark.parametrize("players", PLAYERS)
 @pytest.mark.parametrize("name", RECIPES)
 def test_few_instances_are_read_as_many_are(fitted, name, players, monkeypatch):
@@ -340,8 +345,7 @@ def test_few_instances_are_read_as_many_are(fitted, name, players, monkeypatch):
     monkeypatch.setattr(_code_patterns, "MOST_BYTES_PER_BIT", 1 << 20)
     model, X = fitted(name)
     trees = read_trees(model)
-    X = np.concatenate([trees.to_matrix(X[:60]), np.full((1, D), np.nan), np.zeros((1, D))])
-    X = np.concatenate([X, np.full((1, D), np.inf), np.full((1, D), -np.inf)])
+    X = with_ends(trees.to_matrix(X[:60]))
     solver = TreeValues(trees, PLAYERS[players])
     codes = solver._codes(X)
     patterns = [block.groups.patterns(codes, tabulated=True) for block in solver._blocks]
@@ -364,8 +368,7 @@ def test_readings_set_the_bits_that_codes_set(fitted, name, players, monkeypatch
     monkeypatch.setattr(_few_patterns, "MOST_BYTES_PER_BIT", 1 << 20)
     model, X = fitted(name)
     trees = read_trees(model)
-    X = np.concatenate([trees.to_matrix(X[:60]), np.full((1, D), np.nan), np.zeros((1, D))])
-    X = np.concatenate([X, np.full((1, D), np.inf), np.full((1, D), -np.inf)])
+    X = with_ends(trees.to_matrix(X[:60]))
     solver = TreeValues(trees, PLAYERS[players])
     blocks, codes = solver._blocks, solver._codes(X)
     expected = np.concatenate([block.groups.reader(codes) for block in blocks]).T
