@@ -107,7 +107,7 @@ PARAMETERS = {
     "background text": (dict(max_background="all"), ValueError, "got 'all'"),
     "jobs none": (dict(n_jobs=0), ValueError, "n_jobs as None or an int but 0; got 0"),
     "jobs text": (dict(n_jobs="all"), ValueError, "got 'all'"),
-    "verbose": (dict(verbose="yes"), ValueError, "verbose as an int >= 0; got 'yes'"),
+    "verbose": (dict(verbose="yes"), ValueError, "a bool or an int >= 0; got 'yes'"),
     "method": (dict(response_method="predict"), ValueError, "plain function"),
 }
 

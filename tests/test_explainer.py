@@ -530,17 +530,3 @@ def test_repr_and_html():
     explainer = ShapleyExplainer(FOREST, max_rows=60)
     assert "max_rows=60" in repr(explainer)
     assert "ShapleyExplainer" in explainer._repr_html_()
-
-
-@pytest.mark.parametrize("rich", [True, False])
-def test_verbose(rich, capsys, monkeypatch):
-    if not rich:
-        monkeypatch.setitem(__import__("sys").modules, "rich.progress", None)
-    else:
-        pytest.importorskip("rich")
-    explain(curved, verbose=1)
-    out, err = capsys.readouterr()
-    assert "4/4" in err
-    assert not out
-    explain(curved)
-    assert capsys.readouterr() == ("", "")

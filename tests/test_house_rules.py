@@ -48,7 +48,7 @@ HEAVY = {
 }
 # Never loaded beyond what `DEPENDENCIES` load by themselves (scikit-learn 1.9 brings scipy.stats).
 # Ruff (TID253) sees to it that no file imports them by itself.
-HEAVY_UNLESS_THERE = {"scipy.stats", "rich", "pyarrow"}
+HEAVY_UNLESS_THERE = {"scipy.stats", "tqdm", "pyarrow"}
 DEPENDENCIES = (
     "joblib, pandas, scipy.linalg, scipy.special, sklearn.pipeline, sklearn.utils.parallel"
 )

@@ -1,125 +1,120 @@
-"""Progress: scikit-learn's callbacks are told of every share of the instances, and torn down."""
+"""Long work says how long it will take and what would be faster; short work is silent."""
 
-import sys
-from types import ModuleType, SimpleNamespace
+import io
+from contextlib import redirect_stderr
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
+from sklearn.ensemble import GradientBoostingClassifier
 
 from skshapley import ShapleyExplainer
-from skshapley._tools._progress import progress
-
-
-class Recorder:
-    """A callback that keeps what it is told."""
-
-    def __init__(self):
-        self.events = []
-
-    def setup(self, estimator, context):
-        self.events.append("setup")
-
-    def on_fit_task_begin(self, estimator, context):
-        self.events.append(("begin", context.task_name))
-
-    def on_fit_task_end(self, estimator, context):
-        self.events.append(("end", context.task_name))
-
-    def teardown(self, estimator, context):
-        self.events.append("teardown")
+from skshapley._tools._progress import progress, span
 
 
 @pytest.fixture
-def explainer():
-    pytest.importorskip("sklearn.callback")
-    rng = np.random.default_rng(0)
-    return ShapleyExplainer(lambda X: X.sum(axis=1)).fit(rng.normal(size=(3, 2)))
+def clock(monkeypatch):
+    """The time, in seconds, which the test sets."""
+    now = [0.0]
+    monkeypatch.setattr("skshapley._tools._progress.time.time", lambda: now[0])
+    return now
 
 
-@pytest.mark.parametrize(("n", "steps"), [(1, 1), (7, 7), (250, 100)])
-def test_callbacks_see_each_share_begin_and_end(explainer, n, steps):
-    recorder = Recorder()
-    explainer.set_callbacks(recorder).explain(np.zeros((n, 2)))
-    assert recorder.events[:2] == ["setup", ("begin", "explain")]
-    assert recorder.events[-2:] == [("end", "explain"), "teardown"]
-    assert recorder.events.count(("begin", "instances")) == steps
-    assert recorder.events.count(("end", "instances")) == steps
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
 
-def test_callbacks_are_torn_down_when_the_model_fails(explainer):
-    recorder = Recorder()
-    explainer.set_callbacks(recorder)
-    with pytest.raises(ValueError, match="NaN or infinity"):
-        explainer.explain(np.array([[np.nan, 0.0]]))
-    explainer.set_callbacks()  # and none are left
-    explainer.explain(np.zeros((2, 2)))
-    assert recorder.events.count("setup") == recorder.events.count("teardown")
+def after(report, clock, seconds, done, **more):
+    clock[0] = seconds
+    report(done, **more)
 
 
-@pytest.mark.parametrize(("total", "of"), [(40, "/40"), (None, "")])
-def test_a_log_gets_lines_with_pace_and_time_left(total, of, capsys, monkeypatch):
-    now = 0.0
-    monkeypatch.setattr("skshapley._tools._progress.time.monotonic", lambda: now)
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "0 s"), (40, "40 s"), (240, "4 min"), (1500, "25 min"), (11000, "3 h"), (2e5, "2 days")],
+)
+def test_times_are_written_as_people_say_them(seconds, words):
+    assert span(seconds) == words
+
+
+def test_long_work_says_once_how_long_it_takes_and_what_is_faster(clock, capsys):
+    with progress(10_000, advice=lambda seconds: f"less than {seconds:.0f} s") as report:
+        after(report, clock, 2, 13)
+        after(report, clock, 4, 26)
+    assert capsys.readouterr().err == (
+        "explaining 10,000 rows, about 26 min left; less than 1536 s\n"
+    )
+
+
+@pytest.mark.parametrize("verbose", ["auto", True])
+def test_a_terminal_gets_a_bar(clock, verbose):
+    with redirect_stderr(Terminal()) as terminal, progress(1000, verbose) as report:
+        after(report, clock, 2, 10)
+        after(report, clock, 4, 20)
+    text = terminal.getvalue()
+    assert "20/1000" in text
+    assert text.startswith("explaining 1,000 rows, about 3 min left\n") == (verbose == "auto")
+
+
+@pytest.mark.parametrize("verbose", ["auto", False, 0])
+def test_short_work_is_silent(clock, capsys, verbose):
+    with redirect_stderr(Terminal()) as terminal, progress(100, verbose) as report:
+        if report is not None:
+            after(report, clock, 2, 30)
+            after(report, clock, 4, 100)
+    assert not terminal.getvalue()
+
+
+def test_false_is_silent_however_long(clock):
+    with progress(10**9, verbose=False) as report:
+        assert report is None
+
+
+@pytest.mark.parametrize(("total", "of"), [(40, " of 40"), (None, "")])
+def test_a_log_gets_lines_with_pace_and_time_left(total, of, clock, capsys):
     with progress(total, verbose=1) as report:
-        for now in (0.5, 2.0, 4.0):  # half a second after the start nothing is said
-            report(10 + int(5 * now), before=10)
-    left = [", 4 s left", ", 2 s left"] if total else ["", ""]
+        after(report, clock, 0.5, 12, before=10)
+        after(report, clock, 1.0, 14, before=10)  # too soon after the one before
+        after(report, clock, 4.0, 30, before=10)
+    left = [", 7 s left", ", 2 s left"] if total else ["", ""]
     assert capsys.readouterr().err.splitlines() == [
-        f"explaining: 20{of}, 5 rows/s{left[0]}",
-        f"explaining: 30{of}, 5 rows/s{left[1]}",
+        f"explaining: 12{of} rows, 4 rows/s{left[0]}",
+        f"explaining: 30{of} rows, 5 rows/s{left[1]}",
     ]
 
 
-def test_nothing_is_said_unless_asked_for(capsys):
-    with progress(3, verbose=0) as report:
-        assert report is None
-    assert not capsys.readouterr().err
+def test_an_explainer_names_what_would_be_exact_and_what_would_be_faster(clock, capsys):
+    """The model sets the clock: a second for each call."""
+    X, y = make_classification(120, 8, random_state=0)
+    model = GradientBoostingClassifier(n_estimators=3, random_state=0).fit(X, y)
+    answer = model.predict_proba
+
+    def slow(X):
+        clock[0] += 10
+        return answer(X)
+
+    model.predict_proba = slow
+    ShapleyExplainer(model, max_rows=300_000).fit(X).explain(X[:3])
+    told = capsys.readouterr().err
+    assert told.startswith("explaining 3 rows, about ")
+    assert "; response_method='log_odds' would be exact and take seconds; " in told
+    assert "max_rows=30000 would take " in told
 
 
-class ZMQInteractiveShell:
-    """What runs the cells of a notebook bears this name."""
+def test_progress_is_reported_within_the_first_rows():
+    """A block of the default budget is a small share of a long explanation."""
+    called = []
 
+    def model(X):
+        called.append(len(X))
+        return np.tanh(X).prod(axis=1)
 
-@pytest.fixture
-def notebook(monkeypatch):
-    """The outputs of a notebook's cell, each with the texts it had."""
-    outputs = []
-
-    def display(thing, display_id):
-        assert display_id
-        outputs.append([thing._repr_html_()])
-        return SimpleNamespace(update=lambda same: outputs[-1].append(same._repr_html_()))
-
-    shown = ModuleType("IPython.display")
-    shown.display = display
-    ipython = ModuleType("IPython")
-    ipython.get_ipython = ZMQInteractiveShell
-    monkeypatch.setitem(sys.modules, "IPython", ipython)
-    monkeypatch.setitem(sys.modules, "IPython.display", shown)
-    return outputs
-
-
-@pytest.mark.parametrize("total", [40, None])
-def test_a_notebook_gets_one_bar_that_moves(total, notebook, capsys, monkeypatch):
-    clock = [0.0]
-    monkeypatch.setattr("skshapley._tools._progress.time.monotonic", lambda: clock[0])
-    with progress(total, verbose=1, label="<b>") as report:
-        for done, clock[0] in ((10, 1.0), (11, 1.05), (20, 2.0), (40, 2.01)):
-            report(done)
-    captured = capsys.readouterr()
-    assert not captured.out + captured.err
-    (texts,) = notebook
-    values = ['value="10"', 'value="20"', 'value="40"'] if total else ["", ""]
-    assert len(texts) == len(values)  # one of them came too soon after the one before
-    for text, value in zip(texts, values, strict=True):
-        assert text.startswith("<progress")
-        assert value in text
-        assert "&lt;b&gt;: " in text
-
-
-def test_explaining_in_a_notebook_warns_of_nothing(notebook, capsys):
-    explainer = ShapleyExplainer(lambda X: X.sum(axis=1), verbose=1).fit(np.zeros((1, 2)))
-    explainer.explain(np.zeros((30, 2)))
-    assert len(notebook) == 1
-    assert "30/30" in notebook[0][-1]
-    assert not capsys.readouterr().err
+    X = np.random.default_rng(0).normal(size=(200, 20))
+    seen = []
+    explainer = ShapleyExplainer(model, verbose=True).fit(X)
+    with redirect_stderr(io.StringIO()) as log:
+        explainer.explain(X[:60])
+    seen = [int(line.split()[1]) for line in log.getvalue().splitlines()]
+    assert seen[0] <= 20
+    assert seen[-1] == 60

@@ -18,7 +18,7 @@ from skshapley._tables._documents import (
     is_column_of_text,
     is_table_of_text,
 )
-from skshapley._tools._progress import callbacks, progress
+from skshapley._tools._progress import progress
 from skshapley._tools._random import entropy_from
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
@@ -76,7 +76,7 @@ def explain_documents(explainer: Any, X: Any) -> Explanation:
     plans = [plan_of(explainer, Size(max(1, len(part.tokens)))) for part in game.documents]
     outcomes: list[Outcome] = []
     n = game.n_rows
-    with callbacks(explainer, n) as tasks, progress(n, explainer.verbose) as bar:
+    with progress(n, explainer.verbose) as report:
         for row, plan in enumerate(plans):
             try:
                 outcomes.append(run(game.take([row]), plan, n_jobs=explainer.n_jobs))
@@ -88,9 +88,8 @@ def explain_documents(explainer: Any, X: Any) -> Explanation:
                     f" the finished ones are in this error's .explanation.",
                     _recorded(explainer, documents, game.documents, outcomes, plans),
                 ) from error
-            for report in (bar, tasks):
-                if report is not None:
-                    report(row + 1)
+            if report is not None:
+                report(row + 1)
     return _recorded(explainer, documents, game.documents, outcomes, plans)
 
 

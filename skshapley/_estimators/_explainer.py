@@ -27,10 +27,9 @@ from skshapley._run._engine import Plan
 from skshapley._run._learn import learn
 from skshapley._run._plan import is_auto
 from skshapley._run._size import Size
-from skshapley._tables._inputs import n_rows, take_rows
+from skshapley._tables._inputs import take_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve
-from skshapley._tools._progress import CallbackSupportMixin, callbacks, with_callbacks
 from skshapley._tools._random import generator
 from skshapley.closed_forms import ClosedForm
 from skshapley.closed_forms._read import explained, fitted_form
@@ -46,7 +45,7 @@ from skshapley.trees import UnreadableModelError
 SINGLE_ROWS = 64  # background rows that tell how single ones differ
 
 
-class ShapleyExplainer(CallbackSupportMixin, Attributor):
+class ShapleyExplainer(Attributor):
     """Explain the predictions of a fitted model by Shapley values, with standard errors.
 
     Parameters
@@ -104,9 +103,9 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
     n_jobs : int, default=None
         Workers, through joblib. The result is the same for any number and any backend.
     random_state : None, int, Generator or RandomState, default=None
-    verbose : int, default=0
-        Shows progress where positive. With scikit-learn 1.9 or later, `set_callbacks` takes its
-        callbacks too, such as `sklearn.callback.ProgressBar`.
+    verbose : bool, int or "auto", default="auto"
+        "auto" shows progress, and what would be faster, if the work takes longer than 10 s. False
+        is silent.
 
     Attributes
     ----------
@@ -165,7 +164,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         max_background: int | None = None,
         n_jobs: int | None = None,
         random_state=None,
-        verbose: int = 0,
+        verbose: bool | int | str = "auto",
     ) -> None:
         self.estimator = estimator
         self.reward = reward
@@ -306,7 +305,6 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         except UnreadableModelError as reason:
             return None, reason
 
-    @with_callbacks
     def explain(self, X) -> Explanation:
         """Explain the predictions for the rows of X.
 
@@ -346,8 +344,7 @@ class ShapleyExplainer(CallbackSupportMixin, Attributor):
         def partial(outcome: Outcome) -> Explanation:
             return self._recorded(outcome, take_rows(X, slice(0, len(outcome.values))), plan)
 
-        with callbacks(self, n_rows(X)) as tasks:
-            outcome = run_plan(self, game, plan, partial, tasks, self._lesson)
+        outcome = run_plan(self, game, plan, partial, self._lesson)
         return self._recorded(outcome, X, plan)
 
     def background_errors(self, X) -> np.ndarray:

@@ -74,8 +74,9 @@ class GlobalImportance(TableEstimator):
     n_jobs : int, default=None
         Workers, through joblib. The result is the same for any number and any backend.
     random_state : None, int, Generator or RandomState, default=None
-    verbose : int, default=0
-        Shows progress where positive.
+    verbose : bool, int or "auto", default="auto"
+        "auto" shows progress, and what would be faster, if the work takes longer than 10 s. False
+        is silent.
 
     Attributes
     ----------
@@ -134,7 +135,7 @@ class GlobalImportance(TableEstimator):
         max_background: int | None = None,
         n_jobs: int | None = None,
         random_state=None,
-        verbose: int = 0,
+        verbose: bool | int | str = "auto",
     ) -> None:
         self.estimator = estimator
         self.loss = loss

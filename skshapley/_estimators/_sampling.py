@@ -1,6 +1,7 @@
 """What the estimators that sample share: their counts, their plan, and the run of it."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from scipy import sparse
@@ -11,7 +12,7 @@ from skshapley._run._engine import Interrupted, Plan, run
 from skshapley._run._plan import make_plan
 from skshapley._run._size import Size
 from skshapley._tools._constraints import Count, Fitting, Maybe
-from skshapley._tools._progress import progress
+from skshapley._tools._progress import progress, span
 from skshapley._tools._random import entropy_from, generator
 from skshapley.exceptions import PartialExplanationError
 from skshapley.rewards import Response, Reward
@@ -19,8 +20,14 @@ from skshapley.rewards import Response, Reward
 COUNTS = {
     "max_background": Maybe(Count()),
     "n_jobs": Maybe(Fitting(lambda n: Count(least=-(2**63)).allows(n) and n != 0, "an int but 0")),
-    "verbose": Fitting(lambda n: isinstance(n, bool) or Count(least=0).allows(n), "an int >= 0"),
+    "verbose": Fitting(
+        lambda n: isinstance(n, bool) or n == "auto" or Count(least=0).allows(n),
+        '"auto", a bool or an int >= 0',
+    ),
 }
+
+# How many times fewer model rows are suggested for work that takes long, and the least that are
+LESS, LEAST_MAX_ROWS = 10, 300
 
 
 def given_background(estimator: Any, X: Any, sample_weight: Any, reward: Reward) -> Background:
@@ -99,7 +106,6 @@ def run_plan(
     game: Any,
     plan: Plan,
     record: Callable[[Outcome], Any],
-    tasks: Callable[[int], object] | None = None,
     lesson: Any = None,
 ) -> Outcome:
     """Spend a plan on the game's instances, with progress.
@@ -112,8 +118,6 @@ def run_plan(
     plan : Plan
     record : callable
         Makes what the user gets of the outcome of the first instances, if the run breaks off.
-    tasks : callable or None
-        Told the number of finished instances.
     lesson : object or None
         What was learned in ``fit``.
 
@@ -123,8 +127,9 @@ def run_plan(
         If an error or an interruption comes after some instances were finished.
     """
     try:
-        with progress(game.n_rows, estimator.verbose) as bar:
-            return run(game, plan, lesson=lesson, n_jobs=estimator.n_jobs, progress=(bar, tasks))
+        advice = partial(faster, estimator, plan)
+        with progress(game.n_rows, estimator.verbose, advice=advice) as bar:
+            return run(game, plan, lesson=lesson, n_jobs=estimator.n_jobs, progress=(bar,))
     except Interrupted as error:
         raise PartialExplanationError(
             f"Explaining stopped by {type(error.__cause__).__name__} after"
@@ -132,3 +137,19 @@ def run_plan(
             f" this error's .explanation.",
             record(error.outcome),
         ) from error.__cause__
+
+
+def faster(estimator: Any, plan: Plan, seconds: float) -> str:
+    """Return the calls that would take less than so many seconds, in words."""
+    told = []
+    unread = getattr(estimator, "_unread", None)
+    if unread is not None and unread.instead is not None:
+        told.append(f"response_method={unread.instead!r} would be exact and take seconds")
+    fewer = int(float(f"{plan.max_rows / LESS:.0e}"))
+    if fewer >= LEAST_MAX_ROWS:
+        share = fewer / plan.max_rows
+        told.append(
+            f"max_rows={fewer} would take {span(seconds * share)}, with errors about"
+            f" {share**-0.5:.0f} times as large"
+        )
+    return "; ".join(told)

@@ -60,7 +60,8 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     n_jobs : int, default=None
         Workers, through joblib; each fit is one task.
     random_state : None, int, Generator or RandomState, default=None
-    verbose : int, default=0
+    verbose : bool, int or "auto", default="auto"
+        "auto" shows progress if the work takes longer than 10 s. False is silent.
 
     Attributes
     ----------
@@ -116,7 +117,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         error_score: str | float = "empty",
         n_jobs: int | None = None,
         random_state=None,
-        verbose: int = 0,
+        verbose: bool | int | str = "auto",
     ) -> None:
         self.estimator = estimator
         self.scoring = scoring

@@ -1,173 +1,106 @@
-"""Progress of long work: scikit-learn's callbacks, a bar, or a line now and then."""
+"""Progress of long work: how long it will take, and a bar."""
 
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from html import escape
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
+LONG = 10.0  # seconds that work may take without a word
+SETTLED = 0.5  # seconds before the pace is believed
+BETWEEN_LINES = 1.25  # each line in a log comes after so many times the time of the one before
 
-try:
-    from sklearn.callback import CallbackSupportMixin
-    from sklearn.callback import with_callbacks as _with_callbacks
-except ImportError:  # scikit-learn before 1.9 has no callbacks
-    _with_callbacks = None
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for scikit-learn's mixin."""
+Advice = Callable[[float], str]
 
 
-Method = TypeVar("Method", bound=Callable)
-
-CALLBACK_STEPS = 100
-NOTEBOOK_SECONDS = 0.1  # between two updates of a notebook's bar
-
-
-def with_callbacks(method: Method) -> Method:
-    """Return a method that ends its callbacks' work, where scikit-learn has callbacks.
-
-    scikit-learn's own decorator has no types, and would hide those of the method.
-    """
-    return method if _with_callbacks is None else _with_callbacks(method)
-
-
-@contextmanager
-def callbacks(estimator: Any, total: int) -> Iterator[Callable[[int], None] | None]:
-    """Yield a function of the number of finished instances that tells the estimator's callbacks.
-
-    Parameters
-    ----------
-    estimator : CallbackSupportMixin
-        Its callbacks see one task with at most `CALLBACK_STEPS` subtasks, each a share of the
-        instances. Without callbacks no task is made.
-    total : int
-    """
-    if not getattr(estimator, "_skl_callbacks", None):
-        yield None
-        return
-    steps, told = min(total, CALLBACK_STEPS), 0
-    context = estimator._init_callback_context(task_name="explain", max_subtasks=steps)
-    context.call_on_fit_task_begin(estimator=estimator)
-
-    def report(done) -> None:
-        nonlocal told
-        while told < done * steps // total:
-            share = context.subcontext(task_name="instances")
-            share.call_on_fit_task_begin(estimator=estimator)
-            share.call_on_fit_task_end(estimator=estimator)
-            share.parent = None  # or parent and child keep each other until the collector comes
-            told += 1
-
-    yield report
-    context.call_on_fit_task_end(estimator=estimator)
+def span(seconds: float) -> str:
+    """Return a length of time as people say it: "40 s", "25 min", "3 h" or "2 days"."""
+    for unit, size, most in (("s", 1, 90), ("min", 60, 90), ("h", 3600, 36)):
+        if (count := round(seconds / size)) < most:
+            return f"{count} {unit}"
+    return f"{round(seconds / 86400)} days"
 
 
 @contextmanager
 def progress(
-    total: int | None, verbose: int, label: str = "explaining"
+    total: int | None,
+    verbose: bool | int | str = "auto",
+    label: str = "explaining",
+    advice: Advice | None = None,
 ) -> Iterator[Callable[..., None] | None]:
-    """Yield a function of the number of finished rows, or None where nothing is to be shown.
+    """Yield a function that reports the number of finished rows, or None if `verbose` is false.
 
-    The function also takes how many of them were there before, which say nothing of the pace.
+    The function also takes the number of rows that were there before; the pace ignores them.
 
     Parameters
     ----------
     total : int or None
-        None where nobody knows.
-    verbose : int
-        0 is silent.
+        The number of rows, None if unknown.
+    verbose : bool, int or "auto"
+        "auto" shows progress once the remaining time is known to exceed 10 s: a bar on a terminal
+        or in a notebook, one line on stderr elsewhere. True always shows it; in a log, by a line
+        now and then.
     label : str
+        The work, as a participle.
+    advice : callable, default=None
+        Given the seconds left, returns what would be faster. Shown once, with "auto".
     """
-    if not verbose:
+    if not verbose or sys.stderr is None:
         yield None
         return
-    start = time.monotonic()
-
-    def pace(done, before) -> str:
-        rate = (done - before) / max(time.monotonic() - start, 1e-9)
-        left = f", {(total - done) / rate:.0f} s left" if total is not None and rate else ""
-        return f"{rate:.3g} rows/s{left}"
-
-    if _is_notebook():
-        yield _NotebookBar(total, label, pace).report
-        return
+    shown = _Progress(total, verbose != "auto", label, advice)
     try:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    except ImportError:
-        yield _lines(total, label, pace)
-        return
-    console = Console(stderr=True)
-    if not console.is_terminal:  # a log gets lines
-        yield _lines(total, label, pace)
-        return
-    columns = label, BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}")
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task(label, total=total, pace="")
-        yield lambda done, before=0: bar.update(task, completed=done, pace=pace(done, before))
+        yield shown.report
+    finally:
+        if shown.bar is not None:
+            shown.bar.close()
 
 
-def _is_notebook() -> bool:
-    """Return whether this runs in the kernel of a notebook, where rich's bar needs ipywidgets."""
-    ipython = sys.modules.get("IPython")
-    shell = None if ipython is None else ipython.get_ipython()
-    return type(shell).__name__ == "ZMQInteractiveShell" or "colab" in type(shell).__module__
+class _Progress:
+    """What `progress` yields: it speaks once there is something to say."""
 
-
-class _NotebookBar:
-    """A bar in the output of a notebook's cell, which is drawn once and then updated.
-
-    Parameters
-    ----------
-    total : int or None
-    label : str
-    pace : callable
-        Returns the text beside the bar, given how much is done and how much was before.
-    """
-
-    def __init__(self, total: int | None, label: str, pace: Callable[[int, int], str]) -> None:
-        self.total = total
-        self.label = label
-        self.pace = pace
-        self.handle: Any = None
-        self.last = -np.inf
-        self.state = 0, ""
+    def __init__(self, total: int | None, asked: bool, label: str, advice: Advice | None) -> None:
+        self.total, self.asked, self.label, self.advice = total, asked, label, advice
+        self.start, self.next_line = time.time(), 0.0
+        self.shown = asked
+        self.bar: Any = None
 
     def report(self, done: int, before: int = 0) -> None:
-        """Show how much is done, ten times a second at most."""
-        now = time.monotonic()
-        if done != self.total and now - self.last < NOTEBOOK_SECONDS:
-            return
-        self.last, self.state = now, (done, self.pace(done, before))
-        if self.handle is None:
-            from IPython.display import display
+        """Show how much is done, of which so much was there before."""
+        seconds = time.time() - self.start
+        rate = (done - before) / max(seconds, 1e-9)
+        left = (self.total - done) / rate if self.total is not None and rate else None
+        if not self.shown and left is not None and left > LONG and seconds >= SETTLED:
+            self.shown = True
+            advice = "" if self.advice is None else self.advice(left)
+            about = f"{self.label} {self.total:,} rows, about {span(left)} left"
+            self._say(f"{about}; {advice}" if advice else about)
+        if self.shown and _is_interactive():
+            if self.bar is None:
+                self.bar = _bar(self.total, self.label, before, self.start)
+            self.bar.update(done - self.bar.n)
+        elif self.asked and (done == self.total or seconds >= self.next_line):
+            self.next_line = max(seconds + 1, BETWEEN_LINES * seconds)
+            of = "" if self.total is None else f" of {self.total:,}"
+            rest = "" if left is None else f", {span(left)} left"
+            self._say(f"{self.label}: {done:,}{of} rows, {rate:.3g} rows/s{rest}")
 
-            self.handle = display(self, display_id=True)
-        else:
-            self.handle.update(self)
-
-    def __repr__(self) -> str:
-        done, beside = self.state
-        of = "" if self.total is None else f"/{self.total}"
-        return f"{self.label}: {done}{of}, {beside}"
-
-    def _repr_html_(self) -> str:
-        ends = "" if self.total is None else f' value="{self.state[0]}" max="{self.total}"'
-        return f"<progress{ends}></progress> {escape(repr(self))}"
+    def _say(self, line: str) -> None:
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
 
 
-def _lines(total: int | None, label: str, pace: Callable[[int, int], str]) -> Callable[..., None]:
-    """Return a reporter that prints lines, ever fewer of them, and one at the end."""
-    start = last = time.monotonic()
+def _is_interactive() -> bool:
+    """Return whether a bar can be updated: on a terminal, or in the kernel of a notebook."""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
 
-    def report(done, before=0) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if done == total or now - last >= max(1, (now - start) / 50):
-            last = now
-            of = "" if total is None else f"/{total}"
-            sys.stderr.write(f"{label}: {done}{of}, {pace(done, before)}\n")
 
-    return report
+def _bar(total: int | None, label: str, before: int, start: float) -> Any:
+    """Return tqdm's bar for this terminal or notebook."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a notebook without ipywidgets has a bar of text
+        from tqdm.auto import tqdm
+    bar = tqdm(total=total, desc=label, initial=before, unit=" rows", smoothing=0)
+    bar.start_t = start
+    return bar

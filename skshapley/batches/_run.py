@@ -50,7 +50,7 @@ def explain_batches(
     on_error: str = "raise",
     retry: bool = True,
     least_interaction: float = 0.0,
-    verbose: int = 0,
+    verbose: bool | int | str = "auto",
 ) -> Iterator[Explanation]: ...
 
 
@@ -66,7 +66,7 @@ def explain_batches(
     on_error: str = "raise",
     retry: bool = True,
     least_interaction: float = 0.0,
-    verbose: int = 0,
+    verbose: bool | int | str = "auto",
 ) -> ExplanationDataset: ...
 
 
@@ -81,7 +81,7 @@ def explain_batches(
     on_error="raise",
     retry=True,
     least_interaction=0.0,
-    verbose=0,
+    verbose="auto",
 ) -> ExplanationDataset | Iterator[Explanation]:
     """Explain the rows of a table of any size, or documents, a batch at a time.
 
@@ -117,8 +117,9 @@ def explain_batches(
     least_interaction : float, default=0.0
         Of an explainer with interactions: those that are smaller in size are not written to `out`,
         and are 0, of unknown error, where they are read back. 0: all are written.
-    verbose : int, default=0
-        Shows progress, rows per second and the time left where positive.
+    verbose : bool, int or "auto", default="auto"
+        "auto" shows progress, and what would be faster, if the work takes longer than 10 s. False
+        is silent.
 
     Returns
     -------
@@ -234,7 +235,7 @@ def _wanted(explainer: Any, columns: list | None, keys: Any) -> Wanted:
 
 
 def _stream(
-    run: Attempts, source: Source, wanted: Wanted, batch_rows: int, verbose: int
+    run: Attempts, source: Source, wanted: Wanted, batch_rows: int, verbose: bool | int | str
 ) -> Iterator[Explanation]:
     done = 0
     with progress(source.n_rows, verbose) as report:
@@ -262,7 +263,7 @@ def _write(
     parts: Iterator[Batch],
     typed: bool,
     retry: bool,
-    verbose: int,
+    verbose: bool | int | str,
 ) -> int:
     """Write what is not on disk yet; return how many rows were set aside."""
     n_skipped = done = before = 0

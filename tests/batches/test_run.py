@@ -261,22 +261,10 @@ def test_batches_are_let_go(explainer, table):
     assert most <= 6  # two to a batch, the batch before, and the one that is being made
 
 
-class Listener:
-    """A callback that does nothing."""
-
-    def setup(self, estimator, context):
-        pass
-
-    on_fit_task_begin = on_fit_task_end = teardown = setup
-
-
 MEASURED = {
     "a function": lambda background: fitted(
         background, model=lambda X: X["a"].to_numpy(), max_rows=10 * 6 + 1
     ),
-    "a function, with callbacks": lambda background: fitted(
-        background, model=lambda X: X["a"].to_numpy(), max_rows=10 * 6 + 1
-    ).set_callbacks(Listener()),
     "trees": lambda background: ShapleyExplainer(
         RandomForestRegressor(3, random_state=0).fit(background, background["a"])
     ).fit(background),
@@ -295,8 +283,6 @@ def no_collector():
 @pytest.mark.parametrize("name", MEASURED)
 def test_memory_does_not_grow_with_the_rows(name, background, tmp_path):
     """Without the collector, so that nothing of a batch may live in a cycle of references."""
-    if "callbacks" in name:
-        pytest.importorskip("sklearn.callback")
     explainer = MEASURED[name](background)
 
     def peak(n):
