@@ -81,8 +81,10 @@ lint: $(STAMP)-setup ## check style, format, and the rules of the house
 type: $(STAMP)-setup ## check the types
 	$(BIN)/mypy
 
+# A benchmark is a file, or a folder of files, under the name of what it measures.
+BENCHMARKS = $(filter-out results output trees,$(basename $(notdir $(wildcard benchmarks/[a-z]*))))
 bench: $(STAMP)-bench ## run the benchmarks, one after the other; takes long
-	set -e; for script in benchmarks/bench_*.py; do $(SINGLE) $(BIN)/python $$script; done
+	set -e; for name in $(BENCHMARKS); do $(SINGLE) $(BIN)/python -m benchmarks.$$name; done
 
 # The newest shapiq needs Python 3.12, so peers have an environment of their own: a version that uv
 # finds or fetches, or the path of an interpreter. Nothing in it is pinned.
@@ -94,28 +96,28 @@ $(STAMP)-peers: pyproject.toml | $(BIN)/uv
 	@touch $@
 
 bench-accuracy: $(STAMP)-peers ## errors by evaluations, rows and CPU time, beside other packages; an hour; README's table
-	$(SINGLE) $(PEERS)/bin/python benchmarks/bench_accuracy.py $(ACCURACY)
+	$(SINGLE) $(PEERS)/bin/python -m benchmarks.accuracy $(ACCURACY)
 
 bench-sgd: $(STAMP)-bench ## the figures of Grah & Thouvenot; 20 minutes, into doc/results/sgd/
-	$(SINGLE) $(BIN)/python benchmarks/bench_sgd.py
+	$(SINGLE) $(BIN)/python -m benchmarks.sgd
 
 bench-permutations: $(STAMP)-bench ## tables and figures of Mitchell et al.; data in SKSHAPLEY_DATA
-	$(SINGLE) $(BIN)/python benchmarks/bench_permutations.py --seconds 60
+	$(SINGLE) $(BIN)/python -m benchmarks.permutations --seconds 60
 
 bench-background: $(STAMP)-bench ## errors against whole tables, beside other packages; data in SKSHAPLEY_DATA; ten minutes
-	$(SINGLE) $(BIN)/python benchmarks/bench_background.py
+	$(SINGLE) $(BIN)/python -m benchmarks.background
 
 bench-latency: $(STAMP)-bench ## one row after fit, beside the model's own time
-	$(SINGLE) $(BIN)/python benchmarks/bench_latency.py
+	$(SINGLE) $(BIN)/python -m benchmarks.latency
 
 bench-selection: $(STAMP)-bench ## useful and useless features selected
-	$(SINGLE) $(BIN)/python benchmarks/bench_selection.py
+	$(SINGLE) $(BIN)/python -m benchmarks.selection
 
 bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data in SKSHAPLEY_DATA
-	$(SINGLE) $(BIN)/python benchmarks/bench_structured.py
+	$(SINGLE) $(BIN)/python -m benchmarks.structured
 
 bench-trees: $(STAMP)-peers ## trees beside shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
-	$(SINGLE) $(PEERS)/bin/python benchmarks/tree_peers.py $(TREES)
+	$(SINGLE) $(PEERS)/bin/python -m benchmarks.trees $(TREES)
 
 doc: $(STAMP)-doc ## build the documentation into doc/_build/html
 	$(BIN)/python -m sphinx -W --keep-going doc doc/_build/html

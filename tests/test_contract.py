@@ -344,7 +344,7 @@ def test_estimates_are_unbiased(sampler, solver):
     check_unbiased(EVERY_SAMPLER[sampler], EVERY_SOLVER[solver], n_runs=n_runs)
 
 
-# Budgets, by the number of players, that have enough units: see benchmarks/bench_coverage.py.
+# Budgets, by the number of players, that have enough units: see benchmarks/coverage.py.
 COVERED = {
     ("monte-carlo", "permutation-mean"): lambda p: 30 * (p - 1) + 2,
     ("antithetic", "permutation-mean"): lambda p: 60 * (p - 1) + 2,

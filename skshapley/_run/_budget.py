@@ -108,7 +108,7 @@ def auto_rows(size: Size) -> int:
     since an evaluation against b rows is b walks' steps, small backgrounds need more evaluations
     for the same error. A larger table costs no more: its rows are sampled. On XGBoost models of 10
     to 100 features this stays below the errors of shap's PermutationExplainer with its default of
-    500 evaluations, at b = 100 with a quarter of them too (``benchmarks/bench_budget.py``).
+    500 evaluations, at b = 100 with a quarter of them too (``benchmarks/budget.py``).
     """
     b = min(size.n_references, USUAL_REFERENCES)
     n_evals = max(256, 4 * size.n_players) + ceil(768 / sqrt(b))

@@ -120,12 +120,12 @@ def auto_pair(
 
     All coalitions where the budget covers them against all background rows. Where it covers four
     evaluations a player against all of them, the process on the odd part: of all methods here it
-    makes the least error of the same model rows (``benchmarks/bench_accuracy.py``). Its algebra
+    makes the least error of the same model rows (``benchmarks/accuracy``). Its algebra
     takes a second or two in ``fit``, and some milliseconds an instance; the decision does not know
     how many there are, nor what a model row costs, so that no result depends on either. An
     explainer turns to walks where its pilots show that these do better (`skshapley._run._rival`).
     Else, for tables of many rows too, pairs of walks that each have a background row of their own
-    (``benchmarks/bench_background.py``), or, where the budget does not reach for those, single
+    (``benchmarks/background.py``), or, where the budget does not reach for those, single
     walks. Walks serve too with `walks`, where a stopping rule asks for standard errors again and
     again, which cost them nothing, or a mean over instances
     for no bias; and for more players than a process holds four pairs of. With `pairs`, interactions

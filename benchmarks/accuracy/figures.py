@@ -1,8 +1,9 @@
-"""Figures of bench_accuracy.py, from its cells."""
+"""Figures of this folder, from its cells."""
 
 import numpy as np
-from accuracy_methods import AVERAGED, PEERS, SPREAD
-from accuracy_tables import FLOOR, budgets_of, common, errors_at, geometric
+
+from benchmarks.accuracy.methods import AVERAGED, PEERS, SPREAD
+from benchmarks.accuracy.tables import FLOOR, budgets_of, common, errors_at, geometric
 
 # Method: colour and style; peers are dashed.
 DRAWN = {

@@ -1,4 +1,4 @@
-"""What bench_accuracy.py measures: our samplers and solvers, and what other packages offer.
+"""What this folder measures: our samplers and solvers, and what other packages offer.
 
 Every method takes a game, a budget of evaluations an instance and a seed, and returns values and
 standard errors ``(r, p)`` or None for the latter; or None if the budget is too small for it.
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
-from accuracy_truths import shap_trees
 
+from benchmarks.accuracy.truths import shap_trees
 from skshapley import ShapleyExplainer
 from skshapley.samplers import Antithetic, Leverage, Odd, Orthogonal
 from skshapley.solvers import RegressionAdjustment

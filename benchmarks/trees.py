@@ -2,7 +2,7 @@
 
 Needs Python 3.12 or later for the newest shapiq; ``make bench-trees`` sets up what it needs.
 
-    python benchmarks/tree_peers.py [--only NAME] [--seconds 2] [--sizes 1 10] [--without woodelf]
+    python -m benchmarks.trees [--only NAME] [--seconds 2] [--sizes 1 10] [--without woodelf]
 """
 
 import argparse

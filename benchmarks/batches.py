@@ -14,7 +14,7 @@ most memory that it held, with the model and all libraries, and rows per CPU sec
 writing included. "trees" is the default; "sampled" has walks of 64 evaluations and a background of
 10 rows.
 
-Run ``OMP_NUM_THREADS=1 python benchmarks/bench_batches.py``; it writes
+Run ``OMP_NUM_THREADS=1 python -m benchmarks.batches``; it writes
 ``benchmarks/results/batches.md``.
 """
 
@@ -29,9 +29,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from accuracy_methods import METHODS, PEERS, Counted
-from accuracy_tasks import fitted, model_task, six_friedmans
 
+from benchmarks.accuracy.methods import METHODS, PEERS, Counted
+from benchmarks.accuracy.tasks import fitted, model_task, six_friedmans
 from skshapley import ShapleyExplainer
 from skshapley.batches import explain_batches
 
@@ -104,7 +104,14 @@ def memory():
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "rows.parquet"
                 write_table(path, rows)
-                command = [sys.executable, __file__, kind, str(path), f"{folder}/phi"]
+                command = [
+                    sys.executable,
+                    "-m",
+                    "benchmarks.batches",
+                    kind,
+                    str(path),
+                    f"{folder}/phi",
+                ]
                 out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             found = json.loads(out.splitlines()[-1])
             yield f"| {kind} | {rows:,} | {found['peak']:.0f} | {rows / found['seconds']:,.0f} |"

@@ -7,8 +7,8 @@ players); `bias` the largest abs(mean error) over its own standard error. Player
 never varies are left out. An arrow marks what lies outside 92-98 %, with its cause where it is
 known: few units, or rare events (a player that matters on few of all walks).
 
-    python benchmarks/bench_coverage.py [--runs 60] [--only walks|references|regression|others]
-    python benchmarks/bench_coverage.py --table [--runs 60] [--seconds 200]
+    python -m benchmarks.coverage [--runs 60] [--only walks|references|regression|others]
+    python -m benchmarks.coverage --table [--runs 60] [--seconds 200]
 
 The latter runs every sampler of the registry with every solver that reads it and has standard
 errors, on seven games at three budgets, and rules that stop. It goes on where it was cut, and

@@ -1,6 +1,6 @@
 """Samplers of permutations against each other: Mitchell et al. (2022), section 5.
 
-    python benchmarks/bench_permutations.py [--quick] [--seconds S] [table4] [curves] [images]
+    python -m benchmarks.permutations [--quick] [--seconds S] [table4] [curves] [images]
                                             [appendix]
 
 table4     discrepancies and CPU times of sets (Table 4), and herding pair by pair for comparison
@@ -22,11 +22,11 @@ import time
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from permutation_appendix import appendix
-from permutation_errors import RESULTS, TRIALS, enough, one_set, summary
-from permutation_images import images
-from permutation_tasks import BUNDLED, DATA, FILES, SMALL, TABULATED, task
 
+from benchmarks.permutations.appendix import appendix
+from benchmarks.permutations.errors import RESULTS, TRIALS, enough, one_set, summary
+from benchmarks.permutations.images import images
+from benchmarks.permutations.tasks import BUNDLED, DATA, FILES, SMALL, TABULATED, task
 from skshapley.diagnostics import permutation_discrepancy
 from skshapley.samplers import (
     Antithetic,

@@ -1,12 +1,13 @@
-"""What bench_accuracy.py found, as tables and figures in doc/results/accuracy."""
+"""What this folder found, as tables and figures in doc/results/accuracy."""
 
 from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
-from accuracy_figures import DRAWN, draw_cells, draw_clock, draw_suite
-from accuracy_methods import METHODS
-from accuracy_tables import (
+
+from benchmarks.accuracy.figures import DRAWN, draw_cells, draw_clock, draw_suite
+from benchmarks.accuracy.methods import METHODS
+from benchmarks.accuracy.tables import (
     clock_table,
     coverage_table,
     goals_table,
@@ -16,7 +17,7 @@ from accuracy_tables import (
     worst_table,
 )
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "doc" / "results" / "accuracy"
 # What the README shows of the means, by the names that readers know
 SHOWN = {

@@ -10,8 +10,8 @@ truths come from enumeration, those of trees in closed form. Coverage is the sha
 1.96 standard errors. All methods see the same values and spend the same number of evaluations, m
 times the players.
 
-    python benchmarks/bench_interactions.py [--sets models] [--games 2] [--seeds 2] [--shapiq]
-    python benchmarks/bench_interactions.py --cost
+    python -m benchmarks.interactions [--sets models] [--games 2] [--seeds 2] [--shapiq]
+    python -m benchmarks.interactions --cost
 
 `--shapiq` needs Python 3.12 and shapiq 1.8; it may be an environment of its own. `--write` puts the
 tables of all sets that ran into `benchmarks/results/interactions.md`. `--cost` measures what
@@ -26,14 +26,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from interaction_games import FAMILIES
-from interaction_held_out import HELD_OUT
-from interaction_jumps import JUMPING
 
+from benchmarks.interactions.games import FAMILIES
+from benchmarks.interactions.held_out import HELD_OUT
+from benchmarks.interactions.jumps import JUMPING
 from skshapley import shapley_values
 from skshapley.indices import PAIR_INDICES, enumerated
 
-RESULTS = Path(__file__).parent / "results" / "interactions.md"
+RESULTS = Path(__file__).parents[1] / "results" / "interactions.md"
 TINY = 1e-12  # an error as good as none, for geometric means
 ROUNDING = 1e-9  # of a game's own values
 THEIRS = (

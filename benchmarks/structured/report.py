@@ -1,4 +1,4 @@
-"""Masking curves, their areas and figures, and one page of them: for bench_structured.py."""
+"""Masking curves, their areas and figures, and one page of them: for this folder."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pandas as pd
 
 from skshapley.plots import MaskingCurveDisplay
 
-RESULTS = Path(__file__).parents[1] / "doc" / "results" / "structured"
+RESULTS = Path(__file__).parents[2] / "doc" / "results" / "structured"
 
 
 def report(name, curves, cost):

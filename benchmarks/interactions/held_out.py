@@ -7,7 +7,6 @@ the order of `all_coalitions`, ``(2^p,)``.
 """
 
 import numpy as np
-from interaction_games import BACKGROUND, hybrids, of_model
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -20,6 +19,7 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.interactions.games import BACKGROUND, hybrids, of_model
 from skshapley._tools._counting import all_coalitions
 
 

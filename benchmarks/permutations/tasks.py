@@ -1,4 +1,4 @@
-"""The games of bench_permutations.py: the tables and models of Mitchell et al. (2022), section 5.
+"""The games of this folder: the tables and models of Mitchell et al. (2022), section 5.
 
 Tables come from the folder SKSHAPLEY_DATA; without it, three that scikit-learn bundles or makes
 stand in. Games of at most 16 players are tabulated, which changes no value and makes evaluations

@@ -11,9 +11,9 @@ import time
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from permutation_errors import RESULTS, TRIALS, enough, herded, record
-from permutation_tasks import BUNDLED, DATA, FILES, task, walk_means, walk_worths
 
+from benchmarks.permutations.errors import RESULTS, TRIALS, enough, herded, record
+from benchmarks.permutations.tasks import BUNDLED, DATA, FILES, task, walk_means, walk_worths
 from skshapley.samplers import KendallKernel, MallowsKernel, SpearmanKernel
 
 ROWS = 2

@@ -1,8 +1,9 @@
-"""Tables of bench_accuracy.py, from its cells."""
+"""Tables of this folder, from its cells."""
 
 import numpy as np
 import pandas as pd
-from accuracy_methods import AVERAGED, EXACT, METHODS, PEERS
+
+from benchmarks.accuracy.methods import AVERAGED, EXACT, METHODS, PEERS
 
 FLOOR = 1e-10  # of errors in geometric means: nothing is measured below
 # A budget's means are over the tasks on which all of these were measured.

@@ -11,7 +11,7 @@ what they would have used in the time that the run took, measured over five seco
 the last column is the efficiency without it. The slower the run, the more it is: the last two
 columns are the further apart the busier the machine.
 
-Run ``OMP_NUM_THREADS=1 python benchmarks/bench_workers.py``; it writes
+Run ``OMP_NUM_THREADS=1 python -m benchmarks.workers``; it writes
 ``benchmarks/results/workers.md``.
 """
 

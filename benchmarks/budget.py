@@ -1,7 +1,7 @@
 """What ``max_rows="auto"`` must be: the default sampler's error against shap's defaults.
 
 Truth is shap's interventional TreeExplainer; the error is the mean of |phi - truth|^2 / |truth|^2
-over instances. Run ``python benchmarks/bench_budget.py``; it prints a markdown table.
+over instances. Run ``python -m benchmarks.budget``; it prints a markdown table.
 """
 
 import logging

@@ -2,7 +2,7 @@
 
 Errors are relative squared errors of attributions, pooled over instances. Truth is the true
 covariance on rows of a scrambled Sobol sequence: all coalitions of 8 columns, long walks of 30. Run
-``python benchmarks/bench_conditional.py``; it prints markdown tables, in some ten minutes.
+``python -m benchmarks.conditional``; it prints markdown tables, in some ten minutes.
 """
 
 import time

@@ -8,7 +8,7 @@ for trees, and LightSHAP with 25 times the evaluations for the MLP. Every method
 as a function, so that trees are not read from their tables (which is what skshapley does by
 default).
 
-Run ``OMP_NUM_THREADS=1 python benchmarks/bench_engine.py``; it writes
+Run ``OMP_NUM_THREADS=1 python -m benchmarks.engine``; it writes
 ``benchmarks/results/engine.md``.
 """
 

@@ -9,9 +9,9 @@ import time
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from permutation_errors import RESULTS, TRIALS, enough, herded, one_set, record
-from permutation_tasks import Tiles, walk_means
 
+from benchmarks.permutations.errors import RESULTS, TRIALS, enough, herded, one_set, record
+from benchmarks.permutations.tasks import Tiles, walk_means
 from skshapley.samplers import MallowsKernel, Sobol, draw_permutations
 
 METHODS = ("Monte Carlo", "antithetic", "herding", "SBQ", "orthogonal", "Sobol")

@@ -1,4 +1,4 @@
-"""Sets of permutations made from scratch, and errors over trials: for bench_permutations.py."""
+"""Sets of permutations made from scratch, and errors over trials: for this folder."""
 
 import time
 from pathlib import Path
@@ -15,7 +15,7 @@ from skshapley.samplers._quadrature import (
 )
 from skshapley.samplers._sobol import sobol_permutations
 
-RESULTS = Path(__file__).parents[1] / "doc" / "results" / "permutations"
+RESULTS = Path(__file__).parents[2] / "doc" / "results" / "permutations"
 TRIALS, LEAST_TRIALS = 25, 3
 CANDIDATES = 25
 DRAWN = {

@@ -8,7 +8,7 @@ authors' code's, for F/2. Beside the paper's methods stand what this package mak
 evaluations. For every task it writes `doc/results/sgd/<task>.csv` and `.png`, and `tables.md` of
 all tasks.
 
-    python benchmarks/bench_sgd.py [--quick] [--task classification-16 ...]
+    python -m benchmarks.sgd [--quick] [--task classification-16 ...]
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Squared error of the estimators by evaluations, model rows and CPU time.
 
-    python benchmarks/bench_accuracy.py                           what is missing, and the report
-    python benchmarks/bench_accuracy.py --methods default --again     one method anew
-    python benchmarks/bench_accuracy.py --report                  tables and figures alone
+    python -m benchmarks.accuracy                           what is missing, and the report
+    python -m benchmarks.accuracy --methods default --again     one method anew
+    python -m benchmarks.accuracy --report                  tables and figures alone
 
 The error is |phi - truth|^2/|truth|^2, mean over seeds and instances of a task. A budget of m is m
 evaluations a player, which is 100 m model rows a player where the background has 100. A run (task,
@@ -19,10 +19,11 @@ import time
 import warnings
 
 import numpy as np
-from accuracy_methods import EXACT, METHODS, PEERS, POOLED, SPREAD, Counted
-from accuracy_report import note_versions, report
-from accuracy_tasks import CLOCK, SUITE, TABLES, TASKS
-from accuracy_truths import CACHE
+
+from benchmarks.accuracy.methods import EXACT, METHODS, PEERS, POOLED, SPREAD, Counted
+from benchmarks.accuracy.report import note_versions, report
+from benchmarks.accuracy.tasks import CLOCK, SUITE, TABLES, TASKS
+from benchmarks.accuracy.truths import CACHE
 
 RUNS = CACHE / "accuracy.jsonl"
 BUDGETS = (1, 2, 4, 10, 20, 50)

@@ -1,4 +1,4 @@
-"""Shapley values that owe nothing to what bench_accuracy.py measures.
+"""Shapley values that owe nothing to what this folder measures.
 
 Enumeration up to 16 players; shap's interventional TreeExplainer for trees of more; the closed form
 of a sum of products for kernel machines, sums of products and radial games; the distribution of a
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
-CACHE = Path(__file__).parent / ".cache"
+CACHE = Path(__file__).parents[1] / ".cache"
 ENUMERATED = 16
 STEPS, ENOUGH = 60_000_000, 2e-7  # of pairs of walks an instance; relative squared error
 GRID = 2**14

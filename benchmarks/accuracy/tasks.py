@@ -1,4 +1,4 @@
-"""The tasks of bench_accuracy.py: models, backgrounds, instances, and their Shapley values.
+"""The tasks of this folder: models, backgrounds, instances, and their Shapley values.
 
 SUITE are models on data that scikit-learn bundles or makes, and functions alone; TABLES are models
 on tables of the folder SKSHAPLEY_DATA, where it is set; CLOCK are the two whose CPU time is
@@ -11,8 +11,14 @@ from functools import cache
 from math import sqrt
 
 import numpy as np
-import permutation_tasks
-from accuracy_truths import (
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_friedman1
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+
+import benchmarks.permutations.tasks as permutation_tasks
+from benchmarks.accuracy.truths import (
     ENUMERATED,
     averaged,
     enumerated,
@@ -23,11 +29,6 @@ from accuracy_truths import (
     threshold_truth,
     tree_truth,
 )
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_friedman1
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.neural_network import MLPClassifier, MLPRegressor
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, SVR
 
 BACKGROUND = 100
 CLOCK_STEP = 10  # of the instances of CLOCK so many's errors are known

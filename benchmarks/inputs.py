@@ -10,7 +10,7 @@ Its explainers of trees and lines do not ask the model; ours does once, in `fit`
 was read with what it says. Sampled values have other errors than shap's, and ours learn in `fit`
 what the rows share.
 
-Run ``python benchmarks/bench_inputs.py [case ...]``: it writes `benchmarks/results/inputs.md`.
+Run ``python -m benchmarks.inputs [case ...]``: it writes `benchmarks/results/inputs.md`.
 """
 
 import sys

@@ -21,7 +21,7 @@ log-odds, which it reads. The probability of a classifier is no sum of trees and
 of masking can be five times faster there in the first line, where predicting alone takes more than
 a fifth of the time of every row.
 
-Run ``OMP_NUM_THREADS=1 python benchmarks/bench_pipelines.py``; it writes
+Run ``OMP_NUM_THREADS=1 python -m benchmarks.pipelines``; it writes
 ``benchmarks/results/pipelines.md``.
 """
 

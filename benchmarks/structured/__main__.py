@@ -1,6 +1,6 @@
 """L-Shapley and C-Shapley against samplers that know no graph: Chen et al. (2018), section 5.
 
-    python benchmarks/bench_structured.py [scaling digits tiles imdb agnews mnist cifar]
+    python -m benchmarks.structured [scaling digits tiles imdb agnews mnist cifar]
 
 Every method spends at most 4 d evaluations an instance on the log-probability of the predicted
 class, an absent word left out, an absent pixel at the mean of the training images. Then the
@@ -29,9 +29,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from structured_pictures import draw_misread, draw_rows, saliency
-from structured_report import RESULTS, report, write_tables
 
+from benchmarks.structured.pictures import draw_misread, draw_rows, saliency
+from benchmarks.structured.report import RESULTS, report, write_tables
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley.diagnostics import masking_curve
 from skshapley.rewards import TokenReward
