@@ -25,7 +25,7 @@ API = [
         "Trees",
         "Exact values of tree ensembles from their structure.",
         "skshapley.trees",
-        ["ExactTrees", "TreeEnsemble", "read_trees", "UnreadableModelError"],
+        ["TreeEnsemble", "read_trees"],
     ),
     (
         "Closed forms",
@@ -161,7 +161,7 @@ API = [
         "Errors",
         "",
         "skshapley.exceptions",
-        ["ModelOutputError", "PartialExplanationError", "BatchError"],
+        ["ModelOutputError", "PartialExplanationError", "BatchError", "UnreadableModelError"],
     ),
 ]
 

@@ -5,6 +5,29 @@ class ModelOutputError(ValueError):
     """The model returned something that no attribution can be made of."""
 
 
+class UnreadableModelError(ValueError):
+    """A model or a response that cannot be read, and has no exact values for that.
+
+    Parameters
+    ----------
+    reason : str
+        What is in the way, as a clause with a subject.
+    hint : str
+        What to do about it.
+    instead : str or None, default=None
+        A response of the same model that can be read.
+    """
+
+    def __init__(self, reason, hint, instead=None) -> None:
+        super().__init__(reason, hint, instead)
+        self.reason = reason
+        self.hint = hint
+        self.instead = instead
+
+    def __str__(self) -> str:
+        return f"{self.reason}, so it has no exact values here: {self.hint}."
+
+
 class PartialExplanationError(RuntimeError):
     """Work stopped before the last instance; what was finished is kept.
 

@@ -1,6 +1,6 @@
 """Tree ensembles and their exact values: what `skshapley.trees` and the solvers share."""
 
-from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, concatenate
+from skshapley._ensembles._ensemble import TreeEnsemble, concatenate
 from skshapley._ensembles._leaf_games import INDICES
 from skshapley._ensembles._read import RESPONSES, has_reader, not_the_sum, read_trees
 from skshapley._ensembles._values import TreeValues
@@ -10,7 +10,6 @@ __all__ = [
     "RESPONSES",
     "TreeEnsemble",
     "TreeValues",
-    "UnreadableModelError",
     "concatenate",
     "has_reader",
     "not_the_sum",

@@ -8,29 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class UnreadableModelError(ValueError):
-    """A model or a response that cannot be read, and has no exact values for that.
-
-    Parameters
-    ----------
-    reason : str
-        What is in the way, as a clause with a subject.
-    hint : str
-        What to do about it.
-    instead : str or None, default=None
-        A response of the same model that can be read.
-    """
-
-    def __init__(self, reason, hint, instead=None) -> None:
-        super().__init__(reason, hint, instead)
-        self.reason = reason
-        self.hint = hint
-        self.instead = instead
-
-    def __str__(self) -> str:
-        return f"{self.reason}, so it has no exact values here: {self.hint}."
-
-
 @dataclass(frozen=True)
 class CategorySplit:
     """One node that asks for membership in a set of categories.

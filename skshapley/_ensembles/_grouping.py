@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._ensembles._ensemble import UnreadableModelError
 from skshapley._ensembles._groups import Chunk, Groups
 from skshapley._ensembles._patterns import Level, PatternReader, Step
+from skshapley.exceptions import UnreadableModelError
 
 MOST_PATH_PLAYERS = 64
 # Groups of a chunk, however large their tables are

@@ -6,7 +6,7 @@ from typing import Any
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError
+from skshapley._ensembles._ensemble import TreeEnsemble
 from skshapley._ensembles._read_catboost import read_catboost
 from skshapley._ensembles._read_hist_gradient_boosting import read_hist_gradient_boosting
 from skshapley._ensembles._read_lightgbm import read_lightgbm
@@ -17,6 +17,7 @@ from skshapley._ensembles._read_sklearn import (
     read_isolation_forest,
 )
 from skshapley._ensembles._read_xgboost import read_xgboost
+from skshapley.exceptions import UnreadableModelError
 
 _FORESTS = tuple(
     f"{name}{kind}"

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._ensembles._city_hash import category_hash
-from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError
+from skshapley._ensembles._ensemble import TreeEnsemble
 from skshapley._ensembles._frames import is_frame
 from skshapley._ensembles._joined import join_leaves
+from skshapley.exceptions import UnreadableModelError
 
 # Losses of which `predict` is the exponential of the sum
 _EXPONENTS = {"Poisson", "LogLinQuantile", "Tweedie"}

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import TreeEnsemble, assemble
+from skshapley.exceptions import UnreadableModelError
 
 # The fields of a node that are read, as scikit-learn 1.6 to 1.9 name them.
 NODE_FIELDS = (

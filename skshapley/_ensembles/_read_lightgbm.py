@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._ensembles._codes import ZERO
-from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError
+from skshapley._ensembles._ensemble import TreeEnsemble
 from skshapley._ensembles._frames import frame_to_matrix, is_frame
 from skshapley._ensembles._joined import join_leaves
+from skshapley.exceptions import UnreadableModelError
 
 # Objectives that predict the raw score itself.
 _IDENTITY = {

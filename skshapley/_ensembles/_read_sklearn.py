@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
 
-from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import TreeEnsemble, assemble
+from skshapley.exceptions import UnreadableModelError
 
 
 def read_forest(model) -> TreeEnsemble:

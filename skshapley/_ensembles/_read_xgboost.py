@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._ensembles._ensemble import TreeEnsemble, UnreadableModelError, assemble
+from skshapley._ensembles._ensemble import TreeEnsemble, assemble
 from skshapley._ensembles._frames import frame_to_matrix, is_frame
 from skshapley._ensembles._ubjson import read_ubjson
+from skshapley.exceptions import UnreadableModelError
 
 # How an objective maps the stored base score to the margin.
 _LOGIT = {"binary:logistic", "reg:logistic"}

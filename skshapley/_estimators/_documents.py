@@ -20,7 +20,7 @@ from skshapley._tables._documents import (
 )
 from skshapley._tools._progress import progress
 from skshapley._tools._random import entropy_from
-from skshapley.exceptions import PartialExplanationError
+from skshapley.exceptions import PartialExplanationError, UnreadableModelError
 from skshapley.explanation import Explanation
 from skshapley.rewards import Players, Response
 from skshapley.rewards._documents import (
@@ -29,7 +29,6 @@ from skshapley.rewards._documents import (
     begins_with_text,
     container_for,
 )
-from skshapley.trees import UnreadableModelError
 
 UNREAD = UnreadableModelError(
     "What a document says without some of its tokens is asked of the model", "explain a table"

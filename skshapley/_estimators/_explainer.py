@@ -33,6 +33,7 @@ from skshapley._tools._params import resolve
 from skshapley._tools._random import generator
 from skshapley.closed_forms import ClosedForm
 from skshapley.closed_forms._read import explained, fitted_form
+from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
 from skshapley.indices import Index, pair_index, player_index
 from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
@@ -40,7 +41,6 @@ from skshapley.rewards._documents import DocumentReward
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
-from skshapley.trees import UnreadableModelError
 
 SINGLE_ROWS = 64  # background rows that tell how single ones differ
 

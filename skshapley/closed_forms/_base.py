@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._records._outcome import Outcome
-from skshapley._tables._inputs import as_pandas, is_frame, n_rows, take_rows
+from skshapley._tables._inputs import as_pandas, is_frame, n_rows
 from skshapley._tables._portable import Portable
 from skshapley.indices import INDICES, Index
 
+SHAPLEY = INDICES["shapley"]
 ROUNDING = 1e-12  # of a sum of weights
 
 
@@ -21,7 +22,7 @@ class ClosedForm(Portable, ABC):
 
     Read from a fitted model by `read`, it is given a background by `fit`, and then explains. A
     subclass writes `read`, `combined`, `predict`, `_attributions`, `pairs`, `references` and
-    `state`; `gives`, `gives_pairs` and `pairs_by` too, if it knows other indices than Shapley's.
+    `state`.
 
     Attributes
     ----------
@@ -31,8 +32,12 @@ class ClosedForm(Portable, ABC):
         Whether `fit` compares what was read with the model.
     n_outputs : int
         Number of outputs, k.
+    indices, pair_indices : frozenset of str, or None
+        Names of the indices that attributions and pairs can have; None for any.
     index : Index
-        Of the attributions, one that it `gives`; set before `fit`. Shapley's where nothing is said.
+        Of the attributions; set before `fit`.
+    cost_ : float
+        Cost of explaining an instance, in calls of the model for one row. Known after `fit`.
     n_players_ : int
         Number of players, p. Known after `fit`, as are the next four.
     column_player_ : ndarray of shape (d,), int
@@ -45,7 +50,10 @@ class ClosedForm(Portable, ABC):
     label: str
     checks_itself = False
     n_outputs: int
-    index: Index = INDICES["shapley"]
+    indices: frozenset[str] | None = frozenset({"shapley"})
+    pair_indices: frozenset[str] | None = frozenset({"shapley"})
+    index: Index = SHAPLEY
+    cost_ = 0.0
     n_players_: int
     column_player_: NDArray[np.intp]
     background_: Any
@@ -127,7 +135,7 @@ class ClosedForm(Portable, ABC):
         return self
 
     def _fit(self) -> NDArray[np.float64]:
-        """Learn what is needed of the background, and return the base values ``(k,)``."""
+        """Prepare for the background, and return the base values ``(k,)``."""
         return self.weights_ @ self.predict(self.background_)
 
     @abstractmethod
@@ -138,24 +146,6 @@ class ClosedForm(Portable, ABC):
         ----------
         X : array, sparse matrix or frame of shape (r, d)
         """
-
-    def gives(self, index: Index) -> bool:
-        """Return whether attributions can be those of an index.
-
-        Parameters
-        ----------
-        index : Index
-        """
-        return index == INDICES["shapley"]
-
-    def gives_pairs(self, index: Index) -> bool:
-        """Return whether interactions can be those of an index.
-
-        Parameters
-        ----------
-        index : Index
-        """
-        return index == INDICES["shapley"]
 
     def attributions(self, X: Any) -> NDArray[np.float64]:
         """Return the values of the players, by `index`.
@@ -178,12 +168,14 @@ class ClosedForm(Portable, ABC):
         """Return the values ``(r, p, k)`` of one instance or more."""
 
     @abstractmethod
-    def pairs(self, X: Any) -> NDArray[np.float64]:
-        """Return the Shapley interaction index of every pair of players.
+    def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
+        """Return the interactions of every pair of players.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (r, d)
+        index : Index, default=Shapley's
+            One of `pair_indices`.
 
         Returns
         -------
@@ -195,21 +187,6 @@ class ClosedForm(Portable, ABC):
         Grabisch & Roubens (1999), An axiomatic approach to the concept of interaction among players
         in cooperative games, International Journal of Game Theory 28.
         """
-
-    def pairs_by(self, X: Any, index: Index) -> NDArray[np.float64]:
-        """Return the interactions of every pair of players by an index, as `pairs` does Shapley's.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (r, d)
-        index : Index
-            One that it `gives_pairs` of.
-
-        Returns
-        -------
-        pairs : ndarray of shape (r, p, p, k)
-        """
-        return self.pairs(X)
 
     @abstractmethod
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
@@ -229,50 +206,48 @@ class ClosedForm(Portable, ABC):
         attributions : ndarray of shape (r, q, p, k)
         """
 
-    def cost(self) -> float:
-        """Return what an instance costs, in calls of the model for one row; known after `fit`."""
-        return 0.0
-
     @abstractmethod
     def state(self) -> list:
         """Return the arrays and numbers that the form consists of, to tell it from others."""
 
-    def explain(self, X: Any, pairs: Index | None = None) -> Outcome:
-        """Explain a table of instances.
+    def _values_and_pairs(
+        self, X: Any, index: Index
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return `attributions` and `pairs`, by one computation where that is faster."""
+        return self.attributions(X), self.pairs(X, index)
 
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (r, d)
-        pairs : Index or None, default=None
-            Of the interactions that the outcome shall have entries for, too.
 
-        Returns
-        -------
-        Outcome
-            Its standard errors are zero. The model is not called.
-        """
-        values = self.attributions(X)
-        v_empty = np.tile(self.base_values_, (len(values), 1))
-        v_full = v_empty + values.sum(axis=1) if self.index.adds_up else self.predict(X)
-        outcome = Outcome.exact(values, v_empty, v_full)
-        if pairs is None:
-            return outcome
-        if not self.gives_pairs(pairs):
-            raise ValueError(
-                f"{type(self).__name__} was fitted for the interactions of another index than"
-                f' "{pairs.name}", which it does not give: fit again.'
-            )
-        first, second = np.triu_indices(self.n_players_, 1)
-        return outcome.with_pairs(self.pairs_by(X, pairs)[:, first, second])
+def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outcome:
+    """Explain a table of instances by a fitted form.
 
-    def taken(self, rows: Any) -> Any:
-        """Return some rows of the background, in its container.
+    Parameters
+    ----------
+    form : ClosedForm
+    X : array, sparse matrix or frame of shape (r, d)
+    pairs : Index or None, default=None
+        Of the interactions that the outcome shall have entries for, too.
 
-        Parameters
-        ----------
-        rows : array-like of shape (q,), int
-        """
-        return take_rows(self.background_, np.asarray(rows))
+    Returns
+    -------
+    Outcome
+        Its standard errors are zero. The model is not called.
+    """
+    if pairs is None:
+        values, found = form.attributions(X), None
+    elif form.pair_indices is None or pairs.name in form.pair_indices:
+        values, found = form._values_and_pairs(X, pairs)
+    else:
+        raise ValueError(
+            f"{type(form).__name__} was fitted for the interactions of another index than"
+            f' "{pairs.name}", which it does not give: fit again.'
+        )
+    v_empty = np.tile(form.base_values_, (len(values), 1))
+    v_full = v_empty + values.sum(axis=1) if form.index.adds_up else form.predict(X)
+    outcome = Outcome.exact(values, v_empty, v_full)
+    if found is None:
+        return outcome
+    first, second = np.triu_indices(form.n_players_, 1)
+    return outcome.with_pairs(found[:, first, second])
 
 
 def as_matrix(X: Any) -> Any:

@@ -77,6 +77,7 @@ class Exponential(LinearCurve, ProductForm):
         linear = as_dense(X) @ self.coef + self.intercept
         return np.exp(linear)[:, None] @ self.outputs + self.constant
 
-    def cost(self) -> float:
-        """Return what an instance costs, in calls of the model for one row; known after `fit`."""
+    @property
+    def cost_(self) -> float:  # type: ignore[override]
+        """Cost of explaining an instance, in calls of the model for one row; known after `fit`."""
         return cost_of_products(len(self.weights_), self.n_players_, len(self.coef))

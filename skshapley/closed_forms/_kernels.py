@@ -113,8 +113,9 @@ class ProductKernels(ProductForm):
         ]
         return np.concatenate([*parts, np.empty((0, self.n_outputs))]) + self.constant
 
-    def cost(self) -> float:
-        """Return what an instance costs, in calls of the model for one row; known after `fit`."""
+    @property
+    def cost_(self) -> float:  # type: ignore[override]
+        """Cost of explaining an instance, in calls of the model for one row; known after `fit`."""
         return cost_of_products(len(self.weights_), self.n_players_, self.centres.shape[1])
 
     def state(self) -> list:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley._tables._inputs import n_rows
-from skshapley.closed_forms._base import ClosedForm, as_matrix
+from skshapley._tables._inputs import n_rows, take_rows
+from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_matrix
 from skshapley.closed_forms._read_linear import read_coefficients
 from skshapley.indices import Index
 
@@ -41,6 +41,8 @@ class LinearTerms(ClosedForm):
     """
 
     label = "linear terms"
+    # A sum over players has the same values by all indices, and no interactions.
+    indices = pair_indices = None
 
     def __init__(self, coef: Any, intercept: Any) -> None:
         self.coef = np.asarray(coef, dtype=np.float64)
@@ -88,21 +90,14 @@ class LinearTerms(ClosedForm):
             values = (rows - self.mean_) @ self.owned_
         return values.reshape(len(values), self.n_players_, self.n_outputs)
 
-    def gives(self, index: Index) -> bool:
-        """Return True: a sum over players has the same values by all indices."""
-        return True
-
-    def gives_pairs(self, index: Index) -> bool:
-        """Return True: no pair interacts, by whichever index."""
-        return True
-
-    def pairs(self, X: Any) -> NDArray[np.float64]:
+    def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return zeros ``(r, p, p, k)``: nothing interacts."""
         return np.zeros((n_rows(X), self.n_players_, self.n_players_, self.n_outputs))
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
-        return self.attributions(X)[:, None] - self.attributions(self.taken(rows))[None]
+        against = take_rows(self.background_, np.asarray(rows))
+        return self.attributions(X)[:, None] - self.attributions(against)[None]
 
     def state(self) -> list:
         """Return coefficients and intercept."""

@@ -65,6 +65,8 @@ class Logistic(LinearCurve):
     """
 
     label = "the logistic function of linear terms"
+    # An index is a law of how many of the others are present.
+    indices = None
 
     @classmethod
     def read(cls, model: Any, method: str, ask: Callable[..., ClosedForm]) -> Self | None:
@@ -101,13 +103,10 @@ class Logistic(LinearCurve):
         scores = as_matrix(X) @ self.coef + self.intercept
         return expit(scores)[:, None] @ self.outputs + self.constant
 
-    def gives(self, index: Index) -> bool:
-        """Return True: an index is a law of how many of the others are present."""
-        return True
-
-    def gives_pairs(self, index: Index) -> bool:
-        """Return whether there are few columns: of 60, an instance would take seconds."""
-        return len(self.coef) <= MOST_PAIRED
+    @property
+    def pair_indices(self) -> frozenset[str] | None:  # type: ignore[override]
+        """Any, of few columns: with 60, an instance would take seconds."""
+        return None if len(self.coef) <= MOST_PAIRED else frozenset()
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:
         single = (self._single(steps, slice(None), self.index) for steps in self._steps(X))
@@ -123,12 +122,8 @@ class Logistic(LinearCurve):
         single = [self._single(steps, rows, self.index) for steps in self._steps(X)]
         return np.stack(single)[..., None] * self.outputs[0]
 
-    def pairs(self, X: Any) -> NDArray[np.float64]:
-        """Return the Shapley interaction index of every pair of players, ``(r, p, p, k)``."""
-        return self.pairs_by(X, SHAPLEY)
-
-    def pairs_by(self, X: Any, index: Index) -> NDArray[np.float64]:
-        """Return the interactions of every pair of players by an index, ``(r, p, p, k)``."""
+    def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
+        """Return the interactions of every pair of players, ``(r, p, p, k)``."""
         p = self.n_players_
         pairs = np.zeros((n_rows(X), p, p))
         for row, steps in enumerate(self._steps(X)):
@@ -136,8 +131,9 @@ class Logistic(LinearCurve):
             pairs[row] = np.tensordot(self.weights_, single, 1)
         return pairs[..., None] * self.outputs[0]
 
-    def cost(self) -> float:
-        """Return what an instance costs, in model rows of sampling; known after `fit`."""
+    @property
+    def cost_(self) -> float:  # type: ignore[override]
+        """Cost of explaining an instance, in model rows of sampling; known after `fit`."""
         rows = np.arange(min(len(self.weights_), COST_ROWS))
         steps, start = self._steps(take_rows(self.background_, rows)), self.scores_[rows]
         steps = shrunk(start, np.roll(steps, 1, axis=0) - steps)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._ensembles import UnreadableModelError
 from skshapley._tables._inputs import as_array, is_frame, take_rows
 from skshapley.closed_forms._base import ClosedForm
+from skshapley.exceptions import UnreadableModelError
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,16 +5,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._ensembles import UnreadableModelError
 from skshapley._records._outcome import Outcome
 from skshapley._tables._inputs import take_rows
-from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._base import ClosedForm, exact_outcome
 from skshapley.closed_forms._exponential import Exponential
 from skshapley.closed_forms._kernels import ProductKernels
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._logistic import Logistic
 from skshapley.closed_forms._sums import Sum
 from skshapley.closed_forms._trees import Trees
+from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, Index
 from skshapley.rewards import InterventionalReward, Reward
 from skshapley.rewards._methods import FUNCTION
@@ -113,8 +113,8 @@ def fitted_form(
         )
     masked = reward.masked_
     form = read_outputs(masked.response)
-    for wanted, given in ((index, form.gives), (pairs, form.gives_pairs)):
-        if wanted is not None and not given(wanted):
+    for wanted, given in ((index, form.indices), (pairs, form.pair_indices)):
+        if wanted is not None and given is not None and wanted.name not in given:
             what = "" if wanted is index else " of pairs"
             raise UnreadableModelError(
                 f'Exact values from {form.label} are not for the index{what} "{wanted.name}"',
@@ -124,9 +124,9 @@ def fitted_form(
     background = masked.response.in_its_container(masked.background)
     players = masked.column_player, reward.players_.n_players
     form.fit(background, masked.weights, *players, n_jobs)
-    if form.cost() > most_rows:
+    if form.cost_ > most_rows:
         raise UnreadableModelError(
-            f"Exact values from {form.label} would cost as much as {form.cost():.3g} model rows an"
+            f"Exact values from {form.label} would cost as much as {form.cost_:.3g} model rows an"
             f" instance, and sampling {most_rows:.3g}",
             "raise the budget, or fit on fewer background rows",
         )
@@ -157,7 +157,7 @@ def explained(form: ClosedForm, response: Any, X: Any, pairs: Index | None = Non
         Of each instance's own predicted class, if that is the output.
     """
     X = response.in_its_container(X)
-    outcome = form.explain(X, pairs)
+    outcome = exact_outcome(form, X, pairs)
     if not response.predicted:
         return outcome
     winners = response.winners(X, outcome.v_full)

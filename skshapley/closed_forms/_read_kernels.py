@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley._ensembles import UnreadableModelError
 from skshapley.closed_forms._read_linear import MACHINES, kinds, responses_of_machine
+from skshapley.exceptions import UnreadableModelError
 
 POWERS = {"rbf": 2, "laplacian": 1}
 # Products take all columns, and a model of a sparse table only those that are stored

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley._ensembles import UnreadableModelError
+from skshapley.exceptions import UnreadableModelError
 
 REGRESSORS = {
     *("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"),

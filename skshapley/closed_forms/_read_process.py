@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._ensembles import UnreadableModelError
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._read_kernels import Kernels
+from skshapley.exceptions import UnreadableModelError
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import Binarizer
 
-from skshapley._ensembles import UnreadableModelError
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._logistic import Logistic
 from skshapley.closed_forms._parts import Part, View
+from skshapley.exceptions import UnreadableModelError
 from skshapley.rewards._columnwise import MixedColumnsError, sources
 
 Ask = Callable[..., ClosedForm]

@@ -1,6 +1,6 @@
 """Sums of what can be read: the attributions of a sum are the sums of the attributions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._ensembles import TreeEnsemble, concatenate
-from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._base import SHAPLEY, ClosedForm
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._parts import Part
 from skshapley.closed_forms._read_sums import read_parts
@@ -68,13 +68,15 @@ class Sum(ClosedForm):
         parts = [replace(first, form=first.form.combined(matrix, constant))]
         return Sum(parts + [replace(part, form=part.form.combined(matrix)) for part in rest])
 
-    def gives(self, index: Index) -> bool:
-        """Return whether all parts do."""
-        return all(part.form.gives(index) for part in self.parts)
+    @property
+    def indices(self) -> frozenset[str] | None:  # type: ignore[override]
+        """The indices that attributions of all parts can have."""
+        return _common(part.form.indices for part in self.parts)
 
-    def gives_pairs(self, index: Index) -> bool:
-        """Return whether all parts do."""
-        return all(part.form.gives_pairs(index) for part in self.parts)
+    @property
+    def pair_indices(self) -> frozenset[str] | None:  # type: ignore[override]
+        """The indices that pairs of all parts can have."""
+        return _common(part.form.pair_indices for part in self.parts)
 
     def _fit(self) -> NDArray[np.float64]:
         players, n_players = self.column_player_, self.n_players_
@@ -94,13 +96,9 @@ class Sum(ClosedForm):
     def _attributions(self, X: Any) -> NDArray[np.float64]:
         return self._sum(lambda form, rows: form.attributions(rows), X)
 
-    def pairs(self, X: Any) -> NDArray[np.float64]:
-        """Return the Shapley interaction index of every pair of players, ``(r, p, p, k)``."""
-        return self._sum(lambda form, rows: form.pairs(rows), X)
-
-    def pairs_by(self, X: Any, index: Index) -> NDArray[np.float64]:
-        """Return the interactions of every pair of players by an index, ``(r, p, p, k)``."""
-        return self._sum(lambda form, rows: form.pairs_by(rows, index), X)
+    def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
+        """Return the interactions of every pair of players, ``(r, p, p, k)``."""
+        return self._sum(lambda form, rows: form.pairs(rows, index), X)
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
@@ -113,14 +111,21 @@ class Sum(ClosedForm):
             total = total + of(part.form, part(X))
         return total
 
-    def cost(self) -> float:
-        """Return what an instance costs, in calls of the model for one row."""
-        return sum(part.form.cost() for part in self.parts)
+    @property
+    def cost_(self) -> float:  # type: ignore[override]
+        """Cost of explaining an instance, in calls of the model for one row."""
+        return sum(part.form.cost_ for part in self.parts)
 
     def state(self) -> list:
         """Return what the parts consist of, and the columns that they see."""
         seen = [None if part.view is None else part.view.source.tolist() for part in self.parts]
         return [*seen, *(item for part in self.parts for item in part.form.state())]
+
+
+def _common(named: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
+    """Return the names in all of some sets; None stands for any name."""
+    some = [names for names in named if names is not None]
+    return frozenset.intersection(*some) if some else None
 
 
 def _merged(parts: Any) -> list[Part]:

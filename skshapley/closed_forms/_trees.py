@@ -1,24 +1,32 @@
 """Tree ensembles as a closed form: sums of the trees of any library that has a reader."""
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 from skshapley._ensembles import (
     INDICES,
     RESPONSES,
     TreeEnsemble,
+    TreeValues,
     has_reader,
     not_the_sum,
     read_trees,
 )
-from skshapley._records._outcome import Outcome
-from skshapley._tables._inputs import n_rows
-from skshapley.closed_forms._base import ClosedForm
-from skshapley.indices import PAIR_INDICES, Index
-from skshapley.trees._exact import ExactTrees
+from skshapley._tables._inputs import as_pandas, is_frame, take_rows
+from skshapley.closed_forms._base import SHAPLEY, ClosedForm
+from skshapley.exceptions import UnreadableModelError
+from skshapley.indices import Index
+
+# Rows of the background on which the trees are compared with the model
+CHECKED_ROWS = 32
+# Of the largest response: models may compute in single precision
+RESPONSE_RTOL = 1e-5
 
 
 class Trees(ClosedForm):
@@ -49,6 +57,9 @@ class Trees(ClosedForm):
 
     label = "trees"
     checks_itself = True
+    indices = frozenset(INDICES)
+    # Any index is a mean over presence, which the leaves know.
+    pair_indices = None
 
     def __init__(self, trees: TreeEnsemble, column_names: Any = None) -> None:
         self.trees, self.column_names = trees, column_names
@@ -68,44 +79,88 @@ class Trees(ClosedForm):
         return Trees(self.trees.combined(matrix, constant), self.column_names)
 
     def _fit(self) -> NDArray[np.float64]:
-        self.exact_ = ExactTrees(
-            self.trees, self.column_player_, self.index.name, self.n_jobs_, self.column_names,
-            self.n_players_,
-        )  # fmt: skip
-        self.exact_.fit(self.background_, self.weights_)
-        return self.exact_.solver.base_values
+        matrix = self._matrix(self.background_)
+        self._make_solver()
+        self._compare(self.background_[:CHECKED_ROWS], matrix[:CHECKED_ROWS])
+        return self.solver_.fit(matrix, self.weights_).base_values
 
-    def gives(self, index: Index) -> bool:
-        """Return whether the trees are read for the index."""
-        return index.name in INDICES
+    def fit_path_dependent(
+        self, column_player: Any, n_players: int | None = None, n_jobs: int | None = None
+    ) -> Self:
+        """Let absent players follow the training data down the trees.
 
-    def gives_pairs(self, index: Index) -> bool:
-        """Return True: any index is a mean over presence, which the leaves know."""
-        return True
+        Parameters
+        ----------
+        column_player : array-like of shape (d,), int
+        n_players : int or None, default=None
+        n_jobs : int or None, default=None
+            As in `fit`.
+        """
+        self.column_player_ = np.asarray(column_player)
+        self.n_players_ = self.column_player_.max() + 1 if n_players is None else n_players
+        self.n_jobs_ = n_jobs
+        self._make_solver()
+        self.base_values_ = self.solver_.fit_path_dependent().base_values
+        return self
+
+    def _make_solver(self) -> None:
+        self.solver_ = TreeValues(
+            self.trees, self.column_player_, self.index.name, self.n_jobs_, self.n_players_
+        )
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum of the trees, ``(r, k)``."""
-        return self.exact_.predict(X)
+        return self.solver_.predict(self._matrix(X))
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:
-        return self.exact_.explain(X).values
+        return self.solver_.values(self._matrix(X))
 
-    def pairs(self, X: Any) -> NDArray[np.float64]:
-        """Return the Shapley interaction index of every pair of players, ``(r, p, p, k)``."""
-        return self.pairs_by(X, PAIR_INDICES["shapley"])
+    def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
+        """Return the interactions of every pair of players, ``(r, p, p, k)``."""
+        return self._values_and_pairs(X, index)[1]
 
-    def pairs_by(self, X: Any, index: Index) -> NDArray[np.float64]:
-        """Return the interactions of every pair of players by an index, ``(r, p, p, k)``."""
-        return self.exact_.pairs(X, index)
-
-    def explain(self, X: Any, pairs: Index | None = None) -> Outcome:
-        """Explain a table of instances, with pairs by the same walks down the trees."""
-        return self.exact_.explain(X, pairs) if n_rows(X) else super().explain(X, pairs)
+    def _values_and_pairs(
+        self, X: Any, index: Index
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self.solver_.values_and_pairs(self._matrix(X), index)
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
-        return self.exact_.references(X, self.taken(rows))
+        single = copy(self.solver_).fit(self._matrix(take_rows(self.background_, np.asarray(rows))))
+        return single.values_by_reference(self._matrix(X))
 
     def state(self) -> list:
         """Return what the trees consist of."""
         return self.trees.state()
+
+    def _matrix(self, X: Any) -> NDArray[np.float64]:
+        return self.trees.to_matrix(self._in_its_container(X))
+
+    def _in_its_container(self, X: Any) -> Any:
+        """Return X as the model takes it: as a DataFrame if it was fitted with names."""
+        if type(X) is np.ndarray and self.column_names is None:
+            return X
+        if is_frame(X):
+            return as_pandas(X)
+        if sparse.issparse(X):
+            dense, entries = np.full(X.shape, self.trees.absent), X.tocoo()
+            dense[entries.row, entries.col] = entries.data
+            X = dense
+        return X if self.column_names is None else pd.DataFrame(X, columns=self.column_names)
+
+    def _compare(self, rows: Any, matrix: NDArray[np.float64]) -> None:
+        """Refuse trees that do not add up to what the model predicts."""
+        trees = self.trees
+        if trees.raw_response is None:
+            return
+        theirs = trees.raw_response(self._in_its_container(rows))
+        ours = self.solver_.predict(matrix)
+        largest = np.maximum.reduceat(np.abs(trees.value), trees.roots, axis=0).sum(axis=0)
+        off = np.abs(ours - theirs) > RESPONSE_RTOL * (largest + np.abs(trees.base))
+        if off.any():
+            row, output = np.argwhere(off)[0]
+            raise UnreadableModelError(
+                f"The trees as they were read add up to {ours[row, output]:.6g} where the model"
+                f" predicts {theirs[row, output]:.6g} (background row {row})",
+                "explain it by sampling, and please report the model",
+            )

@@ -7,9 +7,10 @@ from scipy.special import comb
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 
-from skshapley._ensembles import TreeValues, UnreadableModelError, read_trees
+from skshapley._ensembles import TreeValues, read_trees
 from skshapley._tools._constraints import Fitting
 from skshapley._tools._counting import all_coalitions
+from skshapley.exceptions import UnreadableModelError
 from skshapley.solvers._sample_reuse import unit_sums
 
 SURROGATES = ("linear", "tree")

@@ -5,16 +5,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._ensembles import INDICES, RESPONSES, TreeEnsemble, read_trees
+from skshapley._ensembles import RESPONSES, TreeEnsemble, read_trees
 from skshapley._estimators._attributor import Attributor
 from skshapley._estimators._background import Background
 from skshapley._estimators._sampling import COUNTS
 from skshapley._tables._model_columns import model_columns
 from skshapley._tools._constraints import Constraint, OneOf, check_parameters
+from skshapley.closed_forms import Trees
+from skshapley.closed_forms._base import exact_outcome
 from skshapley.explanation import Explanation
-from skshapley.indices import pair_index
+from skshapley.indices import INDICES, pair_index
 from skshapley.rewards import Players
-from skshapley.trees._exact import ExactTrees
 
 PERTURBATIONS = ("interventional", "path_dependent")
 
@@ -56,7 +57,7 @@ class TreeExplainer(Attributor):
 
     Attributes
     ----------
-    exact_ : ExactTrees
+    exact_ : Trees
         The trees and their tables.
     players_ : Players
     background_ : array or frame, or None
@@ -108,7 +109,7 @@ class TreeExplainer(Attributor):
     _constraints: ClassVar[dict[str, Constraint]] = {
         "response_method": OneOf(("auto", *RESPONSES[1:])),
         "feature_perturbation": OneOf(PERTURBATIONS),
-        "index": OneOf(INDICES),
+        "index": OneOf(tuple(INDICES)),
         "n_jobs": COUNTS["n_jobs"],
     }
 
@@ -179,13 +180,13 @@ class TreeExplainer(Attributor):
             self._take(Background(None, np.empty(0), players))
         else:
             self._take(Background.of(self, X, sample_weight, self.groups))
-        self.exact_ = ExactTrees(
-            trees, self.players_.column_player, self.index, self.n_jobs, model_names
-        )
+        self.exact_ = Trees(trees, model_names)
+        self.exact_.index = INDICES[self.index]
+        how = self.players_.column_player, self.players_.n_players, self.n_jobs
         if self.feature_perturbation == "path_dependent":
-            self.exact_.fit_path_dependent()
+            self.exact_.fit_path_dependent(*how)
         else:
-            self.exact_.fit(self.background_, self.background_weights_)
+            self.exact_.fit(self.background_, self.background_weights_, *how)
         self._keep_settings()
         return self
 
@@ -211,7 +212,7 @@ class TreeExplainer(Attributor):
             check_is_fitted(self, "exact_")
         X = self._background.table(self, X)
         pairs = pair_index(self.interactions, type(self).__name__)
-        return self._recorded(self.exact_.explain(X, pairs), X)
+        return self._recorded(exact_outcome(self.exact_, X, pairs), X)
 
     def _facts(self) -> dict[str, Any]:
         return {

@@ -7,6 +7,7 @@ from sklearn.linear_model import Ridge
 
 from skshapley import ShapleyExplainer
 from skshapley.closed_forms import CLOSED_FORMS, ClosedForm, LinearTerms
+from skshapley.indices import INDICES
 
 
 class Squares(RegressorMixin, BaseEstimator):
@@ -48,8 +49,8 @@ class SquaredTerms(ClosedForm):
     def _attributions(self, X):
         return self.terms.attributions(X**2)
 
-    def pairs(self, X):
-        return self.terms.pairs(X)
+    def pairs(self, X, index=INDICES["shapley"]):
+        return self.terms.pairs(X, index)
 
     def references(self, X, rows):
         return self.terms.references(X**2, rows)

@@ -12,7 +12,7 @@ from skshapley._run._budget import auto_rows
 from skshapley._run._size import Size
 from skshapley.closed_forms._products import ProductGames, cost_of_products, quadrature
 from skshapley.closed_forms._read import fitted_form
-from skshapley.trees import UnreadableModelError
+from skshapley.exceptions import UnreadableModelError
 
 RNG = np.random.default_rng(0)
 
@@ -104,7 +104,7 @@ def test_the_cheaper_of_reading_and_sampling_serves():
     X = RNG.normal(size=(60, 20))
     explainer = ShapleyExplainer(SVR().fit(X, X[:, 0] * X[:, 1])).fit(X)
     assert explainer.exact_.label == "product kernels"
-    cost = explainer.exact_.cost()
+    cost = explainer.exact_.cost_
     assert fitted_form(explainer.reward_, cost).label == "product kernels"
     with pytest.raises(UnreadableModelError, match=r"product kernels would cost .* model rows"):
         fitted_form(explainer.reward_, 0.99 * cost)

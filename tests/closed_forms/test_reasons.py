@@ -39,8 +39,8 @@ from sklearn.svm import SVC, SVR
 
 from skshapley import ShapleyExplainer
 from skshapley.closed_forms import read_model
+from skshapley.exceptions import UnreadableModelError
 from skshapley.rewards import BaselineReward
-from skshapley.trees import UnreadableModelError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))

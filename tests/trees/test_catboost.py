@@ -8,7 +8,8 @@ from scipy.special import logit
 from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley._ensembles._city_hash import category_hash
 from skshapley._ensembles._codes import plan_codes, predict
-from skshapley.trees import UnreadableModelError, read_trees
+from skshapley.exceptions import UnreadableModelError
+from skshapley.trees import read_trees
 
 catboost = pytest.importorskip("catboost")
 

@@ -21,7 +21,8 @@ from sklearn.multioutput import MultiOutputRegressor
 from skshapley._ensembles._codes import plan_codes, predict
 from skshapley._ensembles._plain_codes import plan_plain_codes
 from skshapley._ensembles._read_hist_gradient_boosting import NODE_FIELDS
-from skshapley.trees import UnreadableModelError, read_trees
+from skshapley.exceptions import UnreadableModelError
+from skshapley.trees import read_trees
 
 from .conftest import RECIPES, lgb, make_data, xgb
 

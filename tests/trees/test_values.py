@@ -14,7 +14,8 @@ from sklearn.ensemble import RandomForestRegressor
 from skshapley._ensembles._costs import Costs
 from skshapley._ensembles._open import OpenGroups
 from skshapley._ensembles._values import TreeValues
-from skshapley.trees import UnreadableModelError, read_trees
+from skshapley.exceptions import UnreadableModelError
+from skshapley.trees import read_trees
 
 from .conftest import RECIPES, D, game_values, shapley_by_definition, xgb
 
