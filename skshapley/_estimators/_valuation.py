@@ -35,7 +35,9 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     estimator : estimator
         Cloned and fitted to many coalitions of training points; give it a `random_state`.
     scoring : str, callable or None, default=None
-        The reward, as in scikit-learn; None is the estimator's own score.
+        The reward, as in scikit-learn; None is the estimator's own score. Models of points that
+        lack a class give it the probability 0, which costs 36 per validation point by
+        "neg_log_loss": bounded scores, such as "neg_brier_score", have less noise.
     sampler, solver : str or object, default="auto"
         As in `ShapleyExplainer`. With these, `scoring` and `groups` at their defaults, a
         `KNeighborsClassifier` is valued for the utility of Jia et al. (2019): the share of the
