@@ -81,7 +81,7 @@ class Budget:
         if not n_draws:
             raise ValueError(
                 f"{self.asked}, which is too small {name}with {p} players: it needs at least"
-                f" {self.told(price.least_rows)} per instance."
+                f" {self.told(price.least_rows)} per instance{self._remedy(sampler)}."
             )
         room = max(working_bytes(), SMALL_BYTES)
         most = int(room // design_bytes(price.coalitions, p))
@@ -98,6 +98,12 @@ class Budget:
                 f" instance can have without a stopping rule: pass fewer, or"
                 f" stopping=skshapley.stopping.StandardError(rtol=0.05)."
             )
+
+    def _remedy(self, sampler: Sampler) -> str:
+        """Return what else helps where an evaluation needs all of many background rows."""
+        if self.in_evals or self.size.rows_per_value < 2 or self.size.n_references > 1:
+            return ""
+        return "; or keep fewer of the background rows, such as max_background=100"
 
 
 def auto_rows(size: Size) -> int:

@@ -157,8 +157,10 @@ def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
         raise _not_a_sum(model, method)
     parts, share = [], 1 / len(members)
     for one in members:
-        form, curve = _member(model, one.estimator, "decision_function", ask), one.calibrators[0]
-        if not isinstance(form, LinearTerms) or not hasattr(curve, "a_"):
+        form, curve = None, one.calibrators[0]
+        if hasattr(one.estimator, "decision_function") and hasattr(curve, "a_"):
+            form = _member(model, one.estimator, "decision_function", ask)
+        if not isinstance(form, LinearTerms):
             raise UnreadableModelError(
                 f"{type(model).__name__} is not the logistic function of linear decision values",
                 "explain it by sampling",

@@ -15,6 +15,7 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     IsolationForest,
+    RandomForestClassifier,
     RandomForestRegressor,
     StackingRegressor,
     VotingClassifier,
@@ -94,6 +95,10 @@ SAMPLED = {
     "steps of a line": (
         CalibratedClassifierCV(RidgeClassifier(), method="isotonic", cv=2), TWO, {},
         "CalibratedClassifierCV is not the logistic function of linear decision values", None,
+    ),
+    "a sigmoid of a forest": (
+        CalibratedClassifierCV(RandomForestClassifier(5, random_state=0), cv=2), TWO, {},
+        "^CalibratedClassifierCV is not the logistic function of linear decision values", None,
     ),
     "curves of lines": (
         GridSearchCV(LogisticRegression(), {}, cv=2), THREE, {"output": 1},
