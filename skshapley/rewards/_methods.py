@@ -34,7 +34,7 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     Raises
     ------
     NotFittedError
-        If the model is not fitted.
+        If the model has no method, and is not fitted.
     TypeError
         If it is neither a model nor a function.
     ValueError
@@ -63,7 +63,6 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
                 f' methods; leave it at "auto".'
             )
         return FUNCTION
-    _check_fitted(estimator, owner)
     if callable(method):
         return method
     if method in ("auto", "predict"):
@@ -75,6 +74,7 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
         )
     needed = "predict_proba" if method == "log_odds" else method
     if needed not in has:
+        refuse_unfitted(estimator, owner)
         raise ValueError(
             f"{owner} got response_method={method!r}, but {type(estimator).__name__} has no"
             f" {needed}: it has {has}."
@@ -92,7 +92,8 @@ def _of_module(module, method, owner) -> str:
     return FUNCTION
 
 
-def _check_fitted(estimator, owner) -> None:
+def refuse_unfitted(estimator, owner) -> None:
+    """Raise NotFittedError if a model that failed does not look fitted."""
     if not hasattr(estimator, "fit"):
         return
     try:
@@ -111,9 +112,10 @@ def _check_fitted(estimator, owner) -> None:
 def estimator_type(estimator) -> str | None:
     """Return the estimator's type in scikit-learn's words; None for other libraries' objects."""
     try:
-        return get_tags(estimator).estimator_type
+        told = get_tags(estimator).estimator_type
     except AttributeError:  # not a scikit-learn estimator, but one that predicts
-        return None
+        told = None
+    return told or getattr(estimator, "_estimator_type", None)
 
 
 def _by_kind(estimator, method, owner) -> str:
@@ -128,11 +130,14 @@ def _by_kind(estimator, method, owner) -> str:
         order = ("predict_proba", "decision_function", "predict")
     elif kind in ("outlier_detector", "density_estimator"):
         order = ("score_samples", "decision_function")
+    elif kind is None:
+        order = ("predict_proba", "predict", "decision_function", "score_samples")
     else:
         order = ("predict", "decision_function", "score_samples")
     for name in order:
         if hasattr(estimator, name):
             return name
+    refuse_unfitted(estimator, owner)
     raise ValueError(
         f"{owner} found none of {list(order)} on {type(estimator).__name__}; pass response_method"
         f" as a function of (estimator, X)."

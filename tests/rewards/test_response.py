@@ -384,7 +384,36 @@ def test_a_class_instead_of_a_model():
 )
 def test_unfitted_model(model):
     with pytest.raises(NotFittedError, match=r"not fitted: .* sklearn\.frozen\.FrozenEstimator"):
-        Response(model)
+        Response(model).probe(X)
+
+
+class ByState(BaseEstimator):
+    """A fitted model that scikit-learn takes for unfitted: no attribute ends in an underscore."""
+
+    def fit(self, X, y):
+        self.state = y.mean()
+        return self
+
+    def predict(self, X):
+        return X[:, 0] + self.state
+
+    def predict_proba(self, X):
+        return np.column_stack([1 - self.state + 0 * X[:, 0], self.state + 0 * X[:, 0]])
+
+
+def test_a_model_that_answers_is_fitted():
+    model = ByState().fit(X, Y)
+    np.testing.assert_array_equal(Response(model, "predict").probe(X)[:, 0], model.predict(X))
+    with pytest.raises(NotFittedError, match="this ByState is not fitted"):
+        Response(ByState()).probe(X)
+
+
+@pytest.mark.parametrize(("kind", "method"), [(None, "predict_proba"), ("regressor", "predict")])
+def test_wrappers_without_tags_are_explained_by_probabilities(kind, method):
+    model = ByState().fit(X, Y)
+    if kind is not None:
+        model._estimator_type = kind
+    assert Response(model).method == method
 
 
 @pytest.mark.parametrize("method", ["preditc", 3, None, "fit"])
