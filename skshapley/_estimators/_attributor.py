@@ -16,7 +16,7 @@ from skshapley._run._engine import Plan
 from skshapley._tables._inputs import is_frame, n_rows
 from skshapley.explanation import Explanation
 from skshapley.indices import pair_index
-from skshapley.rewards import Players
+from skshapley.rewards import REWARDS, Players, Reward
 
 
 class TableEstimator(MetaEstimatorMixin, BaseEstimator):
@@ -118,11 +118,18 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        tags.input_tags.sparse = True
+        takes = self._takes
+        tags.input_tags.allow_nan = "gaps" in takes
+        tags.input_tags.string = tags.input_tags.categorical = "text" in takes
+        tags.input_tags.sparse = "sparse" in takes
         return tags
+
+    @property
+    def _takes(self) -> tuple[str, ...]:
+        """The tables that the reward takes."""
+        reward = getattr(self, "reward", "interventional")
+        reward = REWARDS.get(reward, Reward) if isinstance(reward, str) else reward
+        return getattr(reward, "takes", ())
 
 
 def _known(errors: np.ndarray | None) -> np.ndarray | None:

@@ -41,7 +41,7 @@ def given_background(estimator: Any, X: Any, sample_weight: Any, reward: Reward)
         For a sparse matrix and a reward that takes none.
     """
     name = type(estimator).__name__
-    if sparse.issparse(X) and not reward.takes_sparse:
+    if sparse.issparse(X) and "sparse" not in reward.takes:
         raise TypeError(
             f"{name} got a sparse matrix with reward={estimator.reward!r}, which takes dense tables"
             f' alone: choose reward="interventional" or "baseline", or pass X.toarray().'
