@@ -8,11 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
-from skshapley._estimators._documents import (
-    explain_documents,
-    fit_documents,
-    takes_documents,
-)
+from skshapley._estimators._background import Background
+from skshapley._estimators._documents import DocumentExplainer
 from skshapley._estimators._sampling import (
     COUNTS,
     given_background,
@@ -27,17 +24,18 @@ from skshapley._run._engine import Plan
 from skshapley._run._learn import learn
 from skshapley._run._plan import is_auto
 from skshapley._run._size import Size
+from skshapley._tables._documents import as_documents, takes_documents
 from skshapley._tables._inputs import take_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve
-from skshapley._tools._random import generator
+from skshapley._tools._progress import progress
+from skshapley._tools._random import entropy_from, generator
 from skshapley.closed_forms import ClosedForm
 from skshapley.closed_forms._read import explained, fitted_form
 from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
 from skshapley.indices import Index, pair_index, player_index
 from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
-from skshapley.rewards._documents import DocumentReward
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
@@ -212,8 +210,13 @@ class ShapleyExplainer(Attributor):
         reward.check()
         response = Response(self.estimator, self.response_method, self.output, owner=name)
         if takes_documents(self.estimator, X):
-            fit_documents(self, X, response, sample_weight)
+            self._entropy = entropy_from(self.random_state, name)
+            self._take(Background.of_documents())
+            self.documents_ = DocumentExplainer.fitted(self, X, response, sample_weight)
+            self.reward_ = self.documents_.reward
+            self.exact_, self._unread = None, None
             return self
+        self.documents_ = None
         self._take(given_background(self, X, sample_weight, reward))
         _ = self._indices  # which refuses what is none
         # other rewards tell what an evaluation costs when they are fitted: a model row at the least
@@ -259,7 +262,8 @@ class ShapleyExplainer(Attributor):
         other = copy(self)
         if entropy != self._entropy:
             other._entropy, other.reward_ = entropy, copy(self.reward_)
-            other._learn()
+            if self.documents_ is None:
+                other._learn()
         return other
 
     def _learned(self) -> tuple[Any, bool]:
@@ -330,8 +334,11 @@ class ShapleyExplainer(Attributor):
         """
         check_is_fitted(self, "reward_")
         check_parameters(self, COUNTS)
-        if isinstance(self.reward_, DocumentReward):
-            return explain_documents(self, X)
+        if self.documents_ is not None:
+            documents = as_documents(X, type(self).__name__)
+            n = len(documents.texts)
+            with callbacks(self, n) as tasks, progress(n, self.verbose) as bar:
+                return self.documents_.explain(documents, self._entropy, self.n_jobs, (bar, tasks))
         X = self._background.table(self, X)
         if self.exact_ is not None:
             rows = self.reward_.preparation_.transform(X)

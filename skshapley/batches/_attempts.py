@@ -12,9 +12,9 @@ from skshapley.batches._document_source import explains_documents
 from skshapley.batches._fingerprint import predictions
 from skshapley.batches._folder import Attempt, Found
 from skshapley.batches._sources import OWNER, Batch
-from skshapley.batches._token_lines import side_by_side
 from skshapley.exceptions import BatchError, PartialExplanationError
 from skshapley.explanation import Explanation
+from skshapley.rewards._tokens import side_by_side
 
 
 class Attempts:

@@ -13,8 +13,9 @@ from skshapley.batches import _layout
 from skshapley.batches._files import DamagedFileError, need_pyarrow, read_json
 from skshapley.batches._hashes import digest_of
 from skshapley.batches._parts import Footer, Part
-from skshapley.batches._token_lines import of_tokens, side_by_side, strongest_tokens
+from skshapley.batches._token_lines import strongest_tokens
 from skshapley.explanation import Explanation
+from skshapley.rewards._tokens import of_tokens, side_by_side
 
 SAMPLE_ROWS = 10_000  # whose attributions tell the sizes of all
 MOST_TOKENS = 1000  # whose means are compared, with a covariance of each pair

@@ -33,7 +33,7 @@ def answers_digest(explainer: Any) -> str:
     exact = getattr(explainer, "exact_", None)
     form = None if exact is None else digest_of(*getattr(exact, "trees", exact).state())
     if explains_documents(explainer):
-        return digest_of(form, explainer.reward_.game([""]).full(np.arange(1)))
+        return digest_of(form, explainer.reward_.ends([""]))
     return digest_of(form, _hybrids_digest(explainer) if hasattr(explainer, "reward_") else None)
 
 
@@ -57,9 +57,8 @@ def predictions(explainer: Any, X: Any) -> np.ndarray | None:
     if not hasattr(explainer, "reward_") or explainer.exact_ is not None:
         return None
     if explains_documents(explainer):
-        game = explainer.reward_.game(as_documents(X, OWNER).texts)
-    else:
-        game = explainer.reward_.game(check_columns(X, explainer.background_, OWNER))
+        return explainer.reward_.ends(as_documents(X, OWNER).texts).ravel()
+    game = explainer.reward_.game(check_columns(X, explainer.background_, OWNER))
     return game.full(np.arange(game.n_rows)).ravel()
 
 

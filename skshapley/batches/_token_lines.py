@@ -6,8 +6,8 @@ after it), ``value``, ``error``, ``prediction``, ``base_value``, ``n_evaluations
 ``n_model_rows``, ``converged``. A document without tokens has one line, whose token is null.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +18,7 @@ from skshapley._records._arrow import key_arrays, output_array
 from skshapley._records._settings import Settings
 from skshapley._tables._documents import Piece
 from skshapley.explanation import Explanation
-from skshapley.rewards._documents import numbered
+from skshapley.rewards._tokens import numbered
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -198,12 +198,6 @@ def _found(table: "pa.Table", k: int) -> tuple[_Lines, list[str]]:
     return _Lines(row, position, np.array(column, dtype=np.intp), output), names
 
 
-def side_by_side(explanations: Sequence[Explanation]) -> Explanation:
-    """Return explanations of documents as one, with a column for each token in any of them."""
-    names = list(dict.fromkeys(chain.from_iterable(e.feature_names for e in explanations)))
-    return Explanation.merge([of_tokens(explanation, names) for explanation in explanations])
-
-
 def strongest_tokens(explanations: Iterable[Explanation], most: int) -> list[str]:
     """Return the tokens with the largest sums of sizes over all documents and outputs."""
     sizes: dict[str, float] = {}
@@ -214,28 +208,6 @@ def strongest_tokens(explanations: Iterable[Explanation], most: int) -> list[str
             sizes[name] = sizes.get(name, 0.0) + float(size)
     chosen = {*sorted(sizes, key=lambda name: -sizes[name])[:most]}
     return [name for name in sizes if name in chosen]
-
-
-def of_tokens(explanation: Explanation, names: list) -> Explanation:
-    """Return an explanation of documents with columns for these names, 0 where it has none."""
-    place = {name: column for column, name in enumerate(names)}
-    known = [column for column, name in enumerate(explanation.feature_names) if name in place]
-    own = [place[explanation.feature_names[column]] for column in known]
-
-    def wide(array: Any, nothing: float | None = 0.0) -> np.ndarray:
-        whole = np.full((len(array), len(names), *array.shape[2:]), nothing, dtype=array.dtype)
-        whole[:, own] = array[:, known]
-        return whole
-
-    errors, data = explanation.standard_errors, wide(explanation.data.to_numpy(dtype=object), None)
-    return replace(
-        explanation,
-        values=wide(explanation.values),
-        standard_errors=None if errors is None else wide(errors),
-        data=pd.DataFrame(data, columns=names, index=explanation.index, dtype=object),
-        feature_names=np.array(names, dtype=object),
-        entries=None,
-    )
 
 
 def _n_outputs(names: Any) -> int:
