@@ -212,8 +212,10 @@ class ShapleyExplainer(Attributor):
         if takes_documents(self.estimator, X):
             self._entropy = entropy_from(self.random_state, name)
             self._take(Background.of_documents())
-            self.documents_ = DocumentExplainer.fitted(self, X, response, sample_weight)
-            self.reward_ = self.documents_.reward
+            self.documents_: DocumentExplainer | None = DocumentExplainer.fitted(
+                self, X, response, sample_weight
+            )
+            self.reward_: Any = self.documents_.reward
             self.exact_, self._unread = None, None
             return self
         self.documents_ = None
@@ -336,9 +338,8 @@ class ShapleyExplainer(Attributor):
         check_parameters(self, COUNTS)
         if self.documents_ is not None:
             documents = as_documents(X, type(self).__name__)
-            n = len(documents.texts)
-            with callbacks(self, n) as tasks, progress(n, self.verbose) as bar:
-                return self.documents_.explain(documents, self._entropy, self.n_jobs, (bar, tasks))
+            with progress(len(documents.texts), self.verbose) as report:
+                return self.documents_.explain(documents, self._entropy, self.n_jobs, report)
         X = self._background.table(self, X)
         if self.exact_ is not None:
             rows = self.reward_.preparation_.transform(X)
