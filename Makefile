@@ -76,6 +76,7 @@ test-newest: | $(BIN)/uv ## run the tests with the newest versions of all packag
 lint: $(STAMP)-setup ## check style, format, and the rules of the house
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell $$(git ls-files 2>/dev/null || echo skshapley tests doc README.md)
 	$(BIN)/python -m pytest -q tests/test_house_rules.py
 
 type: $(STAMP)-setup ## check the types

@@ -117,6 +117,7 @@ API = [
         ["Index", "beta"],
     ),
     ("Stopping", "", "skshapley.stopping", ["StoppingRule", "StandardError"]),
+    ("For shapiq", "", "skshapley.shapiq", ["ShapleyApproximator"]),
     (
         "Diagnostics",
         "",

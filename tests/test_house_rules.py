@@ -34,7 +34,17 @@ LAYERS = (
     {"rewards", "samplers", "solvers", "stopping"},
     {"_run"},
     {"_estimators", "trees", "closed_forms"},
-    {"background", "plots", "testing", "diagnostics", "datasets", "bounds", "responses", "batches"},
+    {
+        "background",
+        "plots",
+        "testing",
+        "diagnostics",
+        "datasets",
+        "bounds",
+        "responses",
+        "batches",
+        "shapiq",
+    },
     {"_report"},
     {"__init__", "_cli", "__main__"},
 )
