@@ -66,14 +66,10 @@ class ShapleyExplainer(Attributor):
         an output: that one. "predicted": of each instance the class predicted for it.
     sampler : str or Sampler, default="auto"
         Which coalitions to look at: a name of `skshapley.samplers.SAMPLERS` or an instance.
-        "auto": none at all where the response can be read and is explained exactly: sums of trees,
-        linear terms and products of kernels, be they at the end of a pipeline of column-wise steps
-        (see `skshapley.closed_forms`); all of them where the budget covers them; pairs of
-        complements for the solver "gp" where it covers four evaluations a player and two background
-        rows, explained in ``fit``, do not show that permutations err less; else, and under a
-        stopping rule, antithetic permutations, each pair against a background row of its own;
-        single permutations below two a player. Where interactions are wanted, pairs of complements
-        at any budget.
+        "auto": none if the response has a closed form (`skshapley.closed_forms`); all coalitions
+        if the budget covers them; pairs for the Gaussian process ("odd", "gp") if there is one
+        reference or interactions are wanted; otherwise antithetic permutations, each pair against
+        its own background row.
     solver : str or Solver, default="auto"
         What to make of them: a name of `skshapley.solvers.SOLVERS` or an instance.
     groups : dict, default=None
@@ -230,7 +226,6 @@ class ShapleyExplainer(Attributor):
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
-        self._walks = False
         if size != self._size or not self._auto:
             plan = self._plan(pairs=False)
         self.exact_, self._unread = self._short_cut(plan.max_rows)
@@ -251,13 +246,14 @@ class ShapleyExplainer(Attributor):
 
     def _learn(self) -> None:
         """Learn what all instances share, from the background alone."""
-        self._lesson, self._walks = None, False
+        self._lesson = None
         if self.exact_ is None:
             if self._plan().takes_parts(self.players_.n_players):
                 self.reward_.split(generator(self._entropy, 8))
             if self._samples_references:
                 self.reward_.deal(generator(self._entropy, 4))
-            self._lesson, self._walks = self._learned()
+            if not self._auto:
+                self._lesson = self._learned()
 
     def _redrawn(self, entropy: int) -> Self:
         """Return this explainer as its fit would have made it from other entropy."""
@@ -268,22 +264,18 @@ class ShapleyExplainer(Attributor):
                 other._learn()
         return other
 
-    def _learned(self) -> tuple[Any, bool]:
-        """Return what a few background rows teach about all, or None, and whether to walk."""
+    def _learned(self) -> Any:
+        """Return the lesson of a few background rows for all instances, or None."""
         plan = self._plan()
         _, solver = plan.components(self.players_.n_players)
         n = min(solver.pilots, len(self.background_weights_))
         if not n:
-            return None, False
+            return None
         rng = generator(self._entropy, 6)
         likely = self.background_weights_
         rows = rng.choice(len(likely), n, replace=False, p=likely)
         game = self.reward_.game(take_rows(self.background_, np.sort(rows)))
-        index, pairs = self._indices
-        walks = None
-        if self._auto and pairs is None and index.adds_up:
-            walks = plan_of(self, self._size, unbiased=True)
-        return learn(game, plan, self.n_jobs, walks)
+        return learn(game, plan, self.n_jobs)
 
     @property
     def _size(self) -> Size:
@@ -291,7 +283,7 @@ class ShapleyExplainer(Attributor):
         return Size(self.players_.n_players, reward.n_references_, reward.rows_per_value_)
 
     def _plan(self, pairs: bool = True) -> Plan:
-        return plan_of(self, self._size, unbiased=self._walks, pairs=pairs)
+        return plan_of(self, self._size, pairs=pairs)
 
     @property
     def _samples_references(self) -> bool:

@@ -183,7 +183,7 @@ class GlobalImportance(TableEstimator):
         # other rewards tell what an evaluation costs when they are fitted: a model row at the least
         plain = type(reward) is InterventionalReward
         least = self._sized(min(n_background(self), REFERENCES_A_ROW) if plain else 1)
-        plan = plan_of(self, least, unbiased=True)  # which refuses what is wrong
+        plan = plan_of(self, least, process=False)  # which refuses what is wrong
         self._take(herded_background(self, response))
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
@@ -226,7 +226,7 @@ class GlobalImportance(TableEstimator):
         check_consistent_length(X, y)
         targets = self.loss_.targets(y, n_rows(X))
         weights = checked_weights(sample_weight, n_rows(X), owner, unit="row")
-        plan = plan_of(self, self._size, self._max_rows(n_rows(X)), unbiased=True)
+        plan = plan_of(self, self._size, self._max_rows(n_rows(X)), process=False)
         game = self.reward_.game(X)
         game = LossGame(game, self.loss_, targets, self._references(game, plan))
 
@@ -262,7 +262,7 @@ class GlobalImportance(TableEstimator):
         p, size = self.players_.n_players, self._size
         evals = max(2 * p, ceil(LEAST_EVALS / n_rows))
         if not (is_auto(self.sampler) and is_auto(self.solver)):
-            sampler, _ = plan_of(self, size).components(p)
+            sampler, _ = plan_of(self, size, process=False).components(p)
             evals = max(evals, sampler.price(p, 1).least_evals + 2)
         return size.rows(evals)
 

@@ -69,7 +69,7 @@ def plan_of(
     estimator: Any,
     size: Size,
     max_rows: Any = None,
-    unbiased: bool = False,
+    process: bool = True,
     pairs: bool = True,
 ) -> Plan:
     """Return the plan of an estimator, all its parameters checked.
@@ -82,7 +82,7 @@ def plan_of(
         Of its game.
     max_rows : int, "auto" or None
         In place of the estimator's own.
-    unbiased : bool, default=False
+    process : bool, default=True
         As in `make_plan`.
     pairs : bool, default=True
         Whether what the estimator is asked for by `index` and `interactions` comes from this plan.
@@ -95,7 +95,7 @@ def plan_of(
         random_state=estimator._entropy,
         size=size,
         owner=type(estimator).__name__,
-        unbiased=unbiased,
+        process=process,
         interactions=pairs and getattr(estimator, "interactions", False),
         index=getattr(estimator, "index", "shapley") if pairs else "shapley",
     )

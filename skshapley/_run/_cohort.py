@@ -197,15 +197,6 @@ class Cohort:
             apart = np.sqrt(apart**2 + known.variances[at] * (weights @ weights))
         return Estimate(values + known.values[at], errors, apart)
 
-    def seen_errors(self) -> np.ndarray | None:
-        """Return the errors of the first instance in the units of the game, ``(p, k)``, or None.
-
-        By what was seen: they are what a method's error is likely to be. The errors of the result
-        also allow for what may have been overlooked, mostly without need.
-        """
-        errors = self.solver.seen_errors()
-        return None if errors is None else errors[0] * self.units[0]
-
     def _sampled(self) -> Estimate:
         """Return what was sampled, of the game that was left to be sampled."""
         values, *errors = self.solver.result()

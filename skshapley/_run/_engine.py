@@ -155,8 +155,8 @@ class Block:
         # model rows that count against the budget, and that were evaluated; coalitions that were
         self.charged, self.spent, self.asked = np.zeros((3, len(rows)), dtype=np.int64)
 
-    def fill(self, outcome: Outcome, evaluator: Evaluator) -> list[Cohort]:
-        """Run all cohorts to their end and write the outcome; return the cohorts."""
+    def fill(self, outcome: Outcome, evaluator: Evaluator) -> None:
+        """Run all cohorts to their end and write the outcome."""
         rows = self.rows
         active = self.game.active(rows)
         if self.plan.components(self.game.n_players)[0].needs_all_players:
@@ -175,7 +175,6 @@ class Block:
             cohort.write(outcome)
         outcome.n_model_rows[rows] = self.spent + 1
         outcome.n_evaluations[rows] = 2 + self.asked
-        return cohorts
 
     def _settle(self, outcome: Outcome, members: np.ndarray, players: np.ndarray) -> None:
         """Give everything to the only player that matters, if any."""

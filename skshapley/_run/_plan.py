@@ -27,16 +27,16 @@ def make_plan(
     owner: str,
     max_rows: Any = None,
     max_evals: Any = None,
-    unbiased: bool = False,
+    process: bool = True,
     interactions: Any = False,
     index: Any = "shapley",
 ) -> Plan:
     """Check the parameters of a run, those of its components too, and return its plan.
 
-    Its budget is given by `max_rows`, or, where that is None, by `max_evals`. With `unbiased`,
-    "auto" stands for methods without a bias, which means over many instances would keep. With
-    `interactions` (True, or the name of an index) the outcome has entries for pairs of players too.
-    The values of players are those of `index`.
+    Its budget is given by `max_rows`, or, where that is None, by `max_evals`. Without `process`,
+    "auto" never stands for the Gaussian process. With `interactions` (True, or the name of an
+    index) the outcome has entries for pairs of players too. The values of players are those of
+    `index`.
 
     Raises
     ------
@@ -67,9 +67,9 @@ def make_plan(
     def components(count: int) -> tuple[Sampler, Solver]:
         if is_auto(sampler) and is_auto(solver):
             # a rule that may stop sooner waits for all coalitions only where they are few
-            walks = unbiased or stopping is not None
+            one = process and stopping is None and size.n_references == 1
             paired = pairs is not None and pairs.symmetric
-            pair = auto_pair(count, size, budget.rows(1), walks=walks, pairs=paired)
+            pair = auto_pair(count, size, budget.rows(1), process=one, pairs=paired)
         else:
             pair = _pair(sampler, solver, owner)
         pair[1].pairs, pair[1].index = pairs, wanted
@@ -114,28 +114,33 @@ def is_auto(value: Any) -> bool:
 
 
 def auto_pair(
-    count: int, size: Size, n_rows: int, *, walks: bool, pairs: bool = False
+    count: int, size: Size, n_rows: int, *, process: bool, pairs: bool = False
 ) -> tuple[Sampler, Solver]:
-    """Return what ``sampler="auto", solver="auto"`` stand for, before any value is seen.
+    """Return the methods that ``sampler="auto", solver="auto"`` stand for.
 
-    All coalitions where the budget covers them against all background rows. Where it covers four
-    evaluations a player against all of them, the process on the odd part: of all methods here it
-    makes the least error of the same model rows (``benchmarks/accuracy``). Its algebra
-    takes a second or two in ``fit``, and some milliseconds an instance; the decision does not know
-    how many there are, nor what a model row costs, so that no result depends on either. An
-    explainer turns to walks where its pilots show that these do better (`skshapley._run._rival`).
-    Else, for tables of many rows too, pairs of walks that each have a background row of their own
-    (``benchmarks/background.py``), or, where the budget does not reach for those, single
-    walks. Walks serve too with `walks`, where a stopping rule asks for standard errors again and
-    again, which cost them nothing, or a mean over instances
-    for no bias; and for more players than a process holds four pairs of. With `pairs`, interactions
-    are wanted, which walks cannot give: the process serves at any budget, against a sample of the
-    background rows where they are many.
+    All coalitions if the budget covers them; the Gaussian process if there is one reference or
+    interactions are wanted; otherwise antithetic permutations, each pair against its own background
+    row. Budgets below a pair buy single permutations.
+
+    Against one reference the process needs four evaluations a player, at most `MOST_IN_A_PROCESS`
+    players, and no stopping rule, which would ask for its errors again and again.
+
+    Parameters
+    ----------
+    count : int
+        Players that matter.
+    size : Size
+    n_rows : int
+        Model rows of an instance.
+    process : bool
+        Whether the Gaussian process may serve without interactions.
+    pairs : bool, default=False
+        Whether interactions are wanted, which permutations cannot give.
     """
     b, values = size.n_references, size.values(n_rows)
     if count <= MOST_PLAYERS and (2**count - 2) * b <= values:
         sampler: Sampler = Exact()
-    elif pairs or (not walks and count <= MOST_IN_A_PROCESS and (4 * count - 2) * b <= values):
+    elif pairs or (process and count <= MOST_IN_A_PROCESS and (4 * count - 2) * b <= values):
         sampler = Odd()
     elif values >= Antithetic().price(count, b).least_rows:
         sampler = Antithetic()

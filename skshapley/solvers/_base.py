@@ -164,13 +164,6 @@ class Solver(Parametrised, ABC):
         self._start(players, lesson)
         return self
 
-    def seen_errors(self) -> np.ndarray | None:
-        """Return standard errors ``(r, p, k)`` by what was seen, or None.
-
-        Those of `result`, where these allow for no more.
-        """
-        return self.result().standard_errors
-
     def lesson(self, earlier: Any = None) -> Any:
         """Return what these instances teach others, with what earlier ones did; frozen.
 

@@ -124,10 +124,6 @@ class GaussianProcess(Solver):
             np.concatenate([apart, np.full_like(pairs, np.nan)], axis=1),
         )
 
-    def seen_errors(self) -> np.ndarray | None:
-        """Return the standard errors ``(r, p, k)`` by what was seen, without what may not have."""
-        return np.stack([case.seen_errors for case in self._cases])
-
     def lesson(self, earlier: Lesson | None = None) -> Lesson | None:
         """Return the fitted hyper-parameters of these instances, and of earlier ones."""
         taught = () if earlier is None else earlier.taught
@@ -162,7 +158,6 @@ class _Case:
         self._enumerated = False
         self._solution: tuple[np.ndarray, np.ndarray] | None = None
         self._apart: np.ndarray | float = np.nan
-        self._seen: np.ndarray | float = np.nan
         self.theta: np.ndarray | None = None
 
     def add(
@@ -185,12 +180,11 @@ class _Case:
     def _solve(self) -> tuple[np.ndarray, np.ndarray]:
         pairs, drawn = merged(self._parts), np.concatenate(self._drawn)
         values, errors, residual = straight(pairs, self._enumerated)
-        self.background_errors, self.seen_errors = np.full_like(values, np.nan), errors.copy()
+        self.background_errors = np.full_like(values, np.nan)
         if residual.any() and not self._enumerated:
             rest = pairs.outputs(residual)
             values[:, residual], errors[:, residual] = self._process(rest, drawn)
             self.background_errors[:, residual] = self._apart
-            self.seen_errors[:, residual] = self._seen
         return values, errors
 
     def _process(self, pairs: Pairs, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -206,12 +200,8 @@ class _Case:
         if placed.all() and core.block is None:
             values, errors = blended(posterior, values, errors)
         elif not placed.all():
-            values, errors = remainder(
-                posterior, values, errors, pairs.take(~placed), drawn[~placed]
-            )
-            self._seen = errors  # those drawn at random show what they saw of a jump
-            return values, errors
-        self._seen = errors
+            # pairs drawn at random show what they saw of a jump
+            return remainder(posterior, values, errors, pairs.take(~placed), drawn[~placed])
         return values, overlooked(posterior, errors)
 
     def posterior(self, pairs: Pairs) -> Posterior:

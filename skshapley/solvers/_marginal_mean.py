@@ -47,7 +47,7 @@ class MarginalMean(Solver):
     def _start(self, players, lesson) -> None:
         r, k = self.v_full_.shape
         self._moments = Moments((r, 1), (self.n_players_, k))
-        self._scale = Scale(r, k)
+        self._scale = Scale(r, self.n_players_, k)
 
     def update(self, rows: np.ndarray, design: MarginalDesign, values: np.ndarray) -> None:
         """Add the rounds of a design."""

@@ -63,9 +63,9 @@ class StratifiedMean(Solver):
             self._weights, self._certain = design.stratum_weights, design.certain
             groups = (len(self.v_empty_), self.n_players_ * n_strata)
             self._moments = Moments(groups, (1, k))
-            self._scale = Scale(len(self.v_empty_), k)
+            self._scale = Scale(len(self.v_empty_), 1, k)
         cells = (design.players * n_strata + design.strata)[:, :: design.unit]
-        self._scale.add(rows, contributions)
+        self._scale.add(rows, contributions[:, :, None])
         self._moments.add(rows, cells, units[:, :, None, None], design.unit)
 
     def result(self) -> Estimate:

@@ -117,11 +117,15 @@ def test_units_beyond_those_held_are_centred_on_them(monkeypatch):
 @pytest.mark.parametrize("times", [1.0, 1e-6, 1e9])
 @pytest.mark.parametrize("unit", [1, 2])
 def test_agreement_allows_for_what_no_walk_has_met(times, unit):
-    """An additive game of range 5: eight walks may have missed 3/8 of it, at 1.96 errors."""
+    """Eight permutations may have missed 3/8 of a contribution, at 1.96 errors.
+
+    Of the range 5 of all contributions, and of the player's own: the mean of both.
+    """
     game = AdditiveGame(times * np.array([-2.0, 0.0, 1.0, 3.0]))
     values, errors = solved([PermutationDesign(walks(8), unit)], [game])
     np.testing.assert_allclose(values, game.weights, rtol=1e-12, atol=1e-12 * times)
-    np.testing.assert_allclose(errors, 1.5 * 5 * times / 8, rtol=1e-10)
+    own = np.abs(game.weights)
+    np.testing.assert_allclose(errors, 1.5 / 8 * (own + 5 * times) / 2, rtol=1e-10)
 
 
 def test_a_game_that_never_changed_has_no_scale_for_its_errors():
