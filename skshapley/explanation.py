@@ -19,6 +19,7 @@ from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_s
 from skshapley._records._parts import BY_ROW
 from skshapley._records._settings import Settings
 from skshapley._tables._portable import Portable
+from skshapley._tools._corrections import absent
 
 if TYPE_CHECKING:
     from skshapley.plots import PlotAccessor
@@ -26,6 +27,19 @@ if TYPE_CHECKING:
 # The arrays of an explanation
 ARRAYS = (*BY_ROW, "feature_names", "output_names", "entries")
 UNKNOWN = Settings()
+# Names in shap and elsewhere, and what holds or draws the same
+INSTEAD = {
+    "shap_values": "values",
+    "expected_value": "base_values",
+    "expected_values": "base_values",
+    "output_name": "output_names",
+    "feature_importances_": "importance()",
+    "errors": "standard_errors",
+    "plots": "plot, as in plot.bar()",
+    **{name: f"to_frame().{name}(...)" for name in ("to_csv", "to_dict", "to_json", "to_excel")},
+    **dict.fromkeys(("to_pandas", "to_dataframe", "to_df", "df"), "to_frame()"),
+    **{name: f"plot.{name}(...)" for name in ("waterfall", "bar", "beeswarm", "dependence")},
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -123,7 +137,7 @@ class Explanation(Portable):
     others: np.ndarray | None = None
 
     # Pictures and reports are layers below: `skshapley/__init__.py` puts them here.
-    report: ClassVar[Callable[..., Path]]
+    report: ClassVar[Callable[..., Path | None]]
 
     if TYPE_CHECKING:
 
@@ -194,7 +208,7 @@ class Explanation(Portable):
                 attributes.pop("_make_data", None)
             if name == "data" and name in attributes:  # another thread may have made it
                 return attributes[name]
-            text = f"{type(self).__name__!r} object has no attribute {name!r}"
+            text = absent(type(self).__name__, name, INSTEAD, dir(self))
             raise AttributeError(text, name=name, obj=self)
 
     def __reduce_ex__(self, protocol: Any) -> tuple:

@@ -75,7 +75,7 @@ def test_a_table_into_a_folder(folder, tmp_path, capsys):
     assert explain(folder, tmp_path / "phi", "--keys", "id", "--batch-rows", "4") == OK
     told = capsys.readouterr()
     assert told.out == f"{tmp_path / 'phi'}: 15 rows explained, 0 set aside\n"
-    assert "15/15" in told.err
+    assert "15 of 15 rows" in told.err
     assert "rows/s" in told.err
     made = ExplanationDataset(tmp_path / "phi").read()
     assert made.index.tolist() == [f"flower {i}" for i in range(15)]
@@ -451,7 +451,7 @@ def test_a_process_that_goes_well(folder, tmp_path):
     done = process(folder, tmp_path / "phi", "--trust", TREES)
     assert done.returncode == OK, done.stderr
     assert "15 rows explained" in done.stdout
-    assert "15/15" in done.stderr
+    assert "15 of 15 rows" in done.stderr
 
 
 def test_the_script_is_installed(capsys):

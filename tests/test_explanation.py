@@ -91,7 +91,7 @@ def test_the_table_of_instances_is_made_when_it_is_asked_for(keep):
     assert late.data is late.data
     assert list(late[:2].index) == ["u", "v"]
     assert len(made_of) == 1
-    with pytest.raises(AttributeError, match="'Explanation' object has no attribute 'date'"):
+    with pytest.raises(AttributeError, match="Explanation has no 'date': use data"):
         _ = late.date
 
 
