@@ -1,4 +1,4 @@
-"""What a few instances, the pilots, teach about all others."""
+"""Hyper-parameters of a few background rows, the pilots, for all other instances."""
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._odd._hyper import Hyper
-from skshapley._odd._pairs import Pairs
-from skshapley._odd._posterior import Process
+from skshapley._process._even import EvenKernel
+from skshapley._process._functionals import Functional
+from skshapley._process._kernel import Kernel
+from skshapley._process._odd import OddKernel
+from skshapley._process._pairs import Pairs
+from skshapley._process._process import Process
 
-MOST_KEPT = 16  # factorised processes, for each design and each set of players that matter
+MOST_KEPT = 16  # factorised processes: of each design, functional and set of players that matter
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,18 +23,22 @@ class Lesson:
     Attributes
     ----------
     taught : tuple of (ndarray of shape (n_players,), int; ndarray)
-        For each pilot, the players that matter to it and its fitted vector.
+        For each pilot, the players that matter to it and its fitted vector of the odd part.
+    even : tuple of ndarray
+        For each pilot that has one, the fitted vector of the even part, without reaches.
     """
 
     taught: tuple[tuple[np.ndarray, np.ndarray], ...]
+    even: tuple[np.ndarray, ...] = ()
     # made once and used again, never a part of what is known: a sampler's designs, by what they
     # were asked for, and factorised processes
     designs: dict[Any, Any] = field(default_factory=dict, repr=False)
-    _processes: OrderedDict[bytes, Process] = field(default_factory=OrderedDict, repr=False)
+    _processes: OrderedDict[Any, Process] = field(default_factory=OrderedDict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is known: the rest is large, and soon made again."""
-        return {"taught": self.taught, "designs": {}, "_processes": OrderedDict()}
+        known = {"taught": self.taught, "even": self.even}
+        return known | {"designs": {}, "_processes": OrderedDict()}
 
     def knows(self, players: np.ndarray) -> bool:
         """Return whether just these players matter to one of the pilots."""
@@ -44,7 +51,7 @@ class Lesson:
         that matters to none is as the average. None where no pilot was fitted alike, with blocks of
         background rows or without.
         """
-        scalars = len(Hyper.scalars(blocked))
+        scalars = OddKernel.priors(blocked).shape[1]
         taught = [(at, v) for at, v in self.taught if len(v) == len(at) + scalars]
         if not taught:
             return None
@@ -58,15 +65,17 @@ class Lesson:
         rest = np.mean([vector[len(at) :] for at, vector in taught], axis=0)
         return np.concatenate([reach[players], rest])
 
-    def process(self, points: Pairs, theta: np.ndarray) -> Process:
+    def even_mean(self, blocked: bool) -> np.ndarray | None:
+        """Return the mean of the pilots' vectors of the even part; None where none fits."""
+        length = EvenKernel.priors(blocked).shape[1]
+        taught = [theta for theta in self.even if len(theta) == length]
+        return np.mean(taught, axis=0) if taught else None
+
+    def process(self, points: Pairs, kernel: Kernel, functional: Functional) -> Process:
         """Return the process at these points, factorised only once for points that come again."""
-        key = np.packbits(points.signs > 0, axis=1).tobytes() + theta.tobytes()
-        if points.block is not None and points.blocks is not None:
-            key += points.block.tobytes() + points.blocks.share.tobytes()
+        key = type(functional), functional, kernel.key, points.key
         if key not in self._processes:
-            process = Process(points, Hyper.from_vector(theta, points.n_players))
-            process.prepare()
-            self._processes[key] = process
+            self._processes[key] = Process(points, kernel, functional)
             if len(self._processes) > MOST_KEPT:
                 self._processes.popitem(last=False)
         self._processes.move_to_end(key)

@@ -1,12 +1,9 @@
 """Which pairs to look at next: those that tell most about the Shapley values."""
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
-from skshapley._odd._functional import functional
-from skshapley._odd._kernel import cross, noise
-from skshapley._odd._pairs import Pairs, size_roughness
-from skshapley._odd._posterior import Process
+from skshapley._process._pairs import Pairs
+from skshapley._process._process import Process
 
 
 def choose_pairs(
@@ -21,7 +18,7 @@ def choose_pairs(
     Parameters
     ----------
     process : Process
-        Without blocks.
+        Without blocks, of Shapley values.
     pool : ndarray of shape (m, p)
         Signs of the pairs to choose from.
     n : int
@@ -32,17 +29,15 @@ def choose_pairs(
     -------
     chosen : ndarray of shape (at most n,), int
     """
-    points, hyper = process.points, process.hyper
-    seen, m = len(points), len(pool)
-    between = cross(points.signs, pool, hyper)
+    kernel, seen, (m, p) = process.kernel, len(process.points), pool.shape
+    points = Pairs(pool, np.empty((m, 0)))
     columns = np.empty((seen + n, m))
-    columns[:seen] = solve_triangular(process.factor, between, lower=True, check_finite=False)
-    told = solve_triangular(process.factor, process.covariances.T, lower=True, check_finite=False)
-    gain = functional(Pairs(pool, np.empty((m, 0))), hyper) - told.T @ columns[:seen]
-    p, total = pool.shape[1], np.abs(pool.sum(axis=1))
-    size = np.rint((p - total) / 2).astype(int)
+    columns[:seen] = process.halves(kernel.cross(pool, process.points.signs))
+    told = process.halves(process.witnessed)
+    gain = process.functional.covariances(kernel, points, np.arange(p)) - told.T @ columns[:seen]
+    size = np.rint((p - np.abs(pool.sum(axis=1))) / 2).astype(int)
     wanted = np.zeros(p // 2 + 1, dtype=int) if sizes is None else sizes.copy()
-    prior = hyper.linear + 1 + hyper.size * total / p + noise(size_roughness(pool), hyper)
+    prior = kernel.diagonal(pool) + kernel.noise_at(points)
     variance = prior - np.einsum("nm,nm->m", columns[:seen], columns[:seen])
     least = 1e-9 * prior
     open_ = np.ones(m, dtype=bool)
@@ -58,7 +53,7 @@ def choose_pairs(
         chosen.append(at)
         wanted[size[at]] -= 1
         open_[at] = False
-        column = cross(pool[at : at + 1], pool, hyper)[0] - columns[:step, at] @ columns[:step]
+        column = kernel.cross(pool[at : at + 1], pool)[0] - columns[:step, at] @ columns[:step]
         column /= np.sqrt(variance[at])
         gain = gain - np.outer(gain[:, at] / np.sqrt(variance[at]), column)
         columns[step] = column
