@@ -342,13 +342,13 @@ def test_status_names_what_is_damaged_or_lost(folder, tmp_path, capsys):
     whole = contents(tmp_path / "phi")
     part = tmp_path / "phi" / "part-00000000.parquet"
     part.write_bytes(part.read_bytes()[:-1] + b"?")
-    (tmp_path / "phi" / "_skipped-00000001.json").unlink()
+    (tmp_path / "phi" / "part-00000001.parquet").unlink()
     assert main(["status", str(tmp_path / "phi")]) == FAILED
     told = capsys.readouterr()
     assert told.out == f"{tmp_path / 'phi'}: finished, 2 damaged or lost\n"
-    damaged, lost = told.err.splitlines()
+    lost, damaged = told.err.splitlines()
     assert re.search(r"part-00000000\.parquet' is damaged", damaged)
-    assert re.search(r"_skipped-00000001\.json' is lost", lost)
+    assert re.search(r"part-00000001\.parquet' is lost", lost)
     assert explain(folder, *arguments, data="bad.parquet") == FAILED
     assert contents(tmp_path / "phi") == whole
 
