@@ -29,7 +29,7 @@ __all__ = [
     "shapley_values",
 ]
 
-Explanation.plot = property(PlotAccessor)  # type: ignore[method-assign, assignment]
+Explanation.plot = property(PlotAccessor)
 Explanation.report = write_report
 
 # Names in shap, and the calls that do the same

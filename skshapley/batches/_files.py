@@ -32,7 +32,7 @@ def skipped_path(folder: Path, number: int) -> Path:
 
 def batch_paths(folder: Path) -> dict[int, Path]:
     """Return the file of each batch by its number: its part, or else its list of skipped rows."""
-    found = {}
+    found: dict[int, Path] = {}
     names = [path.name for path in folder.iterdir()]
     for pattern in (_SKIPPED, _PART):
         matches = [match for name in names if (match := pattern.fullmatch(name))]

@@ -251,5 +251,5 @@ def _as_before(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
 
 def _seed(explainer: Any) -> str:
     """Return the text of a random state: an int, or that the entropy was drawn."""
-    random_state = getattr(explainer, "random_state", None)
+    random_state: Any = getattr(explainer, "random_state", None)
     return str(int(random_state)) if hasattr(random_state, "__index__") else "drawn"
