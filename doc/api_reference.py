@@ -11,7 +11,7 @@ API = [
         [
             *("ShapleyExplainer", "TreeExplainer", "Explanation", "Interactions"),
             *("GlobalImportance", "GlobalExplanation", "ShapleyImportance", "shapley_values"),
-            "interaction_values",
+            *("interaction_values", "AmortizedExplainer"),
             "DataShapley",
         ],
     ),

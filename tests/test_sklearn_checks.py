@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skshapley import GlobalImportance, ShapleyExplainer, ShapleyImportance
+from skshapley import AmortizedExplainer, GlobalImportance, ShapleyExplainer, ShapleyImportance
 from skshapley.rewards import REWARDS
 from skshapley.trees import TreeExplainer
 
@@ -74,6 +74,7 @@ def of_reward(reward):
     *[of_reward(reward) for reward in REWARDS if reward != "surrogate"],
     OwnTree(DecisionTreeRegressor()),
     ShapleyExplainer(FrozenEstimator(RowSum()), sampler="kernel"),
+    AmortizedExplainer(ShapleyExplainer(RowSum(), max_rows=200, random_state=0)),
     GlobalImportance(RowSum(), random_state=0),
     ShapleyImportance(LinearRegression(), cv=2),
 )

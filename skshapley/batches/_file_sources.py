@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from skshapley._tables._inputs import is_foreign, is_frame
-from skshapley._tools._optional import needed
+from skshapley.batches._files import need_pyarrow
 from skshapley.batches._hashes import digest_of
 from skshapley.batches._sources import (
     OWNER,
@@ -55,7 +55,8 @@ class CsvSource(Source):
     def contained(self, piece: pd.DataFrame, wanted: Wanted) -> Any:
         """Return a table as frame or array, as the background is."""
         if is_foreign(wanted.like):
-            pa = needed("pyarrow", OWNER, "parquet")
+            need_pyarrow()
+            import pyarrow as pa
 
             return _foreign(pa.Table.from_pandas(piece, preserve_index=False), wanted.like)
         return piece.to_numpy() if is_bare(wanted.like) else piece
@@ -160,7 +161,8 @@ def _from_path(path: Path) -> Source:
         return CsvSource(path)
     if path.suffix.lower() == ".npz":
         return TableSource(read_sparse(path).tocsr())
-    ds = needed("pyarrow.dataset", OWNER, "parquet")
+    need_pyarrow()
+    import pyarrow.dataset as ds
 
     return ArrowSource(ds.dataset(path, format="parquet", partitioning="hive"))
 

@@ -18,7 +18,7 @@ from skshapley.batches._texts import told
 # What the bits of the results may depend on
 LIBRARIES = ("skshapley", "numpy", "scipy", "scikit-learn", "pandas", "pyarrow")
 # Parameters of explainers that do not change what comes out, or are recorded on their own
-SILENT = {"estimator", "background", "n_jobs", "verbose", "random_state"}
+SILENT = {"estimator", "n_jobs", "verbose", "random_state"}
 PROBE_ROWS, PROBES_EACH = 32, 8
 # None where a model has no state that another process could find again
 STATE = "model's state"
@@ -65,6 +65,8 @@ def predictions(explainer: Any, X: Any) -> np.ndarray | None:
 def explainer_facts(explainer: Any) -> dict:
     """Return what the results depend on: parameters, model and background, as texts and hashes."""
     parameters = explainer.get_params(deep=False)
+    if "explainer" in parameters:  # which it learns from
+        parameters |= parameters.pop("explainer").get_params(deep=False)
     facts: dict = {name: told(value) for name, value in parameters.items() if name not in SILENT}
     state = state_digest(explainer.estimator)
     facts["explainer"] = type(explainer).__name__
@@ -76,6 +78,8 @@ def explainer_facts(explainer: Any) -> dict:
     if explainer.background_ is not None:
         weights = explainer.background_weights_
         facts["background"] = digest_of(table_digest(explainer.background_), weights)
+    if hasattr(explainer, "taught_"):
+        facts["taught rows"] = table_digest(explainer.taught_)
     return facts
 
 
