@@ -77,22 +77,11 @@ def test_rows(rows, positions, k):
     assert some.values.ndim == whole.values.ndim
 
 
-@pytest.mark.parametrize("keep", [pickle.dumps, copy.copy, copy.deepcopy, lambda e: e])
-def test_the_table_of_instances_is_made_when_it_is_asked_for(keep):
-    made_of = []
-
-    def make():
-        made_of.append(1)
-        return made().data
-
-    late = keep(made(data=make))
-    late = pickle.loads(late) if isinstance(late, bytes) else late
-    pd.testing.assert_frame_equal(late.data, made().data)
-    assert late.data is late.data
-    assert list(late[:2].index) == ["u", "v"]
-    assert len(made_of) == 1
-    with pytest.raises(AttributeError, match="'Explanation' object has no attribute 'date'"):
-        _ = late.date
+def test_an_attribute_that_does_not_exist_names_the_one_that_does():
+    with pytest.raises(AttributeError, match="Explanation has no 'date': use data"):
+        _ = made().date
+    with pytest.raises(AttributeError, match=r"has no 'to_parquet': use save\(path\)"):
+        _ = made().to_parquet
 
 
 def test_instances_are_those_that_were_explained():
@@ -636,7 +625,7 @@ def test_plot_is_the_accessor_of_the_displays():
     assert isinstance(drawn, BarDisplay)
     assert drawn.frame()["value"].tolist() == [-3.0, -2.0, -1.0]
     assert "plot" not in {field.name for field in dataclasses.fields(Explanation)}
-    assert Explanation.plot.__doc__ == PlotAccessor.__doc__
+    assert isinstance(explanation.plot, PlotAccessor)
     plt.close("all")
 
 

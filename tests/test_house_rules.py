@@ -29,7 +29,7 @@ PACKAGE = ROOT / "skshapley"
 # A name stands for a module or a whole subpackage.
 LAYERS = (
     {"_tools", "exceptions"},
-    {"_tables", "_references", "_inference", "designs", "indices", "_odd", "_even", "_ensembles"},
+    {"_tables", "_references", "_inference", "designs", "indices", "_process", "_ensembles"},
     {"explanation", "_records", "comparison"},
     {"rewards", "samplers", "solvers", "stopping"},
     {"_run"},

@@ -7,9 +7,9 @@ from typing import Any
 
 from skshapley import plots
 from skshapley._cli._status import OK, UsageError, check_free, check_name, check_there
+from skshapley._tools._files import write_whole
 from skshapley._tools._optional import needed
 from skshapley.batches import ExplanationDataset
-from skshapley.batches._files import write_whole
 from skshapley.explanation import Explanation
 
 DISPLAYS: dict[str, type[plots.Display]] = {

@@ -83,9 +83,9 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         apart = None if plan is None else shaped(outcome.background_errors)
         pairs = pair_index(getattr(self, "interactions", False), type(self).__name__)
         outputs = None if names is None else np.array(names, dtype=object)
-        interactions, data = None, self.players_.table_later(X)
+        interactions, data = None, self.players_.table(X)
         if pairs is not None:
-            p, data = outcome.n_players, self.players_.table(X)
+            p = outcome.n_players
             interactions = Interactions.of_pairs(
                 values[:, p:],
                 _known(errors[:, p:]),
@@ -110,7 +110,6 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
             n_model_rows=outcome.n_model_rows,
             converged=outcome.converged,
             settings=self._settings(outcome, plan),
-            entries=outcome.entries if pairs is None else None,
             background_errors=_known(apart),
             interactions=interactions,
         )

@@ -27,6 +27,7 @@ from skshapley._run._size import Size
 from skshapley._tables._documents import as_documents, takes_documents
 from skshapley._tables._inputs import take_rows
 from skshapley._tools._constraints import check_parameters
+from skshapley._tools._corrections import absent, corrected
 from skshapley._tools._params import resolve
 from skshapley._tools._progress import progress
 from skshapley._tools._random import entropy_from, generator
@@ -40,6 +41,19 @@ from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
 
+NOT_FITTED = (
+    "This %(name)s instance is not fitted yet. Fit it to background rows first, such as those that"
+    " the model was fitted on: %(name)s(model).fit(X_train)."
+)
+# Names in shap and elsewhere, and the calls that give the same
+INSTEAD = {
+    "shap_values": "explain(X).values",
+    "expected_value": "explain(X).base_values",
+    "explain_instance": "explain(X[:1])",
+    "explain_row": "explain(X[:1])",
+    "predict": "explain(X).predictions",
+    "plot": "explain(X).plot",
+}
 SINGLE_ROWS = 64  # background rows that tell how single ones differ
 
 
@@ -52,6 +66,8 @@ class ShapleyExplainer(Attributor):
         The model; it is never fitted here. Wrap it in `sklearn.frozen.FrozenEstimator` where the
         explainer is cloned (GridSearchCV, a cached Pipeline). A callable takes a table ``(n, d)``
         and returns ``(n,)`` or ``(n, k)``.
+    background : array, sparse matrix or frame of shape (b, d), default=None
+        The background rows, if ``fit`` is to be left to the first `explain`.
     reward : str or Reward, default="interventional"
         What a coalition is worth. "interventional": the mean response when absent features take the
         values of background rows. "baseline": when they take the background's means and modes.
@@ -141,9 +157,11 @@ class ShapleyExplainer(Attributor):
     1              -0.04             -0.01                0.6              0.12
     """
 
+    @corrected
     def __init__(
         self,
         estimator,
+        background=None,
         *,
         reward: str | Reward = "interventional",
         response_method: str | Callable[..., Any] = "auto",
@@ -161,6 +179,7 @@ class ShapleyExplainer(Attributor):
         verbose: bool | int | str = "auto",
     ) -> None:
         self.estimator = estimator
+        self.background = background
         self.reward = reward
         self.response_method = response_method
         self.output = output
@@ -176,6 +195,7 @@ class ShapleyExplainer(Attributor):
         self.random_state = random_state
         self.verbose = verbose
 
+    @corrected
     def fit(self, X, y=None, sample_weight=None) -> Self:
         """Take the background.
 
@@ -303,6 +323,7 @@ class ShapleyExplainer(Attributor):
         except UnreadableModelError as reason:
             return None, reason
 
+    @corrected
     def explain(self, X) -> Explanation:
         """Explain the predictions for the rows of X.
 
@@ -326,7 +347,9 @@ class ShapleyExplainer(Attributor):
             If an error or an interruption comes after some instances were finished; it carries
             their explanation.
         """
-        check_is_fitted(self, "reward_")
+        if self.background is not None and not hasattr(self, "reward_"):
+            self.fit(self.background)
+        check_is_fitted(self, "reward_", msg=NOT_FITTED)
         check_parameters(self, COUNTS)
         if self.documents_ is not None:
             documents = as_documents(X, type(self).__name__)
@@ -346,6 +369,16 @@ class ShapleyExplainer(Attributor):
 
         outcome = run_plan(self, game, plan, partial, self._lesson)
         return self._recorded(outcome, X, plan)
+
+    def __call__(self, X) -> Explanation:
+        """Explain the predictions for the rows of X, as `explain` does."""
+        return self.explain(X)
+
+    def __getattr__(self, name: str) -> Any:
+        owner, known = type(self).__name__, dir(type(self))
+        if name in known:  # a property, of what `fit` keeps
+            raise AttributeError(f"{owner} has no {name} yet: call fit(X_train) first.")
+        raise AttributeError(absent(owner, name, INSTEAD, known))
 
     def background_errors(self, X) -> np.ndarray:
         """Return what the background leaves to chance, as a sample of where it came from.

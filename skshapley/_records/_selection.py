@@ -104,7 +104,6 @@ def players(explanation: "Explanation", key: Any) -> "Explanation":
         explanation,
         data=explanation.data.iloc[:, places],
         feature_names=explanation.feature_names[places],
-        entries=None,
         interactions=None,  # main effects would need those with the players that are left out
         others=others,
         **some,

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from skshapley._tables._inputs import is_foreign, is_frame
-from skshapley.batches._files import need_pyarrow
+from skshapley._tools._optional import needed
 from skshapley.batches._hashes import digest_of
 from skshapley.batches._sources import (
     OWNER,
@@ -55,8 +55,7 @@ class CsvSource(Source):
     def contained(self, piece: pd.DataFrame, wanted: Wanted) -> Any:
         """Return a table as frame or array, as the background is."""
         if is_foreign(wanted.like):
-            need_pyarrow()
-            import pyarrow as pa
+            pa = needed("pyarrow", OWNER, "parquet")
 
             return _foreign(pa.Table.from_pandas(piece, preserve_index=False), wanted.like)
         return piece.to_numpy() if is_bare(wanted.like) else piece
@@ -161,8 +160,7 @@ def _from_path(path: Path) -> Source:
         return CsvSource(path)
     if path.suffix.lower() == ".npz":
         return TableSource(read_sparse(path).tocsr())
-    need_pyarrow()
-    import pyarrow.dataset as ds
+    ds = needed("pyarrow.dataset", OWNER, "parquet")
 
     return ArrowSource(ds.dataset(path, format="parquet", partitioning="hive"))
 

@@ -18,7 +18,7 @@ from skshapley.batches._texts import told
 # What the bits of the results may depend on
 LIBRARIES = ("skshapley", "numpy", "scipy", "scikit-learn", "pandas", "pyarrow")
 # Parameters of explainers that do not change what comes out, or are recorded on their own
-SILENT = {"estimator", "n_jobs", "verbose", "random_state"}
+SILENT = {"estimator", "background", "n_jobs", "verbose", "random_state"}
 PROBE_ROWS, PROBES_EACH = 32, 8
 # None where a model has no state that another process could find again
 STATE = "model's state"

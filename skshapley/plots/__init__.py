@@ -1,6 +1,7 @@
 """Displays: explanations as pictures, and the numbers of each picture as a frame."""
 
-from skshapley.plots._accessor import PlotAccessor
+from skshapley._tools._corrections import absent
+from skshapley.plots._accessor import INSTEAD, PlotAccessor
 from skshapley.plots._bar import BarDisplay
 from skshapley.plots._beeswarm import BeeswarmDisplay
 from skshapley.plots._comparison import ComparisonDisplay
@@ -40,3 +41,9 @@ __all__ = [
     "SmallMultiples",
     "WaterfallDisplay",
 ]
+
+_CALLS = {name: f"explanation.plot.{name}(...)" for name in dir(PlotAccessor)}
+
+
+def __getattr__(name: str) -> object:
+    raise AttributeError(absent("skshapley.plots", name, _CALLS | INSTEAD, __all__))

@@ -81,7 +81,7 @@ class BarDisplay(Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, *, row=None, output=None, cohorts=None, max_features=10, ax=None
+        cls, explanation, row=None, *, output=None, cohorts=None, max_features=10, ax=None
     ) -> Self | SmallMultiples:
         """Draw attributions of one instance, or importances.
 

@@ -116,7 +116,6 @@ def _with_player(explanation, name, values) -> Explanation:
         **_each_error(explanation, lambda errors: _and_last(errors, np.nan * values)),
         data=pd.concat([explanation.data, data], axis=1),
         feature_names=np.append(explanation.feature_names, name),
-        entries=None,
         interactions=None,
     )
 
@@ -134,7 +133,6 @@ def _players(explanation, order) -> Explanation:
         **_each_error(explanation, lambda errors: errors[:, order]),
         data=explanation.data.iloc[:, order],
         feature_names=explanation.feature_names[order],
-        entries=None,
         interactions=None,
     )
 

@@ -103,8 +103,8 @@ class DependenceDisplay(ByFeature, Display):
     def from_explanation(
         cls,
         explanation,
-        *,
         features=None,
+        *,
         partner="auto",
         kind="attribution",
         output=None,
@@ -143,7 +143,7 @@ class DependenceDisplay(ByFeature, Display):
             of an explanation without.
         """
         if features is not None:
-            features = [features] if isinstance(features, str) else list(features)
+            features = list(features) if isinstance(features, list | tuple) else [features]
         names = explanation.feature_names.tolist()
         check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features, kind=kind)
         check_names(cls.__name__, "features", features or [], names)

@@ -213,7 +213,7 @@ class OneRowDisplay(Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, *, row=None, output=None, max_features=10, max_pairs=0, ax=None
+        cls, explanation, row=None, *, output=None, max_features=10, max_pairs=0, ax=None
     ) -> "Self | SmallMultiples":
         """Draw the explanation of one instance.
 

@@ -116,6 +116,5 @@ def with_pairs(explanation, row, n) -> Explanation:
         background_errors=None,
         data=pd.concat([explanation.data, data], axis=1),
         feature_names=np.append(names, np.array(joint, dtype=object)),
-        entries=None,
         interactions=None,
     )

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from skshapley._tools._corrections import suggested
 from skshapley.rewards._tensors import is_torch_module
 
 METHODS = (
@@ -69,8 +70,8 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
         method = _by_kind(estimator, method, owner)
     if method not in METHODS:
         raise ValueError(
-            f'{owner} got response_method={method!r}: choose "auto", one of {list(METHODS)}, or a'
-            f" function of (estimator, X)."
+            f"{owner} got response_method={method!r}{suggested(method, METHODS)}:"
+            f' choose "auto", one of {list(METHODS)}, or a function of (estimator, X).'
         )
     needed = "predict_proba" if method == "log_odds" else method
     if needed not in has:

@@ -294,5 +294,4 @@ def of_tokens(explanation: Explanation, names: list) -> Explanation:
         standard_errors=None if errors is None else wide(errors),
         data=pd.DataFrame(data, columns=names, index=explanation.index, dtype=object),
         feature_names=np.array(names, dtype=object),
-        entries=None,
     )

@@ -11,7 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._odd import Blocks, Hyper, OddDesign, Pairs, Process, choose_pairs, fit_hyper
+from skshapley._process import (
+    Blocks,
+    OddDesign,
+    OddKernel,
+    OddValues,
+    Pairs,
+    Process,
+    choose_pairs,
+    fit_odd,
+)
 from skshapley._tools._constraints import Flag, OneOf
 from skshapley.samplers._base import Sampler
 from skshapley.samplers._odd_blocks import LEAST_ROWS, dealt_pairs, dealt_rows, n_blocks
@@ -221,7 +230,7 @@ class Odd(Sampler):
         if points is None:
             nothing = np.full(p + 3, np.nan)
             return filled(rng, [np.empty((0, p), dtype=bool)], n, seen=state.pairs), nothing
-        process = Process(points, Hyper.from_vector(state.theta, p))
+        process = Process(points, OddKernel.from_vector(state.theta, p), OddValues())
         half = max(POOL, 3 * n) // 2
         pool = filled(
             rng,
@@ -241,7 +250,7 @@ class Odd(Sampler):
         state = self._states[row]
         if row not in self._given:
             told = state.told()
-            state.theta = None if told is None else fit_hyper(told, state.theta)
+            state.theta = None if told is None else fit_odd(told, state.theta)
             return told
         state.theta = self._given[row]
         if state.theta is None:
@@ -256,7 +265,7 @@ class Odd(Sampler):
         for i, row in enumerate(rows):
             state = self._states[row]
             if len(state.pairs) < MOST_CHOSEN:
-                state.seen.append(design.pairs(i, values[i]))
+                state.seen.append(design.pairs(i, values[i])[0])
 
     def _open(self, rng: np.random.Generator, n: int) -> "_State":
         count = self._n_blocks(self.n_draws_ // 2)

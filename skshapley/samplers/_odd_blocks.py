@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skshapley._odd import Blocks
+from skshapley._process import Blocks
 from skshapley._tools._counting import rounded
 from skshapley.samplers._odd_sets import (
     WALKS_BELOW,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skshapley._odd import RandomOddDesign
+from skshapley._process import RandomOddDesign
 from skshapley.samplers._base import Sampler
 from skshapley.samplers._odd import MOST_PAIRS
 from skshapley.samplers._odd_sets import leverage_pairs, n_all_pairs

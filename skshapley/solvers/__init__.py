@@ -1,6 +1,6 @@
 """Solvers: what to make of what was seen."""
 
-from skshapley._odd import OddDesign, RandomOddDesign
+from skshapley._process import OddDesign, RandomOddDesign
 from skshapley.designs import (
     CoalitionDesign,
     FullDesign,

@@ -51,22 +51,28 @@ def nothing_done(monkeypatch):
 class TestInvalid:
     def test_axes(self, display, explanation):
         with pytest.raises(
-            TypeError, match=r"Display takes axe?s? as .* None for a new figure; got 'left'"
+            TypeError,
+            match=r"(Display|plot[.][a-z_]+) takes axe?s? as .* None for a new figure; got 'left'",
         ):
             DRAWN[display](explanation, ax="left")
 
     def test_outputs(self, display, explanation, explanation_maker):
-        with pytest.raises(ValueError, match=r"Display got output='cat' .*single output: choose"):
+        with pytest.raises(
+            ValueError, match=r"(Display|plot[.][a-z_]+) got output='cat' .*single output: choose"
+        ):
             DRAWN[display](explanation, output="cat")
         several = explanation_maker(outputs=["cat", "dog"])
-        with pytest.raises(ValueError, match=r"Display got output='cow': .*'cat', 'dog'"):
+        with pytest.raises(
+            ValueError, match=r"(Display|plot[.][a-z_]+) got output='cow': .*'cat', 'dog'"
+        ):
             DRAWN[display](several, output="cow")
 
     @pytest.mark.parametrize("wrong", ["row 3", 1.0, True])
     def test_rows(self, display, explanation, wrong):
         if display not in WITHOUT_ROW:
             with pytest.raises(
-                TypeError, match=rf"Display takes row as .*; got {wrong!r}: .*get_loc"
+                TypeError,
+                match=rf"(Display|plot[.][a-z_]+) takes row as .*; got {wrong!r}: .*get_loc",
             ):
                 DRAWN[display](explanation, row=wrong)
 

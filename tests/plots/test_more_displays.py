@@ -361,6 +361,8 @@ def test_accessor_has_a_method_for_each_display_of_one_explanation(explanation):
 @pytest.mark.parametrize("kind", ["waterfall", "force", "heat_map", "sentence"])
 def test_one_of_many_instances_is_never_chosen_silently(explanation, kind):
     options = {"shape": 5} if kind == "heat_map" else {}
-    with pytest.raises(ValueError, match=r"Display got row=None, .* has 12: choose a position"):
+    with pytest.raises(
+        ValueError, match=r"plot.[a-z_]+ got row=None, .* has 12: choose a position"
+    ):
         getattr(explanation.plot, kind)(**options)
     getattr(explanation[3].plot, kind)(**options)

@@ -86,7 +86,7 @@ def test_one_axes_may_come_in_an_array(explanation):
 
 
 def test_invalid_axes_are_refused(explanation):
-    with pytest.raises(TypeError, match="BarDisplay takes ax as matplotlib Axes"):
+    with pytest.raises(TypeError, match=r"plot.bar takes ax as matplotlib Axes"):
         explanation.plot.bar(ax=3)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._odd import Hyper, Pairs, Posterior
+from skshapley._process import OddKernel, OddValues, Pairs, Posterior, Process
 from skshapley.samplers import OddLeverage
 from skshapley.samplers._odd_sets import leverage_pairs
 from skshapley.solvers import GaussianProcess, LeaveOneOutProcess
@@ -15,7 +15,11 @@ from skshapley.solvers._student import effective_degrees, widening
 from skshapley.testing import check_unbiased
 
 P = 7
-HYPER = Hyper.from_vector(np.r_[np.linspace(-3, -1, P), 3.0, -2.0, -4.0], P)
+KERNEL = OddKernel.from_vector(np.r_[np.linspace(-3, -1, P), 3.0, -2.0, -4.0], P)
+
+
+def posterior_of(pairs):
+    return Posterior(Process(pairs, KERNEL, OddValues()), pairs.values)
 
 
 def drawn_pairs(n, seed):
@@ -31,14 +35,14 @@ def drawn_pairs(n, seed):
 
 def by_refits(pairs):
     """Return phi(m) + sum_S q(S) [(f - m)(S) + (N/n - 1) (f - m_without_S)(S)], word by word."""
-    posterior = Posterior.of(pairs, HYPER)
-    out = posterior.shapley()
+    posterior = posterior_of(pairs)
+    out = posterior.means
     coalitions = pairs.signs > 0
     sizes = np.minimum(coalitions.sum(axis=1), P - coalitions.sum(axis=1))
     missed = pairs.values - posterior.mean(pairs.signs)
     for j in range(1, len(pairs)):
         others = np.arange(len(pairs)) != j
-        rest = Posterior.of(pairs.take(others), HYPER)
+        rest = posterior_of(pairs.take(others))
         outside = pairs.values[j] - rest.mean(pairs.signs[j : j + 1])[0]
         size = coalitions[j].sum()
         q = 2 * np.where(coalitions[j], 1 / size, -1 / (P - size)) / comb(P, size)
@@ -50,7 +54,7 @@ def by_refits(pairs):
 @pytest.mark.parametrize("n", [P - 1, 12, 40])
 def test_values_are_those_of_refits(n):
     pairs = drawn_pairs(n, seed=n)
-    found = _Corrected(Posterior.of(pairs, HYPER)).values
+    found = _Corrected(posterior_of(pairs)).values
     np.testing.assert_allclose(found, by_refits(pairs)[0], rtol=0, atol=1e-6)
 
 
@@ -68,7 +72,7 @@ def test_standard_errors_are_a_jackknife_of_refits(n):
         counts.append(m)
     freedom = effective_degrees(np.array([parts]), np.array(counts)[None, :, None, None])[0]
     expected = np.sqrt(np.sum(parts, axis=0)) * widening(freedom)
-    found = _Corrected(Posterior.of(pairs, HYPER)).standard_errors()
+    found = _Corrected(posterior_of(pairs)).standard_errors()
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 

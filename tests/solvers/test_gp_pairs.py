@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.neural_network import MLPRegressor
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._odd import Lesson
+from skshapley._process import Lesson
 from skshapley.indices import PAIR_INDICES, beta, enumerated
 from skshapley.samplers import Odd, OddLeverage
 from skshapley.solvers import GaussianProcess, LeaveOneOutProcess
