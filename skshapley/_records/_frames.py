@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from skshapley.explanation import Explanation
+    from skshapley._records._explanation import Explanation
 
 
 def to_frame(explanation: "Explanation", kind: str) -> pd.DataFrame:

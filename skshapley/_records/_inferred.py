@@ -13,7 +13,7 @@ from skshapley._inference._sizes import Noise
 from skshapley._tools._constraints import Flag, Number, check_values
 
 if TYPE_CHECKING:
-    from skshapley.explanation import Explanation
+    from skshapley._records._explanation import Explanation
 
 CONFIDENCE = {
     "confidence": Number(above=0, below=1, hint=".95, for example"),

@@ -10,7 +10,7 @@ import pandas as pd
 from skshapley._records._parts import BY_OUTPUT, BY_PLAYER, BY_ROW
 
 if TYPE_CHECKING:
-    from skshapley.explanation import Explanation
+    from skshapley._records._explanation import Explanation
 
 OWNER = "Explanation"
 MOST_NAMES = 12

@@ -1,6 +1,7 @@
 """Rows in files: Parquet, CSV and sparse matrices; and what a source is made of."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,12 +46,32 @@ class CsvSource(Source):
 
     def check(self, wanted: Wanted) -> None:
         """Refuse a file whose header lacks columns that are wanted."""
-        split(pd.read_csv(self.path, nrows=0), None, wanted)
+        with self._explained():
+            header = pd.read_csv(self.path, nrows=0)
+        split(header, None, wanted)
 
     def pieces(self, wanted: Wanted) -> Iterator[Piece]:
         """Yield tables of some lines."""
-        with pd.read_csv(self.path, chunksize=2**16) as tables:
-            yield from PiecesSource(tables).pieces(wanted)
+        yield from PiecesSource(self._tables()).pieces(wanted)
+
+    def _tables(self) -> Iterator[pd.DataFrame]:
+        with self._explained(), pd.read_csv(self.path, chunksize=2**16) as tables:
+            yield from tables
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Name the file, and the line that is not UTF-8, in the errors of reading."""
+        try:
+            yield
+        except UnicodeDecodeError as error:
+            line, text = _first_undecoded(self.path)
+            raise ValueError(
+                f"{OWNER} reads {str(self.path)!r} as UTF-8, and its line {line} is {text!r}. Pass"
+                f" the file in its own encoding, for example"
+                f' pandas.read_csv({str(self.path)!r}, encoding="latin-1", chunksize=65536).'
+            ) from error
+        except pd.errors.ParserError as error:
+            raise ValueError(f"{OWNER} cannot read {str(self.path)!r}: {error}") from error
 
     def contained(self, piece: pd.DataFrame, wanted: Wanted) -> Any:
         """Return a table as frame or array, as the background is."""
@@ -59,6 +80,17 @@ class CsvSource(Source):
 
             return _foreign(pa.Table.from_pandas(piece, preserve_index=False), wanted.like)
         return piece.to_numpy() if is_bare(wanted.like) else piece
+
+
+def _first_undecoded(path: Path) -> tuple[int, bytes]:
+    """Return the number of the first line that is not UTF-8, from 1, and its beginning."""
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return number, line[max(0, error.start - 20) : error.end + 10].rstrip()
+    return 0, b""
 
 
 class ArrowSource(Source):

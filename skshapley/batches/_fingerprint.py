@@ -1,5 +1,6 @@
 """What tells whether a run goes on with the same model and settings."""
 
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -85,7 +86,7 @@ def explainer_facts(explainer: Any) -> dict:
 
 def versions() -> dict:
     """Return the versions of the libraries that results may depend on."""
-    found = {}
+    found = {"python": ".".join(map(str, sys.version_info[:2]))}  # whose code functions are of
     for name in LIBRARIES:
         try:
             found[name] = version(name)
