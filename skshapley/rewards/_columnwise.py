@@ -16,6 +16,12 @@ class MixedColumnsError(ValueError):
     """A transformer that is not known to make each of its columns of one column alone."""
 
 
+def passes(step) -> bool:
+    """Return whether a step of a pipeline leaves a table as it is when the model predicts."""
+    # imbalanced-learn's samplers draw rows in `fit` alone
+    return step is None or isinstance(step, str) or hasattr(step, "fit_resample")
+
+
 def sources(transformer, width) -> np.ndarray:
     """Return the column that each column of a fitted transformer's output is made of.
 
@@ -34,7 +40,7 @@ def sources(transformer, width) -> np.ndarray:
     MixedColumnsError
         If the transformer is not known to make each column of one column alone.
     """
-    if transformer is None or isinstance(transformer, str):  # "passthrough"
+    if passes(transformer):
         return np.arange(width)
     kind = type(transformer)
     if kind.__module__.startswith("sklearn."):

@@ -25,6 +25,12 @@ METHODS = (
 )
 BY_CLASS = ("predict_proba", "predict_log_proba", "decision_function", "log_odds")
 FUNCTION = "function"
+# Losses of CatBoost, and scikit-learn's classifiers, whose score is the logit of the probability
+SIGMOIDS = {"Logloss", "CrossEntropy"}
+LOGISTIC = {
+    *("LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis"),
+    *("HistGradientBoostingClassifier", "GradientBoostingClassifier"),
+}
 
 
 def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
@@ -166,9 +172,9 @@ def final_estimator(estimator) -> Any:
 
 
 def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
-    """Return an XGBoost classifier's margin, else the logit of the probabilities.
+    """Return the raw score of a boosted classifier, else the logit of the probabilities.
 
-    The margin is read through frozen estimators, searches and pipelines. Probabilities are clipped
+    The score is read through frozen estimators, searches and pipelines. Probabilities are clipped
     at the resolution of float64, so that 0 and 1 give about -36 and 36.
     """
     if isinstance(estimator, FrozenEstimator):
@@ -177,12 +183,30 @@ def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
         return log_odds(estimator.best_estimator_, X)
     if isinstance(estimator, Pipeline) and len(estimator) > 1:
         return log_odds(estimator[-1], estimator[:-1].transform(X))
-    if type(estimator).__module__.startswith("xgboost"):
-        return estimator.predict(X, output_margin=True)
+    score = _raw_score(estimator)
+    if score is not None:
+        return score(X)
     probabilities = estimator.predict_proba(X)
     if isinstance(probabilities, list):
         return [_logit(part) for part in probabilities]
     return _logit(probabilities)
+
+
+def _raw_score(model) -> Callable[[Any], Any] | None:
+    """Return the function of X that has the logit of the probability before it is rounded."""
+    kind = type(model)
+    library, two = kind.__module__.partition(".")[0], len(getattr(model, "classes_", ())) == 2
+    if library == "xgboost":
+        return lambda X: model.predict(X, output_margin=True)
+    if library == "lightgbm" and two:
+        head = model.booster_.dump_model(num_iteration=1)
+        if head["objective"] == "binary sigmoid:1" and not head["average_output"]:
+            return lambda X: model.predict(X, raw_score=True)
+    if library == "catboost" and two and model.get_all_params()["loss_function"] in SIGMOIDS:
+        return lambda X: model.predict(X, prediction_type="RawFormulaVal")
+    if library == "sklearn" and two and kind.__name__ in LOGISTIC:
+        return model.decision_function if getattr(model, "loss", "log_loss") == "log_loss" else None
+    return None
 
 
 def _logit(probabilities) -> NDArray[np.float64]:

@@ -553,3 +553,37 @@ def test_a_model_without_names_gets_nullable_columns_as_floats(backend):
         for given in (pd.DataFrame(table, columns=list("abcd")), frame)
     ]
     np.testing.assert_array_equal(explained[1].values, explained[0].values)
+
+
+BOOSTED = {
+    "lightgbm": ("LGBMClassifier", {"linear_tree": True, "verbose": -1}, {"raw_score": True}),
+    "catboost": (
+        "CatBoostClassifier",
+        {"verbose": False, "allow_writing_files": False},
+        {"prediction_type": "RawFormulaVal"},
+    ),
+    "xgboost": ("XGBClassifier", {}, {"output_margin": True}),
+}
+
+
+@pytest.mark.parametrize("library", BOOSTED)
+def test_log_odds_of_boosted_models_do_not_saturate(library):
+    name, parameters, raw = BOOSTED[library]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    model = getattr(pytest.importorskip(library), name)(
+        n_estimators=300, learning_rate=0.3, **parameters
+    ).fit(X, (X[:, 0] > 0).astype(int))
+    far = X[:5] * [400.0, 1.0]
+    said = Response(model, "log_odds").probe(far)
+    np.testing.assert_allclose(said[:, 1], model.predict(far, **raw), rtol=1e-6)
+    if library == "lightgbm":
+        assert np.abs(said).max() > 40  # where the probability is 1 in float64
+
+
+def test_log_odds_of_scikit_learn_do_not_saturate():
+    X = np.arange(-50.0, 50.0)[:, None]
+    model = LogisticRegression(C=1e6).fit(X, X[:, 0] > 0)
+    far = X * 1e3
+    said = Response(model, "log_odds").probe(far)
+    np.testing.assert_array_equal(said[:, 1], model.decision_function(far))

@@ -1,61 +1,36 @@
-"""Models that are sums of others, or wrap one: the parts of each kind."""
+"""Readers of scikit-learn's models that are sums of others, or wrap one."""
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import Binarizer
 
 from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._curves import Exponential, Logistic
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._logistic import Logistic
-from skshapley.closed_forms._parts import Part, View
+from skshapley.closed_forms._monomials import Monomials
+from skshapley.closed_forms._sums import Part, Sum, View
 from skshapley.exceptions import UnreadableModelError
-from skshapley.rewards._columnwise import MixedColumnsError, sources
+from skshapley.rewards._columnwise import MixedColumnsError, passes, sources
 
 Ask = Callable[..., ClosedForm]
 Found = list[Part] | ClosedForm
 
 BY_CLASS = ("predict_proba", "decision_function", "log_odds")
 ANY = ("predict", *BY_CLASS, "score_samples", "mean_depth")
-# Class of scikit-learn -> the attribute that holds what it wraps, and the responses that it passes
+# Class -> the attribute that holds the model that it wraps, and the responses that it passes on
 WRAPPERS = {
     "FrozenEstimator": ("estimator", ANY),
     "BaseSearchCV": ("best_estimator_", ANY),
     "BaseThresholdClassifier": ("estimator_", BY_CLASS),
     "RANSACRegressor": ("estimator_", ("predict",)),
 }
-# Transformers of a target whose inverse is affine
+# Transformers whose inverse is affine
 AFFINE = {"StandardScaler", "RobustScaler", "MinMaxScaler", "MaxAbsScaler"}
-
-
-def read_parts(model: Any, method: str, ask: Ask) -> Found | None:
-    """Return the parts of a model that is a sum, or what it wraps, read.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    method : str
-    ask : callable of (model, method)
-
-    Returns
-    -------
-    found : list of Part, ClosedForm or None
-        None for a model that is neither.
-    """
-    for kind in type(model).__mro__:
-        if kind.__module__.split(".")[0] != "sklearn":
-            continue
-        if kind.__name__ in WRAPPERS:
-            attribute, methods = WRAPPERS[kind.__name__]
-            if method not in methods:
-                raise _not_a_sum(model, method)
-            return ask(getattr(model, attribute), method)
-        if kind.__name__ in READERS:
-            return READERS[kind.__name__](model, method, ask)
-    return None
+# Inverses of a target's transformation that bend a line to an exponential -> its constant
+EXPONENTIALS = {np.exp: 0.0, np.expm1: -1.0}
+MOST_DEGREE = 4  # of polynomial features, above which their coefficients lose digits
 
 
 def _not_a_sum(model: Any, method: str) -> UnreadableModelError:
@@ -65,7 +40,7 @@ def _not_a_sum(model: Any, method: str) -> UnreadableModelError:
 
 
 def _member(owner: Any, model: Any, method: str, ask: Ask) -> ClosedForm:
-    """Return a member, read; what it could be read as does not help its owner."""
+    """Return a member, read; another response that would be read does not help its owner."""
     try:
         return ask(model, method)
     except UnreadableModelError as error:
@@ -83,29 +58,60 @@ def _weighted(forms: list[ClosedForm], weights: Any) -> list[Part]:
     ]
 
 
-def _of_pipeline(pipeline: Any, method: str, ask: Ask) -> Found:
-    transformers = [(name, step) for name, step in pipeline.steps[:-1] if not _passes(step)]
+def _bent(form: ClosedForm, curve: Callable[[LinearTerms], ClosedForm]) -> ClosedForm | None:
+    """Return a curve of linear terms, which may see columns made by a pipeline; else None."""
+    if isinstance(form, LinearTerms):
+        return curve(form)
+    if isinstance(form, Sum) and len(form.parts) == 1:
+        (part,) = form.parts
+        if isinstance(part.form, LinearTerms):
+            return Sum([Part(curve(part.form), part.view)])
+    return None
+
+
+def of_pipeline(pipeline: Any, method: str, ask: Ask) -> Found:
+    """Return the last step behind the columns that the others make."""
+    final = pipeline.steps[-1][1]
+    transformers = [(name, step) for name, step in pipeline.steps[:-1] if not passes(step)]
     if not transformers:
-        return ask(pipeline.steps[-1][1], method)
+        return ask(final, method)
     width = pipeline.n_features_in_
     source = np.arange(width)
-    for name, step in transformers:
+    for place, (name, step) in enumerate(transformers):
+        if type(step).__name__ == "PolynomialFeatures":
+            behind = [later for _, later in transformers[place + 1 :]]
+            last: ClosedForm = _of_powers(step, behind, ask(final, method))
+            transformers = transformers[:place]
+            break
         try:
             source = source[sources(step, len(source))]
         except MixedColumnsError as mixed:
             raise UnreadableModelError(
                 f"{mixed} (step {name!r})", "explain it by sampling"
             ) from mixed
-    steps = tuple(step for _, step in transformers)
-    return [Part(ask(pipeline.steps[-1][1], method), View(source, width, steps))]
+    else:
+        last = ask(final, method)
+    return [Part(last, View(source, width, tuple(step for _, step in transformers)))]
 
 
-def _passes(step: Any) -> bool:
-    return step is None or (isinstance(step, str) and step == "passthrough")
+def _of_powers(powers: Any, scalers: list, form: ClosedForm) -> ClosedForm:
+    """Return linear terms of polynomial features, which may be scaled, as a sum of monomials."""
+    scaled = all(type(step).__name__ in AFFINE for step in scalers)
+    if not scaled or not isinstance(form, LinearTerms) or powers.powers_.max() > MOST_DEGREE:
+        raise UnreadableModelError(
+            f"Polynomial features are read before linear terms alone, up to degree {MOST_DEGREE}",
+            "explain it by sampling",
+        )
+    n = len(powers.powers_)
+    ends = np.concatenate([np.zeros((1, n)), np.eye(n)])
+    for step in scalers:
+        ends = step.transform(ends)
+    said = form.predict(ends)
+    return Monomials(powers.powers_, said[1:] - said[0], said[0])
 
 
 def _of_selector(selector: Any, method: str, ask: Ask) -> Found:
-    """Return what is read behind a recursive elimination of features."""
+    """Return the model behind a recursive elimination of features."""
     view = View(selector.get_support(indices=True), selector.n_features_in_)
     return [Part(ask(selector.estimator_, method), view)]
 
@@ -143,13 +149,6 @@ def _of_bagging(model: Any, method: str, ask: Ask) -> Found:
     return parts
 
 
-def _of_flags(model: Any, method: str, ask: Ask) -> Found:
-    """Return a naive Bayes classifier behind the columns of 0 and 1 that it makes."""
-    plain, d = copy(model), model.n_features_in_
-    plain.binarize = None
-    return [Part(ask(plain, method), View(np.arange(d), d, (Binarizer(threshold=model.binarize),)))]
-
-
 def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
     """Return the mean of logistic functions of decision values, if those are linear."""
     members = model.calibrated_classifiers_
@@ -159,16 +158,22 @@ def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
     for one in members:
         form, curve = None, one.calibrators[0]
         if hasattr(one.estimator, "decision_function") and hasattr(curve, "a_"):
-            form = _member(model, one.estimator, "decision_function", ask)
-        if not isinstance(form, LinearTerms):
+            scores = _member(model, one.estimator, "decision_function", ask)
+            form = _bent(scores.combined([[-curve.a_]], [-curve.b_]), _share_of_two(share))
+        if form is None:
             raise UnreadableModelError(
                 f"{type(model).__name__} is not the logistic function of linear decision values",
                 "explain it by sampling",
             )
-        intercept = -curve.a_ * form.intercept[0] - curve.b_
-        ends = [[-share, share]], [share, 0.0]
-        parts.append(Part(Logistic(-curve.a_ * form.coef[:, 0], intercept, *ends)))
+        parts.append(Part(form))
     return parts
+
+
+def _share_of_two(share: float) -> Callable[[LinearTerms], ClosedForm]:
+    """Return the function from linear log-odds to a share of the probabilities of two classes."""
+    return lambda line: Logistic(
+        line.coef[:, 0], line.intercept[0], [[-share, share]], [share, 0.0]
+    )
 
 
 def _of_several(model: Any, method: str, ask: Ask) -> Found:
@@ -178,8 +183,47 @@ def _of_several(model: Any, method: str, ask: Ask) -> Found:
     forms = [_member(model, one, method, ask) for one in model.estimators_]
     if any(form.n_outputs > 1 for form in forms):
         raise _not_a_sum(model, method)
-    outputs = np.eye(len(forms))
-    return [Part(form.combined(row[None])) for form, row in zip(forms, outputs, strict=True)]
+    return _side_by_side(forms)
+
+
+def _of_targets(model: Any, method: str, ask: Ask) -> Found:
+    """Return the classes of each target in turn; of two classes, the second."""
+    if method not in ("predict_proba", "log_odds"):
+        raise _not_a_sum(model, method)
+    forms = [_member(model, one, method, ask) for one in model.estimators_]
+    return _side_by_side(
+        [form.combined([[0.0], [1.0]]) if form.n_outputs == 2 else form for form in forms]
+    )
+
+
+def _side_by_side(forms: list[ClosedForm]) -> list[Part]:
+    """Return forms as the outputs of one."""
+    ends = np.cumsum([0, *(form.n_outputs for form in forms)])
+    outputs = np.eye(ends[-1])
+    return [
+        Part(form.combined(outputs[start : start + form.n_outputs]))
+        for form, start in zip(forms, ends, strict=False)
+    ]
+
+
+def _of_chain(model: Any, method: str, ask: Ask) -> Found:
+    """Return linear models of which each sees the responses of those before it."""
+    classify = hasattr(model, "classes_")
+    response = "decision_function" if classify else "predict"
+    if method != response or (classify and model.chain_method_ != response):
+        raise _not_a_sum(model, method)
+    first = model.estimators_[0]
+    d = first.n_features_in_
+    coef, intercept = np.zeros((d, 0)), np.zeros(0)
+    for one in model.estimators_:
+        form = _member(model, one, response, ask)
+        if not isinstance(form, LinearTerms):
+            raise _not_a_sum(model, method)
+        own, before = form.coef[:d], form.coef[d:]
+        intercept = np.append(intercept, form.intercept + intercept @ before)
+        coef = np.column_stack([coef, own + coef @ before])
+    order = np.argsort(model.order_)
+    return LinearTerms(coef[:, order], intercept[order])
 
 
 def _of_stacking(model: Any, method: str, ask: Ask) -> Found:
@@ -209,9 +253,18 @@ def _of_stacking(model: Any, method: str, ask: Ask) -> Found:
 def _of_target(model: Any, method: str, ask: Ask) -> Found:
     if method != "predict":
         raise _not_a_sum(model, method)
-    form = ask(model.regressor_, method)
-    slope, constant = _inverse(model.transformer_, form.n_outputs)
-    return form.combined(slope, constant)
+    form, transformer = ask(model.regressor_, method), model.transformer_
+    function = getattr(transformer, "inverse_func", None)
+    if isinstance(function, np.ufunc) and function in EXPONENTIALS and form.n_outputs == 1:
+        constant = [EXPONENTIALS[function]]
+        bent = _bent(
+            form,
+            lambda line: Exponential(line.coef[:, 0], line.intercept[0], constant=constant),
+        )
+        if bent is not None:
+            return bent
+    slope, shift = _inverse(transformer, form.n_outputs)
+    return form.combined(slope, shift)
 
 
 def _inverse(transformer: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -228,17 +281,29 @@ def _inverse(transformer: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.
     return transformer.inverse_transform(np.eye(k)) - constant, constant[0]
 
 
+def _of_wrapper(model: Any, method: str, ask: Ask) -> Found:
+    """Return the model that another one wraps, read."""
+    kind = next(kind.__name__ for kind in type(model).__mro__ if kind.__name__ in WRAPPERS)
+    attribute, methods = WRAPPERS[kind]
+    if method not in methods:
+        raise _not_a_sum(model, method)
+    return ask(getattr(model, attribute), method)
+
+
 READERS: dict[str, Callable[[Any, str, Ask], Found]] = {
-    "Pipeline": _of_pipeline,
+    **dict.fromkeys(WRAPPERS, _of_wrapper),
+    "Pipeline": of_pipeline,
     "RFE": _of_selector,
     "VotingRegressor": _of_voting,
     "VotingClassifier": _of_voting,
     "BaggingRegressor": _of_bagging,
     "BaggingClassifier": _of_bagging,
-    "BernoulliNB": _of_flags,
     "CalibratedClassifierCV": _of_calibrated,
     "MultiOutputRegressor": _of_several,
+    "MultiOutputClassifier": _of_targets,
     "OneVsRestClassifier": _of_several,
+    "RegressorChain": _of_chain,
+    "ClassifierChain": _of_chain,
     "StackingRegressor": _of_stacking,
     "StackingClassifier": _of_stacking,
     "TransformedTargetRegressor": _of_target,

@@ -1,6 +1,5 @@
-"""The probability of a linear classifier of two classes: the logistic function of linear terms."""
+"""Curves of linear terms: the exponential and the logistic function."""
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Self
 
@@ -9,11 +8,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from skshapley._tables._inputs import n_rows, take_rows
-from skshapley.closed_forms._base import ClosedForm, as_matrix
-from skshapley.closed_forms._curve import LinearCurve
+from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_dense, as_matrix
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._products import SHAPLEY
-from skshapley.closed_forms._read_linear import has_logistic_odds, read_coefficients
+from skshapley.closed_forms._products import ProductForm, ProductGames, cost_of_products
 from skshapley.closed_forms._waves import (
     MOST_ENUMERATED,
     NODES,
@@ -31,6 +28,91 @@ WAVE_NS, ROW_NS, PLAYER_NS = 5.0, 200.0, 20.0
 MOST_PAIRED = 32  # columns; .3 s an instance against 100 background rows
 # Rows of the background from which the cost is told
 COST_ROWS = 64
+
+
+class LinearCurve(ClosedForm):
+    """A response ``curve(X @ coef + intercept)``; subclasses say which curve.
+
+    Parameters
+    ----------
+    coef : array-like of shape (d,)
+    intercept : float
+    outputs : array-like of shape (1, k), default=((1.0,),)
+        What the curve adds to each output.
+    constant : array-like of shape (k,), default=(0.0,)
+        What each output is without it.
+    """
+
+    def __init__(
+        self, coef: Any, intercept: float, outputs: Any = ((1.0,),), constant: Any = (0.0,)
+    ) -> None:
+        self.coef: NDArray[np.float64] = np.asarray(coef, dtype=np.float64)
+        self.intercept = float(intercept)
+        self.outputs = np.asarray(outputs, dtype=np.float64)
+        self.constant = np.asarray(constant, dtype=np.float64)
+        self.n_outputs = self.outputs.shape[1]
+
+    def combined(self, matrix: Any, constant: Any = 0.0) -> Self:
+        """Return linear combinations of the outputs."""
+        base = self.constant @ matrix + constant
+        return type(self)(self.coef, self.intercept, self.outputs @ matrix, base)
+
+    def state(self) -> list:
+        """Return coefficients and intercept, and the outputs."""
+        return [self.coef, self.intercept, self.outputs, self.constant]
+
+
+class Exponential(LinearCurve, ProductForm):
+    """A response ``exp(X @ coef + intercept)``, a product over the columns.
+
+    Parameters
+    ----------
+    coef : array-like of shape (d,)
+    intercept : float
+    outputs : array-like of shape (1, k), default=((1.0,),)
+        What the exponential adds to each output.
+    constant : array-like of shape (k,), default=(0.0,)
+        What each output is without it.
+
+    References
+    ----------
+    Owen (1972), Multilinear extensions of games, Management Science 18.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley.closed_forms import Exponential
+    >>> form = Exponential([np.log(2), np.log(3)], 0.0).fit(np.array([[0.0, 0.0]]))
+    >>> form.attributions(np.array([[1.0, 1.0]]))[0, :, 0].round(2)
+    array([2., 3.])
+    """
+
+    label = "the exponential of linear terms"
+
+    def _fit(self) -> NDArray[np.float64]:
+        self.rows_ = as_dense(self.background_)
+        # factors are relative to the mean row: those of large columns would overflow
+        self.mean_ = self.weights_ @ self.rows_
+        typical = np.exp(self.mean_ @ self.coef + self.intercept)
+        self.games_ = ProductGames(self._factors, typical * self.outputs, self.n_players_)
+        return self.weights_ @ self.predict(self.background_)
+
+    def _factors(self, rows: NDArray[np.float64], terms: slice) -> NDArray[np.float64]:
+        """Return the factors of the players, ``(p, r, 1)``."""
+        exponents = np.zeros((self.n_players_, len(rows), 1))
+        for column, owner in enumerate(self.column_player_):
+            exponents[owner, :, 0] += self.coef[column] * (rows[:, column] - self.mean_[column])
+        return np.exp(exponents, out=exponents)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the response, ``(r, k)``."""
+        linear = as_dense(X) @ self.coef + self.intercept
+        return np.exp(linear)[:, None] @ self.outputs + self.constant
+
+    @property
+    def cost_(self) -> float:  # type: ignore[override]
+        """Cost of explaining an instance, in calls of the model for one row; known after `fit`."""
+        return cost_of_products(len(self.weights_), self.n_players_, len(self.coef))
 
 
 class Logistic(LinearCurve):
@@ -67,20 +149,6 @@ class Logistic(LinearCurve):
     label = "the logistic function of linear terms"
     # An index is a law of how many of the others are present.
     indices = None
-
-    @classmethod
-    def read(cls, model: Any, method: str, ask: Callable[..., ClosedForm]) -> Self | None:
-        """Return the probabilities of two classes; None for a model or a response of other kinds.
-
-        Those are models whose log-odds are linear.
-        """
-        two = len(getattr(model, "classes_", ())) == 2
-        # in scikit-learn before 1.8, of two scores: one and its negative
-        softmax = getattr(model, "multi_class", None) == "multinomial"
-        if method != "predict_proba" or not two or softmax or not has_logistic_odds(model):
-            return None
-        coef, intercept = read_coefficients(model, "log_odds")  # type: ignore[misc]
-        return cls(coef[:, 0], intercept[0], [[-1.0, 1.0]], [1.0, 0.0])
 
     def _fit(self) -> NDArray[np.float64]:
         self.__dict__.pop("steps_", None)  # of another background
