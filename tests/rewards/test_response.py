@@ -570,11 +570,10 @@ BOOSTED = {
 def test_log_odds_of_boosted_models_do_not_saturate(library):
     name, parameters, raw = BOOSTED[library]
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 2))
-    model = getattr(pytest.importorskip(library), name)(
-        n_estimators=300, learning_rate=0.3, **parameters
-    ).fit(X, (X[:, 0] > 0).astype(int))
-    far = X[:5] * [400.0, 1.0]
+    X = rng.normal(size=(300, 4))
+    model = getattr(pytest.importorskip(library), name)(n_estimators=100, **parameters)
+    model.fit(X, (X @ [3.0, 2.0, 0.0, 1.0] > 0).astype(int))
+    far = X[:5] * 30.0
     said = Response(model, "log_odds").probe(far)
     np.testing.assert_allclose(said[:, 1], model.predict(far, **raw), rtol=1e-6)
     if library == "lightgbm":
