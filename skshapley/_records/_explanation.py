@@ -298,7 +298,9 @@ class Explanation(Portable):
             With a confidence ``importance`` has the bias removed (a single one may then be below
             zero), and there are in place of the parts of the error
 
-            - ``low``, ``high``: the interval, for both causes of error, not for the background;
+            - ``low``, ``high``: the interval, for both causes of error, not for the background.
+              Infinite where the rows do not show how large attributions can be: of heavy tails
+              below some hundred rows, and of attributions that are the same in all rows, but 0;
             - ``rank``, ``best_rank``, ``worst_rank``: the place of the player in its output, and
               the places that the data do not rule out.
 
@@ -327,8 +329,8 @@ class Explanation(Portable):
         >>> explanation.importance(confidence=0.95)[["low", "high"]].round(1)
                  low  high
         feature
-        x0      -0.8   4.8
-        x1      -2.6   3.9
+        x0       0.0   4.8
+        x1       0.0   inf
         """
         if cohorts is not None:
             masks = cohort_masks(self, cohorts, "Explanation.importance")

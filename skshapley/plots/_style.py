@@ -279,6 +279,17 @@ def error_bars(ax, x, y, half_widths, wider=None) -> None:
         )
 
 
+def interval_bars(ax, low, high, y) -> None:
+    """Draw horizontal intervals; an end that is not known is an arrow at the farthest known one."""
+    low, high, y = np.asarray(low), np.asarray(high), np.asarray(y)
+    known = [*low[np.isfinite(low)], *high[np.isfinite(high)], 0.0]
+    shown = [np.clip(end, min(known), max(known)) for end in (low, high)]
+    error_bars(ax, (shown[0] + shown[1]) / 2, y, (shown[1] - shown[0]) / 2)
+    for end, drawn, arrow in zip((low, high), shown, "<>", strict=True):
+        if (far := np.isinf(end)).any():
+            ax.scatter(drawn[far], y[far], s=20, color=ink(ax), marker=arrow, zorder=4)
+
+
 def widen(ax, low, high, texts, size, left=True, right=True) -> float:
     """Set the x limits to low and high, with room for the longest text on the sides named.
 
