@@ -273,7 +273,7 @@ def test_false_alarms_are_few(law):
 @pytest.mark.parametrize("n_baseline", [40, 200])
 @pytest.mark.parametrize("law", LAWS)
 def test_false_alarms_come_at_the_rate(law, n_baseline):
-    """In 1.5 to 9 % of 200 charts: wrong for 1 seed of 50 at the nominal 5; fewer where rows tie."""
+    """In 1.5 to 9 % of 200 charts: wrong for 1 seed of 50 at 5 %; fewer where rows tie."""
     share = share_of_alarms(law, n_baseline, 200)
     assert share <= 0.09
     assert share >= 0.015 or law == "rare"
