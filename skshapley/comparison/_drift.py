@@ -127,7 +127,7 @@ def drift(
     check_confidence("drift", confidence, True)
     rows = Rows(explanation, "drift")
     unit = units(flat(rows.sample.values), len(rows.sample.feature_names))
-    counts = Counter()
+    counts: Counter[Any] = Counter()
     for _, masks in _batches(rows, periods):
         counts.update({label: int(mask.sum()) for label, mask in masks.items()})
     known = pd.Series([label for label in counts if label != "missing"], dtype=object)
@@ -221,8 +221,8 @@ def _chart(
 ) -> pd.DataFrame:
     """Return the table of all periods."""
     baseline = np.concatenate([parts[label][0] for label in base])
-    centre = sum(parts[label][1] * counts[label] for label in base)
-    centre = centre / sum(counts[label] for label in base)
+    weights = [counts[label] for label in base]
+    centre = np.average([parts[label][1] for label in base], axis=0, weights=weights)
     told = [label for label in parts if label not in base and len(parts[label][0])]
     critical, errors = limits_of_changes(baseline, [parts[label][0] for label in told], confidence)
     errors_of = dict(zip(told, errors, strict=True))
