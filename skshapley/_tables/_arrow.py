@@ -140,5 +140,5 @@ def frame_from_bytes(data: bytes) -> pd.DataFrame:
 
 
 def without_integers(column: pd.Series) -> pd.Series:
-    """Return a column whose integers are floats, as a later piece of a table may bring them."""
+    """Convert the integers of a column to floats, which a later piece of the table may contain."""
     return column.astype("float64") if is_integer_dtype(column.dtype) else column

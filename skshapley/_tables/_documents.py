@@ -108,7 +108,7 @@ def takes_documents(estimator: Any, X: Any) -> bool:
 
 
 def container_for(estimator: Any, X: Any) -> Callable[[list[str]], Any]:
-    """Return what makes of texts the container that the model takes, X being an example."""
+    """Return a function that puts texts into a container like the example X."""
     column = _text_column(estimator)
     if column is not None:
         return _Framed(column)

@@ -132,7 +132,7 @@ def check_frame(X: Any, owner: str) -> None:
 
 
 def refuse_no_table(X: Any, owner: str) -> None:
-    """Refuse None, a path or a lazy frame, and what has one dimension, such as a row of a frame."""
+    """Raise TypeError for None, paths and lazy frames, and ValueError for one-dimensional input."""
     if isinstance(X, list | tuple) or is_frame(X):
         return
     shape = getattr(X, "shape", None)
@@ -156,7 +156,7 @@ def _described(X: Any) -> str:
 
 
 def refuse_other_columns(X: Any, background: Any, owner: str) -> None:
-    """Refuse a frame whose columns are not the background's, and name those that differ."""
+    """Raise ValueError if the columns of a frame differ from the background's, and name them."""
     expected, given = column_names(background), column_names(X)
     missing = [name for name in expected if name not in given]
     more = [name for name in given if name not in expected]
@@ -202,7 +202,7 @@ def is_like(X: Any, rows: Any) -> bool:
 
 
 def check_container(X: Any, background: Any, owner: str) -> None:
-    """Refuse another container than the background's, but for an array where that is sparse."""
+    """Raise TypeError for a container unlike the background's; a sparse one also allows arrays."""
     kinds = [is_frame, is_foreign]
     if sparse.issparse(X):
         kinds.append(sparse.issparse)
@@ -366,7 +366,7 @@ def _canonical(X: Any) -> Any:
 
 
 def _refuse_masked_and_ragged(X: Any, owner: str) -> None:
-    """Refuse a masked array, whose mask would be lost, and a list of rows of different lengths."""
+    """Raise for masked arrays, which would lose their mask, and for ragged lists."""
     if np.ma.is_masked(X):
         raise ValueError(
             f"{owner} got a masked array with {np.ma.count_masked(X)} of {X.size} values masked,"

@@ -1,4 +1,4 @@
-"""Objects whose frames skops can keep."""
+"""Base class of objects with frames, so that skops can save them."""
 
 import copyreg
 from typing import Any
@@ -30,7 +30,7 @@ class Portable:
         getattr(super(), "__setstate__", self.__dict__.update)(plain)
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
-        """Return what pickles and copies are made of."""
+        """Return the constructor and state for pickles and copies."""
         new: Any = copyreg.__newobj__  # type: ignore[attr-defined]
         return new, (type(self),), super().__getstate__()
 

@@ -1,4 +1,4 @@
-"""Single values as JSON: what a column of objects, an index or a name may hold."""
+"""Single values as JSON: elements of object columns, indexes and names."""
 
 import datetime as dt
 from collections.abc import Callable

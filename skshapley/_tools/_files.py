@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 
 class DamagedFileError(OSError, ValueError):
-    """A file does not hold what was written.
+    """The content of a file differs from the content that was written.
 
     Parameters
     ----------

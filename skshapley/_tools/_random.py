@@ -44,7 +44,7 @@ def fresh_entropy() -> int:
 
 
 def row_generators(entropy: int, keys: Iterable[int]) -> list[np.random.Generator]:
-    """Return one Generator per instance: the same for a key whoever else is explained.
+    """Return one Generator per row; it depends on the key of the row alone.
 
     Parameters
     ----------
@@ -59,5 +59,5 @@ def row_generators(entropy: int, keys: Iterable[int]) -> list[np.random.Generato
 
 
 def generator(entropy: int, *key: int) -> np.random.Generator:
-    """Return the Generator of one purpose, apart from those of the instances."""
+    """Return the Generator of one purpose, independent of those of the rows."""
     return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(0, *key)))
