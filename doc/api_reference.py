@@ -48,7 +48,7 @@ API = [
         "skshapley.plots",
         [
             *("WaterfallDisplay", "BarDisplay", "BeeswarmDisplay", "DependenceDisplay"),
-            *("ForceDisplay", "DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
+            *("DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
             *("ConvergenceDisplay", "HeatMapDisplay", "SentenceDisplay", "MaskingCurveDisplay"),
             *("ImportanceDisplay", "DumbbellDisplay", "ControlChartDisplay"),
             *("InteractionsDisplay", "SmallMultiples", "PlotAccessor"),

@@ -245,7 +245,6 @@ PLOTS = {
     "beeswarm": ("--output", "setosa", "--max-features", "3"),
     "bar": ("--output", "virginica", "--max-rows", "5"),
     "waterfall": ("--output", "setosa", "--row", "12"),
-    "force": ("--output", "setosa", "--row", "0"),
     "decision": ("--output", "setosa"),
     "dependence": ("--output", "setosa", "--features", "petal length (cm)"),
     "matrix": ("--output", "setosa"),

@@ -17,12 +17,9 @@ DISPLAYS: dict[str, type[plots.Display]] = {
     "beeswarm": plots.BeeswarmDisplay,
     "decision": plots.DecisionDisplay,
     "dependence": plots.DependenceDisplay,
-    "force": plots.ForceDisplay,
     "matrix": plots.MatrixDisplay,
     "waterfall": plots.WaterfallDisplay,
 }
-
-ONE_ROW = (plots.ForceDisplay, plots.WaterfallDisplay)
 
 
 def run_plot(arguments: Namespace) -> int:
@@ -40,7 +37,7 @@ def run_plot(arguments: Namespace) -> int:
     except FileNotFoundError as error:
         raise UsageError(str(error)) from error
     row = options.get("row")
-    if row is None and display in ONE_ROW and len(dataset) != 1:
+    if row is None and display is plots.WaterfallDisplay and len(dataset) != 1:
         raise UsageError(
             f"--kind {arguments.kind} shows one row of the {len(dataset)} in"
             f" {str(arguments.folder)!r}: pass --row N, from 0 to {len(dataset) - 1}."

@@ -11,7 +11,6 @@ from skshapley.plots._decision import DecisionDisplay
 from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._display import Display, SmallMultiples
 from skshapley.plots._dumbbell import DumbbellDisplay
-from skshapley.plots._force import ForceDisplay
 from skshapley.plots._heat_map import HeatMapDisplay
 from skshapley.plots._importance import ImportanceDisplay
 from skshapley.plots._interactions import InteractionsDisplay
@@ -30,7 +29,6 @@ __all__ = [
     "DependenceDisplay",
     "Display",
     "DumbbellDisplay",
-    "ForceDisplay",
     "HeatMapDisplay",
     "ImportanceDisplay",
     "InteractionsDisplay",

@@ -10,7 +10,6 @@ from skshapley.plots._bar import BarDisplay
 from skshapley.plots._beeswarm import BeeswarmDisplay
 from skshapley.plots._decision import DecisionDisplay
 from skshapley.plots._dependence import DependenceDisplay
-from skshapley.plots._force import ForceDisplay
 from skshapley.plots._heat_map import HeatMapDisplay
 from skshapley.plots._importance import ImportanceDisplay
 from skshapley.plots._interactions import InteractionsDisplay
@@ -29,6 +28,8 @@ INSTEAD = {
     "summary": "plot.beeswarm()",
     "summary_plot": "plot.beeswarm()",
     "violin": "plot.beeswarm()",
+    "force": "plot.waterfall(0)",
+    "force_plot": "plot.waterfall(0)",
     "image": "plot.heat_map(shape)",
     "text": "plot.sentence(row)",
     "multioutput_decision": "plot.decision()",
@@ -89,7 +90,6 @@ class PlotAccessor:
     beeswarm = _method("beeswarm", BeeswarmDisplay.from_explanation)
     dependence = _method("dependence", DependenceDisplay.from_explanation)
     matrix = _method("matrix", MatrixDisplay.from_explanation)
-    force = _method("force", ForceDisplay.from_explanation)
     decision = _method("decision", DecisionDisplay.from_explanation)
     heat_map = _method("heat_map", HeatMapDisplay.from_explanation)
     importance = _method("importance", ImportanceDisplay.from_explanation)
