@@ -61,10 +61,10 @@ class BarDisplay(Display):
         bottom, with the same features in each cohort. Without cohorts, ``cohort`` is None.
     local : bool, default=False
         Whether the bars are of one instance.
-    stacked : bool, default=False
-        Whether the cohorts are outputs, whose bars are stacked.
     response : str, default="response"
         Name of the explained response, for the axis.
+    stacked : bool, default=False
+        Whether the cohorts are outputs, whose bars are stacked.
 
     Attributes
     ----------
