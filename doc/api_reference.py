@@ -66,7 +66,8 @@ API = [
         "Which coalitions to look at; by name in ``SAMPLERS``.",
         "skshapley.samplers",
         [
-            *("Sampler", "Exact", "PermutationSampler", "MonteCarlo", "Antithetic", "Orthogonal"),
+            *("Sampler", "SamplerTask", "SamplerTraits"),
+            *("Exact", "PermutationSampler", "MonteCarlo", "Antithetic", "Orthogonal"),
             *("Sobol", "Herding", "SequentialBayesianQuadrature", "MallowsKernel"),
             *("SpearmanKernel", "KendallKernel", "draw_permutations", "CoalitionSampler"),
             *("Kernel", "Leverage", "Importance", "Uniform", "SquareRoot", "OuterSizes", "Odd"),
@@ -80,7 +81,8 @@ API = [
         "What to make of what was seen; by name in ``SOLVERS``.",
         "skshapley.solvers",
         [
-            *("Solver", "Estimate", "PermutationMean", "LeastSquares", "Linear", "MarginalMean"),
+            *("Solver", "SolverTask", "SolverTraits"),
+            *("Estimate", "PermutationMean", "LeastSquares", "Linear", "MarginalMean"),
             *("StratifiedMean", "SampleReuse", "RegressionAdjustment", "GaussianProcess"),
             *("LeaveOneOutProcess", "ProjectedSGD", "Semivalue"),
         ],

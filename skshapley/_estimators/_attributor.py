@@ -12,7 +12,7 @@ from skshapley._estimators._background import Background
 from skshapley._records._interactions import Interactions
 from skshapley._records._outcome import Outcome
 from skshapley._records._settings import Settings, label
-from skshapley._run._engine import Plan
+from skshapley._run._plan import Plan
 from skshapley._tables._inputs import is_frame, n_rows
 from skshapley.explanation import Explanation
 from skshapley.indices import pair_index

@@ -8,9 +8,9 @@ import pandas as pd
 
 from skshapley._records._result import ShapleyResult
 from skshapley._records._settings import Settings, label
-from skshapley._run._engine import Plan, run
-from skshapley._run._plan import make_plan
-from skshapley._run._size import Size
+from skshapley._run._budget import Size
+from skshapley._run._engine import run
+from skshapley._run._plan import Plan, make_plan
 from skshapley._tables._documents import Documents, as_documents, container_for
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation

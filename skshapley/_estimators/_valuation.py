@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_consistent_length
 from skshapley._estimators._knn_valuation import Neighbours
 from skshapley._estimators._sampling import COUNTS
 from skshapley._records._result import ShapleyResult
+from skshapley._run._budget import Size
 from skshapley._run._engine import run
 from skshapley._run._plan import is_auto, make_plan
-from skshapley._run._size import Size
 from skshapley._tools._constraints import Constraint, Fitting, Maybe, Number, check_parameters
 from skshapley._tools._progress import progress
 from skshapley.indices import Index, player_index

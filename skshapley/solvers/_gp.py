@@ -8,8 +8,7 @@ import numpy as np
 
 from skshapley._process import Case, Lesson, OddDesign
 from skshapley._tools._constraints import Count
-from skshapley.indices import Index
-from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 
 
 class GaussianProcess(Solver):
@@ -59,22 +58,16 @@ class GaussianProcess(Solver):
 
     accepts = (OddDesign,)
     default_sampler = "odd"
+    traits = SolverTraits(any_index=(OddDesign,), symmetric_pairs=(OddDesign,))
     _constraints = {"pilots": Count(least=0, hint="0 fits every instance by itself")}
     _case: type[Case] = Case
 
     def __init__(self, pilots: int = 2) -> None:
         self.pilots = pilots
 
-    def gives(self, produced: type, index: Index) -> bool:
-        """Return whether the design tells the values: by any index."""
-        return issubclass(produced, OddDesign)
-
-    def gives_pairs(self, produced: type, index: Index) -> bool:
-        """Return whether the design tells interactions: of a symmetric index, any."""
-        return issubclass(produced, OddDesign) and index.symmetric
-
-    def _start(self, players: np.ndarray, lesson) -> None:
-        self._cases = [self._case(own, lesson, self.index, self.pairs) for own in players]
+    def _start(self, task: SolverTask) -> None:
+        rest = task.lesson, task.index, task.pairs
+        self._cases = [self._case(own, *rest) for own in self.players_]
 
     def update(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
         """Keep the pairs of each instance."""
@@ -87,7 +80,7 @@ class GaussianProcess(Solver):
         values, errors = (np.stack(part) for part in zip(*solved, strict=True))
         apart, p = np.full_like(values, np.nan), self.n_players_
         apart[:, :p] = [case.background_errors for case in self._cases]
-        if self.index.adds_up:
+        if self.index_.adds_up:
             gap = self.v_full_ - self.v_empty_ - values[:, :p].sum(axis=1)
             values[:, :p] += gap[:, None] / p
         return Estimate(values, errors, apart)

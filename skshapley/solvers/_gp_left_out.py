@@ -9,15 +9,15 @@ import numpy as np
 
 from skshapley._process import (
     LEAST_PAIRS,
-    SHAPLEY,
     Case,
+    OddDesign,
     Pairs,
     Posterior,
     RandomOddDesign,
     overlooked,
 )
 from skshapley._tools._counting import log_binomial
-from skshapley.indices import Index
+from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._gp import GaussianProcess
 from skshapley.solvers._student import effective_degrees, widening
 
@@ -169,8 +169,5 @@ class LeaveOneOutProcess(GaussianProcess):
 
     accepts = (RandomOddDesign,)
     default_sampler = "odd-leverage"
+    traits = SolverTraits(symmetric_pairs=(OddDesign,))
     _case = _CorrectedCase
-
-    def gives(self, produced: type, index: Index) -> bool:
-        """Return whether the design tells the values: Shapley's, which alone are corrected."""
-        return index == SHAPLEY

@@ -10,8 +10,8 @@ import numpy as np
 
 from skshapley._references import Deck
 from skshapley.designs import OrderedDesign, PermutationDesign
-from skshapley.indices import INDICES, Index
-from skshapley.solvers._base import Estimate, Solver
+from skshapley.indices import INDICES
+from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._dealt import DealtUnits
 from skshapley.solvers._positions import Centring, Walks, fitted
 from skshapley.solvers._silence import FEW, Scale, unseen
@@ -70,17 +70,9 @@ class PermutationMean(Solver):
 
     accepts: tuple[type, ...] = (PermutationDesign, OrderedDesign)
     default_sampler = "antithetic"
+    traits = SolverTraits(any_index=(PermutationDesign,), parts=(PermutationDesign,))
 
-    def gives(self, produced: type, index: Index) -> bool:
-        """Return whether the steps of a walk are those of an index: each by its place."""
-        return index == INDICES["shapley"] or issubclass(produced, PermutationDesign)
-
-    def takes_parts(self, produced: type) -> bool:
-        """Return whether the walks are of all orders alike, and their steps count alike."""
-        return produced is PermutationDesign and self.index == INDICES["shapley"]
-
-    def _start(self, players, lesson) -> None:
-        self._players = players
+    def _start(self, task: SolverTask) -> None:
         self._centring: Centring | None = None
         self._dealt: DealtUnits | None = None
         r, k = self.v_full_.shape
@@ -94,7 +86,7 @@ class PermutationMean(Solver):
             self._scale.add(rows, contributions)
             units = contributions.reshape(r, n // design.unit, design.unit, p, k).mean(axis=2)
             if self._dealt is None:
-                self._dealt = DealtUnits(self._known_deck(), self._players, design.unit)
+                self._dealt = DealtUnits(self._known_deck(), self.players_, design.unit)
             self._dealt.add(rows, design.references[:, :: design.unit], units)
             return
         if self._centring is None:
@@ -136,7 +128,7 @@ class PermutationMean(Solver):
 
     def _step_weights(self, p: int) -> np.ndarray | None:
         """Return how much the step of each position counts, ``(p,)``; None for all alike."""
-        return None if self.index == INDICES["shapley"] else p * self.index.size_law(p - 1)
+        return None if self.index_ == INDICES["shapley"] else p * self.index_.size_law(p - 1)
 
     def result(self) -> Estimate:
         """Return the mean over references of the means within, and standard errors over units."""

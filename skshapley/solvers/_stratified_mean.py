@@ -9,7 +9,7 @@ nodes of a quadrature rule.
 import numpy as np
 
 from skshapley.designs import PairDesign
-from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._base import Estimate, Solver, SolverTask
 from skshapley.solvers._gap import without_gap
 from skshapley.solvers._moments import Moments
 from skshapley.solvers._silence import Scale, missed, unseen
@@ -50,7 +50,7 @@ class StratifiedMean(Solver):
     accepts = (PairDesign,)
     default_sampler = "stratified"
 
-    def _start(self, players, lesson) -> None:
+    def _start(self, task: SolverTask) -> None:
         self._moments: Moments | None = None
 
     def update(self, rows: np.ndarray, design: PairDesign, values: np.ndarray) -> None:

@@ -80,6 +80,7 @@ def test_small_ones_are_left_out_and_read_as_zeros_of_unknown_error(rows, tmp_pa
 
 def test_folders_of_explainers_without_interactions_have_none(rows, tmp_path):
     explainer = fitted(one_output).set_params(interactions=False)
+    explainer.fit(explainer.background_)
     dataset = explain_batches(explainer, rows[NAMES], tmp_path)
     assert dataset.read().interactions is None
     assert not [name for name in pd.read_parquet(tmp_path) if name.startswith("interaction")]

@@ -280,7 +280,7 @@ def test_convergence_from_estimator():
     frame = drawn.frame()
     assert len(drawn.axes_) == 4
     assert frame["method"].nunique() == 2
-    expected = explainers["monte-carlo"].set_params(max_rows=581).explain(X[:2])[1]
+    expected = explainers["monte-carlo"].set_params(max_rows=581).fit(X).explain(X[:2])[1]
     last = frame.query("method == 'monte-carlo'").groupby("feature").last()
     names = expected.feature_names.tolist()
     for feature, point in last.iterrows():

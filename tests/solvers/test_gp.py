@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley.samplers import Odd
+from skshapley.samplers import Odd, SamplerTask
 from skshapley.samplers._odd_sets import (
     first_pairs,
     hadamard_pairs,
@@ -12,7 +12,7 @@ from skshapley.samplers._odd_sets import (
     n_all_pairs,
     sizes_missing,
 )
-from skshapley.solvers import GaussianProcess
+from skshapley.solvers import GaussianProcess, SolverTask
 from skshapley.stopping import StandardError
 
 
@@ -146,7 +146,7 @@ def test_grows_until_the_standard_errors_are_small():
 
 def ask_and_tell(sampler, reward, p, draws, rng):
     """Drive a sampler by hand; returns its designs and their values."""
-    sampler.start(p, [rng], sum(draws))
+    sampler.start(SamplerTask(p, [rng], sum(draws)))
     row, out = np.array([0]), []
     for n in draws:
         design = sampler.ask(row, n)
@@ -166,7 +166,7 @@ def test_chosen_pairs_beat_unchosen_ones():
         for adaptive in (True, False):
             sampler = Odd(adaptive=adaptive)
             parts = ask_and_tell(sampler, reward, p, (60, 20, 20), np.random.default_rng(seed))
-            solver = GaussianProcess().start(p, ends[:1, None], ends[1:, None])
+            solver = GaussianProcess().start(SolverTask(p, ends[:1, None], ends[1:, None]))
             for design, values in parts:
                 solver.update(np.array([0]), design, values)
             errors.append(((solver.result().values[0, :, 0] - truth) ** 2).sum())
@@ -263,12 +263,12 @@ def small_blocks(monkeypatch):
 
 
 def solve_blocks(game, p, b, evals, seed):
-    n, row = Odd().n_draws(evals * b, p, b), np.array([0])
-    design = Odd().start(p, [np.random.default_rng(seed)], n, game.weights).ask(row, n)
+    n, row = Odd().afford(evals * b, p, b).n_draws, np.array([0])
+    design = Odd().start(SamplerTask(p, [np.random.default_rng(seed)], n, game.weights)).ask(row, n)
     references = design.coalition_references
     values = game(design.coalitions[0], None if references is None else references[0])
     ends = game(np.repeat([[False], [True]], p, axis=1))
-    solver = GaussianProcess().start(p, ends[:1, None], ends[1:, None])
+    solver = GaussianProcess().start(SolverTask(p, ends[:1, None], ends[1:, None]))
     solver.update(row, design, values[None, :, None])
     return design, solver.result()
 
@@ -324,7 +324,7 @@ def test_the_whole_budget_decides_on_blocks(p, n_pairs, in_blocks):
     """From a third of 127 pairs on, and with more than half of 2500 a block, there are none."""
     n = 2 * n_pairs
     rows = 210  # five for each pair a player
-    sampler = Odd().start(p, [np.random.default_rng(0)], n, np.full(rows, 1 / rows))
+    sampler = Odd().start(SamplerTask(p, [np.random.default_rng(0)], n, np.full(rows, 1 / rows)))
     first = sampler.draws_now(0)
     assert (first < n) == (n_pairs == 43)  # the others are chosen later
     assert (sampler.ask(np.array([0]), first).block is not None) == in_blocks
@@ -346,7 +346,7 @@ def test_blocks_of_an_additive_model_are_exact(heaviest):
 def test_heavy_rows_have_more_pairs_and_none_is_left_out():
     p, b = 8, 30
     weights = np.r_[np.full(b - 1, 0.5), 0.5 * (b - 1)] / (b - 1)
-    sampler = Odd().start(p, [np.random.default_rng(0)], 12, weights)
+    sampler = Odd().start(SamplerTask(p, [np.random.default_rng(0)], 12, weights))
     design = sampler.ask(np.array([0]), 12)
     used = np.bincount(design.coalition_references[0].ravel(), minlength=b)
     assert used.min() > 0

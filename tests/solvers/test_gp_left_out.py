@@ -7,7 +7,7 @@ import pytest
 
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley._process import OddKernel, OddValues, Pairs, Posterior, Process
-from skshapley.samplers import OddLeverage
+from skshapley.samplers import OddLeverage, SamplerTask
 from skshapley.samplers._odd_sets import leverage_pairs
 from skshapley.solvers import GaussianProcess, LeaveOneOutProcess
 from skshapley.solvers._gp_left_out import _Corrected
@@ -139,7 +139,9 @@ def test_every_instance_has_pairs_of_its_own():
 @pytest.mark.parametrize("p", [2, 3, 8, 30])
 def test_pairs_of_every_size_and_none_twice(p):
     n = OddLeverage().price(p, 1).least
-    design = OddLeverage().start(p, [np.random.default_rng(0)], n).ask(np.array([0]), n)
+    design = (
+        OddLeverage().start(SamplerTask(p, [np.random.default_rng(0)], n)).ask(np.array([0]), n)
+    )
     coalitions = design.coalitions[0]
     assert coalitions[0].all()
     assert set(coalitions.sum(axis=1)) == set(range(p + 1))
@@ -148,5 +150,5 @@ def test_pairs_of_every_size_and_none_twice(p):
 
 
 def test_no_more_pairs_than_a_process_holds():
-    assert OddLeverage().n_draws(10_000, 40, 1) == 4000
-    assert OddLeverage().n_draws(10_000, 8, 1) == 2**8 - 2
+    assert OddLeverage().afford(10_000, 40, 1).n_draws == 4000
+    assert OddLeverage().afford(10_000, 8, 1).n_draws == 2**8 - 2

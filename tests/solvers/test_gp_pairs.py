@@ -11,7 +11,7 @@ from skshapley import ShapleyExplainer, shapley_values
 from skshapley._process import Lesson
 from skshapley.indices import PAIR_INDICES, beta, enumerated
 from skshapley.samplers import Odd, OddLeverage
-from skshapley.solvers import GaussianProcess, LeaveOneOutProcess
+from skshapley.solvers import GaussianProcess, LeaveOneOutProcess, SolverTask
 from skshapley.stopping import StandardError
 from skshapley.testing import RandomGame
 
@@ -266,7 +266,7 @@ def test_instances_that_follow_take_the_pilots_hyper_parameters(references):
 def test_what_pilots_teach_the_odd_part_is_the_same_with_interactions():
     solver = GaussianProcess()
     solver.pairs = PAIR_INDICES["shapley"]
-    assert solver.start(3, np.zeros((1, 1)), np.ones((1, 1))).lesson() is None
+    assert solver.start(SolverTask(3, np.zeros((1, 1)), np.ones((1, 1)))).lesson() is None
     lesson = Lesson(((np.arange(3), np.zeros(6)),))
     assert solver.lesson(lesson).taught == lesson.taught
 

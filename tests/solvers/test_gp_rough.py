@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from skshapley._process import OddDesign, RandomOddDesign
-from skshapley.samplers import Odd
+from skshapley.samplers import Odd, SamplerTask
 from skshapley.samplers._odd_blocks import pairs_each
-from skshapley.solvers import GaussianProcess, LeaveOneOutProcess
+from skshapley.solvers import GaussianProcess, LeaveOneOutProcess, SolverTask
 from skshapley.testing import HybridGame, explain_game
 
 P = 8
@@ -17,7 +17,7 @@ def solved(function, signs):
     present = np.vstack([np.ones(signs.shape[1]), signs]) > 0
     coalitions = np.stack([present, ~present], axis=1).reshape(1, -1, signs.shape[1])
     values = function(2.0 * coalitions[0] - 1).reshape(1, coalitions.shape[1], -1)
-    solver = GaussianProcess(pilots=0).start(signs.shape[1], values[:, 1], values[:, 0])
+    solver = GaussianProcess(pilots=0).start(SolverTask(signs.shape[1], values[:, 1], values[:, 0]))
     solver.update(np.array([0]), OddDesign(coalitions), values)
     estimate = solver.result()
     return estimate.values[0], estimate.standard_errors[0]
@@ -120,7 +120,7 @@ def test_players_that_no_pair_tells_apart_have_no_standard_error():
     coalitions = np.stack([pairs, ~pairs], axis=1).reshape(1, -1, p)
     values = np.tanh(coalitions @ np.linspace(0.5, 1, p))[..., None]
     ends = np.zeros((1, 1)), values[:, 0]
-    solver = LeaveOneOutProcess().start(p, *ends)
+    solver = LeaveOneOutProcess().start(SolverTask(p, *ends))
     solver.update(np.array([0]), RandomOddDesign(coalitions), values)
     estimate = solver.result()
     assert len(inside) > 1.3 * p
@@ -141,7 +141,7 @@ def test_few_pairs_of_a_random_sample_have_no_standard_error():
 def asked(weights, n, p=11, seed=0):
     """Return the design of n coalitions a row."""
     weights = np.asarray(weights, dtype=float) / np.sum(weights)
-    sampler = Odd().start(p, [np.random.default_rng(seed)], n, weights)
+    sampler = Odd().start(SamplerTask(p, [np.random.default_rng(seed)], n, weights))
     return sampler.ask(np.array([0]), sampler.draws_now(0))
 
 

@@ -6,7 +6,7 @@ from scipy import stats
 
 from skshapley.designs import PermutationDesign
 from skshapley.samplers import Antithetic, MonteCarlo
-from skshapley.solvers import PermutationMean
+from skshapley.solvers import PermutationMean, SolverTask
 from skshapley.solvers._student import effective_degrees, widening
 from skshapley.testing import AdditiveGame, HybridGame, RandomGame, explain_game
 
@@ -55,7 +55,9 @@ def solved(designs, games=(GAME,)):
     """Return the estimate of one instance; walk j goes along the game of its reference."""
     ends = np.array([[False] * P, [True] * P])
     v_empty = np.mean([game(ends)[0] for game in games])
-    solver = PermutationMean().start(P, np.array([[v_empty]]), games[0](ends)[1:][:, None])
+    solver = PermutationMean().start(
+        SolverTask(P, np.array([[v_empty]]), games[0](ends)[1:][:, None])
+    )
     for design in designs:
         each = np.split(design.coalitions[0], design.permutations.shape[1])
         which = [0] * len(each) if design.references is None else design.references[0]
@@ -263,7 +265,7 @@ def test_errors_of_random_references_are_those_of_the_regression():
 
 
 def test_a_result_needs_an_update():
-    solver = PermutationMean().start(3, np.zeros((1, 1)), np.ones((1, 1)))
+    solver = PermutationMean().start(SolverTask(3, np.zeros((1, 1)), np.ones((1, 1))))
     with pytest.raises(RuntimeError, match=r"needs at least one update\(\)"):
         solver.result()
 
