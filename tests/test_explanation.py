@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 
-from skshapley import Explanation, ShapleyExplainer, shapley_values
+from skshapley import Explanation, ShapleyExplainer, TreeExplainer, shapley_values
 from skshapley._records._settings import Settings
 from skshapley.plots import BarDisplay, PlotAccessor
 from skshapley.solvers import Semivalue
@@ -676,3 +677,37 @@ def test_packages_that_are_not_there(package, monkeypatch):
     told = rf"^Explanation\.to_{package} needs {package}, which is not installed; .* pip install"
     with pytest.raises(ImportError, match=told):
         getattr(made(), f"to_{package}")()
+
+
+# --- values without a record ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def forest():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    labels = np.digitize(X[:, 0] * X[:, 1], [-0.5, 0.5])
+    return RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, labels), X
+
+
+WAYS = {
+    "read": ShapleyExplainer,
+    "one output": lambda forest: ShapleyExplainer(forest, output=1),
+    "predicted": lambda forest: ShapleyExplainer(forest, output="predicted"),
+    "interactions": lambda forest: ShapleyExplainer(forest, interactions=True),
+    "trees": TreeExplainer,
+    "sampled": lambda forest: ShapleyExplainer(forest, sampler="antithetic", random_state=0),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_values_are_those_of_the_explanation(way, forest):
+    model, X = forest
+    explainer = WAYS[way](model).fit(X[:9])
+    np.testing.assert_array_equal(explainer.values(X[9:15]), explainer.explain(X[9:15]).values)
+    with pytest.raises(ValueError, match=r"columns|features"):
+        explainer.values(X[:, :2])
+
+
+def test_values_need_a_fitted_explainer():
+    with pytest.raises(NotFittedError):
+        ShapleyExplainer(lambda X: X[:, 0]).values(np.eye(2))

@@ -147,6 +147,29 @@ class Attributor(TransformerMixin, TableEstimator):
     def explain(self, X) -> Explanation:
         """Return the explanation of the rows of X."""
 
+    def _exact_outcome(self, X: Any) -> Outcome:
+        """Return the outcome of the closed form `exact_` at a checked table."""
+        raise NotImplementedError
+
+    def values(self, X) -> np.ndarray:
+        """Return the attributions alone, for services: a closed form makes no record of them.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (r, d), or documents
+            As for `explain`.
+
+        Returns
+        -------
+        values : ndarray of shape (r, p) or (r, p, k)
+            The `values` of the explanation.
+        """
+        if getattr(self, "exact_", None) is None:
+            return self.explain(X).values
+        outcome = self._exact_outcome(self._background.table(self, X))
+        values = outcome.values[:, : self.players_.n_players]
+        return values[..., 0] if self._output_names is None else values
+
     def transform(self, X) -> np.ndarray:
         """Return the attributions of X as a table, for pipelines.
 
@@ -168,7 +191,7 @@ class Attributor(TransformerMixin, TableEstimator):
             )
         if is_frame(X):
             validate_data(self, X, reset=False, skip_check_array=True)
-        values = self.explain(X).values
+        values = self.values(X)
         return np.array(values.reshape(len(values), -1))
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:

@@ -331,6 +331,12 @@ class ShapleyExplainer(Attributor):
         except UnreadableModelError as reason:
             return None, reason
 
+    def _exact_outcome(self, X: Any) -> Outcome:
+        rows = self.reward_.preparation_.transform(X)
+        response, (_, pairs) = self.reward_.masked_.response, self._indices
+        form: Any = self.exact_
+        return explained(form, response, rows, pairs)
+
     @corrected
     def explain(self, X) -> Explanation:
         """Explain the predictions for the rows of X.
@@ -366,10 +372,7 @@ class ShapleyExplainer(Attributor):
                 return self.documents_.explain(documents, self._entropy, self.n_jobs, report)
         X = self._background.table(self, X)
         if self.exact_ is not None:
-            rows = self.reward_.preparation_.transform(X)
-            response, (_, pairs) = self.reward_.masked_.response, self._indices
-            outcome = explained(self.exact_, response, rows, pairs)
-            return self._recorded(outcome, X)
+            return self._recorded(self._exact_outcome(X), X)
         plan, game = self._plan, self.reward_.game(X)
 
         def partial(outcome: Outcome) -> Explanation:
