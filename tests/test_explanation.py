@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 
 from skshapley import Explanation, ShapleyExplainer, TreeExplainer, shapley_values
-from skshapley._records._settings import Settings
+from skshapley.explanation import Settings
 from skshapley.plots import BarDisplay, PlotAccessor
 from skshapley.solvers import Semivalue
 

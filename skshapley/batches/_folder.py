@@ -97,7 +97,7 @@ class Folder:
         fixed = {
             "format": FORMAT,
             "settings": {**settings, "random_state": _seed(explainer)},
-            "source": source.facts(),
+            "source": source.facts,
             "explainer": explainer_facts(explainer),
             "versions": versions(),
         }

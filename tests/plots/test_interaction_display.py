@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skshapley._records._interactions import Interactions
+from skshapley import Interactions
 from skshapley.plots import InteractionsDisplay
 
 
