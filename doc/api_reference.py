@@ -29,11 +29,11 @@ API = [
     ),
     (
         "Closed forms",
-        "Responses that are read and not sampled; by name in ``CLOSED_FORMS``.",
+        "Responses that have exact values; readers of models are in ``READERS``.",
         "skshapley.closed_forms",
         [
             *("ClosedForm", "read_model", "Trees", "LinearTerms", "Logistic", "ProductKernels"),
-            *("Exponential", "Sum"),
+            *("Exponential", "Monomials", "Tables", "Sum", "Part", "View"),
         ],
     ),
     (

@@ -75,7 +75,11 @@ def of_pipeline(pipeline: Any, method: str, ask: Ask) -> Found:
     transformers = [(name, step) for name, step in pipeline.steps[:-1] if not passes(step)]
     if not transformers:
         return ask(final, method)
-    width = pipeline.n_features_in_
+    width = getattr(pipeline, "n_features_in_", None)
+    if width is None:  # the first step is of another library
+        raise UnreadableModelError(
+            f"{type(transformers[0][1]).__name__} has no n_features_in_", "explain it by sampling"
+        )
     source = np.arange(width)
     for place, (name, step) in enumerate(transformers):
         if type(step).__name__ == "PolynomialFeatures":
