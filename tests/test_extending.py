@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 from skshapley import ShapleyExplainer
-from skshapley._ensembles._read import READERS
+from skshapley._trees._read import READERS
 from skshapley.samplers import Classical
 from skshapley.solvers import PermutationMean
 from skshapley.testing import (

@@ -29,22 +29,12 @@ PACKAGE = ROOT / "skshapley"
 # A name stands for a module or a whole subpackage.
 LAYERS = (
     {"_tools", "exceptions"},
-    {"_tables", "_references", "_inference", "designs", "indices", "_process", "_ensembles"},
+    {"_tables", "_references", "_inference", "designs", "indices", "_odd", "_even", "_trees"},
     {"explanation", "_records", "comparison"},
     {"rewards", "samplers", "solvers", "stopping"},
     {"_run"},
     {"_estimators", "trees", "closed_forms"},
-    {
-        "background",
-        "plots",
-        "testing",
-        "diagnostics",
-        "datasets",
-        "bounds",
-        "responses",
-        "batches",
-        "shapiq",
-    },
+    {"background", "plots", "testing", "diagnostics", "datasets", "bounds", "responses", "batches"},
     {"_report"},
     {"__init__", "_cli", "__main__"},
 )

@@ -1,4 +1,4 @@
-"""Columns of any table as numbers or codes, to compare rows."""
+"""The columns of any table as numbers or as codes, for what compares its rows."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Hashes of rows by their values, independent of position and storage."""
+"""What stands for a row of a table: a hash of its values, wherever it stands and however stored."""
 
 from typing import Any
 

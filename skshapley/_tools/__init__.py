@@ -1,1 +1,1 @@
-"""Tools for all rooms: seeds, the resolver of parameters, progress."""
+"""What every room uses: seeds, the resolver of parameters, progress."""

@@ -1,4 +1,4 @@
-"""Constraints of parameters: declared as data beside the class, checked before any work."""
+"""What a parameter may be: declared with its class as data, and checked before any work."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ class Constraint(ABC):
     @property
     @abstractmethod
     def choices(self) -> str:
-        """The choices in words, to end the phrase "takes max_evals as ..."."""
+        """What is allowed, as the end of "takes max_evals as ..."."""
 
     @abstractmethod
     def allows(self, value: Any) -> bool:
@@ -119,7 +119,7 @@ class Number(Constraint):
 
 @dataclass(frozen=True)
 class Maybe(Constraint):
-    """None, or a value that another constraint allows."""
+    """None, or what another constraint allows."""
 
     other: Constraint
 
@@ -129,7 +129,7 @@ class Maybe(Constraint):
         return f"None or {self.other.choices}"
 
     def allows(self, value: Any) -> bool:
-        """Return True for None and for values that the other constraint allows."""
+        """Return whether it is None, or the other allows it."""
         return value is None or self.other.allows(value)
 
 
@@ -164,12 +164,12 @@ class Fitting(Constraint):
         return self.description
 
     def allows(self, value: Any) -> bool:
-        """Return the answer of the function."""
+        """Return what the function says."""
         return bool(self.test(value))
 
 
 class Parametrised(BaseEstimator):
-    """Base class of parameter objects: samplers, solvers, rewards, stopping rules.
+    """Base of what is given by its parameters alone: samplers, solvers, rewards, stopping rules.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Memory limits of a step, as a share of scikit-learn's working memory."""
+"""How much memory a step may take, of what scikit-learn's configuration allows."""
 
 import sklearn
 

@@ -4,7 +4,7 @@ from importlib import import_module
 from types import ModuleType
 
 
-def needed(package: str, owner: str, extra: str | None = None) -> ModuleType:
+def needed(package: str, owner: str) -> ModuleType:
     """Return an optional package.
 
     Parameters
@@ -12,8 +12,6 @@ def needed(package: str, owner: str, extra: str | None = None) -> ModuleType:
     package : str
     owner : str
         What needs it, for the error.
-    extra : str, default=None
-        The extra of skshapley that installs it. None: it is installed by its own name.
 
     Raises
     ------
@@ -23,7 +21,7 @@ def needed(package: str, owner: str, extra: str | None = None) -> ModuleType:
     try:
         return import_module(package)
     except ImportError as error:
-        name = package if extra is None else f'"skshapley[{extra}]"'
         raise ImportError(
-            f"{owner} needs {package}, which is not installed; install it with: pip install {name}."
+            f"{owner} needs {package}, which is not installed; install it with: pip install"
+            f" {package}."
         ) from error

@@ -1,6 +1,7 @@
 """The base class of closed forms: exact attributions of a response that need not be sampled."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -19,13 +20,16 @@ ROUNDING = 1e-12  # of a sum of weights
 class ClosedForm(Portable, ABC):
     """A response as a formula whose Shapley values are known.
 
-    Read from a fitted model by `read_model`, it is given a background by `fit`, and then explains.
-    A subclass writes `combined`, `predict`, `_attributions`, `pairs`, `references` and `state`.
+    Read from a fitted model by `read`, it is given a background by `fit`, and then explains. A
+    subclass writes `read`, `combined`, `predict`, `_attributions`, `pairs`, `references` and
+    `state`.
 
     Attributes
     ----------
     label : str
         What the values are read from, for the record, such as "trees".
+    checks_itself : bool
+        Whether `fit` compares what was read with the model.
     n_outputs : int
         Number of outputs, k.
     indices, pair_indices : frozenset of str, or None
@@ -44,6 +48,7 @@ class ClosedForm(Portable, ABC):
     """
 
     label: str
+    checks_itself = False
     n_outputs: int
     indices: frozenset[str] | None = frozenset({"shapley"})
     pair_indices: frozenset[str] | None = frozenset({"shapley"})
@@ -54,6 +59,31 @@ class ClosedForm(Portable, ABC):
     background_: Any
     weights_: NDArray[np.float64]
     base_values_: NDArray[np.float64]
+
+    @classmethod
+    @abstractmethod
+    def read(cls, model: Any, method: str, ask: Callable[..., "ClosedForm"]) -> "ClosedForm | None":
+        """Return the response of a model as this closed form.
+
+        Parameters
+        ----------
+        model : fitted estimator
+        method : str
+            The method of the model whose response it is, such as "predict".
+        ask : callable of (model, method)
+            Reads a part of the model, as any closed form.
+
+        Returns
+        -------
+        form : ClosedForm or None
+            With one output for each column that the method returns. None for a model of another
+            kind.
+
+        Raises
+        ------
+        UnreadableModelError
+            For a model of this kind, if its response cannot be read; it says why in one sentence.
+        """
 
     @abstractmethod
     def combined(self, matrix: Any, constant: Any = 0.0) -> "ClosedForm":
@@ -180,12 +210,6 @@ class ClosedForm(Portable, ABC):
     def state(self) -> list:
         """Return the arrays and numbers that the form consists of, to tell it from others."""
 
-    def _values_and_pairs(
-        self, X: Any, index: Index
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return `attributions` and `pairs`, by one computation where that is faster."""
-        return self.attributions(X), self.pairs(X, index)
-
 
 def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outcome:
     """Explain a table of instances by a fitted form.
@@ -202,22 +226,19 @@ def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outco
     Outcome
         Its standard errors are zero. The model is not called.
     """
-    if pairs is None:
-        values, found = form.attributions(X), None
-    elif form.pair_indices is None or pairs.name in form.pair_indices:
-        values, found = form._values_and_pairs(X, pairs)
-    else:
+    if pairs and form.pair_indices is not None and pairs.name not in form.pair_indices:
         raise ValueError(
             f"{type(form).__name__} was fitted for the interactions of another index than"
             f' "{pairs.name}", which it does not give: fit again.'
         )
+    values = form.attributions(X)
     v_empty = np.tile(form.base_values_, (len(values), 1))
     v_full = v_empty + values.sum(axis=1) if form.index.adds_up else form.predict(X)
     outcome = Outcome.exact(values, v_empty, v_full)
-    if found is None:
+    if pairs is None:
         return outcome
     first, second = np.triu_indices(form.n_players_, 1)
-    return outcome.with_pairs(found[:, first, second])
+    return outcome.with_pairs(form.pairs(X, pairs)[:, first, second])
 
 
 def as_matrix(X: Any) -> Any:

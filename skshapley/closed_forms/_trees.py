@@ -1,7 +1,6 @@
 """Tree ensembles as a closed form: sums of the trees of any library that has a reader."""
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -9,15 +8,16 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley._ensembles import (
+from skshapley._tables._inputs import as_pandas, is_frame, take_rows
+from skshapley._trees import (
     INDICES,
     RESPONSES,
     TreeEnsemble,
     TreeValues,
+    has_reader,
     not_the_sum,
     read_trees,
 )
-from skshapley._tables._inputs import as_pandas, is_frame, take_rows
 from skshapley.closed_forms._base import SHAPLEY, ClosedForm
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import Index
@@ -55,6 +55,7 @@ class Trees(ClosedForm):
     """
 
     label = "trees"
+    checks_itself = True
     indices = frozenset(INDICES)
     # Any index is a mean over presence, which the leaves know.
     pair_indices = None
@@ -62,6 +63,15 @@ class Trees(ClosedForm):
     def __init__(self, trees: TreeEnsemble, column_names: Any = None) -> None:
         self.trees, self.column_names = trees, column_names
         self.n_outputs = trees.n_outputs
+
+    @classmethod
+    def read(cls, model: Any, method: str, ask: Callable[..., ClosedForm]) -> Self | None:
+        """Return the sum of a model's trees; None for a model that is no tree ensemble."""
+        if not has_reader(model):
+            return None
+        if method not in RESPONSES:
+            raise not_the_sum(model, method, read_trees(model).methods)
+        return cls(read_trees(model, method), getattr(model, "feature_names_in_", None))
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Trees":
         """Return linear combinations of the outputs, as trees with other leaves."""
@@ -106,17 +116,12 @@ class Trees(ClosedForm):
 
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""
-        return self._values_and_pairs(X, index)[1]
-
-    def _values_and_pairs(
-        self, X: Any, index: Index
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return self.solver_.values_and_pairs(self._matrix(X), index)
+        return self.solver_.pairs(self._matrix(X), index)
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
-        single = copy(self.solver_).fit(self._matrix(take_rows(self.background_, np.asarray(rows))))
-        return single.values_by_reference(self._matrix(X))
+        against = self._matrix(take_rows(self.background_, np.asarray(rows)))
+        return self.solver_.values_by_reference(self._matrix(X), against)
 
     def state(self) -> list:
         """Return what the trees consist of."""
@@ -153,10 +158,3 @@ class Trees(ClosedForm):
                 f" predicts {theirs[row, output]:.6g} (background row {row})",
                 "explain it by sampling, and please report the model",
             )
-
-
-def read_tree_model(model: Any, method: str, ask: Callable[..., ClosedForm]) -> Trees:
-    """Return the sum of a model's trees."""
-    if method not in RESPONSES:
-        raise not_the_sum(model, method, read_trees(model).methods)
-    return Trees(read_trees(model, method), getattr(model, "feature_names_in_", None))

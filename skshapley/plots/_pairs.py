@@ -79,7 +79,7 @@ def of_interaction(explanation, feature, partner) -> Explanation:
     return replace(explanation, values=values, standard_errors=errors, interactions=None)
 
 
-def with_pairs(explanation, n) -> Explanation:
+def with_pairs(explanation, row, n) -> Explanation:
     """Return an explanation in which the strongest pairs of an instance are players of their own.
 
     Each of the two players gives half the interaction away, so that the sum stays. What is left to
@@ -88,9 +88,12 @@ def with_pairs(explanation, n) -> Explanation:
     Parameters
     ----------
     explanation : Explanation
-        Of one instance and one output, with interactions.
+        Of one output, with interactions.
+    row : int or None
+        The instance; None for the only one.
     n : int
     """
+    explanation = explanation if row is None else explanation[int(row)]
     found, names = explanation.interactions, explanation.feature_names
     first, second = np.triu_indices(len(names), 1)
     pairs = found.values[0, first, second]
@@ -113,5 +116,6 @@ def with_pairs(explanation, n) -> Explanation:
         background_errors=None,
         data=pd.concat([explanation.data, data], axis=1),
         feature_names=np.append(names, np.array(joint, dtype=object)),
+        entries=None,
         interactions=None,
     )

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,16 +39,15 @@ class Reward(Parametrised, ABC):
         The response of the model to evaluate.
     masked_columns_ : str
         The columns in which absent players are filled in, and why, for the record.
-    takes : tuple of str
-        The tables that the background and the instances may be: "sparse" matrices, with "gaps",
-        with columns of "text".
+    takes_sparse : bool
+        Whether the background and the instances may be sparse matrices.
     """
 
     n_references_: int
     rows_per_value_: int
     response_: Response
     masked_columns_: str = "raw columns"
-    takes: ClassVar[tuple[str, ...]] = ("gaps", "text")
+    takes_sparse = False
 
     @abstractmethod
     def fit(self, response: Response, background, weights, players: Players) -> "Reward":
@@ -231,7 +230,7 @@ class InterventionalReward(BackgroundReward):
     """
 
     _constraints = {"transformed": Flag()}
-    takes = ("sparse", "gaps", "text")
+    takes_sparse = True
 
     def __init__(self, transformed=True) -> None:
         self.transformed = transformed

@@ -12,7 +12,6 @@ import numpy as np
 
 from skshapley._tools._counting import uniform_of_size
 from skshapley.designs import CoalitionDesign
-from skshapley.samplers._base import SamplerTraits
 from skshapley.samplers._coalitions import Kernel, with_complements
 
 
@@ -45,7 +44,7 @@ class OuterSizes(Kernel):
     True
     """
 
-    traits = SamplerTraits(one_shot=True)
+    one_shot = True
     _constraints = {}
 
     def __init__(self) -> None:

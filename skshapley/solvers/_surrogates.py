@@ -7,9 +7,9 @@ from scipy.special import comb
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 
-from skshapley._ensembles import TreeValues, read_trees
 from skshapley._tools._constraints import Fitting
 from skshapley._tools._counting import all_coalitions
+from skshapley._trees import TreeValues, read_trees
 from skshapley.exceptions import UnreadableModelError
 from skshapley.solvers._sample_reuse import unit_sums
 

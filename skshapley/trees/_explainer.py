@@ -5,13 +5,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._ensembles import RESPONSES, TreeEnsemble, read_trees
 from skshapley._estimators._attributor import Attributor
 from skshapley._estimators._background import Background
 from skshapley._estimators._sampling import COUNTS
-from skshapley._records._outcome import Outcome
 from skshapley._tables._model_columns import model_columns
 from skshapley._tools._constraints import Constraint, OneOf, check_parameters
+from skshapley._trees import RESPONSES, TreeEnsemble, read_trees
 from skshapley.closed_forms import Trees
 from skshapley.closed_forms._base import exact_outcome
 from skshapley.explanation import Explanation
@@ -75,10 +74,9 @@ class TreeExplainer(Attributor):
     A leaf with k distinct players on its path is a game of k bits of the instance and k bits of a
     reference. The background's bit patterns are counted once and folded into a table over the
     instance's patterns. To explain a row is then to look it up, which is why the cost does not
-    depend on the size of the background. Trees that are too deep for such tables are walked by
-    each instance together with each reference; or, for many of both, the bits of all of them are
-    compared at every leaf. The sizes of trees, instances and background alone decide which, and the
-    ways agree to rounding. The first rows are explained before there are tables, to the same bits.
+    depend on the size of the background. Trees that are too deep for such tables are followed down
+    by each row together with each background row. The sizes of trees and background decide this in
+    `fit`. Calls with many rows may make tables for themselves; the ways agree to rounding.
     The interventional values are those of Lundberg et al. (2020) [1]_, Algorithm 3; the
     path-dependent ones those of their Algorithm 1.
 
@@ -212,10 +210,8 @@ class TreeExplainer(Attributor):
         if not hasattr(self, "exact_"):  # scikit-learn's check takes long, for one row
             check_is_fitted(self, "exact_")
         X = self._background.table(self, X)
-        return self._recorded(self._exact_outcome(X), X)
-
-    def _exact_outcome(self, X: Any) -> Outcome:
-        return exact_outcome(self.exact_, X, pair_index(self.interactions, type(self).__name__))
+        pairs = pair_index(self.interactions, type(self).__name__)
+        return self._recorded(exact_outcome(self.exact_, X, pairs), X)
 
     def _facts(self) -> dict[str, Any]:
         return {

@@ -20,6 +20,8 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
+from skshapley._trees import TreeValues
+
 D = 6
 
 
@@ -169,3 +171,25 @@ def shapley_by_definition(v, banzhaf=False):
                 coalition = sum(1 << i for i in members)
                 values[j] += weight * (v[coalition | 1 << j] - v[coalition])
     return values
+
+
+class OneWay:
+    """Costs by which all calls go one way: "tables" made in fit, "streamed" ones, or "pairs"."""
+
+    def __init__(self, way):
+        self.way = way
+
+    def keeps_tables(self, b):
+        return self.way == "tables"
+
+    def prefers_pairs(self, r, b):
+        return self.way == "pairs"
+
+    interacts_in_pairs = prefers_pairs
+
+
+def solver_by(way, *given, **named):
+    """Exact values that go one way."""
+    solver = TreeValues(*given, **named)
+    solver._costs = OneWay(way)
+    return solver

@@ -6,8 +6,8 @@ import pytest
 from scipy.special import logit
 
 from skshapley import ShapleyExplainer, TreeExplainer
-from skshapley._ensembles._city_hash import category_hash
-from skshapley._ensembles._codes import plan_codes, predict
+from skshapley._trees import TreeValues
+from skshapley._trees._city_hash import category_hash
 from skshapley.exceptions import UnreadableModelError
 from skshapley.trees import read_trees
 
@@ -77,8 +77,7 @@ def rows(X, start, stop):
 def test_reading_predicts_what_catboost_predicts(name):
     model, X, _ = fitted(name)
     trees = read_trees(model)
-    codes = plan_codes(trees)
-    ours = predict(trees, codes, codes(trees.to_matrix(X)))
+    ours = TreeValues(trees).predict(trees.to_matrix(X))
     np.testing.assert_allclose(ours, trees.raw_response(X), rtol=0, atol=1e-12)
 
 
@@ -93,8 +92,7 @@ def test_rows_at_the_borders_and_missing_ones(name):
             near = [np.nextafter(at, np.float32(end)) for end in (-np.inf, np.inf)]
         Z[:, column] = np.stack([at, *near])[rng.integers(0, 3, len(Z)), np.arange(len(Z))]
     Z[rng.random(Z.shape) < 0.1] = np.nan if name != "numbers" else 0.0
-    codes = plan_codes(trees)
-    ours = predict(trees, codes, codes(trees.to_matrix(Z)))
+    ours = TreeValues(trees).predict(trees.to_matrix(Z))
     np.testing.assert_allclose(ours, trees.raw_response(Z), rtol=0, atol=1e-12)
 
 

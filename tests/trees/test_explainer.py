@@ -205,7 +205,7 @@ def test_wrong_models_are_refused(frame_model):
 
 def test_trees_are_compared_with_the_model(fitted, monkeypatch):
     """A model whose link is not known is refused, not misread."""
-    from skshapley._ensembles import _read_xgboost
+    from skshapley._trees import _read_xgboost
 
     monkeypatch.setattr(_read_xgboost, "_LOG", set())
     model, X = fitted("xgboost, poisson")

@@ -9,15 +9,12 @@ import sklearn
 import xgboost
 from sklearn.ensemble import GradientBoostingRegressor
 
-from skshapley._ensembles import _frontier, _interactions, _pair_tables, _walks
-from skshapley._ensembles._leaf_games import INDICES
-from skshapley._ensembles._leaf_pairs import interactions_by_ratios, leaf_interactions
-from skshapley._ensembles._path_dependent import training_law
-from skshapley._ensembles._values import TreeValues
+from skshapley._trees import TreeValues
+from skshapley.indices import PAIR_INDICES
 from skshapley.trees import TreeExplainer, read_trees
 
-from .conftest import D, game_values
-from .test_values import MEMORY, PLAYERS, deep_forest, references
+from .conftest import D, OneWay, game_values, solver_by
+from .test_values import PLAYERS, deep_forest, references
 
 # of a coalition of the others, of that size (Grabisch & Roubens 1999; Tsai, Yeh & Ravikumar 2023,
 # Theorem 19; Sundararajan, Dhamdhere & Agarwal 2020, Proposition 4)
@@ -50,28 +47,10 @@ def interactions_by_definition(v, index):
     return result
 
 
-def off_diagonal(interactions):
-    p = interactions.shape[0]
-    return interactions * (1 - np.eye(p))[..., None]
+way = pytest.mark.parametrize("way", ["tables", "pairs"])
 
 
-@pytest.fixture
-def at_leaves(monkeypatch):
-    """Leaf by leaf, whatever it costs."""
-    monkeypatch.setattr(TreeValues, "_interacts_in_pairs", lambda *sizes: False)
-
-
-@pytest.fixture(params=["tables", "meetings", "walks"])
-def way(request, monkeypatch):
-    """Leaves by tables, or as leaves of too many players for them; or by walks in pairs."""
-    walks = request.param == "walks"
-    monkeypatch.setattr(TreeValues, "_interacts_in_pairs", lambda *sizes: walks)
-    if request.param == "meetings":
-        monkeypatch.setattr(_interactions, "MOST_TABLE_BITS", 1)
-        # Subtrees that share an index have more than one leaf, and always tables.
-        monkeypatch.setattr("skshapley._ensembles._leafwise.MAX_BITS", 0)
-
-
+@way
 @pytest.mark.parametrize("index", ["shapley", "banzhaf"])
 @pytest.mark.parametrize("players", PLAYERS)
 @pytest.mark.parametrize("name", NAMES)
@@ -79,106 +58,34 @@ def test_equal_to_the_definition(fitted, way, name, players, index):
     model, X = fitted(name)
     trees, players = read_trees(model), PLAYERS[players]
     background, weights = references(X)
-    solver = TreeValues(trees, players, index).fit(trees.to_matrix(background), weights)
+    solver = solver_by(way, trees, players, index).fit(trees.to_matrix(background), weights)
     rows = X[:2]
-    ours = solver.interactions(trees.to_matrix(rows))
-    for x, interactions in zip(rows, ours, strict=True):
+    ours = solver.pairs(trees.to_matrix(rows))
+    for x, pairs in zip(rows, ours, strict=True):
         v = game_values(trees.raw_response, x, background, weights, players)
-        tolerance = 1e-6 * np.abs(v).max() if trees.strict else 1e-12 * max(1, np.abs(v).max())
-        expected = interactions_by_definition(v, index)
-        np.testing.assert_allclose(off_diagonal(interactions), expected / 2, atol=tolerance)
+        tolerance = 2e-6 * np.abs(v).max() if trees.strict else 2e-12 * max(1, np.abs(v).max())
+        np.testing.assert_allclose(pairs, interactions_by_definition(v, index), atol=tolerance)
     assert np.array_equal(ours, ours.transpose(0, 2, 1, 3))
-    values = solver.values(trees.to_matrix(rows))
-    np.testing.assert_allclose(ours.sum(axis=2), values, atol=1e-12 * max(1, np.abs(values).max()))
 
 
 @pytest.mark.parametrize("d", [10, 40])
-def test_walks_are_those_of_the_leaves_and_of_single_values(d, monkeypatch):
+def test_pairs_of_rows_agree_with_tables(d):
     """With players that fit into one word of a mask, and with more; and some that nobody asks."""
     model, X = deep_forest(d, n=150, n_estimators=2)
-    solver, rows = TreeValues(read_trees(model), n_players=d + 10), X[100:110]
-    solver.fit(X[:20], np.arange(1.0, 21.0))
-    for choice in ("_interacts_in_pairs", "_goes_in_pairs"):
-        monkeypatch.setattr(TreeValues, choice, lambda *sizes: True)
-    monkeypatch.setattr(TreeValues, "_walks_first", lambda *sizes: False)
-    values, pairs = solver.values_and_pairs(rows)
-    assert np.array_equal(values, solver.values(rows))
-    monkeypatch.setattr(_frontier, "STARTS", 30)
-    monkeypatch.setattr(_walks, "WALKING", 16)
-    for i in (0, 7):
-        assert np.array_equal(solver.values_and_pairs(rows[[i]])[1][0], pairs[i])
-    monkeypatch.setattr(TreeValues, "_interacts_in_pairs", lambda *sizes: False)
-    np.testing.assert_allclose(solver.values_and_pairs(rows)[1], pairs, rtol=0, atol=1e-11)
+    rows, found = X[100:110], {}
+    for how in ("pairs", "tables"):
+        solver = solver_by(how, read_trees(model), n_players=d + 10)
+        found[how] = solver.fit(X[:20], np.arange(1.0, 21.0)).pairs(rows)
+        for i in (0, 7):
+            assert np.array_equal(solver.pairs(rows[[i]])[0], found[how][i])
+    np.testing.assert_allclose(found["pairs"], found["tables"], rtol=0, atol=1e-11)
 
 
-def test_few_rows_walk_and_many_are_looked_up():
+def test_few_rows_go_in_pairs_and_many_are_looked_up():
     model, _ = deep_forest(10, n=600, n_estimators=2)
     costs = TreeValues(read_trees(model))._costs
     assert costs.interacts_in_pairs(1, 100)
     assert not costs.interacts_in_pairs(1000, 1000)
-
-
-@pytest.mark.usefixtures("at_leaves")
-def test_both_ways_agree_for_leaves_of_many_players(monkeypatch):
-    model, X = deep_forest(30, n=150, n_estimators=2)
-    trees = read_trees(model)
-    solver = TreeValues(trees).fit(X[:20])
-    most = max(chunk.n_bits for block in solver._blocks for chunk in block.groups.chunks)
-    assert most > _interactions.MOST_TABLE_BITS
-    mixed = solver.interactions(X[100:110])
-    monkeypatch.setattr(_interactions, "MOST_TABLE_BITS", most)
-    tables = TreeValues(trees).fit(X[:20]).interactions(X[100:110])
-    np.testing.assert_allclose(mixed, tables, rtol=0, atol=1e-11)
-
-
-def test_large_leaves_have_tables_while_those_outgrow_no_others(monkeypatch):
-    small, (model, X) = 6, deep_forest(30, n=150, n_estimators=2)
-    monkeypatch.setattr(_interactions, "MOST_TABLE_BITS", small)
-    solver = TreeValues(read_trees(model)).fit(X[:20])
-    made = _interactions.PairValues(solver._blocks, solver._reference, 30, "shapley")
-    size = _interactions._table_size
-    chunks = [c for block in solver._blocks for c in block.groups.chunks if c.n_bits > 1]
-    large = [c for c in chunks if c.is_single_leaves and c.n_bits > small]
-    n_small = sum(size(c) for c in chunks if c not in large)
-    tabled = [c for c in large if c in made._tabled]
-    taken = sum(map(size, tabled))
-    without = [c for c in large if c not in tabled]
-    assert tabled
-    assert taken <= n_small < taken + min(map(size, without))
-    assert max(c.n_bits for c in tabled) <= min(c.n_bits for c in without)
-
-
-@pytest.mark.usefixtures("at_leaves")
-def test_same_bits_in_any_block_of_instances(monkeypatch):
-    model, X = deep_forest(30, n=150, n_estimators=2)
-    solver = TreeValues(read_trees(model)).fit(X[:20])
-    whole = solver.interactions(X[100:112])
-    assert np.array_equal(whole[5:6], solver.interactions(X[105:106]))
-    monkeypatch.setattr(_pair_tables, "ROWS", 5)
-    monkeypatch.setattr(_pair_tables, "FEW_ENTRIES", -1)
-    assert np.array_equal(whole, solver.interactions(X[100:112]))
-
-
-@pytest.mark.parametrize("name", ["xgboost, classes", "random forest, classes", "lightgbm"])
-def test_few_instances_are_looked_up_at_once(fitted, name, monkeypatch):
-    model, X = fitted(name)
-    solver = TreeValues(read_trees(model)).fit(X[:20])
-    made = solver.interactions(X[20:22])
-    few = solver.interactions(X[20:22])
-    monkeypatch.setattr(_pair_tables, "FEW_ENTRIES", -1)
-    np.testing.assert_array_equal(solver.interactions(X[20:22]), few)
-    np.testing.assert_array_equal(made, few)
-
-
-@pytest.mark.usefixtures("at_leaves")
-def test_background_in_pieces(monkeypatch):
-    model, X = deep_forest(10, n=300, n_estimators=2)
-    solver = TreeValues(read_trees(model)).fit(X[:100])
-    whole = solver.interactions(X[100:110])
-    monkeypatch.setattr("skshapley._ensembles._leafwise.LEAST_ROWS", 30)
-    with sklearn.config_context(working_memory=MEMORY["streamed"]):
-        pieces = solver.interactions(X[100:140])[:10]
-    np.testing.assert_allclose(pieces, whole, rtol=0, atol=1e-11)
 
 
 def test_additive_model_has_no_interactions():
@@ -207,11 +114,13 @@ def test_explainer(fitted):
     np.testing.assert_allclose(alone, interactions.values[..., 1], atol=1e-12)
 
 
+@way
 @pytest.mark.parametrize("index", WEIGHTS)
 def test_indices_of_pairs(fitted, way, index):
     """Beside Banzhaf values, too: the index of pairs is another choice."""
     model, X = fitted("xgboost")
     explainer = TreeExplainer(model, interactions=index, index="banzhaf").fit(X[:9])
+    explainer.exact_.solver_._costs = OneWay(way)
     found = explainer.explain(X[50:52]).interactions
     assert found.index == index
     weights = np.full(9, 1 / 9)
@@ -222,15 +131,14 @@ def test_indices_of_pairs(fitted, way, index):
         np.testing.assert_allclose(values, expected, atol=1e-6 * np.abs(v).max())
 
 
-@pytest.mark.parametrize("direct", [False, True])
+@way
 @pytest.mark.parametrize("name", ["xgboost", "xgboost, missing", "xgboost, classes"])
-def test_path_dependent_equal_to_xgboost(fitted, name, direct, monkeypatch):
-    if direct:
-        monkeypatch.setattr("skshapley._ensembles._leafwise.MAX_BITS", 0)
-        monkeypatch.setattr(_interactions, "MOST_TABLE_BITS", 1)
+def test_path_dependent_equal_to_xgboost(fitted, name, way):
     model, X = fitted(name)
     how = {"feature_perturbation": "path_dependent", "interactions": True}
-    ours = TreeExplainer(model, **how).fit().explain(X[:20]).interactions.matrix()
+    explainer = TreeExplainer(model, **how).fit()
+    explainer.exact_.solver_._costs = OneWay(way)
+    ours = explainer.explain(X[:20]).interactions.matrix()
     theirs = model.get_booster().predict(
         xgboost.DMatrix(X[:20]), pred_interactions=True, strict_shape=True
     )
@@ -238,30 +146,25 @@ def test_path_dependent_equal_to_xgboost(fitted, name, direct, monkeypatch):
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=3e-6 * np.abs(theirs).max())
 
 
-@pytest.mark.parametrize("index", INDICES)
-@pytest.mark.parametrize("k", [2, 3, 6])
-def test_path_dependent_table_and_direct_interactions_agree(k, index):
-    rng = np.random.default_rng(k)
-    ratios = rng.random((5, k))
-    ratios[0, :2] = 0.0, 1.0
-    law = training_law(ratios, np.full(5, k)).reshape(5, -1).T
-    table = leaf_interactions(law, index)
-    masks = np.tile(np.arange(1 << k, dtype=np.uint16), (5, 1))
-    direct = interactions_by_ratios(masks, ratios, index)
-    np.testing.assert_allclose(direct, table.transpose(0, 2, 1), rtol=0, atol=1e-12)
+@pytest.mark.parametrize("index", ["shapley", "banzhaf", PAIR_INDICES["shapley-taylor"]])
+def test_path_dependent_walks_agree_with_tables(fitted, index):
+    model, X = fitted("random forest")
+    walked, looked_up = (
+        solver_by(how, read_trees(model)).fit_path_dependent().pairs(X[:5], index)
+        for how in ("pairs", "tables")
+    )
+    np.testing.assert_allclose(walked, looked_up, rtol=0, atol=1e-12)
 
 
-def test_tables_of_pairs_are_made_once(fitted, monkeypatch):
+def test_tables_of_pairs_need_not_be_kept(fitted):
     model, X = fitted("xgboost")
-    solver = TreeValues(read_trees(model)).fit(X[:30])
-    first = solver.interactions(X[40:45])
-    with monkeypatch.context() as patch:
-        patch.delattr(_interactions, "leaf_interactions")
-        np.testing.assert_array_equal(solver.interactions(X[40:45]), first)
-    monkeypatch.setattr(_interactions, "TABLE_SHARE", 0.0)
-    fresh = TreeValues(read_trees(model)).fit(X[:30])
-    np.testing.assert_array_equal(fresh.interactions(X[40:45]), first)
-    np.testing.assert_array_equal(fresh.interactions(X[40:45]), first)
+    solver = solver_by("tables", read_trees(model)).fit(X[:30])
+    first = solver.pairs(X[40:45])
+    np.testing.assert_array_equal(solver.pairs(X[40:45]), first)
+    with sklearn.config_context(working_memory=1e-6):
+        fresh = solver_by("streamed", read_trees(model)).fit(X[:30])
+        np.testing.assert_allclose(fresh.pairs(X[40:45]), first, rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(fresh.pairs(X[40:45]), fresh.pairs(X[40:45]))
 
 
 def test_an_index_that_is_none_is_refused(fitted):

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from skshapley._ensembles._leaf_games import INDICES, leaf_values, presence_law
-from skshapley._ensembles._meetings import leaf_values_by_meetings, meeting_weights
-from skshapley._ensembles._path_dependent import leaf_values_directly, training_law
+from skshapley._trees._leaf_games import INDICES, leaf_means, meeting_weights, presence_law
 
 from .conftest import shapley_by_definition
 
@@ -27,54 +25,18 @@ def by_definition(h, index):
     return np.concatenate(games, axis=1)
 
 
+def leaf_values(h, k, index):
+    """Values of the path players of leaves, ``(n_leaves, k, 2 ** k)``."""
+    own, joint = leaf_means(h.ravel(), np.full(len(h), k), index).reshape(2, len(h), 1, 1 << k)
+    return own + joint[:, 0, np.arange(1 << k) | 1 << np.arange(k)[:, None]]
+
+
 @pytest.mark.parametrize("index", INDICES)
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
 def test_tables_equal_the_definition(k, index):
     h = np.random.default_rng(k).random((3, 1 << k))
-    out = np.empty((3, k, 1 << k))
-    leaf_values(h, index, np.ones((len(h), 1)), 2.0**-50, out[None])
-    for ours, weights in zip(out, h, strict=True):
+    for ours, weights in zip(leaf_values(h, k, index), h, strict=True):
         np.testing.assert_allclose(ours, by_definition(weights, index), atol=1e-13)
-
-
-@pytest.mark.parametrize("index", INDICES)
-@pytest.mark.parametrize("k", [1, 2, 4, 7])
-def test_meetings_equal_the_tables(k, index):
-    rng = np.random.default_rng(k)
-    background = rng.integers(0, 1 << k, (2, 30)).astype(np.uint32)
-    weights = rng.random(30)
-    h = np.stack([np.bincount(row, weights, minlength=1 << k) for row in background])
-    table = np.empty((2, k, 1 << k))
-    leaf_values(h, index, np.ones((len(h), 1)), 2.0**-50, table[None])
-    instances = np.tile(np.arange(1 << k, dtype=np.uint32), (2, 1))
-    ours = leaf_values_by_meetings(instances, background, weights, k, index)
-    np.testing.assert_allclose(ours, table.transpose(0, 2, 1), atol=1e-13)
-
-
-def test_meetings_in_small_pieces(monkeypatch):
-    from skshapley._ensembles import _meetings
-
-    rng = np.random.default_rng(0)
-    instances, background = rng.integers(0, 1 << 12, (2, 5, 40)).astype(np.uint16)
-    weights = rng.random(40)
-    whole = leaf_values_by_meetings(instances, background, weights, 12)
-    monkeypatch.setattr(_meetings, "TESTS", 100)
-    pieces = leaf_values_by_meetings(instances, background, weights, 12)
-    np.testing.assert_array_equal(pieces, whole)
-
-
-@pytest.mark.parametrize("index", INDICES)
-def test_path_dependent_table_and_direct_values_agree(index):
-    rng = np.random.default_rng(0)
-    ratios = rng.random((4, 5))
-    ratios[0, 2], ratios[1, 0] = 0.0, 1.0
-    law = training_law(ratios, np.full(4, 5)).reshape(4, 32)
-    np.testing.assert_allclose(law.sum(axis=1), 1.0)
-    table = np.empty((4, 5, 32))
-    leaf_values(law, index, np.ones((4, 1)), 2.0**-50, table[None])
-    masks = np.tile(np.arange(32, dtype=np.uint8), (4, 1))
-    ours = leaf_values_directly(masks, ratios, index)
-    np.testing.assert_allclose(ours, table.transpose(0, 2, 1), atol=1e-14)
 
 
 @pytest.mark.parametrize("k", [6, 9, 12, 13, 14])
@@ -87,8 +49,7 @@ def test_large_tables_are_efficient(k, n_leaves):
     rng = np.random.default_rng(k)
     h = rng.random((n_leaves, 1 << k))
     h /= h.sum(axis=1, keepdims=True)
-    out = np.empty((n_leaves, k, 1 << k))
-    leaf_values(h, "shapley", np.ones((len(h), 1)), 2.0**-50, out[None])
+    out = leaf_values(h, k, "shapley")
     expected = np.repeat(-h[:, :1], 1 << k, axis=1)
     expected[:, 0] += 1.0
     np.testing.assert_allclose(out.sum(axis=1), expected, atol=1e-12)

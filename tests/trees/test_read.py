@@ -18,9 +18,8 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LinearRegression
 from sklearn.multioutput import MultiOutputRegressor
 
-from skshapley._ensembles._codes import plan_codes, predict
-from skshapley._ensembles._plain_codes import plan_plain_codes
-from skshapley._ensembles._read_hist_gradient_boosting import NODE_FIELDS
+from skshapley._trees import TreeValues
+from skshapley._trees._read_hist_gradient_boosting import NODE_FIELDS
 from skshapley.exceptions import UnreadableModelError
 from skshapley.trees import read_trees
 
@@ -28,14 +27,8 @@ from .conftest import RECIPES, lgb, make_data, xgb
 
 
 def our_response(trees, X):
-    """The sum of the trees, by ranks and, where that is possible, by values as well."""
-    matrix, codes, plain = trees.to_matrix(X), plan_codes(trees), plan_plain_codes(trees)
-    response = predict(trees, codes, codes(matrix))
-    if plain is None:
-        assert trees.category_splits or (trees.threshold[~trees.is_leaf] == np.inf).any()
-    else:
-        np.testing.assert_array_equal(predict(trees, plain, plain(matrix)), response)
-    return response
+    """The sum of the trees."""
+    return TreeValues(trees).predict(trees.to_matrix(X))
 
 
 def assert_reads(trees, X):
@@ -71,16 +64,6 @@ def rows_at_thresholds(trees, X, seed=1, n=3000):
         keep = np.isnan(rows[:, feature]) | (rng.random(n) < 0.3)
         rows[:, feature] = np.where(keep, rows[:, feature], chosen)
     return rows
-
-
-def test_infinite_thresholds_take_ranks(fitted):
-    """Beyond them no value would be left for a missing one."""
-    model, _ = fitted("lightgbm")
-    trees = read_trees(model)
-    threshold = trees.threshold.copy()
-    threshold[0] = np.inf
-    assert plan_plain_codes(trees) is not None
-    assert plan_plain_codes(replace(trees, threshold=threshold)) is None
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -1,0 +1,17 @@
+"""Tree ensembles and their exact values: what `skshapley.trees` and the solvers share."""
+
+from skshapley._trees._ensemble import TreeEnsemble, concatenate
+from skshapley._trees._leaf_games import INDICES
+from skshapley._trees._read import RESPONSES, has_reader, not_the_sum, read_trees
+from skshapley._trees._values import TreeValues
+
+__all__ = [
+    "INDICES",
+    "RESPONSES",
+    "TreeEnsemble",
+    "TreeValues",
+    "concatenate",
+    "has_reader",
+    "not_the_sum",
+    "read_trees",
+]

@@ -1,0 +1,234 @@
+r"""Exact values of pairs of a row to explain and a background row, in trees of any depth.
+
+A leaf of value v whose lineage (see `_walks`) has a players present and b absent is worth
+v (a - 1)! b! / (a + b)! to each of the former, and minus v a! (b - 1)! / (a + b)! to each of the
+latter. Both numbers are known at the leaf, and every decided player is the player of one branching.
+So they are summed over the lineages that came out of either side of a branching, the last
+branchings first: its player gains the first number of those on the side of the row to explain, and
+loses the second number of those on the other side.
+
+Two players are those of a branching and of another one before it in the same lineage. Their
+interaction is summed likewise, from the three numbers of `pair_worths`: every branching goes back
+through those before it, and adds to each pair by the side that was taken there.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley._trees._leaf_games import meeting_weights, pair_worths
+from skshapley._trees._walks import Layout, Walk, lay_out, walk
+
+# Starts whose lineages are kept until they are summed: more of them, and fewer long tails
+STARTS = 1 << 14
+# Numbers in the values of these starts
+SUMS = 1 << 21
+# References whose values of one instance are summed in one go
+REFERENCES = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """Exact values of pairs of a row to explain and a background row.
+
+    Attributes
+    ----------
+    layout : Layout
+    n_players : int
+    index : {"shapley", "banzhaf"}
+    """
+
+    layout: Layout
+    n_players: int
+    index: str
+
+    @classmethod
+    def of(cls, trees, codes, players, n_players, index) -> "Frontier":
+        """Return the frontier of an ensemble."""
+        return cls(lay_out(trees, codes, players), n_players, index)
+
+    def values(self, instances, references, weights) -> NDArray[np.float64]:
+        """Return the values of rows, as weighted sums over the references.
+
+        The order of the sums depends on neither the other rows nor the blocks.
+
+        Parameters
+        ----------
+        instances : ndarray of shape (n_rows, r)
+            Codes.
+        references : ndarray of shape (n_rows, b)
+        weights : ndarray of shape (b,)
+
+        Returns
+        -------
+        values : ndarray of shape (n_outputs, n_players, r)
+        """
+        total = np.zeros((instances.shape[1], self.layout.n_outputs, self.n_players))
+        for first in range(0, len(weights), REFERENCES):
+            part = slice(first, first + REFERENCES)
+            self._add(total, instances, references[:, part], weights[part])
+        return total.transpose(1, 2, 0)
+
+    def values_by_reference(self, instances, references) -> NDArray[np.float64]:
+        """Return the values of rows against each reference on its own.
+
+        Parameters
+        ----------
+        instances : ndarray of shape (n_rows, r)
+        references : ndarray of shape (n_rows, b)
+
+        Returns
+        -------
+        values : ndarray of shape (r, b, n_players, n_outputs)
+        """
+        r, b = instances.shape[1], references.shape[1]
+        total = np.zeros((b, r, self.layout.n_outputs, self.n_players))
+        for first in range(0, b, REFERENCES):
+            part = slice(first, first + REFERENCES)
+            self._add(total[part], instances, references[:, part], None)
+        return total.transpose(1, 0, 3, 2)
+
+    def pairs(self, instances, references, weights, index) -> NDArray[np.float64]:
+        """Return the interactions of players.
+
+        Parameters
+        ----------
+        instances : ndarray of shape (n_rows, r)
+            Codes.
+        references : ndarray of shape (n_rows, b)
+        weights : ndarray of shape (b,)
+        index : Index, "shapley" or "banzhaf"
+
+        Returns
+        -------
+        interactions : ndarray of shape (n_outputs, n_players, n_players, r)
+            Symmetric, with zeros on the diagonal.
+        """
+        p, r, k = self.n_players, instances.shape[1], self.layout.n_outputs
+        total, worths = np.zeros((r * k, p * p)), pair_worths(self.layout.most_decided, index)
+        for first in range(0, len(weights), REFERENCES):
+            part = slice(first, first + REFERENCES)
+            own, b = weights[part], len(weights[part])
+            most = min(SUMS // p, b * (SUMS // p**2))
+            for tree, instance, walked in self._runs(instances, references[:, part], most):
+                for column, at in self._columns(tree, instance):
+                    sums = self._pair_sums(walked, worths, own, column, len(tree))
+                    # One after another: the trees of a row add to the same numbers.
+                    np.add.at(total, at, sums)
+        found = total.reshape(r, k, p, p)
+        return (found + found.swapaxes(2, 3)).transpose(1, 2, 3, 0)
+
+    def _add(self, total, instances, references, weights) -> None:
+        """Add the values of rows tree by tree.
+
+        Parameters
+        ----------
+        total : ndarray of shape (r, n_outputs, n_players), or (b, r, ...) without weights
+        instances, references : ndarray of shape (n_rows, r) and (n_rows, b)
+        weights : ndarray of shape (b,), or None
+        """
+        r, b, p = instances.shape[1], references.shape[1], self.n_players
+        for tree, instance, walked in self._runs(instances, references, SUMS // p):
+            n = len(tree) * b
+            slot = walked.origins(n)[n:] * p + walked.players
+            for column, at in self._columns(tree, instance):
+                worth = self._worth(walked, n, self.layout.value[column])
+                sums = np.bincount(slot, weights=worth, minlength=n * p).reshape(len(tree), b, p)
+                if weights is None:
+                    at = at[:, None] + np.arange(b) * r * self.layout.n_outputs
+                else:
+                    sums = (sums * weights[:, None]).sum(axis=1)
+                cell = at[..., None] * p + np.arange(p)
+                # One after another: the trees of a row add to the same numbers.
+                np.add.at(total.reshape(-1), cell.ravel(), sums.ravel())
+
+    def _columns(self, tree, instance) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Yield each column of values, and ``instance * n_outputs + output`` of each run."""
+        for column in range(len(self.layout.value)):
+            output = column if self.layout.output is None else self.layout.output[tree]
+            yield column, instance * self.layout.n_outputs + output
+
+    def _runs(self, instances, references, most) -> Iterator[tuple[Any, Any, Walk]]:
+        """Yield the trees and the rows of some runs, and where their lineages went.
+
+        A run is a tree and a row to explain, with all references. At most so many starts go down
+        together, and at least one run.
+        """
+        layout, (n_rows, r), b = self.layout, instances.shape, references.shape[1]
+        if not n_rows:
+            return  # no node asks anything
+        X, R = (np.ascontiguousarray(codes.T).ravel() for codes in (instances, references))
+        n_runs = len(layout.roots) * r
+        step = max(1, min(STARTS, most) // b)
+        for first in range(0, n_runs, step):
+            tree, instance = np.divmod(np.arange(first, min(first + step, n_runs)), r)
+            roots = np.repeat(layout.roots[tree], b)
+            at_x, at_r = np.repeat(instance * n_rows, b), np.tile(np.arange(b) * n_rows, len(tree))
+            yield tree, instance, walk(layout, roots, X, at_x, R, at_r)
+
+    def _worth(self, walked, n_starts, value) -> NDArray[np.float64]:
+        """Return the worth of each branching to its player, for one column of values."""
+        size = self.layout.most_decided + 1
+        decided, value = self.layout.count_decided(walked.sides), value.take(walked.ends)
+        gains, losses = (
+            value * worth.ravel().take(decided) for worth in meeting_weights(size - 1, self.index)
+        )
+        worth = np.empty(len(walked.parents))
+        for first, last in walked.steps()[::-1]:
+            parent = walked.parents[first:last]
+            new = slice(n_starts + first, n_starts + last)
+            inside = gains.take(parent)
+            np.subtract(inside, losses[new], out=worth[first:last])
+            gains[parent] = inside + gains[new]
+            losses[parent] += losses[new]
+        return worth
+
+    def _pair_sums(self, walked, worths, weights, column, n_runs) -> NDArray[np.float64]:
+        """Return the interactions in each run, ``(n_runs, n_players ** 2)``, of pairs i, j or j, i.
+
+        Parameters
+        ----------
+        walked : Walk
+        worths : ndarray of shape (n, 3)
+            From `pair_worths`.
+        weights : ndarray of shape (b,)
+        column : int
+            Of the values of leaves.
+        n_runs : int
+        """
+        n, n_starts, p = len(walked.parents), n_runs * len(weights), self.n_players
+        origin = walked.origins(n_starts)
+        value = self.layout.value[column].take(walked.ends)
+        value *= np.tile(weights, n_runs).take(origin)
+        worth = worths.take(self.layout.count_decided(walked.sides), axis=0) * value[:, None]
+        # To the player of a branching, and one that is present, or absent
+        of_either = np.empty((n, 2))
+        for first, last in walked.steps()[::-1]:
+            parent, new = walked.parents[first:last], slice(n_starts + first, n_starts + last)
+            present, absent = worth.take(parent, axis=0), worth[new]
+            np.add(present[:, :2], absent[:, 1:], out=of_either[first:last])
+            worth[parent] = present + absent
+        # Twice the branching before each one, plus 1 where its player was absent
+        before, last_of = np.empty(n, dtype=np.int64), np.full(n_starts + n, -1)
+        for first, last in walked.steps():
+            parent, number = walked.parents[first:last], np.arange(first, last)
+            before[first:last] = last_of.take(parent)
+            last_of[parent] = 2 * number
+            last_of[n_starts + first : n_starts + last] = 2 * number + 1
+        # Start by start, so that sums do not depend on which rows went down together. Small
+        # integers are sorted by their digits.
+        start = origin[n_starts:]
+        one = np.argsort(start.astype(np.min_scalar_type(n_starts)), kind="stable")
+        cell = (start // len(weights) * p + walked.players) * p
+        cells, found, other = [cell[:0]], [value[:0]], before.take(one)
+        while len(one):
+            known = (other >= 0).nonzero()[0]
+            one, other = one.take(known), other.take(known)
+            cells.append(cell.take(one) + walked.players.take(other >> 1))
+            found.append(of_either.ravel().take(2 * one + (other & 1)))
+            other = before.take(other >> 1)
+        sums: Any = np.bincount(np.concatenate(cells), np.concatenate(found), n_runs * p * p)
+        return sums.reshape(n_runs, p * p)

@@ -1,0 +1,206 @@
+r"""The game of one leaf, solved for all rows to explain at once.
+
+Let h(p) be the weight of the background rows with fail mask p at a leaf of value 1 with k path
+players, and let c be the fail mask of a row to explain. The coalition S reaches the leaf when the
+players of S are passed by this row and the others by the background row. With every player present
+with probability t, independently, the leaf is reached with probability
+
+.. math:: F_t(c) = \sum_{p \cap c = \emptyset} h(p)\, t^{|p|} (1 - t)^{|c|},
+
+a sum over subsets: one addition for each player and mask. The value of player j is the mean over t
+of the derivative along its coordinate (Owen 1972, "Multilinear extensions of games"):
+
+.. math::
+    j \in c:\quad -\frac{F_t(c)}{1 - t}, \qquad
+    j \notin c:\quad \frac{1}{t} \left[F_t(c) - \frac{F_t(c \cup j)}{1 - t}\right].
+
+It is a polynomial of degree k - 1 in t: Gauss-Legendre nodes give its mean exactly. The Banzhaf
+value is the same derivative at t = 1/2. So two means for each mask are enough: the *own* one of
+F_t(c) / t, and the *joint* one of -F_t(c) / (t (1 - t)). The value of any player at c is the own
+mean of c plus the joint mean of c with j.
+
+The interaction of i and j (Grabisch & Roubens 1999, "An axiomatic approach to the concept of
+interaction among players in cooperative games") is the mean over t of the mixed second derivative,
+a polynomial of degree k - 2.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley.indices import Index
+
+INDICES = ("shapley", "banzhaf")
+
+# Numbers that are transformed at once, so that they stay in the cache
+BATCH = 1 << 18
+LEAST_LEAVES = 8
+
+
+@cache
+def presence_law(index, degree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return nodes and weights that integrate polynomials in t exactly.
+
+    Parameters
+    ----------
+    index : Index, or "shapley" or "banzhaf"
+    degree : int
+
+    Returns
+    -------
+    nodes, weights : ndarray of shape (q,), float64
+        In (0, 1); the weights sum to 1.
+    """
+    if isinstance(index, Index):
+        u, weights = index.nodes(max(degree, 0) // 2 + 1)
+        return (1 + u) / 2, weights
+    if index == "banzhaf":
+        return np.array([0.5]), np.array([1.0])
+    nodes, weights = np.polynomial.legendre.leggauss(max(degree, 0) // 2 + 1)
+    return (1 + nodes) / 2, weights / 2
+
+
+@cache
+def meeting_weights(n_path, index) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the worth of a leaf to each player, where a row to explain meets a background row.
+
+    Parameters
+    ----------
+    n_path : int
+    index : {"shapley", "banzhaf"}
+
+    Returns
+    -------
+    present, absent : ndarray of shape (n_path + 1, n_path + 1)
+        At ``[|c|, |p|]``: the gain of a player of p, for Shapley (|p| - 1)! |c|! / (|p| + |c|)!,
+        and the loss of a player of c, |p|! (|c| - 1)! / (|p| + |c|)!.
+    """
+    t, weights = presence_law(index, n_path - 1)
+    size = np.arange(n_path + 1)[:, None]
+    moment = (1 - t) ** size @ (t**size * weights).T
+    present, absent = np.zeros_like(moment), np.zeros_like(moment)
+    present[:, 1:] = moment[:, :-1]
+    absent[1:] = moment[:-1]
+    return present, absent
+
+
+def _reached(h, t) -> NDArray[np.float64]:
+    """Return F_t(c) of leaves with the laws ``(2 ** k, n)``, as ``(q, 2 ** k, n)``."""
+    size = len(h)
+    count = np.bitwise_count(np.arange(size))[:, None]
+    # The masks come first, so that even neighbours among them are far apart, and runs are long.
+    sums = np.multiply(h[:, None], (t**count)[..., None], order="C")
+    half = 1
+    while half < size:
+        pairs = sums.reshape(size // (2 * half), 2, -1)
+        pairs[:, 1] += pairs[:, 0]
+        half *= 2
+    # The sum over all p that are disjoint from c is that over the subsets of what c lacks.
+    sums = sums[::-1].transpose(1, 0, 2)
+    return np.multiply(sums, ((1 - t) ** count).T[..., None], order="C")
+
+
+def runs_of_leaves(n_path) -> Iterator[tuple[int, slice, slice]]:
+    """Yield each number of path players, the leaves that have as many, and their masks.
+
+    Parameters
+    ----------
+    n_path : ndarray of shape (n_leaves,), int64
+        Ascending. A leaf with k path players has ``2 ** k`` masks, after those of the one before.
+    """
+    end = 0
+    for k in np.flatnonzero(np.bincount(n_path)).tolist():
+        first, last = np.searchsorted(n_path, [k, k + 1])
+        start, end = end, end + ((last - first) << k)
+        yield k, slice(first, last), slice(start, end)
+
+
+def leaf_means(law, n_path, index) -> NDArray[np.float64]:
+    """Return the own and the joint mean of leaves of value 1, for every fail mask.
+
+    Parameters
+    ----------
+    law : ndarray of shape (n,)
+        Weight of the background's fail masks, ``2 ** k`` numbers for each leaf.
+    n_path : ndarray of shape (n_leaves,), int64
+        Ascending.
+    index : {"shapley", "banzhaf"}
+
+    Returns
+    -------
+    means : ndarray of shape (2, n)
+    """
+    means = np.empty((2, len(law)))
+    for k, _, masks in runs_of_leaves(n_path):
+        t, weights = presence_law(index, k - 1)
+        combine = np.stack([weights / t, -weights / (t * (1 - t))])
+        h, out = law[masks].reshape(-1, 1 << k), means[:, masks].reshape(2, -1, 1 << k)
+        step = max(LEAST_LEAVES, BATCH // (len(t) << k))
+        for first in range(0, len(h), step):
+            some = np.ascontiguousarray(h[first : first + step].T)
+            found = combine @ _reached(some, t).reshape(len(t), -1)
+            out[:, first : first + step] = found.reshape(2, *some.shape).swapaxes(1, 2)
+    return means
+
+
+def leaf_interactions(h, index) -> NDArray[np.float64]:
+    """Return the interactions of path players of leaves of value 1, for every fail mask.
+
+    Parameters
+    ----------
+    h : ndarray of shape (2 ** k, n_leaves)
+        Weight of the background's fail masks; k is at least 2.
+    index : Index, "shapley" or "banzhaf"
+
+    Returns
+    -------
+    table : ndarray of shape (k (k - 1) / 2, 2 ** k, n_leaves)
+        Pairs of bits in the order of ``np.triu_indices(k, 1)``.
+    """
+    size, n_leaves = h.shape
+    k = size.bit_length() - 1
+    t, weights = presence_law(index, k - 2)
+    s = 1 - t
+    combine = weights * np.stack(
+        [1 / t**2, -1 / (t**2 * s), 1 / (t * s) ** 2, -1 / (t * s), 1 / (t * s**2), 1 / s**2]
+    )
+    averages = combine @ _reached(h, t).reshape(len(t), -1)
+    table = np.empty((k * (k - 1) // 2, size * n_leaves))
+    for target, i, j in zip(table, *np.triu_indices(k, 1), strict=True):
+        # Axes 1 and 3 tell whether the row to explain fails j and i.
+        shape = (size >> (j + 1), 2, 1 << (j - i - 1), 2, n_leaves << i)
+        neither, one_more, two_more, failed, failed_more, both = averages.reshape(6, *shape)
+        out = target.reshape(shape)
+        out[:, 0, :, 0] = (
+            neither[:, 0, :, 0] + one_more[:, 1, :, 0] + one_more[:, 0, :, 1] + two_more[:, 1, :, 1]
+        )
+        out[:, 1, :, 0] = failed[:, 1, :, 0] + failed_more[:, 1, :, 1]
+        out[:, 0, :, 1] = failed[:, 0, :, 1] + failed_more[:, 1, :, 1]
+        out[:, 1, :, 1] = both[:, 1, :, 1]
+    return table.reshape(-1, size, n_leaves)
+
+
+def pair_worths(most, index) -> NDArray[np.float64]:
+    """Return the worth of a leaf to two of its players, where two rows meet.
+
+    Parameters
+    ----------
+    most : int
+        Of decided players.
+    index : Index, "shapley" or "banzhaf"
+
+    Returns
+    -------
+    worths : ndarray of shape ((most + 1) ** 2, 3)
+        By ``|c| * (most + 1) + |p|``: to two players of p, to one of each, to two players of c.
+    """
+    t, weights = presence_law(index, most - 2)
+    size = np.arange(most + 1)[:, None]
+    moment = ((1 - t) ** size * weights) @ (t**size).T
+    worths = np.zeros((*moment.shape, 3))
+    worths[:, 2:, 0] = moment[:, :-2]
+    worths[1:, 1:, 1] = -moment[:-1, :-1]
+    worths[2:, :, 2] = moment[:-2]
+    return worths.reshape(-1, 3)

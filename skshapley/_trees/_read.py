@@ -1,0 +1,149 @@
+"""The reader of each kind of model."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from skshapley._trees._ensemble import TreeEnsemble
+from skshapley._trees._read_catboost import read_catboost
+from skshapley._trees._read_hist_gradient_boosting import read_hist_gradient_boosting
+from skshapley._trees._read_lightgbm import read_lightgbm
+from skshapley._trees._read_sklearn import (
+    read_ada_boost,
+    read_forest,
+    read_gradient_boosting,
+    read_isolation_forest,
+)
+from skshapley._trees._read_xgboost import read_xgboost
+from skshapley.exceptions import UnreadableModelError
+
+_FORESTS = tuple(
+    f"{name}{kind}"
+    for name in ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees")
+    for kind in ("Regressor", "Classifier")
+)
+# (library, class name) -> reader; any class derived from one of these is read the same way.
+READERS = {
+    **{("sklearn", name): read_forest for name in _FORESTS},
+    ("sklearn", "GradientBoostingRegressor"): read_gradient_boosting,
+    ("sklearn", "GradientBoostingClassifier"): read_gradient_boosting,
+    ("sklearn", "AdaBoostClassifier"): read_ada_boost,
+    ("sklearn", "IsolationForest"): read_isolation_forest,
+    ("sklearn", "HistGradientBoostingRegressor"): read_hist_gradient_boosting,
+    ("sklearn", "HistGradientBoostingClassifier"): read_hist_gradient_boosting,
+    ("xgboost", "Booster"): read_xgboost,
+    ("xgboost", "XGBModel"): read_xgboost,
+    ("catboost", "CatBoost"): read_catboost,
+    ("lightgbm", "Booster"): read_lightgbm,
+    ("lightgbm", "LGBMModel"): read_lightgbm,
+}
+RESPONSES = ("raw", "predict", "predict_proba", "decision_function", "log_odds", "mean_depth")
+
+
+def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
+    """Read a fitted tree model through its library's own dump.
+
+    Parameters
+    ----------
+    model : object
+        A fitted model: XGBoost's and LightGBM's boosters and estimators, CatBoost's estimators
+        with numeric and one-hot splits, scikit-learn's HistGradientBoosting, GradientBoosting,
+        random forests, extra trees, single trees, AdaBoostClassifier of trees and
+        IsolationForest.
+    response_method : str, default="raw"
+        "raw", "predict", "predict_proba", "decision_function", "log_odds" or "mean_depth". "raw" is
+        the sum over the trees: the margin of a boosted model (log-odds for a classifier), the mean
+        or the class probabilities of a forest, the mean depth of an isolation forest. The other
+        responses can be read where they are equal to that sum.
+    output : int or None, default=None
+        Position of the one output to read. None: all of them.
+
+    Returns
+    -------
+    trees : TreeEnsemble
+
+    Raises
+    ------
+    UnreadableModelError
+        If there is no reader for the model, or the response is not a sum over its trees.
+    NotFittedError
+        If the model is not fitted.
+    ValueError
+        For an invalid response_method or output.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> from skshapley.trees import read_trees
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = RandomForestRegressor(n_estimators=5, random_state=0).fit(X, y)
+    >>> read_trees(forest, "predict").n_trees
+    5
+    """
+    if response_method not in RESPONSES:
+        raise ValueError(
+            f"read_trees got response_method={response_method!r}: choose one of {RESPONSES}."
+        )
+    while isinstance(model, FrozenEstimator):
+        model = model.estimator
+    read = _find_reader(model)
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    trees, name = read(model), type(model).__name__
+    if response_method != "raw" and response_method not in trees.methods:
+        raise not_the_sum(model, response_method, trees.methods)
+    if output is None:
+        return trees
+    if not 0 <= output < trees.n_outputs:
+        raise ValueError(
+            f"read_trees got output={output!r} for the {trees.n_outputs} outputs of {name}: choose"
+            f" an int from 0 to {trees.n_outputs - 1}, or None for all."
+        )
+    return trees.take_output(output)
+
+
+def not_the_sum(model, method, readable=()) -> UnreadableModelError:
+    """Return the error for a response that is not the sum of a model's trees.
+
+    Parameters
+    ----------
+    model : object
+    method : str
+        The response.
+    readable : tuple of str, default=()
+        The responses of the model that are that sum.
+    """
+    others = f", or choose one of {readable}" if readable else ""
+    preferred = ("log_odds", "decision_function", "predict", "predict_proba")
+    return UnreadableModelError(
+        f"{type(model).__name__}.{method} is not the sum of its trees",
+        f"leave response_method at its default{others}, or explain it by sampling",
+        instead=next((name for name in preferred if name in readable), None),
+    )
+
+
+def has_reader(model) -> bool:
+    """Return whether a model is one of those that `read_trees` knows."""
+    return _known_reader(model) is not None
+
+
+def _known_reader(model) -> Callable[[Any], TreeEnsemble] | None:
+    for kind in type(model).__mro__:
+        reader = READERS.get((kind.__module__.split(".")[0], kind.__name__))
+        if reader is not None:
+            return reader
+    return None
+
+
+def _find_reader(model) -> Callable[[Any], TreeEnsemble]:
+    reader = _known_reader(model)
+    if reader is not None:
+        return reader
+    known = sorted({name for _, name in READERS})
+    raise UnreadableModelError(
+        f"{type(model).__name__} is not a tree ensemble that can be read",
+        f"choose one of {', '.join(known)}, or explain it by sampling",
+    )

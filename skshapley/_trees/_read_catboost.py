@@ -1,0 +1,236 @@
+"""CatBoost models, read from their JSON export.
+
+CatBoost casts numbers to float32 and goes right where ``x > border``; a category goes right where
+its hash is the one that the split names. In an oblivious tree all nodes of a level ask the same;
+bit i of a leaf's number is the answer to split i.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley._trees._city_hash import category_hash
+from skshapley._trees._ensemble import TreeEnsemble
+from skshapley._trees._frames import is_frame
+from skshapley._trees._joined import join_leaves
+from skshapley.exceptions import UnreadableModelError
+
+# Losses of which `predict` is the exponential of the sum
+_EXPONENTS = {"Poisson", "LogLinQuantile", "Tweedie"}
+# Losses with a sigmoid for each output
+_SIGMOIDS = {"Logloss", "CrossEntropy", "MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy"}
+
+
+def read_catboost(model) -> TreeEnsemble:
+    """Return the raw value of a CatBoost model as a `TreeEnsemble`.
+
+    Parameters
+    ----------
+    model : catboost.CatBoost
+
+    Returns
+    -------
+    trees : TreeEnsemble
+
+    Raises
+    ------
+    UnreadableModelError
+        For splits on statistics of categories, on texts or on embeddings.
+    """
+    dump = _export(model)
+    scale, bias = dump["scale_and_bias"]
+    bias = np.atleast_1d(np.asarray(bias, dtype=np.float64))
+    columns = _Columns.of(dump["features_info"])
+    if "oblivious_trees" in dump:
+        trees = [_oblivious(tree, columns) for tree in dump["oblivious_trees"]]
+    else:
+        trees = [_grown(tree, columns) for tree in dump["trees"]]
+    splits, children, covers, values, weights = zip(*trees, strict=True)
+    column, border, missing_left, category = (
+        [split[part] for tree in splits for split in tree] for part in range(4)
+    )
+    values = [np.reshape(value, (-1, len(bias))) for value in values]
+    left, right = np.concatenate(children, axis=1)
+    return join_leaves(
+        [len(value) for value in values],
+        {
+            "left": left,
+            "right": right,
+            "feature": np.array(column, dtype=np.int64),
+            "threshold": np.array(border, dtype=np.float64),
+            "missing_left": np.array(missing_left, dtype=bool),
+            "cover": np.concatenate(covers),
+        },
+        {"value": np.concatenate(values) * scale, "cover": np.concatenate(weights)},
+        {node: ([one], False) for node, one in enumerate(category) if one is not None},
+        base=bias,
+        n_features=columns.n,
+        strict=False,
+        single_precision=True,
+        encode=_Encoder(columns.n, columns.categories, columns.numbers_asked),
+        methods=_methods(model, dump, len(bias)),
+        raw_response=_RawValue(model, len(bias)),
+    )
+
+
+def _export(model) -> dict[str, Any]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        model.save_model(str(path), format="json")
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _methods(model, dump, n_outputs) -> tuple[str, ...]:
+    loss = dump["model_info"].get("params", {}).get("loss_function", {}).get("type")
+    if hasattr(model, "predict_proba"):  # its `predict` returns labels
+        return ("log_odds",) if loss in _SIGMOIDS else ()
+    return () if loss in _EXPONENTS else ("predict",)
+
+
+class _Columns:
+    """The columns of the model's input, as the export numbers them."""
+
+    def __init__(self, n) -> None:
+        self.n = n
+        self.numbers: list[int] = []
+        self.missing_left: list[bool] = []
+        self.categories: dict[int, list[int]] = {}  # column -> hashes that splits name
+        self.numbers_asked: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, info) -> "_Columns":
+        kinds = [info.get(f"{kind}_features", []) for kind in ("float", "categorical")]
+        everything = [one for features in info.values() for one in features if "flat" in str(one)]
+        made = cls(1 + max(one["flat_feature_index"] for one in everything))
+        floats, categories = (sorted(k, key=lambda one: one["feature_index"]) for k in kinds)
+        made.numbers = [one["flat_feature_index"] for one in floats]
+        # NaN counts as less than all numbers, or more; as it is, it is not greater than a border
+        made.missing_left = [one["nan_value_treatment"] != "AsTrue" for one in floats]
+        made.categories = {one["flat_feature_index"]: one.get("values", []) for one in categories}
+        made.numbers_asked = tuple(
+            one["flat_feature_index"] for one in floats if one.get("borders")
+        )
+        return made
+
+    def asked(self, split) -> tuple[int, float, bool, Any]:
+        """Return the column of a split, its threshold, where NaN goes, and its category."""
+        if split["split_type"] == "FloatFeature":
+            at = split["float_feature_index"]
+            return self.numbers[at], split["border"], self.missing_left[at], None
+        if split["split_type"] == "OneHotFeature":
+            column, hashes = list(self.categories.items())[split["cat_feature_index"]]
+            return column, 0.0, True, hashes.index(split["value"])
+        raise UnreadableModelError(
+            "A CatBoost model with splits on statistics of its categories, texts or embeddings is"
+            " no sum of plain trees",
+            "raise one_hot_max_size above the number of categories, or explain it by sampling",
+        )
+
+
+class _Tree(NamedTuple):
+    """What `join_leaves` takes of one tree; the splits are as `_Columns.asked` has them."""
+
+    splits: list[tuple]
+    children: np.ndarray
+    covers: np.ndarray
+    values: list
+    weights: list[float]
+
+
+def _oblivious(tree, columns) -> _Tree:
+    """Return a complete tree, level by level: the last split at the root, the leaves in order."""
+    splits = [columns.asked(split) for split in tree["splits"] or []][::-1]
+    n = 2 ** len(splits) - 1
+    children = 2 * np.arange(n) + np.array([[1], [2]])
+    covers = [np.asarray(tree["leaf_weights"], dtype=np.float64)]
+    while len(covers[0]) > 1:
+        covers.insert(0, covers[0].reshape(-1, 2).sum(axis=1))
+    return _Tree(
+        [split for depth, split in enumerate(splits) for _ in range(2**depth)],
+        np.where(children < n, children, n - 1 - children),
+        np.concatenate(covers[:-1] or [np.empty(0)]),
+        tree["leaf_values"],
+        tree["leaf_weights"],
+    )
+
+
+def _grown(root, columns) -> _Tree:
+    """Return a tree that was grown node by node, parents before children."""
+    splits: list[tuple] = []
+    children: list[list[int]] = []
+    values: list[Any] = []
+    weights: list[float] = []
+    waiting: list[tuple] = [(root, None, 0)]
+    while waiting:
+        node, parent, side = waiting.pop()
+        is_leaf = "split" not in node
+        if parent is not None:
+            children[parent][side] = -1 - len(values) if is_leaf else len(splits)
+        if is_leaf:
+            values.append(node["value"])
+            weights.append(node.get("weight", 0.0))
+        else:
+            waiting += [(node["right"], len(splits), 1), (node["left"], len(splits), 0)]
+            splits.append(columns.asked(node["split"]))
+            children.append([0, 0])
+    covers = np.zeros(len(splits))
+    for node in range(len(splits) - 1, -1, -1):
+        covers[node] = sum(weights[-1 - to] if to < 0 else covers[to] for to in children[node])
+    return _Tree(splits, np.reshape(children, (-1, 2)).T.astype(np.int64), covers, values, weights)
+
+
+@dataclass(frozen=True)
+class _RawValue:
+    """CatBoost's own raw value, ``(r, n_outputs)``."""
+
+    model: Any
+    n_outputs: int
+
+    def __call__(self, X) -> np.ndarray:
+        value = self.model.predict(X, prediction_type="RawFormulaVal")
+        return np.reshape(value, (len(value), self.n_outputs))
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    """The matrix that the trees ask: numbers, and categories by their place among the named ones.
+
+    Attributes
+    ----------
+    n : int
+        Number of columns.
+    categories : dict of int to list of int
+        For each column of categories, the hashes of those that splits name.
+    numbers : tuple of int
+        The columns in which some tree asks for a number. All others are left at 0.
+    """
+
+    n: int
+    categories: dict
+    numbers: tuple
+
+    def __call__(self, X) -> NDArray[np.float64]:
+        matrix = np.zeros((len(X), self.n))
+        for column in self.numbers:
+            matrix[:, column] = _numbers(X, column)
+        for column, named in self.categories.items():
+            kinds, place = np.unique(_column(X, column).astype(str), return_inverse=True)
+            hashes = [category_hash(str(kind)) for kind in kinds]
+            codes = [named.index(one) if one in named else len(named) for one in hashes]
+            matrix[:, column] = np.array(codes)[place]
+        return matrix
+
+
+def _column(X, column) -> np.ndarray:
+    return X.iloc[:, column].to_numpy() if is_frame(X) else np.asarray(X)[:, column]
+
+
+def _numbers(X, column) -> np.ndarray:
+    if is_frame(X):
+        return X.iloc[:, column].to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(X)[:, column].astype(np.float64)

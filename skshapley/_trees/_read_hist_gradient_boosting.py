@@ -1,0 +1,144 @@
+"""HistGradientBoosting, whose trees scikit-learn keeps private.
+
+Everything private that the package touches is in this file: ``_predictors`` and their ``nodes``,
+``_baseline_prediction`` and ``_preprocessor``. What is expected of them is checked, so that a new
+layout is refused and not misread.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from skshapley._trees._ensemble import TreeEnsemble, assemble
+from skshapley.exceptions import UnreadableModelError
+
+# The fields of a node that are read, as scikit-learn 1.6 to 1.9 name them.
+NODE_FIELDS = (
+    "value", "count", "feature_idx", "num_threshold", "missing_go_to_left", "left", "right",
+    "is_leaf", "is_categorical", "bitset_idx",
+)  # fmt: skip
+_LOG_LINK = ("poisson", "gamma")
+
+
+def read_hist_gradient_boosting(model) -> TreeEnsemble:
+    """Return the raw prediction of a HistGradientBoosting model as a `TreeEnsemble`.
+
+    The model compares in float64 and goes left where ``x <= threshold``. Its categories are those
+    of its own ordinal encoder; one that it has not seen counts as missing.
+
+    Parameters
+    ----------
+    model : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+
+    Returns
+    -------
+    trees : TreeEnsemble
+
+    Raises
+    ------
+    UnreadableModelError
+        If this version of scikit-learn stores the trees in a way that is not known here.
+    """
+    try:
+        iterations = model._predictors
+        fields = iterations[0][0].nodes.dtype.names
+        base = np.ravel(model._baseline_prediction)
+        preprocessor = model._preprocessor
+    except AttributeError as error:
+        raise _unknown_layout(model, str(error)) from error
+    absent = [name for name in NODE_FIELDS if name not in fields]
+    if absent:
+        raise _unknown_layout(model, f"no field {absent[0]!r} in its nodes")
+    columns = np.arange(model.n_features_in_)
+    if preprocessor is not None:
+        # The encoder puts the categorical columns first.
+        categorical = model.is_categorical_
+        columns = np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)])
+    trees = [
+        _read_tree(predictor, columns) | {"output": k}
+        for iteration in iterations
+        for k, predictor in enumerate(iteration)
+    ]
+    return assemble(
+        trees,
+        n_outputs=len(iterations[0]),
+        base=base,
+        n_features=model.n_features_in_,
+        strict=False,
+        single_precision=False,
+        encode=None if preprocessor is None else _Encoder(preprocessor, tuple(columns.tolist())),
+        methods=_methods(model),
+        raw_response=_RawPrediction(model, len(iterations[0])),
+    )
+
+
+def _methods(model) -> tuple[str, ...]:
+    if is_classifier(model):
+        # with several classes, log-odds are not a sum over trees
+        return ("decision_function", *(["log_odds"] if model.n_trees_per_iteration_ == 1 else []))
+    return () if model.loss in _LOG_LINK else ("predict",)
+
+
+def _unknown_layout(model, detail) -> UnreadableModelError:
+    """Return the error for a model whose private attributes are not as expected."""
+    import sklearn
+
+    return UnreadableModelError(
+        f"{type(model).__name__} of scikit-learn {sklearn.__version__} keeps its trees in a way"
+        f" that is not known here ({detail})",
+        "explain it by sampling",
+    )
+
+
+def _read_tree(predictor, columns) -> dict[str, Any]:
+    nodes = predictor.nodes
+    leaf = nodes["is_leaf"].astype(bool)
+    categories = {}
+    for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf):
+        words = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]].astype("<u4")
+        bits = np.unpackbits(words.view(np.uint8), bitorder="little")
+        categories[node] = (np.flatnonzero(bits).tolist(), True)
+    return {
+        "left": np.where(leaf, -1, nodes["left"].astype(np.int64)),
+        "right": np.where(leaf, -1, nodes["right"].astype(np.int64)),
+        "feature": columns[nodes["feature_idx"]],
+        "threshold": nodes["num_threshold"],
+        "missing_left": nodes["missing_go_to_left"],
+        "value": nodes["value"],
+        "cover": nodes["count"],
+        "categories": categories,
+    }
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    """The model's own encoding of categories, with the columns back in their places."""
+
+    preprocessor: Any
+    columns: tuple
+
+    def __call__(self, X) -> NDArray[np.float64]:
+        encoded = np.asarray(self.preprocessor.transform(X), dtype=np.float64)
+        matrix = np.empty_like(encoded)
+        matrix[:, list(self.columns)] = encoded
+        return matrix
+
+
+@dataclass(frozen=True)
+class _RawPrediction:
+    """The model's own raw prediction, ``(r, n_outputs)``."""
+
+    model: Any
+    n_outputs: int
+
+    def __call__(self, X) -> np.ndarray:
+        if is_classifier(self.model):
+            raw = self.model.decision_function(X)
+        elif self.model.loss in _LOG_LINK:
+            raw = np.log(self.model.predict(X))
+        else:
+            raw = self.model.predict(X)
+        return np.reshape(raw, (len(raw), self.n_outputs))

@@ -1,0 +1,247 @@
+"""scikit-learn's trees and forests, read from the public ``tree_`` of each estimator.
+
+They cast their input to float32 and go left where ``x <= threshold``, in float64.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import is_classifier
+
+from skshapley._trees._ensemble import TreeEnsemble, assemble
+from skshapley.exceptions import UnreadableModelError
+
+
+def read_forest(model) -> TreeEnsemble:
+    """Return the mean or the class probabilities of a tree or a forest as a `TreeEnsemble`.
+
+    Parameters
+    ----------
+    model : DecisionTree*, ExtraTree*, RandomForest* or ExtraTrees* of scikit-learn
+
+    Returns
+    -------
+    trees : TreeEnsemble
+        With one output for each target, or for each class.
+
+    Raises
+    ------
+    UnreadableModelError
+        For a classifier of several targets.
+    """
+    estimators = getattr(model, "estimators_", [model])
+    classify = is_classifier(model)
+    if classify and model.n_outputs_ > 1:
+        raise UnreadableModelError(
+            f"{type(model).__name__} was fitted on {model.n_outputs_} targets and returns a list of"
+            f" probabilities",
+            "fit one classifier per target",
+        )
+    trees = []
+    for estimator in estimators:
+        value = estimator.tree_.value
+        value = value[:, 0, :] if classify else value[:, :, 0]
+        trees.append(_read_tree(estimator.tree_, value / len(estimators)))
+    n_outputs, method = trees[0]["value"].shape[1], "predict_proba" if classify else "predict"
+    # A class of somebody else may predict in another way
+    is_own = type(model).__module__.startswith("sklearn.")
+    return assemble(
+        trees,
+        n_outputs=n_outputs,
+        base=np.zeros(n_outputs),
+        n_features=model.n_features_in_,
+        strict=False,
+        single_precision=True,
+        methods=(method,),
+        raw_response=_MeanOfTrees(model) if is_own else _Response(model, method),
+    )
+
+
+def read_gradient_boosting(model) -> TreeEnsemble:
+    """Return the raw prediction of GradientBoosting as a `TreeEnsemble`.
+
+    Parameters
+    ----------
+    model : GradientBoostingClassifier or GradientBoostingRegressor
+
+    Returns
+    -------
+    trees : TreeEnsemble
+        With one output, or one for each class where there are three or more.
+
+    Raises
+    ------
+    UnreadableModelError
+        If the initial prediction depends on the instance.
+    """
+    if model.init_ != "zero" and not type(model.init_).__name__.startswith("Dummy"):
+        raise UnreadableModelError(
+            f"{type(model).__name__}(init={model.init!r}) starts from a model that is not a tree",
+            "choose init=None or 'zero', or explain it by sampling",
+        )
+    n_outputs = model.estimators_.shape[1]
+    trees = [
+        _read_tree(stage.tree_, stage.tree_.value[:, 0, 0] * model.learning_rate) | {"output": k}
+        for stages in model.estimators_
+        for k, stage in enumerate(stages)
+    ]
+    response = _Response(model, "decision_function" if is_classifier(model) else "predict")
+    # Log-odds are twice the sum with the exponential loss, and no sum at all with several classes.
+    logistic = is_classifier(model) and model.loss == "log_loss" and n_outputs == 1
+    return assemble(
+        trees,
+        n_outputs=n_outputs,
+        base=_initial_prediction(model, response),
+        n_features=model.n_features_in_,
+        strict=False,
+        single_precision=True,
+        methods=(response.method, "log_odds") if logistic else (response.method,),
+        raw_response=response,
+    )
+
+
+def read_ada_boost(model) -> TreeEnsemble:
+    """Return the decision value of AdaBoost over trees as a `TreeEnsemble`.
+
+    Each tree votes with its weight for the class that it predicts, and with an equal share of the
+    weight against the others.
+
+    Parameters
+    ----------
+    model : AdaBoostClassifier
+
+    Returns
+    -------
+    trees : TreeEnsemble
+        With one output of two classes, else one for each class.
+
+    Raises
+    ------
+    UnreadableModelError
+        If the estimators that it boosts are not trees.
+    """
+    kind, k = type(model.estimators_[0]).__name__, model.n_classes_
+    if not hasattr(model.estimators_[0], "tree_"):
+        raise UnreadableModelError(
+            f"{type(model).__name__} boosts {kind}, which is not a tree",
+            "boost trees, or explain it by sampling",
+        )
+    shares = model.estimator_weights_ / model.estimator_weights_.sum()
+    trees = []
+    for estimator, share in zip(model.estimators_, shares, strict=False):
+        chosen = estimator.tree_.value[:, 0, :].argmax(axis=1)
+        labels = np.searchsorted(model.classes_, estimator.classes_)[chosen]
+        votes = np.where(labels[:, None] == np.arange(k), share, -share / (k - 1))
+        value = votes[:, 1:] - votes[:, :1] if k == 2 else votes
+        trees.append(_read_tree(estimator.tree_, value))
+    n_outputs = 1 if k == 2 else k
+    return assemble(
+        trees,
+        n_outputs=n_outputs,
+        base=np.zeros(n_outputs),
+        n_features=model.n_features_in_,
+        strict=False,
+        single_precision=True,
+        methods=("decision_function", "log_odds") if k == 2 else ("decision_function",),
+        raw_response=_Response(model, "decision_function"),
+    )
+
+
+def read_isolation_forest(model) -> TreeEnsemble:
+    """Return the mean depth of an isolation forest as a `TreeEnsemble`.
+
+    The depth of a leaf counts what a tree of its samples would still need to isolate one of them;
+    the mean is relative to that of a tree of all samples that each tree was given.
+
+    Parameters
+    ----------
+    model : IsolationForest
+
+    Returns
+    -------
+    trees : TreeEnsemble
+    """
+    whole = len(model.estimators_) * _usual_depth(np.array([model.max_samples_]))[0]
+    trees = []
+    for estimator, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        tree = estimator.tree_
+        depth = tree.compute_node_depths() - 1 + _usual_depth(tree.n_node_samples)
+        read = _read_tree(tree, depth / whole)
+        trees.append(read | {"feature": np.where(tree.feature < 0, -1, columns[tree.feature])})
+    return assemble(
+        trees,
+        n_outputs=1,
+        base=np.zeros(1),
+        n_features=model.n_features_in_,
+        strict=False,
+        single_precision=True,
+        methods=("mean_depth",),
+        raw_response=_MeanDepth(model),
+    )
+
+
+def _usual_depth(n) -> np.ndarray:
+    """Return the mean depth of an unsuccessful search in a tree of n samples (Liu et al. 2008)."""
+    n = np.asarray(n, dtype=np.float64)
+    many = np.maximum(n, 3.0)
+    depth = 2 * (np.log(many - 1) + np.euler_gamma) - 2 * (many - 1) / many
+    return np.select([n <= 1, n == 2], [0.0, 1.0], depth)
+
+
+@dataclass(frozen=True)
+class _MeanDepth:
+    """The mean depth that an isolation forest's scores come from, ``(r, 1)``."""
+
+    model: Any
+
+    def __call__(self, X) -> np.ndarray:
+        return -np.log2(-self.model.score_samples(X))[:, None]
+
+
+def _initial_prediction(model, response) -> np.ndarray:
+    """Return the constant that boosting starts from: the response at any row, less the trees."""
+    origin = np.zeros((1, model.n_features_in_), dtype=np.float32)
+    names = getattr(model, "feature_names_in_", None)
+    base = response(origin if names is None else pd.DataFrame(origin, columns=names))[0]
+    for stages in model.estimators_:
+        base = base - [model.learning_rate * s.tree_.predict(origin)[0, 0] for s in stages]
+    return base
+
+
+def _read_tree(tree, value) -> dict[str, Any]:
+    return {
+        "left": tree.children_left,
+        "right": tree.children_right,
+        "feature": tree.feature,
+        "threshold": tree.threshold,
+        "missing_left": tree.missing_go_to_left,
+        "value": value,
+        "cover": tree.weighted_n_node_samples,
+    }
+
+
+@dataclass(frozen=True)
+class _MeanOfTrees:
+    """What a tree or a forest predicts, without the threads that it would do so by."""
+
+    model: Any
+
+    def __call__(self, X) -> np.ndarray:
+        X = np.asarray(X, dtype=np.float32)
+        trees = [one.tree_ for one in getattr(self.model, "estimators_", [self.model])]
+        mean = np.mean([tree.predict(X) for tree in trees], axis=0)
+        return mean.reshape(len(X), -1)
+
+
+@dataclass(frozen=True)
+class _Response:
+    """A method of a scikit-learn estimator, whose result always has two axes."""
+
+    model: Any
+    method: str
+
+    def __call__(self, X) -> np.ndarray:
+        response = getattr(self.model, self.method)(X)
+        return np.reshape(response, (len(response), -1))

@@ -1,0 +1,192 @@
+"""XGBoost models, read from ``Booster.save_raw("ubj")``.
+
+XGBoost casts its input to float32 and goes left where ``x < threshold``; the categories named by
+a split go right. The base score is stored on the scale of the predictions.
+"""
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley._trees._ensemble import TreeEnsemble, assemble
+from skshapley._trees._frames import frame_to_matrix, is_frame
+from skshapley._trees._ubjson import read_ubjson
+from skshapley.exceptions import UnreadableModelError
+
+# How an objective maps the stored base score to the margin.
+_LOGIT = {"binary:logistic", "reg:logistic"}
+# Objectives that predict the margin itself.
+_IDENTITY = {
+    "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror", "reg:absoluteerror",
+    "reg:quantileerror", "reg:expectileerror", "binary:logitraw", "rank:pairwise", "rank:ndcg",
+    "rank:map",
+}  # fmt: skip
+_LOG = {"count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"}
+
+
+def read_xgboost(model) -> TreeEnsemble:
+    """Return the margin of an XGBoost model as a `TreeEnsemble`.
+
+    Parameters
+    ----------
+    model : xgboost.Booster or xgboost.XGBModel
+        Of booster "gbtree" or "dart", with one value per leaf.
+
+    Returns
+    -------
+    trees : TreeEnsemble
+        As many trees as the model's own ``predict`` uses.
+
+    Raises
+    ------
+    UnreadableModelError
+        For a booster without trees, or leaves with several values.
+    """
+    booster = model if not hasattr(model, "get_booster") else model.get_booster()
+    saved = read_ubjson(booster.save_raw("ubj"))
+    learner = saved["learner"]
+    name = learner["gradient_booster"]["name"]
+    if name not in ("gbtree", "dart"):
+        raise UnreadableModelError(
+            f"An XGBoost model with booster={name!r} has no trees",
+            "choose booster='gbtree' or 'dart', or explain it by sampling",
+        )
+    stored = learner["gradient_booster"]
+    forest = stored.get("gbtree", stored)["model"]
+    n_trees = _n_trees_used(model, booster, forest)
+    # XGBoost 3.4 keeps the weights of dropped-out trees beside the trees, earlier ones outside.
+    weights = {"weight_drop": [1.0] * n_trees, **stored, **forest}["weight_drop"]
+    parameters = learner["learner_model_param"]
+    n_outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
+    missing = getattr(model, "missing", np.nan)
+    known = _known_categories(forest, saved["version"])
+    encode = _Encoder(np.nan if missing is None else float(missing), known)
+    trees = [
+        _read_tree(tree, output, weight)
+        for tree, output, weight in zip(
+            forest["trees"][:n_trees], forest["tree_info"], weights, strict=False
+        )
+    ]
+    return assemble(
+        trees,
+        n_outputs=n_outputs,
+        base=_base_margin(learner, n_outputs),
+        n_features=int(parameters["num_feature"]),
+        strict=True,
+        single_precision=True,
+        absent=np.nan,
+        encode=encode,
+        methods=_methods(model, learner["objective"]["name"]),
+        raw_response=_Margin(model, n_outputs),
+    )
+
+
+def _methods(model, objective) -> tuple[str, ...]:
+    if hasattr(model, "predict_proba"):  # its `predict` returns labels
+        return ("log_odds",)
+    return ("predict",) if objective in _IDENTITY else ()
+
+
+def _n_trees_used(model, booster, forest) -> int:
+    """Return how many trees predict: after early stopping, those up to the best iteration."""
+    bounds = forest["iteration_indptr"]
+    best = booster.attr("best_iteration") if booster is not model else None
+    return int(bounds[-1] if best is None else bounds[int(best) + 1])
+
+
+def _read_tree(tree, output, weight) -> dict[str, Any]:
+    left = np.array(tree["left_children"])
+    if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+        raise UnreadableModelError(
+            "An XGBoost model with multi_strategy='multi_output_tree' has several values in each"
+            " leaf",
+            "choose multi_strategy='one_output_per_tree', or explain it by sampling",
+        )
+    condition = np.array(tree["split_conditions"], dtype=np.float32)
+    categories = {}
+    for node, start, size in zip(
+        tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
+    ):
+        categories[int(node)] = (tree["categories"][start : start + size], False)
+    return {
+        "left": left,
+        "right": tree["right_children"],
+        "feature": tree["split_indices"],
+        "threshold": condition,
+        "missing_left": tree["default_left"],
+        # A dropped-out tree counts with a weight; the product is rounded as XGBoost rounds it.
+        "value": condition * np.float32(weight),
+        "output": output,
+        "cover": tree["sum_hessian"],
+        "categories": categories,
+    }
+
+
+def _base_margin(learner, n_outputs) -> NDArray[np.float32]:
+    text = learner["learner_model_param"]["base_score"]
+    stored = json.loads(text) if text.startswith("[") else [float(text)]
+    score = np.broadcast_to(np.array(stored, dtype=np.float32), (n_outputs,))
+    objective = learner["objective"]["name"]
+    if objective in _LOGIT:
+        return -np.log(np.float32(1.0) / score - np.float32(1.0))
+    return np.log(score) if objective in _LOG else score
+
+
+@dataclass(frozen=True)
+class _Margin:
+    """XGBoost's own margin, ``(r, n_outputs)``."""
+
+    model: Any
+    n_outputs: int
+
+    def __call__(self, X) -> np.ndarray:
+        if hasattr(self.model, "get_booster"):
+            margin = self.model.predict(X, output_margin=True)
+        else:
+            import xgboost
+
+            frame = xgboost.DMatrix(X, enable_categorical=True)
+            margin = self.model.predict(frame, output_margin=True)
+        return np.reshape(margin, (len(margin), self.n_outputs))
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    """The matrix that XGBoost makes of its input.
+
+    Attributes
+    ----------
+    missing : float
+        The value that stands for a missing one, besides NaN.
+    categories : dict
+        Position of a categorical column -> its categories in training; since XGBoost 3.1.
+    """
+
+    missing: float
+    categories: dict
+
+    def __call__(self, X) -> NDArray[np.float64]:
+        matrix = frame_to_matrix(X, self.categories, unknown=None) if is_frame(X) else X
+        matrix = np.asarray(matrix, dtype=np.float64)
+        if np.isnan(self.missing):
+            return matrix
+        return np.where(matrix == np.float32(self.missing), np.nan, matrix)
+
+
+def _known_categories(forest, version) -> dict[int, list]:
+    """Return the categories of columns, where their names can be read."""
+    known = {}
+    for position, stored in enumerate(forest.get("cats", {}).get("enc", [])):
+        values = np.asarray(stored["values"]).tolist()
+        if "offsets" in stored:
+            text, bounds = bytes(value % 256 for value in values), stored["offsets"]
+            if not text.isascii() and tuple(version) < (3, 4):
+                continue  # XGBoost counted letters, which take more bytes, and cut the names
+            values = [text[a:b].decode() for a, b in pairwise(bounds)]
+        if values:
+            known[position] = values
+    return known

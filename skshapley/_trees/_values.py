@@ -1,0 +1,235 @@
+"""Exact values of tree ensembles: plain arrays in, plain arrays out."""
+
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from skshapley._trees._codes import Codes, plan_codes, predict
+from skshapley._trees._costs import MOST_BITS, MOST_MET_BITS, Costs, count_costs
+from skshapley._trees._frontier import Frontier
+from skshapley._trees._groups import Block, make_blocks
+from skshapley._trees._leaf_games import INDICES
+from skshapley._trees._pair_tables import PairTables
+from skshapley._trees._path_dependent import PathWalk
+from skshapley._trees._tables import References, Tables
+from skshapley._trees._threads import each
+
+# Most rows that are explained at once
+ROWS = 8192
+# Nodes at which rows stand at the same time, one in each tree
+STANDING = 1 << 18
+
+
+class TreeValues:
+    """Exact values of rows under a tree ensemble.
+
+    Parameters
+    ----------
+    trees : TreeEnsemble
+    players : ndarray of shape (n_features,), int, or None, default=None
+        The player that each feature belongs to, counted from 0. The features of one player enter
+        together. None: each feature is a player of its own.
+    index : {"shapley", "banzhaf"}, default="shapley"
+    n_jobs : int or None, default=None
+        Threads over blocks of rows and of trees. The results do not depend on it.
+    n_players : int or None, default=None
+        Number of players, of whom the last may own no feature. None: those that own some.
+
+    Attributes
+    ----------
+    n_players : int
+    base_values : ndarray of shape (n_outputs,)
+        Mean response over the background or the training data; known after a fit.
+
+    Notes
+    -----
+    Trees of moderate depth are looked up in tables, which fit makes. Trees that are too deep for
+    that are followed down by each row with each background row, or, in the path-dependent game,
+    with probabilities. For many rows and a large background, a call makes tables for itself where
+    that costs less. The sizes of trees, rows and background alone decide (`Costs`), and the ways
+    agree to rounding.
+    """
+
+    base_values: NDArray[np.float64]
+    _references: References
+    # None where the trees are too deep for tables that are kept
+    _tables: Tables | None
+    _pair_tables: PairTables | None
+    _blocks: list[Block] | None
+
+    def __init__(self, trees, players=None, index="shapley", n_jobs=None, n_players=None) -> None:
+        if index not in INDICES:
+            raise ValueError(f"TreeValues got index={index!r}: choose one of {INDICES}.")
+        self.trees, self.index, self.n_jobs = trees, index, n_jobs
+        self.players = np.arange(trees.n_features) if players is None else np.asarray(players)
+        self.n_players = int(self.players.max()) + 1 if n_players is None else n_players
+
+    @cached_property
+    def _codes(self) -> Codes:
+        return plan_codes(self.trees)
+
+    @cached_property
+    def _costs(self) -> Costs:
+        return count_costs(self.trees, self.players)
+
+    @cached_property
+    def _frontier(self) -> Frontier:
+        return Frontier.of(self.trees, self._codes, self.players, self.n_players, self.index)
+
+    def fit(self, background, weights=None) -> Self:
+        """Let background rows stand in for absent players (the interventional game).
+
+        Parameters
+        ----------
+        background : ndarray of shape (b, n_features)
+        weights : ndarray of shape (b,) or None, default=None
+            Non-negative, with a positive sum. None: equal weights.
+
+        Returns
+        -------
+        self
+        """
+        b = len(background)
+        weights = np.full(b, 1.0 / b) if weights is None else weights / np.sum(weights)
+        self._take(References(self._codes(background), weights))
+        if self._tables is None:
+            self.base_values = weights @ self._predict(self._references.codes)
+        return self
+
+    def fit_path_dependent(self) -> Self:
+        """Let absent players follow the training data down the trees.
+
+        Returns
+        -------
+        self
+        """
+        self._take(References(None, np.ones(1)))
+        if self._tables is None:
+            self.base_values = self._path_walk(self.index).base_values
+        return self
+
+    def _take(self, references) -> None:
+        self._references, self._pair_tables, self._blocks = references, None, None
+        self._path_walks: dict[Any, PathWalk] = {}
+        self._tables = None
+        if self._costs.keeps_tables(self._n_references) and self._divide():
+            self._tables = self._make_tables().keep()
+            self.base_values = self._tables.base_values
+
+    @property
+    def _n_references(self) -> int | None:
+        """Return the number of background rows; None for the training data."""
+        return None if self._references.codes is None else len(self._references.weights)
+
+    def _divide(self, most=None) -> bool:
+        """Divide the trees into groups, and return whether these can have tables."""
+        if self._blocks is None:
+            b = len(self._references.weights)
+            self._blocks = list(make_blocks(self.trees, self._codes, self.players, b))
+        if most is None:
+            most = MOST_BITS if self._references.codes is None else MOST_MET_BITS
+        return all(c.n_bits <= most for block in self._blocks for c in block.chunks)
+
+    def _make_tables(self) -> Tables:
+        return Tables(
+            self.trees, self._blocks, self._references, self.n_players, self.index, self.n_jobs
+        )
+
+    def _path_walk(self, index) -> PathWalk:
+        """Return the walk of the path-dependent game; that of each index is kept."""
+        if index not in self._path_walks:
+            walk = PathWalk(self.trees, self._codes, self.players, self.n_players, index)
+            self._path_walks[index] = walk
+        return self._path_walks[index]
+
+    def values(self, X) -> NDArray[np.float64]:
+        """Return the values of the players, for each row and output.
+
+        Parameters
+        ----------
+        X : ndarray of shape (r, n_features)
+
+        Returns
+        -------
+        values : ndarray of shape (r, n_players, n_outputs)
+        """
+        codes, b = self._codes(X), self._n_references
+        parts = [codes[:, i : i + ROWS] for i in range(0, len(X), ROWS)] or [codes]
+        if self._tables is not None:
+            found = [self._tables.values(part) for part in parts]
+        elif self._costs.prefers_pairs(len(X), b) or not self._divide():
+            if self._references.codes is None:
+                found = self._each_row(self._path_walk(self.index).values, codes)
+            else:
+                given = self._references.codes, self._references.weights
+                found = self._each_row(self._frontier.values, codes, *given)
+        else:
+            tables = self._make_tables()
+            found = [tables.values(part) for part in parts]
+        return np.ascontiguousarray(np.concatenate(found, axis=-1).transpose(2, 1, 0))
+
+    def _each_row(self, function, codes, *given) -> list[NDArray[np.float64]]:
+        """Return what a function of rows gives for some, and for the next, by threads."""
+        r = codes.shape[1]
+        width = min(ROWS, -(-r // effective_n_jobs(self.n_jobs)) or 1)
+        parts = [codes[:, first : first + width] for first in range(0, r, width)] or [codes]
+        return each(function, [(part, *given) for part in parts], self.n_jobs)
+
+    def values_by_reference(self, X, references) -> NDArray[np.float64]:
+        """Return the values of rows against each of some references on its own; without a fit.
+
+        Parameters
+        ----------
+        X : ndarray of shape (r, n_features)
+        references : ndarray of shape (b, n_features)
+
+        Returns
+        -------
+        values : ndarray of shape (r, b, n_players, n_outputs)
+        """
+        return self._frontier.values_by_reference(self._codes(X), self._codes(references))
+
+    def pairs(self, X, index=None) -> NDArray[np.float64]:
+        """Return the interaction index of all pairs of players.
+
+        Parameters
+        ----------
+        X : ndarray of shape (r, n_features)
+        index : Index, "shapley", "banzhaf" or None, default=None
+            None: that of the values.
+
+        Returns
+        -------
+        pairs : ndarray of shape (r, n_players, n_players, n_outputs)
+            Symmetric, with zeros on the diagonal.
+        """
+        index, codes = index or self.index, self._codes(X)
+        references, n_outputs = self._references, self.trees.n_outputs
+        if self._costs.interacts_in_pairs(len(X), self._n_references) or not self._divide(
+            MOST_BITS
+        ):
+            if references.codes is None:
+                found = self._each_row(self._path_walk(index).pairs, codes)
+            else:
+                given = references.codes, references.weights, index
+                found = self._each_row(self._frontier.pairs, codes, *given)
+        else:
+            tables = self._pair_tables
+            if tables is None or tables.index != index:
+                tables = PairTables(self._blocks, references, n_outputs, self.n_players, index)
+                self._pair_tables = tables
+            parts = [codes[:, i : i + ROWS] for i in range(0, len(X), ROWS)] or [codes]
+            found = [tables.values(part) for part in parts]
+        return np.concatenate(found, axis=-1).transpose(3, 1, 2, 0)
+
+    def predict(self, X) -> NDArray[np.float64]:
+        """Return the response of the ensemble, ``(r, n_outputs)``, by walking its trees."""
+        return self._predict(self._codes(X))
+
+    def _predict(self, codes) -> NDArray[np.float64]:
+        step = max(1, STANDING // self.trees.n_trees)
+        parts = (codes[:, first : first + step] for first in range(0, codes.shape[1], step))
+        return np.concatenate([predict(self.trees, self._codes, part) for part in parts])
