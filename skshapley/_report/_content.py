@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from skshapley._records._gap import gap_shows
 from skshapley._report._columns import column, rounded, text
-from skshapley._report._facts import facts
+from skshapley._report._facts import facts, is_logit
 from skshapley.explanation import Explanation
 from skshapley.plots._common import adding_up, response_name
 from skshapley.plots._partner import strongest_partner
@@ -107,6 +107,7 @@ def _output(
     return {
         "response": response_name(whole),
         "facts": facts(whole),
+        "logit": is_logit(whole),
         "base": rounded(shown.base_values, VALUE_DIGITS),
         "predictions": rounded(shown.predictions, VALUE_DIGITS),
         "gap": gap_shows(shown.values, shown.base_values, shown.predictions),

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import expit
 
 from skshapley._records._gap import gap_shows
 from skshapley.plots._common import response_name
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
     from skshapley.explanation import Explanation
 
 MODEL_LETTERS = 400
+ABSENT = {
+    "InterventionalReward": "interventional: absent features take the values of background rows",
+    "BaselineReward": "baseline: absent features take the background's means and modes",
+    "ConditionalReward": "conditional: absent features follow those that are present",
+}
 
 
 def facts(explanation: "Explanation") -> list[list[str]]:
@@ -29,6 +35,7 @@ def facts(explanation: "Explanation") -> list[list[str]]:
         "Method": _method(explanation),
         "Index": settings.index,
         "Absent features": _absent(settings.reward),
+        "Base value": _base_value(explanation),
         "Background": _count(settings.n_background, "row"),
         "Model rows": _model_rows(explanation),
         "Stopped in time": _converged(explanation),
@@ -50,9 +57,30 @@ def _method(explanation: "Explanation") -> str:
 
 
 def _absent(reward: str | None) -> str | None:
-    """Return how absent features are filled in; rewards of other names speak for themselves."""
-    interventional = reward is not None and reward.startswith("InterventionalReward(")
-    return f"as in the background's rows: {reward}" if interventional else reward
+    """Return how absent features are filled in, in words, and the reward if it has parameters."""
+    name, _, parameters = (reward or "").partition("(")
+    if name not in ABSENT:
+        return reward
+    return ABSENT[name] if parameters in ("", ")") else f"{ABSENT[name]}; {reward}"
+
+
+def is_logit(explanation: "Explanation") -> bool:
+    """Return whether the response is the log-odds of a class against all others."""
+    settings = explanation.settings
+    return settings.response_method == "log_odds" and settings.output is None
+
+
+def _base_value(explanation: "Explanation") -> str | None:
+    """Return the base value, with the probability that log-odds stand for."""
+    base = explanation.base_values
+    if not (base == base[0]).all():
+        return None
+    value = float(base[0])
+    return (
+        f"{number(value)}, a probability of {expit(value):.3g}"
+        if is_logit(explanation)
+        else number(value)
+    )
 
 
 def _count(n: int | None, noun: str) -> str | None:
@@ -64,7 +92,7 @@ def _model_rows(explanation: "Explanation") -> str:
     if np.isnan(rows).any():
         return "not on record"
     if not rows.any():
-        return "none: the model was read, and not called for the rows"
+        return "none: the values come from the structure of the model"
     return f"{rows.mean():,.0f} for each row, {rows.sum():,.0f} in all"
 
 

@@ -233,3 +233,31 @@ def test_what_cannot_be(given, error, told, plain, tmp_path):
     with pytest.raises(ValueError, match="at least one row"):
         plain[[]].report(tmp_path / "r.html")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"response_method": "log_odds"}, "0.400, a probability of 0.599"),
+        ({"response_method": "log_odds", "output": "setosa"}, "0.400"),
+        ({"response_method": "predict"}, "0.400"),
+    ],
+)
+def test_the_base_value_of_log_odds_has_its_probability(plain, settings, told):
+    explanation = replace(plain, settings=replace(plain.settings, **settings))
+    (output,) = content_of(report_html(explanation))["outputs"]
+    assert dict(output["facts"])["Base value"] == told
+    assert output["logit"] == ("probability" in told)
+
+
+def test_absent_features_are_explained_in_plain_words(plain):
+    settings = replace(plain.settings, reward="InterventionalReward()")
+    (output,) = content_of(report_html(replace(plain, settings=settings)))["outputs"]
+    told = dict(output["facts"])["Absent features"]
+    assert told == "interventional: absent features take the values of background rows"
+
+
+def test_the_page_has_contents_filters_and_a_download(plain):
+    page = Page(report_html(plain))
+    ids = {value for name, value in page.attributes if name == "id"}
+    assert {"contents", "filter", "least", "most", "download"} <= ids

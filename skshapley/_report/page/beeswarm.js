@@ -30,8 +30,9 @@ function beeswarmStrip(content, output, feature, ends, width, open) {
   const places = values.map(to);
   const offsets = swarm(places);
   const column = content.columns[feature];
+  const hues = coloursBy(column, content.rows);
   const points = places.map((x, row) => ({
-    x, y: STRIP / 2 + offsets[row], row, colour: colourOf(level(column, row)),
+    x, y: STRIP / 2 + offsets[row], row, colour: hues[row],
     text: () => `${content.rows[row]}: ${content.features[feature]} = ${datum(column, row)}, ${number(values[row], true)}`,
   }));
   const lines = errors ? points.map(({ y }, row) => {
@@ -47,11 +48,12 @@ function beeswarmStrip(content, output, feature, ends, width, open) {
   return svg;
 }
 
-function axisStrip(ends, width) {
+function axisStrip(ends, width, title) {
   const to = scale(ends, 6, width - 6);
   const places = ticks(ends, Math.max(2, Math.floor(width / 110)));
   const texts = tickTexts(places);
-  return shape("svg", { height: 24, "aria-hidden": "true" },
+  return shape("svg", { height: 44, "aria-hidden": "true" },
+    shape("text", { class: "title", x: width / 2, y: 38, "text-anchor": "middle" }, title),
     shape("line", { class: "axis", x1: 0, x2: width, y1: 1, y2: 1 }),
     ...places.map((x, i) => shape("text", { x: to(x), y: 18, "text-anchor": "middle" }, texts[i])));
 }
@@ -67,13 +69,18 @@ function drawBeeswarm(content, output, all, open) {
       `${output.errors ? "The line through a point is its 95 % interval. " : ""}Point at a row to read it; click to open it.`,
   );
   const box = part("beeswarm", ".chart");
-  const blank = features.map((feature) => ({ name: [content.features[feature]], strip: shape("svg", { height: STRIP }) }));
-  const table = strips("Attributions of all rows by feature", [...blank, { name: [], strip: shape("svg", { height: 24 }) }]);
+  const named = (feature) => {
+    const column = content.columns[feature];
+    const key = isGrouped(column) ? element("span", { class: "key" }, ...groupKey("", column.names)) : null;
+    return [content.features[feature], key].filter(Boolean);
+  };
+  const blank = features.map((feature) => ({ name: named(feature), strip: shape("svg", { height: STRIP }) }));
+  const table = strips("Attributions of all rows by feature", [...blank, { name: [], strip: shape("svg", { height: 44 }) }]);
   const key = element("div", { class: "key" }, ...levelKey("Value of the feature"));
   box.replaceChildren(key, table);
   const slots = [...table.querySelectorAll("td")];
   const width = slots[0].clientWidth;
   features.forEach((feature, i) => slots[i].replaceChildren(beeswarmStrip(content, output, feature, ends, width, open)));
-  slots.at(-1).replaceChildren(axisStrip(ends, width));
+  slots.at(-1).replaceChildren(axisStrip(ends, width, `attribution (${output.response})`));
   slots.at(-1).parentElement.setAttribute("aria-hidden", "true");
 }

@@ -2,7 +2,7 @@
 
 const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]; // Okabe and Ito
 const NEUTRAL = "#8C8C8C";
-const LEVELS = blended([[0x24, 0x68, 0xb4], [0x8a, 0x7f, 0xa8], [0xc9, 0x83, 0x7a], [0xf0, 0xa0, 0x2c]], 12);
+const LEVELS = blended([[0x24, 0x68, 0xb4], [0x7b, 0x52, 0xb9], [0xcc, 0x44, 0x78], [0xf0, 0x87, 0x2c]], 12);
 const LETTER = 7; // pixels, with a little room
 const REACH = 14; // pixels within which a point is pointed at
 
@@ -123,7 +123,7 @@ function levelKey(name) {
 function groupKey(name, groups) {
   const box = { class: "dot", viewBox: "0 0 2 2", "aria-hidden": "true" };
   const dot = (fill) => shape("svg", box, shape("circle", { cx: 1, cy: 1, r: 0.9, fill }));
-  return [element("span", {}, `${name}:`), ...groups.map((group, i) => element("span", {}, dot(COLOURS[i]), group))];
+  return [...(name ? [element("span", {}, `${name}:`)] : []), ...groups.map((group, i) => element("span", {}, dot(COLOURS[i]), group))];
 }
 
 // A table with a picture in each line: name, strip, and number.

@@ -2,20 +2,22 @@
 
 const PANELS = 4;
 const HEIGHT = 240; // pixels, as in the style
-const MARGIN = { left: 46, right: 8, top: 8, bottom: 30 };
+const MARGIN = { left: 62, right: 8, top: 8, bottom: 48 };
 const MOST_GROUPS = 6;
 const LABELS = 8;
+const MOST_PLACES = 30; // categories side by side; the rarer ones beyond share the last place
+const TURNED = 74; // pixels below the axis for labels that stand upright
+const TURNED_LETTERS = 14;
 const chosen = { output: null, panels: [], pair: 0 }; // what a reader has picked for this output
 
 // Places along the axis: numbers where they are, what is missing aside, texts side by side.
 function axisOf(column) {
   if (column.kind === "text") {
+    const [places, names] = frequent(column);
     const missing = column.codes.some((code) => code < 0);
-    const names = missing ? [...column.names, MISSING] : column.names;
-    const every = Math.ceil(names.length / LABELS);
-    const marks = names.map((name, place) => [place, name]).filter(([place]) => place % every === 0);
-    return { x: column.codes.map((code) => (code < 0 ? column.names.length : code)), marks,
-      ends: [-0.6, names.length - 0.4], spread: 0.3 };
+    const marks = [...names, ...(missing ? [MISSING] : [])].map((name, place) => [place, name]);
+    return { x: column.codes.map((code) => (code < 0 ? names.length : places[code])), marks,
+      ends: [-0.6, marks.length - 0.4], spread: 0.3, turned: marks.length > LABELS };
   }
   const [low, high] = extent(column.x);
   const span = high - low || 1;
@@ -31,6 +33,17 @@ function axisOf(column) {
     ends: [missing ? aside - 0.04 * span - spread : low - 0.06 * span - spread, high + 0.06 * span + spread], spread };
 }
 
+// The place of each category along the axis and the names of the places: all, or the most frequent and the others.
+function frequent({ names, codes }) {
+  if (names.length <= MOST_PLACES) return [names.map((_, code) => code), names];
+  const counts = new Array(names.length).fill(0);
+  for (const code of codes) if (code >= 0) counts[code] += 1;
+  const kept = names.map((_, code) => code).sort((a, b) => counts[b] - counts[a]).slice(0, MOST_PLACES - 1).sort((a, b) => a - b);
+  const places = new Array(names.length).fill(kept.length);
+  kept.forEach((code, place) => (places[code] = place));
+  return [places, [...kept.map((code) => names[code]), `${names.length - kept.length} others`]];
+}
+
 // The values of a column, in order, and the least gap between them: 0 where they are many.
 function fewValues(numbers) {
   const values = [...new Set(numbers.filter((x) => x !== null))].sort((a, b) => a - b);
@@ -38,8 +51,13 @@ function fewValues(numbers) {
   return [values, many ? 0 : Math.min(...values.slice(1).map((x, i) => x - values[i]))];
 }
 
+// Whether each category has a colour of its own.
+function isGrouped(column) {
+  return column !== null && column.kind === "text" && !column.ordered && column.names.length <= MOST_GROUPS;
+}
+
 function coloursBy(column, rows) {
-  const grouped = column !== null && column.kind === "text" && column.names.length <= MOST_GROUPS;
+  const grouped = isGrouped(column);
   return rows.map((_, row) => {
     if (column === null) return COLOURS[0];
     if (grouped) return COLOURS[column.codes[row]] ?? NEUTRAL;
@@ -49,17 +67,20 @@ function coloursBy(column, rows) {
 
 function keyOf(name, column) {
   if (column === null) return [];
-  if (column.kind === "text" && column.names.length <= MOST_GROUPS) return groupKey(name, column.names);
+  if (isGrouped(column)) return groupKey(name, column.names);
+  if (column.kind === "text" && !column.ordered) return [element("span", {}, `${name}: ${column.names.length} categories, in grey`)];
   return levelKey(name);
 }
 
 // Points of a column of the data and numbers; whole texts are in `told`.
-function scatter(width, { axis, values, errors, colours, told, label, open }) {
+function scatter(width, { axis, values, errors, colours, told, label, across: below, up: beside, open }) {
+  const height = HEIGHT + (axis.turned ? TURNED : 0);
+  const bottom = HEIGHT - MARGIN.bottom;
   const bound = (side) => values.map((y, row) => y + side * HALF_WIDTH * (errors?.[row] ?? 0));
   const [low, high] = extent([...bound(-1), ...bound(1), 0]);
   const pad = 0.04 * (high - low || 1);
   const across = scale(axis.ends, MARGIN.left, width - MARGIN.right);
-  const up = scale([low - pad, high + pad], HEIGHT - MARGIN.bottom, MARGIN.top);
+  const up = scale([low - pad, high + pad], bottom, MARGIN.top);
   const wiggle = (row) => (axis.spread ? axis.spread * (((row * 0.618034) % 1) * 2 - 1) : 0);
   const points = values.map((y, row) => ({
     x: across(axis.x[row] + wiggle(row)), y: up(y), row, colour: colours[row], text: () => told(row),
@@ -70,13 +91,19 @@ function scatter(width, { axis, values, errors, colours, told, label, open }) {
   }).join("") : "";
   const heights = ticks([low, high], 5);
   const sides = tickTexts(heights);
-  const bottom = HEIGHT - MARGIN.bottom;
-  const svg = shape("svg", { role: "img", "aria-label": label },
+  const middle = (MARGIN.left + width - MARGIN.right) / 2;
+  const labels = axis.turned
+    ? axis.marks.map(([place, text]) => shape("text", { "text-anchor": "end",
+      transform: `translate(${across(place) + 4} ${bottom + 8}) rotate(-90)` }, shortened(text, TURNED_LETTERS)))
+    : marksApart(axis.marks, across, width).map(([x, text]) => shape("text", { x, y: bottom + 18, "text-anchor": "middle" }, text));
+  const svg = shape("svg", { role: "img", "aria-label": label, height },
+    shape("text", { class: "title", x: middle, y: height - 6, "text-anchor": "middle" }, shortened(below, Math.floor(width / LETTER))),
+    shape("text", { class: "title", "text-anchor": "middle", transform: `translate(13 ${bottom / 2}) rotate(-90)` },
+      shortened(beside, 30)),
     shape("line", { class: "zero", x1: MARGIN.left, x2: width - MARGIN.right, y1: up(0), y2: up(0) }),
     shape("line", { class: "axis", x1: MARGIN.left, x2: width - MARGIN.right, y1: bottom, y2: bottom }),
     ...heights.map((y, i) => shape("text", { x: MARGIN.left - 6, y: up(y) + 4, "text-anchor": "end" }, sides[i])),
-    ...marksApart(axis.marks, across, width).map(([x, text]) =>
-      shape("text", { x, y: bottom + 18, "text-anchor": "middle" }, text)),
+    ...labels,
     lines ? shape("path", { class: "interval", d: lines }) : null,
     ...cloud(points, dotSize(values.length)));
   pointed(svg, points, open);
@@ -91,6 +118,7 @@ function drawPanel(panel, content, output, feature, open) {
   const also = (row) => (other ? `, ${content.features[partner]} = ${datum(other, row)}` : "");
   const svg = scatter(panel.clientWidth, {
     axis: axisOf(column), values: output.values[feature], errors: output.errors?.[feature],
+    across: name, up: "attribution",
     colours: coloursBy(other, content.rows), open, label: `Attributions of ${name} against its values`,
     told: (row) => `${content.rows[row]}: ${name} = ${datum(column, row)}, ${number(output.values[feature][row], true)}${also(row)}`,
   });
@@ -102,7 +130,7 @@ function drawDependence(content, output, open) {
   byId("dependence").hidden = content.rows.length < 2;
   if (content.rows.length < 2) return;
   part("dependence", ".note").textContent =
-    "The colour is the feature that best explains why rows of one value have different attributions, " +
+    `Attributions (${output.response}). The colour is the feature that best explains why rows of one value have different attributions, ` +
     `if there is one${output.errors ? "; lines are 95 % intervals" : ""}. Another feature can be chosen in each panel.`;
   if (chosen.output !== output) Object.assign(chosen, { output, panels: featuresShown(output, true).slice(0, PANELS), pair: 0 });
   const panels = chosen.panels.map((feature, place) => {

@@ -11,6 +11,7 @@ function drawPictures() {
   drawBeeswarm(content, output, state.all, open);
   drawDependence(content, output, open);
   drawInteractions(content, output, open);
+  drawContents();
   state.width = document.body.clientWidth;
 }
 
@@ -23,6 +24,13 @@ function draw() {
   rows.draw(output);
 }
 
+// Links to the sections that there are.
+function drawContents() {
+  const sections = [...document.querySelectorAll("main section")].filter((section) => !section.hidden);
+  byId("contents").replaceChildren(...sections.map((section) =>
+    element("a", { href: `#${section.id}` }, section.querySelector("h2").textContent)));
+}
+
 function begin() {
   const features = content.features.length + content.n_others;
   const of = content.n_rows > content.n_explained ? `, evenly spread over ${count(content.n_rows, "row")}` : "";
@@ -30,7 +38,7 @@ function begin() {
     (content.names ? `, ${count(content.names.length, "output")}` : "");
   part("rows", ".note").textContent = (content.rows.length < content.n_explained
     ? `${count(content.rows.length, "row")}, evenly spread over the ${content.n_explained.toLocaleString("en")} explained. ` : "") +
-    "A row opens its waterfall; a title sorts; the search looks at names of rows and at texts.";
+    "A row opens its waterfall; a title sorts; the search looks at names of rows and at texts; the download has the rows found.";
   if (content.names) {
     options(byId("output"), content.names, 0);
     byId("outputs").hidden = false;

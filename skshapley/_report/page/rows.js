@@ -16,7 +16,14 @@ class Rows {
     this.cells = content.rows.map((name, row) => [name, ...content.columns
       .filter((column) => column.kind === "text").map((column) => datum(column, row))].join("\n").toLowerCase());
     options(byId("column"), content.features, 0);
-    byId("column").addEventListener("change", (event) => this.change({ feature: Number(event.target.value) }));
+    byId("column").addEventListener("change", (event) => {
+      this.feature = Number(event.target.value);
+      this.drawFilter();
+      this.change({ page: 0 });
+    });
+    for (const id of ["least", "most"]) byId(id).addEventListener("input", () => this.change({ page: 0 }));
+    byId("download").addEventListener("click", () => this.download());
+    this.drawFilter();
     byId("search").addEventListener("input", () => this.change({ page: 0 }));
     byId("previous").addEventListener("click", () => this.change({ page: this.page - 1 }));
     byId("next").addEventListener("click", () => this.change({ page: this.page + 1 }));
@@ -25,6 +32,44 @@ class Rows {
   change(state) {
     Object.assign(this, state);
     this.draw(this.output);
+  }
+
+  // Inputs that choose among the values of the feature: a category, or the ends of a range.
+  drawFilter() {
+    const column = this.content.columns[this.feature];
+    const again = { input: () => this.change({ page: 0 }) };
+    const bound = (text) => element("label", {}, text, element("input", { type: "number", step: "any", ...again }));
+    if (column.kind === "number") return byId("filter").replaceChildren(element("span", { class: "range" }, bound("from "), bound("to ")));
+    if (column.kind !== "text") return byId("filter").replaceChildren();
+    const select = element("select", { "aria-label": "Value of the feature", change: again.input });
+    options(select, ["all values", ...column.names], 0);
+    byId("filter").replaceChildren(select);
+  }
+
+  // Whether the filters let a row through.
+  passes(row) {
+    const { content, output, feature } = this;
+    const within = (value, [least, most]) =>
+      (least.value === "" || (value !== null && value >= Number(least.value))) && (most.value === "" || (value !== null && value <= Number(most.value)));
+    if (!within(output.predictions[row], [byId("least"), byId("most")])) return false;
+    const column = content.columns[feature];
+    if (column.kind === "number") return within(column.x[row], byId("filter").querySelectorAll("input"));
+    const select = byId("filter").querySelector("select");
+    return select === null || select.value === "0" || column.codes[row] === Number(select.value) - 1;
+  }
+
+  // The rows that are found, with all features and attributions, as a CSV file.
+  download() {
+    const { content, output } = this;
+    const cell = (value) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+    const raw = (column, row) => (column.kind === "number" ? String(column.x[row] ?? "") : datum(column, row));
+    const head = ["row", "prediction", "base value", ...content.features, ...content.features.map((name) => `attribution: ${name}`)];
+    const lines = this.found.map((row) => [content.rows[row], output.predictions[row], output.base[row],
+      ...content.columns.map((column) => raw(column, row)), ...content.features.map((_, feature) => output.values[feature][row])]);
+    const text = [head, ...lines].map((line) => line.map((value) => cell(String(value ?? ""))).join(",")).join("\n");
+    const link = element("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: "explanation.csv" });
+    link.click();
+    URL.revokeObjectURL(link.href);
   }
 
   // The columns: title, what sorts them, and what stands in their cells.
@@ -37,16 +82,19 @@ class Rows {
       : (row) => (column.kind === "text" ? (column.codes[row] < 0 ? null : column.codes[row]) : column.x[row]);
     return [
       { key: "row", title: "Row", of: (row) => content.rows[row] },
-      { key: "prediction", title: "Prediction", of: (row) => output.predictions[row], text: (row) => number(output.predictions[row]) },
+      { key: "prediction", title: "Prediction", of: (row) => output.predictions[row],
+        text: (row) => number(output.predictions[row]) + (output.logit ? ` (${probability(output.predictions[row])})` : "") },
       { key: "data", title: shortened(name, TITLE), of: raw, text: (row) => datum(column, row) },
       { key: "value", title: "Its attribution", of: (row) => output.values[feature][row], text: (row) => number(output.values[feature][row], true) },
+      ...(output.errors ? [{ key: "error", title: "Its error", of: (row) => output.errors[feature][row],
+        text: (row) => number(output.errors[feature][row]) }] : []),
     ];
   }
 
   search() {
     const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     this.found = this.content.rows.map((_, row) => row)
-      .filter((row) => words.every((word) => this.cells[row].includes(word)));
+      .filter((row) => words.every((word) => this.cells[row].includes(word)) && this.passes(row));
     const column = this.columns().find(({ key }) => key === this.sort.key);
     if (!column) return;
     const sign = this.sort.up ? 1 : -1;
@@ -98,7 +146,7 @@ class Rows {
 
   detail(row) {
     const { content, output } = this;
-    const box = element("td", { colspan: 5 });
+    const box = element("td", { colspan: output.errors ? 6 : 5 });
     const draw = (all) => {
       const shown = waterfallLines(content, output, row, false).length;
       const more = content.features.length > shown && element("button", { type: "button", click: () => {
@@ -115,7 +163,10 @@ class Rows {
   open(row) {
     this.opened.add(row);
     this.search();
-    if (!this.found.includes(row)) byId("search").value = "";
+    if (!this.found.includes(row)) {
+      for (const id of ["search", "least", "most"]) byId(id).value = "";
+      this.drawFilter();
+    }
     this.search();
     this.change({ page: Math.floor(this.found.indexOf(row) / PAGE) });
     const button = part("rows", `button[data-row="${row}"]`);

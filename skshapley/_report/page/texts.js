@@ -20,6 +20,11 @@ function plusMinus(half, value) {
   return half > ROUNDING * Math.abs(value) ? ` \u00b1 ${plain(Number(half.toPrecision(2)))}` : "";
 }
 
+// The probability that log-odds stand for.
+function probability(logit) {
+  return `${(100 / (1 + Math.exp(-logit))).toPrecision(3)} %`;
+}
+
 function count(n, noun) {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }

@@ -67,9 +67,9 @@ function waterfall(content, output, row, all) {
   };
   const name = (line) => (line.data === undefined ? [line.name] : [line.name, element("span", { class: "value" }, ` = ${line.data}`)]);
   const table = strips(`From the base value to the prediction of row ${content.rows[row]}`, [
-    { name: ["prediction"], strip: endStrip(prediction, at, true), told: number(prediction), kind: "end" },
+    { name: ["prediction"], strip: endStrip(prediction, at, true), told: number(prediction) + (output.logit ? ` (${probability(prediction)})` : ""), kind: "end" },
     ...lines.map((line) => ({ name: name(line), strip: stepStrip(line, at), told: told(line) })),
-    { name: ["base value"], strip: endStrip(base, at, false), told: number(base), kind: "end" },
+    { name: ["base value"], strip: endStrip(base, at, false), told: number(base) + (output.logit ? ` (${probability(base)})` : ""), kind: "end" },
   ]);
   table.classList.add("bars");
   return table;
