@@ -13,7 +13,7 @@ INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/pyth
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-oldest test-newest test-browser lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-selection bench-trees doc linkcheck dist release changelog constraints clean
+.PHONY: help setup demo test test-slow test-oldest test-newest test-ecosystem test-browser lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-latency bench-selection bench-trees doc linkcheck dist release changelog constraints clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,9 +73,15 @@ test-newest: | $(BIN)/uv ## run the tests with the newest versions of all packag
 	$(BIN)/uv pip install --quiet --upgrade --python $(VENV)/$@/bin/python --editable . --group test
 	$(TESTED)
 
+test-ecosystem: | $(BIN)/uv ## explain models and pipelines of other libraries, in an environment of their own
+	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON311) $(VENV)/$@
+	$(BIN)/uv pip install --quiet --python $(VENV)/$@/bin/python --editable . --group ecosystem
+	$(SINGLE) $(VENV)/$@/bin/python -m pytest -m slow tests/ecosystem
+
 lint: $(STAMP)-setup ## check style, format, and the rules of the house
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell $$(git ls-files 2>/dev/null || echo skshapley tests doc README.md)
 	$(BIN)/python -m pytest -q tests/test_house_rules.py
 
 type: $(STAMP)-setup ## check the types

@@ -2,9 +2,14 @@
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# Workers import the functions of a test by the name of its module, `tests.test_...`. Last on the
+# path, so that an installed package is tested and not the sources beside this file.
+sys.path.append(str(Path(__file__).parent))
 
 # No window ever opens during tests, on a desktop either.
 os.environ.setdefault("MPLBACKEND", "Agg")

@@ -36,6 +36,7 @@ from skshapley.samplers import (
     MonteCarlo,
     Orthogonal,
     Owen,
+    SamplerTask,
     Stratified,
 )
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, GaussianProcess
@@ -174,8 +175,10 @@ def n_units(sampler, game, max_evals):
     """Return the number of independent units of one run."""
     p, b = game.n_players, game.n_references
     rng = np.random.default_rng(0)
-    n = sampler.n_draws((max_evals - 2) * b, p, b)
-    design = sampler.start(p, [rng], n, game.reference_weights).ask(np.zeros(1, dtype=int), n)
+    n = sampler.afford((max_evals - 2) * b, p, b).n_draws
+    design = sampler.start(SamplerTask(p, [rng], n, game.reference_weights)).ask(
+        np.zeros(1, dtype=int), n
+    )
     draws = getattr(design, "permutations", None)
     draws = design.coalitions if draws is None else draws
     return draws.shape[1] // getattr(design, "unit", 1)
@@ -183,7 +186,7 @@ def n_units(sampler, game, max_evals):
 
 def line(label, sampler, name, game, truth, max_evals, n_runs, solver="auto"):
     p, b = game.n_players, game.n_references
-    if not sampler.n_draws((max_evals - 2) * b, p, b) or max_evals >= b * 2**p:
+    if not sampler.afford((max_evals - 2) * b, p, b).n_draws or max_evals >= b * 2**p:
         return
     units = n_units(sampler, game, max_evals)
     coverage, ratio, bias = measure(sampler, solver, game, truth, max_evals, n_runs)
@@ -288,7 +291,7 @@ def pairs():
         fits = issubclass(made, SOLVERS[solver].accepts)
         # around walks, regression adjustment as it comes is their mean
         fits &= solver != "regression-adjustment" or made is CoalitionDesign
-        if fits and sampler not in ELSEWHERE and SOLVERS[solver].has_standard_errors:
+        if fits and sampler not in ELSEWHERE and SOLVERS[solver].traits.standard_errors:
             both.append((sampler, solver))
     return sorted(both, key=lambda pair: not is_default(*pair))
 
@@ -321,7 +324,7 @@ def measure_pairs(n_runs, enough):
             if key in done or enough():
                 continue
             runs, found = min(n_runs, GP_RUNS) if solver == "gp" else n_runs, (np.nan, np.nan)
-            if budget < 2**p and component.n_draws((budget - 2) * b, p, b):
+            if budget < 2**p and component.afford((budget - 2) * b, p, b).n_draws:
                 found = measure(component, solver, game, truth, budget, runs)[:2]
             keep(CELLS, COLUMNS_OF_CELLS, (*key, runs, *found))
             print(*key, *found, flush=True)

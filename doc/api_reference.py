@@ -11,7 +11,7 @@ API = [
         [
             *("ShapleyExplainer", "TreeExplainer", "Explanation", "Interactions"),
             *("GlobalImportance", "GlobalExplanation", "ShapleyImportance", "shapley_values"),
-            "interaction_values",
+            *("interaction_values", "AmortizedExplainer"),
             "DataShapley",
         ],
     ),
@@ -29,11 +29,11 @@ API = [
     ),
     (
         "Closed forms",
-        "Responses that are read and not sampled; by name in ``CLOSED_FORMS``.",
+        "Responses that have exact values; readers of models are in ``READERS``.",
         "skshapley.closed_forms",
         [
             *("ClosedForm", "read_model", "Trees", "LinearTerms", "Logistic", "ProductKernels"),
-            *("Exponential", "Sum"),
+            *("Exponential", "Monomials", "Tables", "Sum", "Part", "View"),
         ],
     ),
     (
@@ -48,7 +48,7 @@ API = [
         "skshapley.plots",
         [
             *("WaterfallDisplay", "BarDisplay", "BeeswarmDisplay", "DependenceDisplay"),
-            *("ForceDisplay", "DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
+            *("DecisionDisplay", "MatrixDisplay", "ComparisonDisplay"),
             *("ConvergenceDisplay", "HeatMapDisplay", "SentenceDisplay", "MaskingCurveDisplay"),
             *("ImportanceDisplay", "DumbbellDisplay", "ControlChartDisplay"),
             *("InteractionsDisplay", "SmallMultiples", "PlotAccessor"),
@@ -66,7 +66,8 @@ API = [
         "Which coalitions to look at; by name in ``SAMPLERS``.",
         "skshapley.samplers",
         [
-            *("Sampler", "Exact", "PermutationSampler", "MonteCarlo", "Antithetic", "Orthogonal"),
+            *("Sampler", "SamplerTask", "SamplerTraits"),
+            *("Exact", "PermutationSampler", "MonteCarlo", "Antithetic", "Orthogonal"),
             *("Sobol", "Herding", "SequentialBayesianQuadrature", "MallowsKernel"),
             *("SpearmanKernel", "KendallKernel", "draw_permutations", "CoalitionSampler"),
             *("Kernel", "Leverage", "Importance", "Uniform", "SquareRoot", "OuterSizes", "Odd"),
@@ -80,7 +81,8 @@ API = [
         "What to make of what was seen; by name in ``SOLVERS``.",
         "skshapley.solvers",
         [
-            *("Solver", "Estimate", "PermutationMean", "LeastSquares", "Linear", "MarginalMean"),
+            *("Solver", "SolverTask", "SolverTraits"),
+            *("Estimate", "PermutationMean", "LeastSquares", "Linear", "MarginalMean"),
             *("StratifiedMean", "SampleReuse", "RegressionAdjustment", "GaussianProcess"),
             *("LeaveOneOutProcess", "ProjectedSGD", "Semivalue"),
         ],
@@ -117,6 +119,7 @@ API = [
         ["Index", "beta"],
     ),
     ("Stopping", "", "skshapley.stopping", ["StoppingRule", "StandardError"]),
+    ("For shapiq", "", "skshapley.shapiq", ["ShapleyApproximator"]),
     (
         "Diagnostics",
         "",

@@ -59,7 +59,7 @@ default_role = "code"
 nitpicky = True
 nitpick_ignore_regex = [
     (r"py:.*", r"(numpy|pandas|collections|typing|sklearn|matplotlib)\..*"),
-    (r"py:class", r"skshapley\._odd\..*"),  # a design that only its own solver reads
+    (r"py:class", r"skshapley\._process\..*"),  # a design that only its own solver reads
 ]
 # The docstrings say more of types, with shapes.
 autodoc_typehints = "none"

@@ -1,5 +1,6 @@
 """Shapley values for any fitted estimator, the scikit-learn way."""
 
+from skshapley._estimators._amortized import AmortizedExplainer
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._estimators._functional import shapley_values
 from skshapley._estimators._global import GlobalImportance
@@ -9,6 +10,7 @@ from skshapley._estimators._valuation import DataShapley
 from skshapley._records._global_explanation import GlobalExplanation
 from skshapley._records._interactions import Interactions
 from skshapley._report import write_report
+from skshapley._tools._corrections import absent
 from skshapley.explanation import Explanation
 from skshapley.plots import PlotAccessor
 from skshapley.trees import TreeExplainer
@@ -16,6 +18,7 @@ from skshapley.trees import TreeExplainer
 __version__ = "0.1.0"
 
 __all__ = [
+    "AmortizedExplainer",
     "DataShapley",
     "Explanation",
     "GlobalExplanation",
@@ -28,5 +31,23 @@ __all__ = [
     "shapley_values",
 ]
 
-Explanation.plot = property(PlotAccessor)  # type: ignore[method-assign, assignment]
+Explanation.plot = property(PlotAccessor)
 Explanation.report = write_report
+
+# Names in shap, and the calls that do the same
+_INSTEAD = {
+    **dict.fromkeys(
+        ("Explainer", "KernelExplainer", "PermutationExplainer", "LinearExplainer", "explain"),
+        "ShapleyExplainer(model).fit(X_train).explain(X)",
+    ),
+    **dict.fromkeys(("summary_plot", "beeswarm"), "explanation.plot.beeswarm()"),
+    **dict.fromkeys(("waterfall_plot", "force_plot"), "explanation.plot.waterfall(0)"),
+    **dict.fromkeys(("dependence_plot", "scatter"), 'explanation.plot.dependence("age")'),
+    "bar_plot": "explanation.plot.bar()",
+    "sample": "ShapleyExplainer(model, max_background=100)",
+    "kmeans": "ShapleyExplainer(model, max_background=100)",
+}
+
+
+def __getattr__(name: str) -> object:
+    raise AttributeError(absent("skshapley", name, _INSTEAD, __all__))

@@ -52,7 +52,7 @@ class Couples(Game):
     @staticmethod
     @abstractmethod
     def _summands(X) -> NDArray[np.float64]:
-        """Return what each entry of ``(n, p)`` adds to the sum."""
+        """Return the summand of each entry of ``(n, p)``."""
 
     @abstractmethod
     def _value(self, total, rows) -> NDArray[np.float64]:

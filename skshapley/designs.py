@@ -1,4 +1,4 @@
-"""Plans of what to evaluate: made by samplers, evaluated by the engine, read by solvers.
+"""Designs: coalitions chosen by a sampler, evaluated by the engine, read by a solver.
 
 A design holds frozen arrays, and says which of its coalitions must be evaluated. Its leading axis
 is the instances, ``r``; coalitions are ``(r, m, p)`` bool over ``p`` players. The empty and the
@@ -37,7 +37,7 @@ class Design:
     exact: bool = field(default=False, kw_only=True)
 
     def requested(self, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return what must be evaluated for r instances, one request after the other.
+        """Return the evaluations for r instances, one request after the other.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class WalkDesign:
         return self._by_player(steps)
 
     def _by_player(self, by_step: np.ndarray) -> np.ndarray:
-        """Return what belongs to each step of each walk by player, ``(r, n, p, ...)`` as given."""
+        """Reorder quantities ``(r, n, p, ...)`` of steps by player."""
         r, n, p = self.permutations.shape
         at = self.permutations + p * np.arange(r * n).reshape(r, n, 1)
         flat = np.empty((r * n * p, *by_step.shape[3:]), dtype=by_step.dtype)
@@ -213,7 +213,7 @@ class WalkDesign:
         return passed, enters & (passed < passed[:, :, -1:])
 
     def requested(self, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return what must be evaluated: every walk without its ends (see `Design.requested`).
+        """Return the evaluations: all permutations without their ends (see `Design.requested`).
 
         Where players are known not to differ from the reference, coalitions are without them.
 
@@ -278,7 +278,7 @@ class WalkDesign:
     def contributions(
         self, values: np.ndarray, step_weights: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return what each player adds where it enters each walk, ``(r, n, p, k)``.
+        """Return the marginal contributions in each permutation, ``(r, n, p, k)``.
 
         Parameters
         ----------
@@ -334,7 +334,7 @@ class WalkDesign:
 
 @dataclass(frozen=True, eq=False)
 class PermutationDesign(WalkDesign):
-    """Walks of which each is a uniform permutation of the players."""
+    """Permutations of the players, each uniformly distributed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,7 +369,7 @@ class CoalitionDesign(Design):
 
 @dataclass(frozen=True, eq=False)
 class LinearDesign(Design):
-    """Coalitions whose values give the attributions by fixed weights.
+    """Coalitions with fixed weights; attributions are weighted sums of their values.
 
     Attributes
     ----------
@@ -409,7 +409,7 @@ class MarginalDesign(Design):
     stratum_weights = None
 
     def contributions(self, values: np.ndarray) -> np.ndarray:
-        """Return what each player adds in each round, weighted, ``(r, n, p, k)``.
+        """Return the weighted marginal contributions of each round, ``(r, n, p, k)``.
 
         Parameters
         ----------
@@ -449,7 +449,7 @@ class PairDesign(Design):
     unit: int = 1
 
     def contributions(self, values: np.ndarray) -> np.ndarray:
-        """Return what the player of each draw adds, ``(r, n, k)``.
+        """Return the marginal contribution of each draw, ``(r, n, k)``.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ class UnreadableModelError(ValueError):
 
 
 class PartialExplanationError(RuntimeError):
-    """Work stopped before the last instance; what was finished is kept.
+    """Work stopped before the last row; the error carries the finished rows.
 
     The error that stopped it (a KeyboardInterrupt too) is its ``__cause__``.
 

@@ -1,4 +1,4 @@
-"""Indices: what a player, or a pair of players, is worth on average over coalitions of the others.
+"""Indices: weighted means of marginal contributions of players and of pairs.
 
 Each is a mean of differences, of a player's contribution v(S + i) - v(S) or of a pair's
 v(S + i + j) - v(S + i) - v(S + j) + v(S), where every other player is present with one probability
@@ -160,7 +160,7 @@ def pair_index(interactions: Any, owner: str) -> Index | None:
 
 
 def enumerated(values: np.ndarray, index: Index, order: int) -> np.ndarray:
-    """Return the values of all sets of `order` players, 1 or 2, from those of all coalitions.
+    """Compute the index of all sets of `order` players, 1 or 2, from all coalitions.
 
     Parameters
     ----------

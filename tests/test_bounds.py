@@ -14,8 +14,8 @@ from skshapley.bounds import (
     markov_probability,
     strong_convexity,
 )
-from skshapley.samplers import Importance, MonteCarlo
-from skshapley.solvers import PermutationMean, ProjectedSGD
+from skshapley.samplers import Importance, MonteCarlo, SamplerTask
+from skshapley.solvers import PermutationMean, ProjectedSGD, SolverTask
 from skshapley.testing import RandomGame
 
 VERSIONS = ["corrected", "sharp", "published", "preprint"]
@@ -207,11 +207,11 @@ RADIUS = 1.2 * np.linalg.norm(GAME.shapley_values)
 
 def squared_errors(solver, n, runs=100):
     sampler = Importance(ratio=RADIUS / BOUND)
-    sampler.start(D, [np.random.default_rng([3, i]) for i in range(runs)], n)
+    sampler.start(SamplerTask(D, [np.random.default_rng([3, i]) for i in range(runs)], n))
     rows = np.arange(runs)
     design = sampler.ask(rows, n)
     values = GAME(design.coalitions.reshape(-1, D)).reshape(runs, n, 1)
-    solver.start(D, np.full((runs, 1), ENDS[0]), np.full((runs, 1), ENDS[1]))
+    solver.start(SolverTask(D, np.full((runs, 1), ENDS[0]), np.full((runs, 1), ENDS[1])))
     solver.update(rows, design, values)
     return ((solver.result().values[:, :, 0] - GAME.shapley_values) ** 2).sum(axis=1)
 
@@ -260,8 +260,8 @@ def test_monte_carlo_counts_hold(counted):
     runs = 1000
     rows = np.arange(runs)
     rngs = [np.random.default_rng([5, i]) for i in range(runs)]
-    design = MonteCarlo().start(p, rngs, int(n)).ask(rows, int(n))
-    solver = PermutationMean().start(p, np.zeros((runs, 1)), np.ones((runs, 1)))
+    design = MonteCarlo().start(SamplerTask(p, rngs, int(n))).ask(rows, int(n))
+    solver = PermutationMean().start(SolverTask(p, np.zeros((runs, 1)), np.ones((runs, 1))))
     solver.update(rows, design, worth(design.coalitions)[..., None])
     off = np.abs(solver.result().values[:, :, 0] - truth).max(axis=1)
     assert (off >= epsilon).mean() <= delta

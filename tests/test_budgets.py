@@ -6,7 +6,7 @@ import sklearn
 
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley._run import _budget
-from skshapley.samplers import SAMPLERS, Herding, MonteCarlo, Sobol
+from skshapley.samplers import SAMPLERS, Herding, MonteCarlo, SamplerTask, Sobol
 from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError
 from skshapley.testing import RandomGame, as_instances, explain_game
@@ -141,7 +141,7 @@ def test_exact_with_the_usual_budget_is_exact(p, stopping):
 )
 def test_sets_of_permutations_have_a_most_and_are_repeated(sampler, most):
     rngs = [np.random.default_rng(0)]
-    assert sampler.start(3, rngs, 3 * most)._unit(3 * most, 1) == most
+    assert sampler.start(SamplerTask(3, rngs, 3 * most))._unit(3 * most, 1) == most
     # several sets have standard errors, which one has not
     outcome = explain_game(as_instances(RandomGame(3), 1), sampler=sampler, max_evals=HUGE)
     assert np.isfinite(outcome.standard_errors).all()

@@ -75,7 +75,7 @@ def test_a_table_into_a_folder(folder, tmp_path, capsys):
     assert explain(folder, tmp_path / "phi", "--keys", "id", "--batch-rows", "4") == OK
     told = capsys.readouterr()
     assert told.out == f"{tmp_path / 'phi'}: 15 rows explained, 0 set aside\n"
-    assert "15/15" in told.err
+    assert "15 of 15 rows" in told.err
     assert "rows/s" in told.err
     made = ExplanationDataset(tmp_path / "phi").read()
     assert made.index.tolist() == [f"flower {i}" for i in range(15)]
@@ -245,7 +245,6 @@ PLOTS = {
     "beeswarm": ("--output", "setosa", "--max-features", "3"),
     "bar": ("--output", "virginica", "--max-rows", "5"),
     "waterfall": ("--output", "setosa", "--row", "12"),
-    "force": ("--output", "setosa", "--row", "0"),
     "decision": ("--output", "setosa"),
     "dependence": ("--output", "setosa", "--features", "petal length (cm)"),
     "matrix": ("--output", "setosa"),
@@ -342,13 +341,13 @@ def test_status_names_what_is_damaged_or_lost(folder, tmp_path, capsys):
     whole = contents(tmp_path / "phi")
     part = tmp_path / "phi" / "part-00000000.parquet"
     part.write_bytes(part.read_bytes()[:-1] + b"?")
-    (tmp_path / "phi" / "_skipped-00000001.json").unlink()
+    (tmp_path / "phi" / "part-00000001.parquet").unlink()
     assert main(["status", str(tmp_path / "phi")]) == FAILED
     told = capsys.readouterr()
     assert told.out == f"{tmp_path / 'phi'}: finished, 2 damaged or lost\n"
-    damaged, lost = told.err.splitlines()
+    lost, damaged = told.err.splitlines()
     assert re.search(r"part-00000000\.parquet' is damaged", damaged)
-    assert re.search(r"_skipped-00000001\.json' is lost", lost)
+    assert re.search(r"part-00000001\.parquet' is lost", lost)
     assert explain(folder, *arguments, data="bad.parquet") == FAILED
     assert contents(tmp_path / "phi") == whole
 
@@ -451,7 +450,7 @@ def test_a_process_that_goes_well(folder, tmp_path):
     done = process(folder, tmp_path / "phi", "--trust", TREES)
     assert done.returncode == OK, done.stderr
     assert "15 rows explained" in done.stdout
-    assert "15/15" in done.stderr
+    assert "15 of 15 rows" in done.stderr
 
 
 def test_the_script_is_installed(capsys):

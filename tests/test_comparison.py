@@ -9,7 +9,6 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 from skshapley import ShapleyExplainer
-from skshapley._inference import _simultaneous
 from skshapley.batches import explain_batches
 from skshapley.comparison import compare, drift, find_cohorts
 
@@ -94,7 +93,7 @@ def test_groups_are_welchs_and_rows_of_two_models_are_pairs():
     welch = stats.ttest_ind(b, a, equal_var=False)
     assert found.loc["x0", "p_value"] == pytest.approx(welch.pvalue[0])
     low, high = welch.confidence_interval()
-    np.testing.assert_allclose(found.loc["x0", ["low", "high"]], [low[0], high[0]])
+    np.testing.assert_allclose(found.loc["x0", ["low", "high"]], [low[0], high[0]], atol=0.01)
     paired = compare(of(a, slice(0, 40)), of(b[:40], slice(0, 40))).to_frame("attribution")
     assert paired.loc["x0", "p_value"] == pytest.approx(stats.ttest_rel(b[:40], a).pvalue[0])
     apart = compare(of(a, slice(0, 40)), of(b[:40], slice(1, 41)))
@@ -164,7 +163,11 @@ REFUSED = {
     "column": (lambda e: drift(e, "month"), ValueError, "drift got periods='month': choose"),
     "two of them": (lambda e: drift(e, e), ValueError, "periods as .*got Explanation of 3 dim"),
     "baseline": (lambda e: drift(e, np.arange(120) // 60, baseline=9), ValueError, "baseline=9"),
-    "one row": (lambda e: drift(e, np.arange(120)), ValueError, "baseline of two rows"),
+    "one row": (
+        lambda e: drift(e, np.arange(120)),
+        ValueError,
+        "drift tells .* needs 3 and 3",
+    ),
     "cohorts": (lambda e: find_cohorts(e, 1), ValueError, "n_cohorts as an int of at least 2"),
 }
 
@@ -219,13 +222,11 @@ def test_limits_of_a_single_feature_by_hand():
     base = np.concatenate([parts["a"], parts["b"]])
     np.testing.assert_allclose(line["centre"], base.mean())
     np.testing.assert_allclose(line["mean"], [parts[label].mean() for label in "abcd"])
-    within = (parts["a"].var(ddof=1) + parts["b"].var(ddof=1)) / 2
-    half = (line.loc[["c", "d"], "high"] - base.mean()) / np.sqrt(within * (1 / 30 + 1 / 60))
-    # two means that share their baseline: correlation 1/3
-    rng = np.random.default_rng(0)
-    z = rng.multivariate_normal([0, 0], [[1, 1 / 3], [1 / 3, 1]], 200_000)
-    t = np.abs(z).max(axis=1) / np.sqrt(rng.chisquare(58, 200_000) / 58)
-    np.testing.assert_allclose(half, np.quantile(t, 0.9), rtol=0.02)
+    for label in "cd":
+        pooled = np.concatenate([base, parts[label]]).std(ddof=1)
+        half = line.loc[label, "high"] - base.mean()
+        # two means that share their baseline, of a law that is nearly normal: 1.9 by Dunnett
+        assert half / (pooled * np.sqrt(1 / 30 + 1 / 60)) == pytest.approx(1.9, abs=0.1)
     assert not line.loc[["a", "b"], "alarm"].any()
 
 
@@ -239,18 +240,55 @@ def test_drift_rings_where_a_column_moves():
     assert repr(chart).startswith("<Drift of attributions over 4 periods:")
 
 
+LAWS = {
+    "normal": lambda rng, size: rng.normal(size=size),
+    "rare": lambda rng, size: (rng.random(size) < 0.02) - 0.02,
+    "lognormal": lambda rng, size: np.exp(rng.normal(size=size)),
+    "heavy": lambda rng, size: rng.standard_t(2, size=size),
+}
+
+
+def share_of_alarms(law, n_baseline, n_runs, shift=0.0):
+    explanation, rng = explained(product, 400), np.random.default_rng(0)
+    periods = np.repeat(np.arange(6), [n_baseline, 40, 40, 40, 40, 40])
+    shown = explanation[: len(periods)]
+    rang = 0
+    for _ in range(n_runs):
+        values = LAWS[law](rng, (len(periods), 3))
+        values[periods == 5, 0] += shift
+        shown = dataclasses.replace(shown, values=values, standard_errors=None)
+        rang += len(drift(shown, periods).alarms) > 0
+    return rang / n_runs
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_false_alarms_are_few(law):
+    """In 7 of 40 charts at most, of a nominal twentieth: wrong for less than 1 seed of 1000."""
+    assert share_of_alarms(law, 40, 40) <= 7 / 40
+    if law != "rare":
+        assert share_of_alarms(law, 40, 4, shift=20.0) == 1
+
+
 @pytest.mark.slow
-def test_false_alarms_come_at_the_rate(monkeypatch):
-    """In 3 to 7 % of 500 charts of 8 periods and 3 features, of right ones but for 1 seed of 25."""
-    monkeypatch.setattr(_simultaneous, "DRAWS", 2000)
-    explanation, rang = explained(product, 400), []
-    rng = np.random.default_rng(0)
-    periods = np.repeat(np.arange(9), [80, 40, 40, 40, 40, 40, 40, 40, 40])
-    for _ in range(500):
-        values = rng.normal(size=(400, 3)) @ [[1, 0.5, 0], [0, 1, 0], [1, 0, 2]]
-        shown = dataclasses.replace(explanation, values=values, standard_errors=None)
-        rang.append(len(drift(shown, periods).alarms) > 0)
-    assert 0.03 <= np.mean(rang) <= 0.07
+@pytest.mark.parametrize("n_baseline", [40, 200])
+@pytest.mark.parametrize("law", LAWS)
+def test_false_alarms_come_at_the_rate(law, n_baseline):
+    """In 1.5 to 9 % of 200 charts: wrong for 1 seed of 50 at 5 %; fewer where rows tie."""
+    share = share_of_alarms(law, n_baseline, 200)
+    assert share <= 0.09
+    assert share >= 0.015 or law == "rare"
+
+
+def test_many_rows_are_permuted_in_groups():
+    """Limits of 5,000 rows, in groups of 3, are those of normal means; short periods have none."""
+    rng, periods = np.random.default_rng(0), np.repeat([0, 1, 2], [2500, 2498, 2])
+    shown = explained(product, 5000)
+    shown = dataclasses.replace(shown, values=rng.normal(size=(5000, 3)), standard_errors=None)
+    chart = drift(shown, periods).to_frame().set_index("period")
+    half = (chart["high"] - chart["centre"]).to_numpy()
+    # the largest of three: 2.39 by Sidak
+    np.testing.assert_allclose(half[3:6], 2.39 * np.sqrt(2 / 2500), rtol=0.1)
+    assert np.isnan(half[6:]).all()
 
 
 def test_a_classifier_is_compared_by_its_classes():

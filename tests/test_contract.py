@@ -373,7 +373,7 @@ def test_intervals_hold_the_truth(sampler, solver):
 def test_every_solver_with_standard_errors_is_held_to_them():
     # exact; and processes, in tests/solvers/test_gp.py and test_gp_left_out.py
     elsewhere = {"linear", "gp", "gp-leave-one-out"}
-    claiming = {name for name, solver in EVERY_SOLVER.items() if solver.has_standard_errors}
+    claiming = {name for name, solver in EVERY_SOLVER.items() if solver.traits.standard_errors}
     assert claiming - elsewhere == {solver for _, solver in COVERED}
 
 

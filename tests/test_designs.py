@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skshapley.designs import CoalitionDesign, Design, PermutationDesign
-from skshapley.samplers import Antithetic, Kernel, MonteCarlo, Odd, Orthogonal
+from skshapley.samplers import Antithetic, Kernel, MonteCarlo, Odd, Orthogonal, SamplerTask
 from skshapley.samplers._permutations import _Dealer
 
 MANY = 10**6  # draws, more than any test asks for
@@ -86,7 +86,7 @@ def test_what_is_known_of_other_designs_is_whether_an_instance_repeats_itself():
 
 def test_pairs_on_blocks_of_background_rows_are_all_different():
     rngs = [np.random.default_rng(i) for i in range(2)]
-    design = Odd().start(10, rngs, 100, np.full(40, 1 / 40)).ask(np.arange(2), 100)
+    design = Odd().start(SamplerTask(10, rngs, 100, np.full(40, 1 / 40))).ask(np.arange(2), 100)
     coalitions, instances, references = design.requested(2)
     assert references.shape[1] < 40
     assert design.runs(instances).tolist() == [len(instances) / 2] * 2
@@ -201,7 +201,7 @@ def test_random_references_follow_the_weights():
 
 def started(sampler, b, n_rows=3, p=P):
     rngs = [np.random.default_rng([9, row]) for row in range(n_rows)]
-    return sampler.start(p, rngs, MANY, np.full(b, 1 / b))
+    return sampler.start(SamplerTask(p, rngs, MANY, np.full(b, 1 / b)))
 
 
 @pytest.mark.parametrize("sampler", [MonteCarlo, Antithetic, Orthogonal])

@@ -1,8 +1,5 @@
 """The loop: what is evaluated and how often, blocks, stopping, players that cannot matter."""
 
-from itertools import combinations
-from math import comb
-
 import numpy as np
 import pytest
 import sklearn
@@ -10,13 +7,12 @@ from joblib import parallel_config
 
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley._run import _cohort, _engine
+from skshapley._run._budget import Size
 from skshapley._run._engine import Interrupted, run
 from skshapley._run._ledger import Ledger
 from skshapley._run._plan import make_plan
-from skshapley._run._size import Size
-from skshapley.designs import LinearDesign
-from skshapley.samplers import Antithetic, MonteCarlo
-from skshapley.solvers import SOLVERS, Estimate, Solver
+from skshapley.samplers import Antithetic, MonteCarlo, SamplerTraits
+from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError
 from skshapley.testing import HybridGame, RandomGame, as_instances, explain_game
 from skshapley.testing.contracts import parametrize_contract
@@ -92,40 +88,6 @@ def test_walks_over_few_players_cost_no_more_than_all_coalitions():
     assert len(game.requests) == 3 * (2**4 - 2)
 
 
-class Couples(Solver):
-    """The worth of each pair of players by themselves, for the axis of entries."""
-
-    accepts = (LinearDesign,)
-    default_sampler = "exact"
-
-    def entries(self, n_players):
-        return np.array(list(combinations(range(n_players), 2)))
-
-    def update(self, rows, design, values):
-        wanted = np.zeros((comb(self.n_players_, 2), self.n_players_), dtype=bool)
-        np.put_along_axis(wanted, self.entries(self.n_players_), True, axis=1)
-        place = (design.coalitions[0] == wanted[:, None]).all(axis=2).argmax(axis=1)
-        self._values = values[:, place]
-
-    def result(self):
-        return Estimate(self._values, None)
-
-
-def test_values_belong_to_the_entries_that_a_solver_names():
-    """Pairs with a player that does not matter stay 0, the others are where they belong."""
-    game = recorded(p=4, n_rows=2)
-    game.background[:, 1] = game.X[0, 1]
-    outcome = explain_game(game, sampler="exact", solver=Couples(), max_evals=16)
-    assert outcome.entries.tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
-    assert outcome.values.shape == (2, 6, 1)
-    for row in range(2):
-        for entry, value in zip(outcome.entries, outcome.values[row, :, 0], strict=True):
-            coalition = np.isin(np.arange(4), entry)
-            expected = game(coalition[None, None], np.array([row]))[0, 0, 0]
-            absent = row == 0 and 1 in entry
-            assert value == pytest.approx(0 if absent else expected)
-
-
 def test_the_record_names_the_methods_that_were_used():
     """Of 510 players 12, or 3, matter: neither is a case for walks, as 510 would be."""
     background, X = np.zeros((1, 510)), np.zeros((3, 510))
@@ -174,7 +136,9 @@ def test_small_asks_give_what_one_ask_gives(references, monkeypatch):
 
 
 def test_a_full_ledger_costs_evaluations_and_changes_nothing_else(monkeypatch):
-    monkeypatch.setattr(MonteCarlo, "goes_on", False)  # what is forgotten counts as new
+    monkeypatch.setattr(
+        MonteCarlo, "traits", SamplerTraits(goes_on=False)
+    )  # what is forgotten counts as new
     for module in (_cohort, _engine):
         monkeypatch.setattr(module, "ASK_BYTES", 1)
     expected = explain_game(recorded(), sampler="monte-carlo", max_evals=60)
@@ -188,7 +152,9 @@ def test_a_full_ledger_costs_evaluations_and_changes_nothing_else(monkeypatch):
 
 
 def test_a_call_holds_no_more_than_8192_model_rows(monkeypatch):
-    monkeypatch.setattr(MonteCarlo, "goes_on", False)  # further asks are small
+    monkeypatch.setattr(
+        MonteCarlo, "traits", SamplerTraits(goes_on=False)
+    )  # further asks are small
     game = recorded(n_rows=40, p=10, b=7)
     explain_game(game, sampler=MonteCarlo(references="all"), max_evals=200)
     rows = [7 * len(call) for call in game.calls]

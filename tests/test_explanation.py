@@ -13,9 +13,10 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 
-from skshapley import Explanation, ShapleyExplainer, shapley_values
-from skshapley._records._settings import Settings
+from skshapley import Explanation, ShapleyExplainer, TreeExplainer, shapley_values
+from skshapley.explanation import Settings
 from skshapley.plots import BarDisplay, PlotAccessor
 from skshapley.solvers import Semivalue
 
@@ -77,22 +78,11 @@ def test_rows(rows, positions, k):
     assert some.values.ndim == whole.values.ndim
 
 
-@pytest.mark.parametrize("keep", [pickle.dumps, copy.copy, copy.deepcopy, lambda e: e])
-def test_the_table_of_instances_is_made_when_it_is_asked_for(keep):
-    made_of = []
-
-    def make():
-        made_of.append(1)
-        return made().data
-
-    late = keep(made(data=make))
-    late = pickle.loads(late) if isinstance(late, bytes) else late
-    pd.testing.assert_frame_equal(late.data, made().data)
-    assert late.data is late.data
-    assert list(late[:2].index) == ["u", "v"]
-    assert len(made_of) == 1
-    with pytest.raises(AttributeError, match="'Explanation' object has no attribute 'date'"):
-        _ = late.date
+def test_an_attribute_that_does_not_exist_names_the_one_that_does():
+    with pytest.raises(AttributeError, match="Explanation has no 'date': use data"):
+        _ = made().date
+    with pytest.raises(AttributeError, match=r"has no 'to_parquet': use save\(path\)"):
+        _ = made().to_parquet
 
 
 def test_instances_are_those_that_were_explained():
@@ -636,7 +626,7 @@ def test_plot_is_the_accessor_of_the_displays():
     assert isinstance(drawn, BarDisplay)
     assert drawn.frame()["value"].tolist() == [-3.0, -2.0, -1.0]
     assert "plot" not in {field.name for field in dataclasses.fields(Explanation)}
-    assert Explanation.plot.__doc__ == PlotAccessor.__doc__
+    assert isinstance(explanation.plot, PlotAccessor)
     plt.close("all")
 
 
@@ -687,3 +677,37 @@ def test_packages_that_are_not_there(package, monkeypatch):
     told = rf"^Explanation\.to_{package} needs {package}, which is not installed; .* pip install"
     with pytest.raises(ImportError, match=told):
         getattr(made(), f"to_{package}")()
+
+
+# --- values without a record ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def forest():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    labels = np.digitize(X[:, 0] * X[:, 1], [-0.5, 0.5])
+    return RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, labels), X
+
+
+WAYS = {
+    "read": ShapleyExplainer,
+    "one output": lambda forest: ShapleyExplainer(forest, output=1),
+    "predicted": lambda forest: ShapleyExplainer(forest, output="predicted"),
+    "interactions": lambda forest: ShapleyExplainer(forest, interactions=True),
+    "trees": TreeExplainer,
+    "sampled": lambda forest: ShapleyExplainer(forest, sampler="antithetic", random_state=0),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_values_are_those_of_the_explanation(way, forest):
+    model, X = forest
+    explainer = WAYS[way](model).fit(X[:9])
+    np.testing.assert_array_equal(explainer.values(X[9:15]), explainer.explain(X[9:15]).values)
+    with pytest.raises(ValueError, match=r"columns|features"):
+        explainer.values(X[:, :2])
+
+
+def test_values_need_a_fitted_explainer():
+    with pytest.raises(NotFittedError):
+        ShapleyExplainer(lambda X: X[:, 0]).values(np.eye(2))

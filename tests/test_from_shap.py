@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from skshapley import Explanation
-from skshapley._records._settings import Settings
+from skshapley.explanation import Settings
 
 PATH = Path(__file__).parents[1] / "doc" / "from_shap.rst"
 PAGE = PATH.read_text(encoding="utf-8") if PATH.exists() else ""  # not in the source distribution

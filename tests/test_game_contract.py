@@ -28,8 +28,6 @@ from xgboost import XGBRegressor
 
 import skshapley
 from skshapley import GlobalImportance, ShapleyExplainer
-from skshapley._run._learn import _Rehearsal
-from skshapley._run._rival import _FewRows
 from skshapley.datasets import make_couples
 from skshapley.rewards import (
     REWARDS,
@@ -230,7 +228,6 @@ OTHERS: dict[str, Callable[[], Game]] = {
     "points, truncated": lambda: points(Ridge(), "r2", range(6), truncation=5.0),
     "log loss": lambda: of_loss(classifier(), IRIS[::7], SPECIES[::7]),
     "squared error": lambda: of_loss(scaled_net(), NUMBERS, PROGRESS),
-    "few rows": lambda: _FewRows(HybridGame(*HYBRID), np.random.default_rng(0), 2),
     "documents": of_documents,
     "remainder": of_remainder,
 }
@@ -299,7 +296,7 @@ def test_every_reward_of_the_package_is_tested() -> None:
 
 def test_every_game_of_the_package_is_tested() -> None:
     tested = {type(made(name)) for name in GAMES}
-    untested = descendants(Game) - tested - {_Rehearsal}  # which has no values, but noise
+    untested = descendants(Game) - tested
     assert not untested, f"put a game of {untested} into OTHERS"
 
 

@@ -6,11 +6,18 @@ import sklearn
 
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley._run import _rest
-from skshapley._run._budget import auto_rows
+from skshapley._run._budget import Size, auto_rows
 from skshapley._run._plan import make_plan
-from skshapley._run._size import Size
 from skshapley.rewards._reward import InterventionalGame
-from skshapley.samplers import SAMPLERS, Antithetic, Importance, Kernel, MonteCarlo, Odd
+from skshapley.samplers import (
+    SAMPLERS,
+    Antithetic,
+    Importance,
+    Kernel,
+    MonteCarlo,
+    Odd,
+    SamplerTraits,
+)
 from skshapley.samplers._price import Price
 from skshapley.solvers import PermutationMean, ProjectedSGD
 from skshapley.solvers._base import Estimate
@@ -18,7 +25,11 @@ from skshapley.stopping import StandardError
 from skshapley.testing import HybridGame, RandomGame, as_instances, explain_game
 
 GO_ON = [
-    *(name for name, sampler in SAMPLERS.items() if sampler.goes_on and not sampler().one_shot),
+    *(
+        name
+        for name, sampler in SAMPLERS.items()
+        if sampler().traits.goes_on and not sampler().traits.one_shot
+    ),
     Kernel(replacement=True),
 ]
 
@@ -150,7 +161,7 @@ def test_the_number_of_draws_favours_nobody(monkeypatch):
     values = found.values[:, :, 0]
     off = values.mean(axis=0) - game.shapley_values
     assert (np.abs(off) < 5 * values.std(axis=0) / np.sqrt(4000)).all()
-    monkeypatch.setattr(Antithetic, "goes_on", False)
+    monkeypatch.setattr(Antithetic, "traits", SamplerTraits(goes_on=False))
     planned = explain_game(as_instances(game, 4000), sampler="antithetic", max_evals=26)
     assert (found.n_evaluations > planned.n_evaluations).mean() > 1 / 3
 
@@ -164,7 +175,7 @@ def test_methods_that_plan_all_draws_keep_to_them():
     ]
     assert (asked[0] < 50).all()
     assert (asked[1] > 55).all()
-    assert not Odd.goes_on
+    assert not Odd.traits.goes_on
 
 
 def test_further_draws_come_in_powers_of_two_that_the_rest_buys():
@@ -186,7 +197,7 @@ def test_going_on_makes_errors_smaller(monkeypatch):
     how = {"sampler": Importance(), "solver": "least-squares", "max_evals": 400}
     errors = []
     for goes_on in (True, False):
-        monkeypatch.setattr(Importance, "goes_on", goes_on)
+        monkeypatch.setattr(Importance, "traits", SamplerTraits(goes_on=goes_on))
         found = explain_game(as_instances(game, 100), **how).values[:, :, 0]
         errors.append(np.mean((found - game.shapley_values) ** 2))
     assert errors[0] < 0.75 * errors[1]

@@ -29,12 +29,22 @@ PACKAGE = ROOT / "skshapley"
 # A name stands for a module or a whole subpackage.
 LAYERS = (
     {"_tools", "exceptions"},
-    {"_tables", "_references", "_inference", "designs", "indices", "_odd", "_even", "_trees"},
+    {"_tables", "_references", "_inference", "designs", "indices", "_process", "_trees"},
     {"explanation", "_records", "comparison"},
     {"rewards", "samplers", "solvers", "stopping"},
     {"_run"},
     {"_estimators", "trees", "closed_forms"},
-    {"background", "plots", "testing", "diagnostics", "datasets", "bounds", "responses", "batches"},
+    {
+        "background",
+        "plots",
+        "testing",
+        "diagnostics",
+        "datasets",
+        "bounds",
+        "responses",
+        "batches",
+        "shapiq",
+    },
     {"_report"},
     {"__init__", "_cli", "__main__"},
 )

@@ -146,6 +146,36 @@ def test_intervals_hold_all_players_at_once(noise, monkeypatch):
     assert np.sqrt(np.mean(np.square(z), axis=0)).max() < 1.1
 
 
+SKEWED = {
+    "lognormal": lambda rng, n: np.exp(rng.normal(size=(n, 5))) - np.exp(0.5),
+    "rare": lambda rng, n: (rng.random((n, 5)) < 0.02) - 0.02,
+}
+
+
+@pytest.mark.parametrize("n", [30, 200])
+@pytest.mark.parametrize("law", SKEWED)
+def test_intervals_hold_for_skewed_attributions(law, n):
+    """In 90 % of 60 runs, or 95 are promised: false alarms for a seed of 20 at the nominal rate."""
+    rng = np.random.default_rng(0)
+    truth = np.abs(SKEWED[law](np.random.default_rng(1), 1_000_000)).mean()
+    held = []
+    for _ in range(60):
+        table = record(SKEWED[law](rng, n)).importance(confidence=0.95)
+        held.append(table["low"].le(truth).all() and table["high"].ge(truth).all())
+    assert np.mean(held) >= 0.9
+
+
+def test_what_rows_do_not_show_has_no_upper_end():
+    """Attributions that are all alike, or a single one that is not, leave the largest ones open."""
+    values = np.random.default_rng(0).normal(size=(200, 4))
+    values[:, 1:3], values[0, 2], values[:, 3] = 0.02, 5.0, 0.0
+    table = record(values).importance(confidence=0.95).loc[["x0", "x1", "x2", "x3"]]
+    assert np.isinf(table["high"]).tolist() == [False, True, True, False]
+    assert table.loc["x3", ["low", "high"]].tolist() == [0.0, 0.0]  # not used
+    assert table["low"].ge(0).all()
+    assert table["best_rank"].tolist() == [1, 1, 1, 2]
+
+
 def test_bias_is_removed_and_intervals_are_wider_together(monkeypatch):
     """Wrong for less than 1 seed of 1000: means of 25 runs, whose errors are of .2."""
     monkeypatch.setattr(_simultaneous, "DRAWS", 1000)
@@ -160,7 +190,7 @@ def test_bias_is_removed_and_intervals_are_wider_together(monkeypatch):
         assert table["rank"].tolist() == stats.rankdata(-table["importance"]).tolist()
         assert table["rank"].between(table["best_rank"], table["worst_rank"]).all()
         np.testing.assert_allclose(
-            narrow, 2 * stats.t.ppf(0.975, N - 1) * alone["standard_error"], rtol=1e-9
+            narrow, 2 * stats.t.ppf(0.975, N - 1) * alone["standard_error"], rtol=0.02
         )
         z["plain"].append((plain["importance"] - TRUTH) / plain["standard_error"])
         z["debiased"].append((table["importance"] - TRUTH) / table["standard_error"])
@@ -169,18 +199,22 @@ def test_bias_is_removed_and_intervals_are_wider_together(monkeypatch):
 
 
 def test_critical_value_of_independent_means_is_sidaks():
-    means = Means(np.zeros(20), np.eye(20), 1e9)
+    means = Means(np.zeros(20), np.eye(20), 1e9, np.zeros(20))
     low, high = intervals(means, 0.95, simultaneous=True)
     sidak = stats.norm.ppf((1 + 0.95 ** (1 / 20)) / 2)
     np.testing.assert_allclose(high, sidak, rtol=0.015)
     np.testing.assert_allclose(low, -high)
-    _, high = intervals(Means(np.zeros(20), np.ones((20, 20)), 1e9), 0.95, simultaneous=True)
+    _, high = intervals(
+        Means(np.zeros(20), np.ones((20, 20)), 1e9, np.zeros(20)), 0.95, simultaneous=True
+    )
     np.testing.assert_allclose(high, 1.96, rtol=0.02)
 
 
 def test_ranks_that_are_not_ruled_out():
     errors = np.diag([1e-4, 1e-4, 1e-4, 0.0])
-    rank, best, worst = ranks(Means(np.array([1.0, 5.0, 1.01, 0.0]), errors, 500), 0.95, True)
+    rank, best, worst = ranks(
+        Means(np.array([1.0, 5.0, 1.01, 0.0]), errors, 500, np.zeros(4)), 0.95, True
+    )
     assert rank.tolist() == [3, 1, 2, 4]
     assert best.tolist() == [2, 1, 2, 4]
     assert worst.tolist() == [3, 1, 3, 4]
@@ -195,6 +229,7 @@ def test_means_batch_by_batch():
     for means in (whole, weighted):
         np.testing.assert_allclose(means.values, scores.mean(axis=0))
         np.testing.assert_allclose(means.covariance, np.cov(scores.T) / 100)
+        np.testing.assert_allclose(means.third, stats.moment(scores, 3, axis=0) / 1e4)
         assert means.n == pytest.approx(100)
 
 
@@ -261,7 +296,8 @@ def test_sage_intervals_are_around_the_values():
     table = explanation.importance(0.9, simultaneous=False).loc[["x0", "x1"]]
     np.testing.assert_allclose(table["importance"], explanation.values)
     np.testing.assert_allclose(table["standard_error"], explanation.standard_errors)
-    np.testing.assert_allclose((table["low"] + table["high"]) / 2, explanation.values)
+    assert table["low"].lt(explanation.values).all()
+    assert table["high"].gt(explanation.values).all()
     assert table["rank"].tolist() == [1, 2]
     assert table["best_rank"].tolist() == table["worst_rank"].tolist() == [1, 2]
     with pytest.raises(ValueError, match="takes confidence as a number above 0 and below 1; got 2"):

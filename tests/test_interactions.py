@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skshapley import Explanation, ShapleyExplainer, TreeExplainer, shapley_values
-from skshapley._records._interactions import Interactions
+from skshapley import Explanation, Interactions, ShapleyExplainer, TreeExplainer, shapley_values
 from skshapley.batches import explain_batches
 
 R, P = 4, 5

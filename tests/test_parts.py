@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from skshapley import Explanation, ShapleyExplainer
-from skshapley._records._settings import Settings
+from skshapley.explanation import Settings
 
 R, P, K = 5, 4, 3
 NAMES = ["age", "sex", "<b>", "size"]

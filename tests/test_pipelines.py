@@ -10,7 +10,7 @@ import pytest
 import sklearn
 from joblib import parallel_config
 from scipy import sparse
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
@@ -21,7 +21,7 @@ from sklearn.ensemble import (
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer, SimpleImputer
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -373,3 +373,39 @@ def test_trees_behind_columns_are_exact(name, container):
     np.testing.assert_allclose(exact.base_values, plain.base_values, rtol=0, atol=atol)
     np.testing.assert_allclose(exact.predictions, plain.predictions, rtol=0, atol=atol)
     pd.testing.assert_frame_equal(exact.data, plain.data)
+
+
+class Halves(TransformerMixin, BaseEstimator):
+    """A transformer of another library: whole part and rest of each column, side by side."""
+
+    def __init__(self, mixes=False):
+        self.mixes = mixes
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        X = np.asarray(X, dtype=float)
+        whole = np.floor(X) * (X[:, :1] > 0) if self.mixes else np.floor(X)
+        return np.column_stack([whole, X - np.floor(X)])
+
+
+@pytest.mark.parametrize(
+    ("step", "works"),
+    [
+        (Halves(), True),
+        (Halves(mixes=True), False),
+        (FunctionTransformer(lambda X: np.sign(X) * X**2), True),
+        (FunctionTransformer(lambda X: X - X.mean(axis=1, keepdims=True)), False),
+    ],
+    ids=["columns", "mixed", "function of columns", "function of rows"],
+)
+def test_a_step_of_unknown_kind_is_tried(step, works):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    model = make_pipeline(StandardScaler(), step, Ridge()).fit(X, X @ [1.0, 2.0, 0.0, -1.0])
+    read, truth = (
+        ShapleyExplainer(model, sampler=sampler).fit(X[:9]).explain(X[9:12])
+        for sampler in ("auto", "exact")
+    )
+    assert (read.settings.closed_form is not None) == works
+    np.testing.assert_allclose(read.values, truth.values, rtol=0, atol=1e-12)

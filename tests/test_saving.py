@@ -1,12 +1,13 @@
-"""Explanations in files, and explainers as skops keeps them: all comes back, and no code is run."""
+"""Explanations in files, and explainers in skops files: all comes back, and no code is run."""
 
-import io
 import json
-import zipfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from hashlib import blake2b
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -50,7 +51,7 @@ def mixed():
 
 
 def assert_same(there, here):
-    for name in (*NUMBERS, *COSTS, "feature_names", "output_names", "entries"):
+    for name in (*NUMBERS, *COSTS, "feature_names", "output_names"):
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name), strict=True)
     pd.testing.assert_frame_equal(there.data, here.data)
     assert there.settings == here.settings
@@ -70,86 +71,46 @@ PARTS = {
     "no rows": lambda e: e[:0],
     "sizes": abs,
     "a mean": Explanation.mean,
-    "without errors": lambda e: Explanation(**{**vars(e), "standard_errors": None}),
+    "without errors": lambda e: replace(e, standard_errors=None),
 }
 
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 def test_what_is_saved_is_loaded(mixed, part, tmp_path):
-    part(mixed).save(tmp_path / "eye.npz")
-    there = Explanation.load(str(tmp_path / "eye.npz"))
+    part(mixed).save(tmp_path / "eye.parquet")
+    there = Explanation.load(str(tmp_path / "eye.parquet"))
     assert_same(there, part(mixed))
     with pytest.raises(ValueError, match="read-only"):
         there.values[...] = 0
-    assert [path.name for path in tmp_path.iterdir()] == ["eye.npz"]
+    assert [path.name for path in tmp_path.iterdir()] == ["eye.parquet"]
 
 
-def test_the_same_explanation_is_the_same_bytes_and_numpy_opens_it(mixed, tmp_path):
+def test_the_same_explanation_is_the_same_bytes(mixed, tmp_path):
     for name in ("one", "two"):
         mixed.save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    with np.load(tmp_path / "one") as arrays:
-        np.testing.assert_array_equal(arrays["values"], mixed.values)
 
 
-def test_what_cannot_be_saved_leaves_the_file_that_was_there(mixed, tmp_path):
+def test_objects_of_any_class_are_refused_and_the_old_file_stays(mixed, tmp_path):
     mixed.save(tmp_path / "eye")
     before = (tmp_path / "eye").read_bytes()
     data = mixed.data.assign(note=[object() for _ in range(6)])
-    odd = Explanation(**{**vars(mixed), "data": data})
+    odd = replace(mixed, data=data)
     with pytest.raises(TypeError, match=r"Explanation\.save: Column 'note' cannot be kept: .*text"):
         odd.save(tmp_path / "eye")
     assert (tmp_path / "eye").read_bytes() == before
 
 
-def changed(path, **changes):
-    """The file with other content in its record."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(file, "w") as new:
-        for name in old.namelist():
-            data = old.read(name)
-            if name == "record.json":
-                data = json.dumps({**json.loads(data), **changes}).encode()
-            new.writestr(name, data)
-    return file.getvalue()
+def test_names_that_are_equal_as_text_are_refused(mixed, tmp_path):
+    one = mixed.output(0)[:, ["age", "$x"]]
+    names = np.array([1, "1"], dtype=object)
+    twice = replace(one, feature_names=names, data=one.data.set_axis([1, "1"], axis=1))
+    with pytest.raises(ValueError, match=r"Explanation\.save: .* whose names differ as text; got"):
+        twice.save(tmp_path / "eye")
 
 
-@pytest.mark.parametrize("cut", [0, 10, 200, -30])
-def test_damaged_files(mixed, tmp_path, cut):
-    mixed.save(tmp_path / "eye")
-    data = (tmp_path / "eye").read_bytes()
-    (tmp_path / "eye").write_bytes(data[:cut])
-    with pytest.raises(ValueError, match=r"load got '.*eye', which is damaged or was not written"):
-        Explanation.load(tmp_path / "eye")
-    flipped = bytearray(data)
-    flipped[len(data) // 2] ^= 255
-    (tmp_path / "eye").write_bytes(flipped)
-    with pytest.raises(ValueError, match="damaged"):
-        Explanation.load(tmp_path / "eye")
-
-
-def test_files_of_others_and_of_later_versions(mixed, tmp_path):
-    path = tmp_path / "eye"
-    np.savez(tmp_path / "other.npz", values=np.eye(2))
-    with pytest.raises(ValueError, match=r"other\.npz', which is damaged or was not written by"):
-        Explanation.load(tmp_path / "other.npz")
-    mixed.save(path)
-    later = {"version": 2}, {"settings": {**asdict(mixed.settings), "mood": "good"}}
-    for changes in later:
-        mixed.save(path)
-        path.write_bytes(changed(path, **changes))
-        with pytest.raises(ValueError, match="which a later version of skshapley wrote"):
-            Explanation.load(path)
-    with pytest.raises(FileNotFoundError):
-        Explanation.load(tmp_path / "gone")
-
-
-# --- Parquet -------------------------------------------------------------------------------------
-
-
-def test_parquet_has_every_number_and_mixed_data(mixed, tmp_path):
-    pytest.importorskip("pyarrow")
-    mixed.to_parquet(tmp_path / "eye.parquet")
+def test_other_programs_read_every_number(mixed, tmp_path):
+    mixed.save(tmp_path / "eye.parquet")
     frame = pd.read_parquet(tmp_path / "eye.parquet")
     assert len(frame) == 18
     assert frame["key:id"].tolist() == np.repeat(mixed.index, 3).tolist()
@@ -162,45 +123,196 @@ def test_parquet_has_every_number_and_mixed_data(mixed, tmp_path):
         given = mixed.data[name].astype(object).where(mixed.data[name].notna(), None)
         kept = frame[f"data:{name}"][::3].astype(object)
         assert kept.where(kept.notna(), None).tolist() == given.tolist()
+    pairs = mixed.interactions.values[:, *np.triu_indices(5, 1)]
+    np.testing.assert_array_equal(np.stack(frame["interaction"])[1::3], pairs[..., 1])
 
 
-def test_parquet_of_objects_parts_and_no_errors(mixed, tmp_path):
-    pytest.importorskip("pyarrow")
+MIXED = {
+    "mixed objects": pd.Series([1, "a", None, 2.5, True, ()], dtype=object),
+    "bins": pd.cut(pd.Series([0.5, 1.5, np.nan, 0.1, 1.1, 0.2]), [0, 1, 2]),
+    "a sparse column": pd.Series(pd.arrays.SparseArray([0, 0, 3, 0, 1, 0])),
+    "periods": pd.Series(pd.period_range("2020-01", periods=6, freq="M")),
+}
+
+
+@pytest.mark.parametrize("kind", MIXED)
+def test_columns_for_which_parquet_has_no_type(kind, mixed, tmp_path):
     one = mixed.output(0)[["note", "age"]]
-    data = one.data.assign(note=pd.Series([1, "a", None, 2.5, True, ()], one.index, dtype=object))
-    Explanation(**{**vars(one), "data": data, "standard_errors": None}).to_parquet(tmp_path / "a")
-    frame = pd.read_parquet(tmp_path / "a")
-    assert frame["data:note"].fillna("none").tolist() == ["1", "a", "none", "2.5", "True", "()"]
-    assert not [name for name in frame if name.startswith("error:")]
-    np.testing.assert_array_equal(frame["others"], one.others)
+    data = one.data.assign(note=MIXED[kind].set_axis(one.index))
+    given = replace(one, data=data)
+    given.save(tmp_path / "a")
+    assert_same(Explanation.load(tmp_path / "a"), given)
+    if kind == "mixed objects":
+        texts = pd.read_parquet(tmp_path / "a")["data:note"]
+        assert texts[[0, 1, 3, 4]].tolist() == ["1", '"a"', "2.5", "true"]
 
 
-def test_parquet_of_outputs_whose_labels_are_numbers_and_text(mixed, tmp_path):
+def test_labels_of_outputs_that_are_numbers_and_text(mixed, tmp_path):
     """A target of two classes is one output, and one of three has an output for each class."""
-    pytest.importorskip("pyarrow")
     labels = np.array([0, "1_a", None], dtype=object)
-    Explanation(**{**vars(mixed), "output_names": labels}).to_parquet(tmp_path / "a")
-    frame = pd.read_parquet(tmp_path / "a")
-    assert frame["output"].tolist() == ["0", "1_a", "None"] * 6
+    given = replace(mixed, output_names=labels, interactions=None)
+    given.save(tmp_path / "a")
+    assert_same(Explanation.load(tmp_path / "a"), given)
+    assert pd.read_parquet(tmp_path / "a")["output"].tolist() == ["0", "1_a", "None"] * 6
 
 
-def test_parquet_of_bins_and_sparse_columns(mixed, tmp_path):
-    pytest.importorskip("pyarrow")
-    one = mixed.output(0)[["note", "age"]]
-    bins = pd.cut(pd.Series([0.5, 1.5, np.nan, 0.1, 1.1, 0.2], one.index), [0, 1, 2])
-    sparse = pd.arrays.SparseArray([0, 0, 3, 0, 1, 0])
-    data = pd.DataFrame({"note": bins, "age": sparse}, index=one.index)
-    Explanation(**{**vars(one), "data": data}).to_parquet(tmp_path / "a")
-    frame = pd.read_parquet(tmp_path / "a")
-    expected = ["(0, 1]", "(1, 2]", "none", "(0, 1]", "(1, 2]", "(0, 1]"]
-    assert frame["data:note"].fillna("none").tolist() == expected
-    assert frame["data:age"].tolist() == [0, 0, 3, 0, 1, 0]
+@pytest.mark.parametrize("name", ["save", "load"])
+def test_pyarrow_is_needed(name, mixed, tmp_path, monkeypatch):
+    mixed.save(tmp_path / "a")
+    for module in ("pyarrow", "pyarrow.parquet"):
+        monkeypatch.setitem(__import__("sys").modules, module, None)
+    with pytest.raises(ImportError, match=r'needs pyarrow.* pip install "skshapley\[parquet\]"'):
+        getattr(mixed, name)(tmp_path / "a")
 
 
-def test_parquet_without_pyarrow(mixed, tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"needs pyarrow, .* pip install 'skshapley\[parquet\]'"):
-        mixed.to_parquet(tmp_path / "a")
+# --- files that were not written by `save` -------------------------------------------------------
+
+META = b"skshapley"
+
+
+def read_or_refused(path):
+    """What is read, or None where the file is refused by a sentence that names it."""
+    try:
+        return Explanation.load(path)
+    except ValueError as error:
+        told = str(error)
+    assert path.name in told
+    assert "is damaged or was not written by skshapley" in told
+    return None
+
+
+def refused(path):
+    return read_or_refused(path) is None
+
+
+@pytest.fixture(scope="module")
+def written(mixed, tmp_path_factory):
+    path = tmp_path_factory.mktemp("written") / "eye.parquet"
+    mixed.save(path)
+    return path
+
+
+def test_no_flipped_bit_goes_unnoticed_or_changes_a_number(mixed, written, tmp_path):
+    """A bit of each 97th byte, and 500 bits in the metadata at the end."""
+    data, rng = written.read_bytes(), np.random.default_rng(0)
+    places = [*range(0, len(data), 97), *rng.integers(len(data) - 12_000, len(data), size=500)]
+    n_refused = 0
+    for place in places:
+        flipped = bytearray(data)
+        flipped[place] ^= 1 << int(rng.integers(8))
+        (tmp_path / "eye").write_bytes(flipped)
+        there = read_or_refused(tmp_path / "eye")
+        n_refused += there is None
+        if there is not None:
+            assert_same(there, mixed)
+    assert n_refused > 0.7 * len(places)  # the others hit statistics, which are not read
+
+
+@pytest.mark.parametrize("part", [0, 0.01, 0.5, 0.99])
+def test_files_that_are_cut_or_go_on_are_refused(part, written, tmp_path):
+    data = written.read_bytes()
+    for damaged in (data[: int(part * len(data))], data[int(part * len(data)) + 1 :], data + b"x"):
+        (tmp_path / "eye").write_bytes(damaged)
+        assert refused(tmp_path / "eye")
+
+
+def forged(path, content, header=None, **options):
+    """Write a table with a header whose hash is right."""
+    text = content.schema.metadata[META] if header is None else json.dumps(header).encode()
+    digest = blake2b(text, digest_size=16).hexdigest().encode()
+    metadata = {META: text, META + b".hash": digest}
+    options = {"compression": "none", "use_dictionary": False} | options
+    pq.write_table(content.replace_schema_metadata(metadata), path, **options)
+    return path
+
+
+def test_the_forger_can_write_what_is_read(mixed, written, tmp_path):
+    assert_same(Explanation.load(forged(tmp_path / "eye", pq.read_table(written))), mixed)
+
+
+def names_of(table, change):
+    return table.rename_columns([change(name) for name in table.column_names])
+
+
+TABLES = {
+    "renamed": lambda t: names_of(t, lambda name: name.replace("value:age", "value:aged")),
+    "swapped": lambda t: t.select([1, 0, *range(2, t.num_columns)]),
+    "a column less": lambda t: t.drop_columns(["error:age"]),
+    "a column more": lambda t: t.append_column("more", t["row"]),
+    "another type": lambda t: t.set_column(0, "row", t["row"].cast(pa.int32())),
+    "a line less": lambda t: t[:-1],
+    "a line more": lambda t: pa.concat_tables([t, t[:1]]),
+    "nothing": lambda t: t[:0],
+    "texts for values": lambda t: t.set_column(
+        t.column_names.index("value:age"), "value:age", t["data:note"]
+    ),
+}
+
+
+@pytest.mark.parametrize("change", TABLES.values(), ids=TABLES)
+def test_tables_that_are_not_those_of_their_header_are_refused(change, written, tmp_path):
+    table = pq.read_table(written)
+    header = json.loads(table.schema.metadata[META])
+    other = change(table)
+    assert refused(forged(tmp_path / "eye", other, header))
+    header["columns"] = [[field.name, str(field.type)] for field in other.schema]
+    assert refused(forged(tmp_path / "eye", other, header))
+
+
+HEADERS = {
+    "n_rows": [0, 7, -1, 10**12, "6", None, [6]],
+    "n_lines": [0, 17, 10**15, None, {}],
+    "of_tokens": [True, None],
+    "features": [None, {}, {"objects": True, "names": []}, {"objects": True, "names": [3] * 5}],
+    "outputs": [None, {"objects": True, "names": [0]}, []],
+    "settings": [None, [], {"model": {"type": "os.system", "value": "ls"}}],
+    "index": [[], [["id", {"dtype": "no"}]], [["id", {}]], [[]], None, "key"],
+    "data": [[], [{}] * 5, [{"dtype": "int8"}] * 5, [{"dtype": "category", "json": True}] * 5],
+    "lacking": [["standard_errors", "others", "predictions"], None, []],
+    "interactions": [7, ["shapley"]],
+    "columns": [[], None, [["row", "int64"]]],
+    "format": [None, "1", [1]],
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_headers_that_are_not_those_of_their_table_are_refused(name, written, tmp_path):
+    table = pq.read_table(written)
+    header = json.loads(table.schema.metadata[META])
+    for content in HEADERS[name]:
+        forged(tmp_path / "eye", table, header | {name: content})
+        assert refused(tmp_path / "eye"), content
+    forged(tmp_path / "eye", table, {key: c for key, c in header.items() if key != name})
+    assert refused(tmp_path / "eye")
+
+
+def test_small_files_of_large_tables_are_refused_before_they_are_read(tmp_path):
+    """A million equal lines take some kilobytes when they are packed."""
+    zeros = np.zeros((2, 1))
+    made = ShapleyExplainer(lambda X: X[:, 0]).fit(zeros[:1]).explain(zeros)
+    made.save(tmp_path / "eye")
+    table, n = pq.read_table(tmp_path / "eye"), 10**6
+    header = json.loads(table.schema.metadata[META]) | {"n_rows": n, "n_lines": n}
+    large = table.take(np.zeros(n, dtype=int))
+    for options in (dict(compression="zstd"), dict(use_dictionary=True)):
+        forged(tmp_path / "eye", large, header, **options)
+        with pytest.raises(ValueError, match=r"its column '.*' is compressed"):
+            Explanation.load(tmp_path / "eye")
+    forged(tmp_path / "eye", large, header)
+    assert len(Explanation.load(tmp_path / "eye")) == n
+
+
+def test_files_of_others_and_of_later_versions(mixed, written, tmp_path):
+    mixed.data[["age"]].to_parquet(tmp_path / "other.parquet")
+    assert refused(tmp_path / "other.parquet")
+    table = pq.read_table(written)
+    header = json.loads(table.schema.metadata[META])
+    later = {"format": 2}, {"settings": {**asdict(mixed.settings), "mood": "good"}}
+    for changes in later:
+        with pytest.raises(ValueError, match="eye' was written by a later version of skshapley"):
+            Explanation.load(forged(tmp_path / "eye", table, header | changes))
+    with pytest.raises(FileNotFoundError):
+        Explanation.load(tmp_path / "gone")
 
 
 # --- skops ---------------------------------------------------------------------------------------

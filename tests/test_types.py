@@ -24,7 +24,6 @@ from skshapley import (
     ShapleyExplainer,
     shapley_values,
 )
-from skshapley.plots import PlotAccessor
 from skshapley.samplers import Antithetic
 from skshapley.stopping import StandardError
 from skshapley.trees import TreeExplainer
@@ -45,7 +44,6 @@ def explain(model: object, X: np.ndarray, y: np.ndarray) -> None:
     assert_type(explanation[:, "age"], Explanation)
     assert_type(explanation.loc["a"].mean(), Explanation)
     assert_type(abs(explanation), Explanation)
-    assert_type(explanation.plot, PlotAccessor)
     assert_type(Explanation.load("a"), Explanation)
     assert_type(explanation.values, np.ndarray)
     assert_type(explanation.standard_errors, np.ndarray | None)

@@ -119,9 +119,9 @@ def test_neighbours_with_too_many_sets_are_sampled_from_the_same_utility(data, m
 
 @pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc", "neg_brier_score", "roc_auc_ovr"])
 def test_scores_that_want_all_classes(data, scoring):
-    """Coalitions lack classes: their models are scored as if one further point were of any class.
+    """Classes that a coalition lacks have the probability 0.
 
-    Against scikit-learn's own functions of the mixed probabilities, over all sets of points.
+    Against scikit-learn's own functions of these probabilities, over all sets of points.
     """
     X, y, X_val, y_val = data
     if scoring == "roc_auc_ovr":
@@ -144,8 +144,6 @@ def test_scores_that_want_all_classes(data, scoring):
         else:
             model = LogisticRegression().fit(X[S], y[S])
             found[:, model.classes_] = model.predict_proba(X_val)
-        if len(set(y[S])) < len(classes):
-            found = (S.sum() * found + prior) / (S.sum() + 1)
         return score(found)
 
     expected = shapley_values(lambda C: np.array([worth(S) for S in C]), n_players=6)

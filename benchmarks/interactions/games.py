@@ -1,6 +1,6 @@
 """Complete games of many families, as tables of all coalitions, for the interactions' benchmark.
 
-Of the process's constants two, the steps and the prior's strength of `_even/_relevance.py`, were
+Of the process's constants two, the steps and the prior's strength of `_process/_fit.py`, were
 chosen on them, all others elsewhere. Each family is a function of a generator that returns the
 values of all coalitions in the order of `all_coalitions`, ``(2^p,)``.
 """

@@ -31,7 +31,7 @@ class ShareTheGap(Solver):
     accepts = (MarginalDesign,)
     default_sampler = "classical"
 
-    def _start(self, players, lesson):
+    def _start(self, task):
         self._gains = [[] for _ in self.v_full_]  # of each instance, arrays (units, p, k)
 
     def update(self, rows, design, values):

@@ -29,7 +29,7 @@ model = make_pipeline(StandardScaler(), network).fit(X_train, y_train)
 explainer = ShapleyExplainer(model, max_background=50, random_state=0).fit(X_train)
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 for ax, budget in zip(axes, (6_500, 65_000), strict=True):
-    explanation = explainer.set_params(max_rows=budget).explain(X_test.iloc[:1])
+    explanation = explainer.set_params(max_rows=budget).fit(X_train).explain(X_test.iloc[:1])
     BarDisplay.from_explanation(explanation, row=0, ax=ax)
     ax.set_title(f"{budget:,} model rows")
 

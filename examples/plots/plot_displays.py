@@ -25,7 +25,6 @@ from skshapley.plots import (
     ConvergenceDisplay,
     DecisionDisplay,
     DependenceDisplay,
-    ForceDisplay,
     MatrixDisplay,
     WaterfallDisplay,
 )
@@ -42,7 +41,7 @@ explanation = explainer.explain(X_test)
 # %%
 # One person
 # ----------
-# From the base value up and down to the prediction; or as bars; or on one line.
+# From the base value up and down to the prediction; or as bars.
 
 WaterfallDisplay.from_explanation(explanation, row=0, max_features=6)
 
@@ -51,10 +50,6 @@ WaterfallDisplay.from_explanation(explanation, row=0, max_features=6)
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
 BarDisplay.from_explanation(explanation, row=0, ax=axes[0], max_features=6)
 BarDisplay.from_explanation(explanation, row=1, ax=axes[1], max_features=6)
-
-# %%
-
-ForceDisplay.from_explanation(explanation, row=0, max_features=6)
 
 # %%
 # All of them

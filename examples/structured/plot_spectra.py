@@ -84,7 +84,7 @@ HeatMapDisplay.from_estimator(by_band, sample, shape=10, image=curve).ax_.set(**
 # that distant wavelengths act on each other, and an error is left. That the *data* lie on a chain
 # is no reason to take these samplers.
 
-truth = explainer.set_params(max_rows=150_000).explain(sample).values
+truth = explainer.set_params(max_rows=150_000).fit(X[:200]).explain(sample).values
 samplers = {
     "antithetic permutations": "antithetic",
     "L-Shapley, k = 1": LocalShapley("chain", order=1),
@@ -94,6 +94,7 @@ samplers = {
 for name, sampler in samplers.items():
     cost = getattr(sampler, "n_evaluations", lambda p: 4 * p - 3)(100)
     n_rows = 50 * (cost - 2) + 1
-    found = explainer.set_params(sampler=sampler, max_rows=n_rows).explain(sample).values
+    explainer.set_params(sampler=sampler, max_rows=n_rows).fit(X[:200])
+    found = explainer.explain(sample).values
     error = np.linalg.norm(found - truth) / np.linalg.norm(truth)
     print(f"{name:24s} {cost:5d} evaluations, relative error {error:.2f}")

@@ -144,7 +144,9 @@ def read_config(path: Path) -> dict:
         config = parsers[path.suffix.lower()](path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise UsageError(f"--config {str(path)!r} cannot be parsed: {error}.") from error
-    choices = sorted(set(ShapleyExplainer._get_param_names()) - {"estimator", "verbose"})
+    choices = sorted(
+        set(ShapleyExplainer._get_param_names()) - {"estimator", "background", "verbose"}
+    )
     unknown = sorted(set(config) - set(choices)) if isinstance(config, dict) else [config]
     if unknown:
         raise UsageError(

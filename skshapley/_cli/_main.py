@@ -214,7 +214,7 @@ def _explain_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("raise", "skip"),
         default="raise",
         help="what to do about rows that cannot be explained: end the run (raise, the default), or"
-        " set them aside in the files _skipped-*.json with their keys and errors",
+        " set them aside with their keys and errors",
     )
     add("--no-retry", action="store_true", help="leave rows alone that an earlier run set aside")
     add("--n-jobs", type=int, metavar="N", help="workers; -1 for all cores (default: one)")

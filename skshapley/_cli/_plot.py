@@ -7,9 +7,9 @@ from typing import Any
 
 from skshapley import plots
 from skshapley._cli._status import OK, UsageError, check_free, check_name, check_there
+from skshapley._tools._files import write_whole
 from skshapley._tools._optional import needed
 from skshapley.batches import ExplanationDataset
-from skshapley.batches._files import write_whole
 from skshapley.explanation import Explanation
 
 DISPLAYS: dict[str, type[plots.Display]] = {
@@ -17,12 +17,9 @@ DISPLAYS: dict[str, type[plots.Display]] = {
     "beeswarm": plots.BeeswarmDisplay,
     "decision": plots.DecisionDisplay,
     "dependence": plots.DependenceDisplay,
-    "force": plots.ForceDisplay,
     "matrix": plots.MatrixDisplay,
     "waterfall": plots.WaterfallDisplay,
 }
-
-ONE_ROW = (plots.ForceDisplay, plots.WaterfallDisplay)
 
 
 def run_plot(arguments: Namespace) -> int:
@@ -40,7 +37,7 @@ def run_plot(arguments: Namespace) -> int:
     except FileNotFoundError as error:
         raise UsageError(str(error)) from error
     row = options.get("row")
-    if row is None and display in ONE_ROW and len(dataset) != 1:
+    if row is None and display is plots.WaterfallDisplay and len(dataset) != 1:
         raise UsageError(
             f"--kind {arguments.kind} shows one row of the {len(dataset)} in"
             f" {str(arguments.folder)!r}: pass --row N, from 0 to {len(dataset) - 1}."

@@ -5,8 +5,8 @@ from argparse import Namespace
 
 from skshapley._cli._status import OK, UsageError, check_free, check_name, check_there
 from skshapley._report import report_html
+from skshapley._tools._files import write_whole
 from skshapley.batches import ExplanationDataset
-from skshapley.batches._files import write_whole
 
 
 def run_report(arguments: Namespace) -> int:

@@ -12,11 +12,11 @@ from skshapley._estimators._background import Background
 from skshapley._records._interactions import Interactions
 from skshapley._records._outcome import Outcome
 from skshapley._records._settings import Settings, label
-from skshapley._run._engine import Plan
+from skshapley._run._plan import Plan
 from skshapley._tables._inputs import is_frame, n_rows
 from skshapley.explanation import Explanation
 from skshapley.indices import pair_index
-from skshapley.rewards import Players
+from skshapley.rewards import REWARDS, Players, Reward
 
 
 class TableEstimator(MetaEstimatorMixin, BaseEstimator):
@@ -83,9 +83,9 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         apart = None if plan is None else shaped(outcome.background_errors)
         pairs = pair_index(getattr(self, "interactions", False), type(self).__name__)
         outputs = None if names is None else np.array(names, dtype=object)
-        interactions, data = None, self.players_.table_later(X)
+        interactions, data = None, self.players_.table(X)
         if pairs is not None:
-            p, data = outcome.n_players, self.players_.table(X)
+            p = outcome.n_players
             interactions = Interactions.of_pairs(
                 values[:, p:],
                 _known(errors[:, p:]),
@@ -110,7 +110,6 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
             n_model_rows=outcome.n_model_rows,
             converged=outcome.converged,
             settings=self._settings(outcome, plan),
-            entries=outcome.entries if pairs is None else None,
             background_errors=_known(apart),
             interactions=interactions,
         )
@@ -118,11 +117,18 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        tags.input_tags.sparse = True
+        takes = self._takes
+        tags.input_tags.allow_nan = "gaps" in takes
+        tags.input_tags.string = tags.input_tags.categorical = "text" in takes
+        tags.input_tags.sparse = "sparse" in takes
         return tags
+
+    @property
+    def _takes(self) -> tuple[str, ...]:
+        """The tables that the reward takes."""
+        reward = getattr(self, "reward", "interventional")
+        reward = REWARDS.get(reward, Reward) if isinstance(reward, str) else reward
+        return getattr(reward, "takes", ())
 
 
 def _known(errors: np.ndarray | None) -> np.ndarray | None:
@@ -140,6 +146,29 @@ class Attributor(TransformerMixin, TableEstimator):
     @abstractmethod
     def explain(self, X) -> Explanation:
         """Return the explanation of the rows of X."""
+
+    def _exact_outcome(self, X: Any) -> Outcome:
+        """Return the outcome of the closed form `exact_` at a checked table."""
+        raise NotImplementedError
+
+    def values(self, X) -> np.ndarray:
+        """Return the attributions alone, for services: a closed form makes no record of them.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (r, d), or documents
+            As for `explain`.
+
+        Returns
+        -------
+        values : ndarray of shape (r, p) or (r, p, k)
+            The `values` of the explanation.
+        """
+        if getattr(self, "exact_", None) is None:
+            return self.explain(X).values
+        outcome = self._exact_outcome(self._background.table(self, X))
+        values = outcome.values[:, : self.players_.n_players]
+        return values[..., 0] if self._output_names is None else values
 
     def transform(self, X) -> np.ndarray:
         """Return the attributions of X as a table, for pipelines.
@@ -162,7 +191,7 @@ class Attributor(TransformerMixin, TableEstimator):
             )
         if is_frame(X):
             validate_data(self, X, reset=False, skip_check_array=True)
-        values = self.explain(X).values
+        values = self.values(X)
         return np.array(values.reshape(len(values), -1))
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:

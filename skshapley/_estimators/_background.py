@@ -73,6 +73,11 @@ class Background(Portable):
         rows = np.flatnonzero(weights)
         return cls(take_rows(X, rows), weights[rows] / weights[rows].sum(), players)
 
+    @classmethod
+    def of_documents(cls) -> Self:
+        """Return the background of an explainer of documents: no rows, and no players."""
+        return cls(None, np.empty(0), Players(np.empty(0, dtype=object), np.empty(0, np.intp)))
+
     def herded(self, n: int, predictions: np.ndarray, rng: np.random.Generator) -> Self:
         """Return a background of n of these rows, which together resemble all of them.
 

@@ -2,17 +2,15 @@
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
-from skshapley._estimators._documents import (
-    explain_documents,
-    fit_documents,
-    takes_documents,
-)
+from skshapley._estimators._background import Background
+from skshapley._estimators._documents import DocumentExplainer
 from skshapley._estimators._sampling import (
     COUNTS,
     given_background,
@@ -23,25 +21,44 @@ from skshapley._estimators._sampling import (
 )
 from skshapley._records._outcome import Outcome
 from skshapley._records._settings import label
-from skshapley._run._engine import Plan
-from skshapley._run._learn import learn
-from skshapley._run._plan import is_auto
-from skshapley._run._size import Size
+from skshapley._run._budget import Size
+from skshapley._run._engine import run
+from skshapley._run._plan import Plan, is_auto
+from skshapley._tables._documents import as_documents, takes_documents
 from skshapley._tables._inputs import take_rows
 from skshapley._tools._constraints import check_parameters
+from skshapley._tools._corrections import absent, corrected
 from skshapley._tools._params import resolve
-from skshapley._tools._random import generator
+from skshapley._tools._progress import progress
+from skshapley._tools._random import Stream, entropy_from, generator
 from skshapley.closed_forms import ClosedForm
 from skshapley.closed_forms._read import explained, fitted_form
 from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
 from skshapley.indices import Index, pair_index, player_index
 from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
-from skshapley.rewards._documents import DocumentReward
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
 
+# Parameters of what fit has decided
+DECIDED = (
+    *("reward", "response_method", "output", "sampler", "solver", "max_rows", "stopping"),
+    *("index", "interactions"),
+)
+NOT_FITTED = (
+    "This %(name)s instance is not fitted yet. Fit it to background rows first, such as those that"
+    " the model was fitted on: %(name)s(model).fit(X_train)."
+)
+# Names in shap and elsewhere, and the calls that give the same
+INSTEAD = {
+    "shap_values": "explain(X).values",
+    "expected_value": "explain(X).base_values",
+    "explain_instance": "explain(X[:1])",
+    "explain_row": "explain(X[:1])",
+    "predict": "explain(X).predictions",
+    "plot": "explain(X).plot",
+}
 SINGLE_ROWS = 64  # background rows that tell how single ones differ
 
 
@@ -54,6 +71,8 @@ class ShapleyExplainer(Attributor):
         The model; it is never fitted here. Wrap it in `sklearn.frozen.FrozenEstimator` where the
         explainer is cloned (GridSearchCV, a cached Pipeline). A callable takes a table ``(n, d)``
         and returns ``(n,)`` or ``(n, k)``.
+    background : array, sparse matrix or frame of shape (b, d), default=None
+        The background rows, if ``fit`` is to be left to the first `explain`.
     reward : str or Reward, default="interventional"
         What a coalition is worth. "interventional": the mean response when absent features take the
         values of background rows. "baseline": when they take the background's means and modes.
@@ -68,14 +87,10 @@ class ShapleyExplainer(Attributor):
         an output: that one. "predicted": of each instance the class predicted for it.
     sampler : str or Sampler, default="auto"
         Which coalitions to look at: a name of `skshapley.samplers.SAMPLERS` or an instance.
-        "auto": none at all where the response can be read and is explained exactly: sums of trees,
-        linear terms and products of kernels, be they at the end of a pipeline of column-wise steps
-        (see `skshapley.closed_forms`); all of them where the budget covers them; pairs of
-        complements for the solver "gp" where it covers four evaluations a player and two background
-        rows, explained in ``fit``, do not show that permutations err less; else, and under a
-        stopping rule, antithetic permutations, each pair against a background row of its own;
-        single permutations below two a player. Where interactions are wanted, pairs of complements
-        at any budget.
+        "auto": none if the response has a closed form (`skshapley.closed_forms`); all coalitions
+        if the budget covers them; pairs for the Gaussian process ("odd", "gp") if there is one
+        reference or interactions are wanted; otherwise antithetic permutations, each pair against
+        its own background row.
     solver : str or Solver, default="auto"
         What to make of them: a name of `skshapley.solvers.SOLVERS` or an instance.
     groups : dict, default=None
@@ -87,7 +102,7 @@ class ShapleyExplainer(Attributor):
     stopping : StoppingRule, default=None
         Stop each instance when its standard errors are small enough, e.g.
         ``StandardError(rtol=0.05)``. A sampler that draws its whole design at once (its
-        ``one_shot`` is True) spends its budget first; ``converged`` then says whether it was
+        ``traits.one_shot`` is True) spends its budget first; ``converged`` then says whether it was
         enough.
     index : str or Index, default="shapley"
         Which values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16, 1)`.
@@ -147,9 +162,11 @@ class ShapleyExplainer(Attributor):
     1              -0.04             -0.01                0.6              0.12
     """
 
+    @corrected
     def __init__(
         self,
         estimator,
+        background=None,
         *,
         reward: str | Reward = "interventional",
         response_method: str | Callable[..., Any] = "auto",
@@ -167,6 +184,7 @@ class ShapleyExplainer(Attributor):
         verbose: bool | int | str = "auto",
     ) -> None:
         self.estimator = estimator
+        self.background = background
         self.reward = reward
         self.response_method = response_method
         self.output = output
@@ -182,6 +200,7 @@ class ShapleyExplainer(Attributor):
         self.random_state = random_state
         self.verbose = verbose
 
+    @corrected
     def fit(self, X, y=None, sample_weight=None) -> Self:
         """Take the background.
 
@@ -208,28 +227,36 @@ class ShapleyExplainer(Attributor):
         """
         name = type(self).__name__
         check_parameters(self, COUNTS)
+        self._given = {parameter: getattr(self, parameter) for parameter in DECIDED}
         reward = resolve(self.reward, registry=REWARDS, base=Reward, owner=name, parameter="reward")
         reward.check()
         response = Response(self.estimator, self.response_method, self.output, owner=name)
         if takes_documents(self.estimator, X):
-            fit_documents(self, X, response, sample_weight)
+            self._entropy = entropy_from(self.random_state, name)
+            self._take(Background.of_documents())
+            self.documents_: DocumentExplainer | None = DocumentExplainer.fitted(
+                self, X, response, sample_weight
+            )
+            self.reward_: Any = self.documents_.reward
+            self.exact_, self._unread = None, None
             return self
+        self.documents_ = None
         self._take(given_background(self, X, sample_weight, reward))
-        _ = self._indices  # which refuses what is none
-        # other rewards tell what an evaluation costs when they are fitted: a model row at the least
-        b = n_background(self) if type(reward) is InterventionalReward else 1
-        # which refuses what is wrong; a closed form gives interactions that sampling may not
-        size = Size(self.players_.n_players, b, b)
-        plan = plan_of(self, size, pairs=not self._auto)
+        _ = self._indices  # raises for invalid parameters
+        # other rewards know the cost of an evaluation once they are fitted
+        plan, b = None, n_background(self)
+        if type(reward) is InterventionalReward:
+            plan = self._decided(Size(self.players_.n_players, b, b))
         self._background = herded_background(self, response)
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
-        self._walks = False
-        if size != self._size or not self._auto:
-            plan = self._plan(pairs=False)
+        if plan is None:
+            r = self.reward_
+            size = Size(self.players_.n_players, r.n_references_, r.rows_per_value_)
+            plan = self._decided(size)
         self.exact_, self._unread = self._short_cut(plan.max_rows)
-        self._learn()
+        self._plan = plan if self.exact_ is not None else self._prepared(plan)
         if self.exact_ is not None:
             self._keep_settings()
         return self
@@ -244,54 +271,53 @@ class ShapleyExplainer(Attributor):
         name = type(self).__name__
         return player_index(self.index, name), pair_index(self.interactions, name)
 
-    def _learn(self) -> None:
-        """Learn what all instances share, from the background alone."""
-        self._lesson, self._walks = None, False
-        if self.exact_ is None:
-            if self._plan().takes_parts(self.players_.n_players):
-                self.reward_.split(generator(self._entropy, 8))
-            if self._samples_references:
-                self.reward_.deal(generator(self._entropy, 4))
-            self._lesson, self._walks = self._learned()
+    def _check_decided(self) -> None:
+        """Refuse a parameter that was changed after ``fit``, which has decided by it."""
+        for name, given in self._given.items():
+            now = getattr(self, name)
+            if now is not given and repr(now) != repr(given):
+                owner = type(self).__name__
+                raise ValueError(
+                    f"{owner} was fitted with {name}={given!r}, and has {name}={now!r} now: call"
+                    f" fit(X_train) again."
+                )
+
+    def _decided(self, size: Size) -> Plan:
+        return plan_of(self, size, read=self._auto)
+
+    def _prepared(self, plan: Plan) -> Plan:
+        """Learn from the background what the plan needs, and return the plan with its lesson."""
+        plan.check_indices()
+        if plan.takes_parts:
+            self.reward_.split(generator(plan.entropy, Stream.SPLIT))
+        if plan.size.n_players > 1 and plan.bought().samples:
+            self.reward_.deal(generator(plan.entropy, Stream.ORDER))
+        return plan if self._auto else replace(plan, lesson=self._lesson(plan))
+
+    def _lesson(self, plan: Plan) -> Any:
+        """Return the lesson of a few background rows for all instances, or None."""
+        _, solver = plan.methods(self.players_.n_players)
+        likely = self.background_weights_
+        n = min(solver.pilots, len(likely))
+        if not n:
+            return None
+        rng = generator(plan.entropy, Stream.PILOTS)
+        rows = rng.choice(len(likely), n, replace=False, p=likely)
+        game = self.reward_.game(take_rows(self.background_, np.sort(rows)))
+        plan, lesson = replace(plan, stopping=None), None
+        for row in range(n):
+            pilot = run(game.take(np.array([row])), plan, n_jobs=self.n_jobs).solver
+            lesson = lesson if pilot is None else pilot.lesson(lesson)
+        return lesson
 
     def _redrawn(self, entropy: int) -> Self:
         """Return this explainer as its fit would have made it from other entropy."""
         other = copy(self)
         if entropy != self._entropy:
             other._entropy, other.reward_ = entropy, copy(self.reward_)
-            other._learn()
+            if self.documents_ is None and self.exact_ is None:
+                other._plan = other._prepared(replace(self._plan, entropy=entropy, lesson=None))
         return other
-
-    def _learned(self) -> tuple[Any, bool]:
-        """Return what a few background rows teach about all, or None, and whether to walk."""
-        plan = self._plan()
-        _, solver = plan.components(self.players_.n_players)
-        n = min(solver.pilots, len(self.background_weights_))
-        if not n:
-            return None, False
-        rng = generator(self._entropy, 6)
-        likely = self.background_weights_
-        rows = rng.choice(len(likely), n, replace=False, p=likely)
-        game = self.reward_.game(take_rows(self.background_, np.sort(rows)))
-        index, pairs = self._indices
-        walks = None
-        if self._auto and pairs is None and index.adds_up:
-            walks = plan_of(self, self._size, unbiased=True)
-        return learn(game, plan, self.n_jobs, walks)
-
-    @property
-    def _size(self) -> Size:
-        reward = self.reward_
-        return Size(self.players_.n_players, reward.n_references_, reward.rows_per_value_)
-
-    def _plan(self, pairs: bool = True) -> Plan:
-        return plan_of(self, self._size, unbiased=self._walks, pairs=pairs)
-
-    @property
-    def _samples_references(self) -> bool:
-        plan, size = self._plan(), self._size
-        p, values = size.n_players, size.values(plan.max_rows)
-        return p > 1 and plan.components(p)[0].samples_references(values, p, size.n_references)
 
     def _short_cut(self, rows: int) -> tuple[ClosedForm | None, UnreadableModelError | None]:
         """Return the closed form of the response and None, or None and why it is sampled.
@@ -305,6 +331,13 @@ class ShapleyExplainer(Attributor):
         except UnreadableModelError as reason:
             return None, reason
 
+    def _exact_outcome(self, X: Any) -> Outcome:
+        rows = self.reward_.preparation_.transform(X)
+        response, (_, pairs) = self.reward_.masked_.response, self._indices
+        form: Any = self.exact_
+        return explained(form, response, rows, pairs)
+
+    @corrected
     def explain(self, X) -> Explanation:
         """Explain the predictions for the rows of X.
 
@@ -328,24 +361,35 @@ class ShapleyExplainer(Attributor):
             If an error or an interruption comes after some instances were finished; it carries
             their explanation.
         """
-        check_is_fitted(self, "reward_")
+        if self.background is not None and not hasattr(self, "reward_"):
+            self.fit(self.background)
+        check_is_fitted(self, "reward_", msg=NOT_FITTED)
         check_parameters(self, COUNTS)
-        if isinstance(self.reward_, DocumentReward):
-            return explain_documents(self, X)
+        self._check_decided()
+        if self.documents_ is not None:
+            documents = as_documents(X, type(self).__name__)
+            with progress(len(documents.texts), self.verbose) as report:
+                return self.documents_.explain(documents, self._entropy, self.n_jobs, report)
         X = self._background.table(self, X)
         if self.exact_ is not None:
-            rows = self.reward_.preparation_.transform(X)
-            response, (_, pairs) = self.reward_.masked_.response, self._indices
-            outcome = explained(self.exact_, response, rows, pairs)
-            return self._recorded(outcome, X)
-        plan = self._plan()
-        game = self.reward_.game(X)
+            return self._recorded(self._exact_outcome(X), X)
+        plan, game = self._plan, self.reward_.game(X)
 
         def partial(outcome: Outcome) -> Explanation:
             return self._recorded(outcome, take_rows(X, slice(0, len(outcome.values))), plan)
 
-        outcome = run_plan(self, game, plan, partial, self._lesson)
+        outcome = run_plan(self, game, plan, partial)
         return self._recorded(outcome, X, plan)
+
+    def __call__(self, X) -> Explanation:
+        """Explain the predictions for the rows of X, as `explain` does."""
+        return self.explain(X)
+
+    def __getattr__(self, name: str) -> Any:
+        owner, known = type(self).__name__, dir(type(self))
+        if name in known:  # a property, of what `fit` keeps
+            raise AttributeError(f"{owner} has no {name} yet: call fit(X_train) first.")
+        raise AttributeError(absent(owner, name, INSTEAD, known))
 
     def background_errors(self, X) -> np.ndarray:
         """Return what the background leaves to chance, as a sample of where it came from.
@@ -387,7 +431,8 @@ class ShapleyExplainer(Attributor):
         X = self._background.table(self, X)
         weights = self.background_weights_
         n = min(len(weights), SINGLE_ROWS)
-        rows = generator(self._entropy, 7).choice(len(weights), n, replace=False, p=weights)
+        rng = generator(self._entropy, Stream.SINGLE_ROWS)
+        rows = rng.choice(len(weights), n, replace=False, p=weights)
         given = self.reward_.preparation_.transform(X)
         single = self.exact_.references(
             self.reward_.masked_.response.in_its_container(given), np.sort(rows)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from skshapley._records._result import ShapleyResult
+from skshapley._run._budget import Size
 from skshapley._run._engine import run
 from skshapley._run._plan import make_plan
-from skshapley._run._size import Size
 from skshapley._tools._constraints import Count
 from skshapley.indices import Index, pair_index
 from skshapley.rewards import FunctionGame
@@ -39,9 +39,10 @@ def shapley_values(
     n_players : int, optional
         Where not given, the reward's attribute ``n_players``.
     sampler : str or Sampler, default="auto"
-        Which coalitions to look at: a name of `samplers.SAMPLERS` or an instance. "auto": all of
-        them where the budget covers them; pairs of complements for the solver "gp" where it covers
-        four evaluations a player; else, and under a stopping rule, antithetic permutations.
+        Which coalitions to look at: a name of `samplers.SAMPLERS` or an instance. "auto": all
+        coalitions if the budget covers them; otherwise pairs for the Gaussian process ("odd",
+        "gp"). Antithetic permutations below four evaluations a player, above 500 players, and under
+        a stopping rule.
     solver : str or Solver, default="auto"
         What to make of them: a name of `solvers.SOLVERS` or an instance. "auto": the one that
         belongs to the sampler.

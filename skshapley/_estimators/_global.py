@@ -19,13 +19,12 @@ from skshapley._estimators._sampling import (
 from skshapley._records._global_explanation import GlobalExplanation
 from skshapley._records._outcome import Outcome
 from skshapley._records._settings import label
-from skshapley._run._engine import Plan
-from skshapley._run._plan import is_auto
-from skshapley._run._size import Size
+from skshapley._run._budget import Size
+from skshapley._run._plan import Plan, is_auto
 from skshapley._tables._inputs import checked_weights, n_rows, take_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve
-from skshapley._tools._random import generator
+from skshapley._tools._random import Stream, generator
 from skshapley.rewards import REWARDS, Game, InterventionalReward, Reward
 from skshapley.rewards._loss import LossGame, WholeResponse, resolve_loss
 from skshapley.samplers import Sampler
@@ -183,13 +182,13 @@ class GlobalImportance(TableEstimator):
         # other rewards tell what an evaluation costs when they are fitted: a model row at the least
         plain = type(reward) is InterventionalReward
         least = self._sized(min(n_background(self), REFERENCES_A_ROW) if plain else 1)
-        plan = plan_of(self, least, unbiased=True)  # which refuses what is wrong
+        plan = plan_of(self, least, process=False)  # which refuses what is wrong
         self._take(herded_background(self, response))
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
         if self._samples:
-            self.reward_.deal(generator(plan.entropy, 4))
+            self.reward_.deal(generator(plan.entropy, Stream.ORDER))
         return self
 
     def explain(self, X, y, sample_weight=None) -> GlobalExplanation:
@@ -226,7 +225,7 @@ class GlobalImportance(TableEstimator):
         check_consistent_length(X, y)
         targets = self.loss_.targets(y, n_rows(X))
         weights = checked_weights(sample_weight, n_rows(X), owner, unit="row")
-        plan = plan_of(self, self._size, self._max_rows(n_rows(X)), unbiased=True)
+        plan = plan_of(self, self._size, self._max_rows(n_rows(X)), process=False)
         game = self.reward_.game(X)
         game = LossGame(game, self.loss_, targets, self._references(game, plan))
 
@@ -262,7 +261,7 @@ class GlobalImportance(TableEstimator):
         p, size = self.players_.n_players, self._size
         evals = max(2 * p, ceil(LEAST_EVALS / n_rows))
         if not (is_auto(self.sampler) and is_auto(self.solver)):
-            sampler, _ = plan_of(self, size).components(p)
+            sampler, _ = plan_of(self, size, process=False).methods(p)
             evals = max(evals, sampler.price(p, 1).least_evals + 2)
         return size.rows(evals)
 
@@ -271,7 +270,7 @@ class GlobalImportance(TableEstimator):
         if not self._samples or game.deck is None:
             return None
         keys = game.keys(np.arange(game.n_rows))
-        rngs = (generator(plan.entropy, 5, int(key)) for key in keys)
+        rngs = (generator(plan.entropy, Stream.REFERENCES, int(key)) for key in keys)
         return np.stack([game.deck.dealt(rng)[:REFERENCES_A_ROW] for rng in rngs])
 
     def _facts(self) -> dict[str, Any]:

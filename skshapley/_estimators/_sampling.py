@@ -8,12 +8,12 @@ from scipy import sparse
 
 from skshapley._estimators._background import Background
 from skshapley._records._outcome import Outcome
-from skshapley._run._engine import Interrupted, Plan, run
-from skshapley._run._plan import make_plan
-from skshapley._run._size import Size
+from skshapley._run._budget import Size
+from skshapley._run._engine import Interrupted, run
+from skshapley._run._plan import Plan, make_plan
 from skshapley._tools._constraints import Count, Fitting, Maybe
 from skshapley._tools._progress import progress, span
-from skshapley._tools._random import entropy_from, generator
+from skshapley._tools._random import Stream, entropy_from, generator
 from skshapley.exceptions import PartialExplanationError
 from skshapley.rewards import Response, Reward
 
@@ -41,7 +41,7 @@ def given_background(estimator: Any, X: Any, sample_weight: Any, reward: Reward)
         For a sparse matrix and a reward that takes none.
     """
     name = type(estimator).__name__
-    if sparse.issparse(X) and not reward.takes_sparse:
+    if sparse.issparse(X) and "sparse" not in reward.takes:
         raise TypeError(
             f"{name} got a sparse matrix with reward={estimator.reward!r}, which takes dense tables"
             f' alone: choose reward="interventional" or "baseline", or pass X.toarray().'
@@ -62,15 +62,15 @@ def herded_background(estimator: Any, response: Response) -> Background:
     if n == len(background.weights):
         return background
     predictions = response.over(background.rows, "background rows")
-    return background.herded(n, predictions, generator(estimator._entropy, 1))
+    return background.herded(n, predictions, generator(estimator._entropy, Stream.HERD))
 
 
 def plan_of(
     estimator: Any,
     size: Size,
     max_rows: Any = None,
-    unbiased: bool = False,
-    pairs: bool = True,
+    process: bool = True,
+    read: bool = False,
 ) -> Plan:
     """Return the plan of an estimator, all its parameters checked.
 
@@ -82,10 +82,8 @@ def plan_of(
         Of its game.
     max_rows : int, "auto" or None
         In place of the estimator's own.
-    unbiased : bool, default=False
+    process, read : bool
         As in `make_plan`.
-    pairs : bool, default=True
-        Whether what the estimator is asked for by `index` and `interactions` comes from this plan.
     """
     return make_plan(
         sampler=estimator.sampler,
@@ -95,9 +93,10 @@ def plan_of(
         random_state=estimator._entropy,
         size=size,
         owner=type(estimator).__name__,
-        unbiased=unbiased,
-        interactions=pairs and getattr(estimator, "interactions", False),
-        index=getattr(estimator, "index", "shapley") if pairs else "shapley",
+        process=process,
+        interactions=getattr(estimator, "interactions", False),
+        index=getattr(estimator, "index", "shapley"),
+        read=read,
     )
 
 
@@ -106,7 +105,6 @@ def run_plan(
     game: Any,
     plan: Plan,
     record: Callable[[Outcome], Any],
-    lesson: Any = None,
 ) -> Outcome:
     """Spend a plan on the game's instances, with progress.
 
@@ -118,8 +116,6 @@ def run_plan(
     plan : Plan
     record : callable
         Makes what the user gets of the outcome of the first instances, if the run breaks off.
-    lesson : object or None
-        What was learned in ``fit``.
 
     Raises
     ------
@@ -129,7 +125,7 @@ def run_plan(
     try:
         advice = partial(faster, estimator, plan)
         with progress(game.n_rows, estimator.verbose, advice=advice) as bar:
-            return run(game, plan, lesson=lesson, n_jobs=estimator.n_jobs, progress=(bar,))
+            return run(game, plan, n_jobs=estimator.n_jobs, progress=(bar,))
     except Interrupted as error:
         raise PartialExplanationError(
             f"Explaining stopped by {type(error.__cause__).__name__} after"

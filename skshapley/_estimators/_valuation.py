@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_consistent_length
 from skshapley._estimators._knn_valuation import Neighbours
 from skshapley._estimators._sampling import COUNTS
 from skshapley._records._result import ShapleyResult
+from skshapley._run._budget import Size
 from skshapley._run._engine import run
 from skshapley._run._plan import is_auto, make_plan
-from skshapley._run._size import Size
 from skshapley._tools._constraints import Constraint, Fitting, Maybe, Number, check_parameters
 from skshapley._tools._progress import progress
 from skshapley.indices import Index, player_index
@@ -35,7 +35,9 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     estimator : estimator
         Cloned and fitted to many coalitions of training points; give it a `random_state`.
     scoring : str, callable or None, default=None
-        The reward, as in scikit-learn; None is the estimator's own score.
+        The reward, as in scikit-learn; None is the estimator's own score. Models of points that
+        lack a class give it the probability 0, which costs 36 per validation point by
+        "neg_log_loss": bounded scores, such as "neg_brier_score", have less noise.
     sampler, solver : str or object, default="auto"
         As in `ShapleyExplainer`. With these, `scoring` and `groups` at their defaults, a
         `KNeighborsClassifier` is valued for the utility of Jia et al. (2019): the share of the

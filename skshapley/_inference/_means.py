@@ -18,11 +18,14 @@ class Means:
         Of the means; NaN for a single row.
     n : float
         Rows, or as many as the weights are worth.
+    third : ndarray of shape (m,)
+        Third central moments of the means.
     """
 
     values: np.ndarray
     covariance: np.ndarray
     n: float
+    third: np.ndarray
 
     @classmethod
     def of(cls, scores: np.ndarray, weights: np.ndarray) -> Self:
@@ -31,16 +34,34 @@ class Means:
         centred = weights[:, None] * (scores - values)
         freedom = 1 - float(weights @ weights)
         if freedom <= 0:
-            return cls(values, np.full((len(values), len(values)), np.nan), 1.0)
-        return cls(values, centred.T @ centred / freedom, 1 / float(weights @ weights))
+            m = len(values)
+            return cls(values, np.full((m, m), np.nan), 1.0, np.zeros(m))
+        third = (centred**3).sum(axis=0)
+        return cls(values, centred.T @ centred / freedom, 1 / float(weights @ weights), third)
 
     @classmethod
     def of_batches(cls, batches: Iterable[np.ndarray]) -> Self:
         """Return the means of ``(n, m)`` numbers, given some rows at a time."""
-        tally = Tally()
+        n, mean, squares, cubes = 0, np.zeros(0), np.zeros((0, 0)), np.zeros(0)
         for scores in batches:
-            tally.add(scores)
-        return cls(*tally.means())
+            size = len(scores)
+            if not size:
+                continue
+            own_mean = scores.mean(axis=0)
+            centred = scores - own_mean
+            own, own_cubes = centred.T @ centred, (centred**3).sum(axis=0)
+            if not n:
+                n, mean, squares, cubes = size, own_mean, own, own_cubes
+                continue
+            # merged as by Chan, Golub & LeVeque (1983)
+            shift, whole = own_mean - mean, n + size
+            cubes = cubes + own_cubes + shift**3 * (n * size * (n - size) / whole**2)
+            cubes += 3 * shift * (n * np.diag(own) - size * np.diag(squares)) / whole
+            squares = squares + own + np.outer(shift, shift) * (n * size / whole)
+            mean, n = mean + shift * (size / whole), whole
+        if n < 2:
+            return cls(mean, np.full(squares.shape, np.nan), float(n), np.zeros(len(mean)))
+        return cls(mean, squares / (n * (n - 1)), float(n), cubes / n**3)
 
     def minus(self, other: "Means") -> "Means":
         """Return the differences to means over other rows, with Welch's degrees of freedom.
@@ -52,11 +73,17 @@ class Means:
         total = (mine + theirs) ** 2
         known = squares > 0
         degrees = (total[known] / squares[known]).min() if known.any() else self.degrees
-        return Means(self.values - other.values, self.covariance + other.covariance, degrees + 1)
+        return Means(
+            self.values - other.values,
+            self.covariance + other.covariance,
+            degrees + 1,
+            self.third - other.third,
+        )
 
     def part(self, which: np.ndarray | slice) -> "Means":
         """Return some of the means."""
-        return Means(self.values[which], self.covariance[which][:, which], self.n)
+        covariance = self.covariance[which][:, which]
+        return Means(self.values[which], covariance, self.n, self.third[which])
 
     @property
     def errors(self) -> np.ndarray:
@@ -64,39 +91,12 @@ class Means:
         return np.sqrt(np.diag(self.covariance))
 
     @property
+    def skewness(self) -> np.ndarray:
+        """Skewness of the means, ``(m,)``; 0 where nothing varies."""
+        errors = self.errors
+        return np.divide(self.third, errors**3, out=np.zeros(len(errors)), where=errors > 0)
+
+    @property
     def degrees(self) -> float:
         """Degrees of freedom of the standard errors."""
         return max(self.n - 1, 1.0)
-
-
-class Tally:
-    """Sums over rows that come batch by batch.
-
-    Squares are merged batch by batch (Chan, Golub & LeVeque 1983).
-    """
-
-    def __init__(self) -> None:
-        self.n = 0
-        self._mean, self._squares = np.zeros(0), np.zeros((0, 0))
-
-    def add(self, scores: np.ndarray) -> None:
-        """Take in numbers ``(n, m)`` of some rows, or of none."""
-        size = len(scores)
-        if not size:
-            return
-        mean = scores.mean(axis=0)
-        centred = scores - mean
-        own = centred.T @ centred
-        if not self.n:
-            self.n, self._mean, self._squares = size, mean, own
-            return
-        shift = mean - self._mean
-        whole = self.n + size
-        self._squares = self._squares + own + np.outer(shift, shift) * (self.n * size / whole)
-        self._mean, self.n = self._mean + shift * (size / whole), whole
-
-    def means(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return what `Means` holds."""
-        if self.n < 2:
-            return self._mean, np.full(self._squares.shape, np.nan), float(self.n)
-        return self._mean, self._squares / (self.n * (self.n - 1)), float(self.n)

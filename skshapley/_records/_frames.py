@@ -6,15 +6,20 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from skshapley.explanation import Explanation
+    from skshapley._records._explanation import Explanation
 
 
 def to_frame(explanation: "Explanation", kind: str) -> pd.DataFrame:
     """Return what `Explanation.to_frame` gives."""
-    if kind == "wide":
-        return _wide(explanation)
-    if kind != "long":
+    if kind not in ("wide", "long"):
         raise ValueError(f'Explanation.to_frame takes kind as "wide" or "long"; got {kind!r}.')
+    frame = _wide(explanation) if kind == "wide" else _long(explanation)
+    if explanation.settings.learned is not None:
+        frame.attrs["method"] = explanation.settings.method
+    return frame
+
+
+def _long(explanation: "Explanation") -> pd.DataFrame:
     r, p = explanation.values.shape[:2]
     names = explanation.output_names
     outputs = [None] if names is None else list(names)

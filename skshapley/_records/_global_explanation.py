@@ -7,8 +7,8 @@ import pandas as pd
 
 from skshapley._inference._means import Means
 from skshapley._inference._tests import adjusted, p_values
+from skshapley._records._explanation import Explanation
 from skshapley._records._inferred import check_confidence, inferences, units
-from skshapley.explanation import Explanation
 
 
 @dataclass(frozen=True, eq=False, repr=False)

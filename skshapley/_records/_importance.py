@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from skshapley.explanation import Explanation
+    from skshapley._records._explanation import Explanation
 
 # The mean size of a standard normal variable
 MEAN_SIZE = np.sqrt(2 / np.pi)

@@ -13,7 +13,7 @@ from skshapley._inference._sizes import Noise
 from skshapley._tools._constraints import Flag, Number, check_values
 
 if TYPE_CHECKING:
-    from skshapley.explanation import Explanation
+    from skshapley._records._explanation import Explanation
 
 CONFIDENCE = {
     "confidence": Number(above=0, below=1, hint=".95, for example"),
@@ -53,6 +53,7 @@ def inferred_importance(
 
     means = Means.of_batches(scores())
     table = inferences(means, confidence, simultaneous, sample)
+    table["low"] = table["low"].clip(lower=0.0)
     table.insert(2, "max_bias", left / means.n)
     table.insert(3, "background_error", apart / means.n)
     numbers = table.columns.difference(["rank", "best_rank", "worst_rank"])
@@ -83,8 +84,7 @@ def inferences(
     places = []
     for start in range(0, len(table), p):
         own = slice(start, start + p)
-        part = Means(means.values[own], means.covariance[own, own], means.n)
-        places.append(np.stack(ranks(part, confidence, simultaneous), axis=1))
+        places.append(np.stack(ranks(means.part(own), confidence, simultaneous), axis=1))
     table[["rank", "best_rank", "worst_rank"]] = np.concatenate(places)
     return table
 

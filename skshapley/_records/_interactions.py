@@ -1,13 +1,14 @@
 """The frozen record of interactions of pairs of players, beside their attributions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
+from skshapley._records._frozen import freeze
 from skshapley._records._importance import importance
 from skshapley._records._pair_interchange import parts_of_shapiq, to_shapiq
 from skshapley._tables._portable import Portable
@@ -65,16 +66,11 @@ class Interactions(Portable):
     output_names: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, np.ndarray):
-                view = value.view()  # the caller's own array stays writeable
-                view.flags.writeable = False
-                object.__setattr__(self, item.name, view)
+        freeze(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self.__post_init__()  # pickled arrays come back writeable
+        freeze(self)  # pickled arrays come back writeable
 
     @classmethod
     def of_pairs(

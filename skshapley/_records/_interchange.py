@@ -11,7 +11,7 @@ from skshapley._records._settings import Settings
 from skshapley._tools._optional import needed
 
 if TYPE_CHECKING:
-    from skshapley.explanation import Explanation
+    from skshapley._records._explanation import Explanation
 
 
 def to_shap(explanation: "Explanation") -> Any:

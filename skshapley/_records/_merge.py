@@ -11,7 +11,7 @@ from skshapley._records._interactions import Interactions
 from skshapley._records._parts import BY_ROW, ERRORS
 
 if TYPE_CHECKING:
-    from skshapley.explanation import Explanation
+    from skshapley._records._explanation import Explanation
 
 
 def merge(explanations: Sequence["Explanation"]) -> "Explanation":

@@ -1,13 +1,9 @@
-"""What a run gives, instance by instance."""
+"""The outcome of a run: values, errors and costs of each row."""
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
-
-# Results of so many numbers share what is the same in all of them: it takes as long as a few rows
-FEW = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +62,19 @@ class Outcome:
 
     @classmethod
     def exact(cls, values: np.ndarray, v_empty: np.ndarray, v_full: np.ndarray) -> Self:
-        """Return what was read and not sampled: no errors, and no evaluations."""
-        same = _kept_same if values.size <= FEW else _same
-        outcome = object.__new__(cls)  # which takes half as long as to set every attribute
-        outcome.__dict__.update(same(values.shape))
-        outcome.__dict__.update(values=values, v_empty=v_empty, v_full=v_full, methods=[])
-        return outcome
+        """Return the outcome of a closed form, with errors of 0 and no evaluations."""
+        r, p, _ = values.shape
+        return cls(
+            values,
+            np.zeros(values.shape),
+            np.full(values.shape, np.nan),
+            v_empty,
+            v_full,
+            np.zeros(r, dtype=np.int64),
+            np.zeros(r, dtype=np.int64),
+            np.ones(r, dtype=bool),
+            np.arange(p)[:, None],
+        )
 
     def with_pairs(self, pairs: np.ndarray) -> Self:
         """Return it with entries for pairs of players too, read as exactly.
@@ -108,27 +111,5 @@ class Outcome:
 
     def head(self, n: int) -> Self:
         """Return the first `n` instances."""
-        by_row = {name: v[:n] for name, v in vars(self).items() if name not in _SHARED}
-        return replace(self, **by_row)
-
-
-_SHARED = ("entries", "methods")
-
-
-def _same(shape: tuple[int, int, int]) -> dict[str, np.ndarray]:
-    """Return the attributes that all exact outcomes of a shape have in common, read-only."""
-    r, p, _ = shape
-    parts = {
-        "standard_errors": np.zeros(shape),
-        "background_errors": np.full(shape, np.nan),
-        "n_evaluations": np.zeros(r, dtype=np.int64),
-        "n_model_rows": np.zeros(r, dtype=np.int64),
-        "converged": np.ones(r, dtype=bool),
-        "entries": np.arange(p)[:, None],
-    }
-    for part in parts.values():
-        part.setflags(write=False)
-    return {name: part.view() for name, part in parts.items()}
-
-
-_kept_same = lru_cache(maxsize=32)(_same)
+        shared = ("entries", "methods")
+        return replace(self, **{k: v[:n] for k, v in vars(self).items() if k not in shared})

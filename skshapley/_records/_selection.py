@@ -10,7 +10,7 @@ import pandas as pd
 from skshapley._records._parts import BY_OUTPUT, BY_PLAYER, BY_ROW
 
 if TYPE_CHECKING:
-    from skshapley.explanation import Explanation
+    from skshapley._records._explanation import Explanation
 
 OWNER = "Explanation"
 MOST_NAMES = 12
@@ -104,7 +104,6 @@ def players(explanation: "Explanation", key: Any) -> "Explanation":
         explanation,
         data=explanation.data.iloc[:, places],
         feature_names=explanation.feature_names[places],
-        entries=None,
         interactions=None,  # main effects would need those with the players that are left out
         others=others,
         **some,

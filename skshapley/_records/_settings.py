@@ -52,6 +52,9 @@ class Settings:
         As it was given.
     entropy : int or None
         What all draws came from: with ``random_state=settings.entropy`` they come again.
+    learned : str or None
+        What the values were learned from, such as "500 rows". `sampler`, `solver` and `max_rows`
+        are then those by which these rows were explained.
     source : str or None
         The package that computed the values, if it was not this one.
 
@@ -81,6 +84,7 @@ class Settings:
     n_background: int | None = None
     random_state: str | None = None
     entropy: int | None = None
+    learned: str | None = None
     source: str | None = None
 
     @classmethod
@@ -116,6 +120,8 @@ class Settings:
             return f"exact, read from {self.closed_form}"
         parts = {"sampler": self.sampler, "solver": self.solver}
         told = ", ".join(f"{name}={part}" for name, part in parts.items() if part is not None)
+        if self.learned is not None:
+            return f"learned from {self.learned} ({told})"
         if told or self.max_rows is None:
             return told or "method unknown"
         return "exact, from the prediction and the base value"  # one player matters, or none

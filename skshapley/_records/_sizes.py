@@ -9,7 +9,7 @@ import pandas as pd
 from skshapley._records._parts import BY_OUTPUT, ERRORS
 
 if TYPE_CHECKING:
-    from skshapley.explanation import Explanation
+    from skshapley._records._explanation import Explanation
 
 
 def sizes(explanation: "Explanation") -> "Explanation":

@@ -8,7 +8,7 @@ import numpy as np
 from skshapley._records._gap import gap_shows
 
 if TYPE_CHECKING:
-    from skshapley.explanation import Explanation
+    from skshapley._records._explanation import Explanation
 
 MOST_SHOWN = 10
 BAR = '<div style="width:{:.1f}em;height:.8em;background:#3b78b4"></div>'

@@ -1,4 +1,4 @@
-"""Background rows as a sample of a table: in which order they are dealt, what is known of all."""
+"""Background rows as a sample of a table: their order, and known quantities of all rows."""
 
 from skshapley._references._deck import CHUNK, MOST_CARDS, Deck
 from skshapley._references._herd import herded

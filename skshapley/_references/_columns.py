@@ -1,4 +1,4 @@
-"""The columns of any table as numbers or as codes, for what compares its rows."""
+"""Columns of any table as numbers or codes, to compare rows."""
 
 from dataclasses import dataclass
 from typing import Any

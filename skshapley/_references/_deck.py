@@ -1,4 +1,4 @@
-"""The order in which the rows of a background are dealt, so that few stand for all.
+"""An order of the background rows in which the first few represent all.
 
 Rows are dealt by chunks, each of which resembles the whole table: in its columns and in the
 model's predictions, by the mean of smooth functions of both. A table is cut at random into groups;
@@ -25,7 +25,7 @@ MOST_CARDS = 2**15  # rows in a deck: more than an instance can use, and little 
 
 @dataclass(frozen=True, eq=False)
 class Deck:
-    """Background rows in the order in which they are dealt, and what is known of all of them.
+    """Background rows in a balanced order, with known quantities of all rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Smooth functions of a table's rows, in whose means samples are to agree with the table."""
+"""Smooth functions of rows; samples should match the means of these over the table."""
 
 from dataclasses import dataclass
 from typing import Self

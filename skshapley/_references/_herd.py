@@ -14,7 +14,7 @@ LINEAR_SHARE = 0.25  # of the squared distance: columns themselves, beside smoot
 def herded(
     table, n: int, predictions: np.ndarray | None, weights: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return n rows whose mean features are close to those of the weighted table, ``(n,)`` int.
+    """Choose n rows with mean features close to the weighted table's, ``(n,)`` int.
 
     Greedy choice under the kernel of random Fourier features and of the columns themselves (Chen,
     Welling & Smola 2010, Super-samples from kernel herding, UAI). Features of a very large table

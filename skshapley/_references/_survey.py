@@ -1,4 +1,4 @@
-"""Means over a table from a sample of its rows, regressed on what is known of all (model-assisted).
+"""Means over a table from a sample of rows, by regression on known quantities (model-assisted).
 
 Deville & Särndal (1992), Calibration estimators in survey sampling, JASA 87; Breidt & Opsomer
 (2017), Model-assisted survey estimation with modern prediction techniques, Statistical Science 32.

@@ -1,4 +1,4 @@
-"""What is known of every background row: the columns of each player, and the predictions.
+"""Traits of every background row: the columns of each player, and the predictions.
 
 The attribution of a player against one reference depends on the reference mostly through the
 player's own columns and the prediction, which are known of all rows. So it is regressed on them

@@ -1,5 +1,7 @@
 """The report as a file: what may be asked for, and what is written."""
 
+import sys
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +13,7 @@ from skshapley._tools._constraints import Count, Fitting, Maybe, check_values
 if TYPE_CHECKING:
     from skshapley.explanation import Explanation
 
+FRAME = "width: 100%; height: 45em; border: 0"  # of a report in a notebook
 _CONSTRAINTS = {
     "title": Maybe(Fitting(lambda title: isinstance(title, str), "a str"), error=TypeError),
     "max_rows": Maybe(Count(), hint="None shows all"),
@@ -20,13 +23,13 @@ _CONSTRAINTS = {
 
 def write_report(
     self: "Explanation",
-    path: str | PathLike[str],
+    path: str | PathLike[str] | None = None,
     *,
     title: str | None = None,
     max_rows: int | None = 1000,
     max_features: int | None = 50,
-) -> Path:
-    """Write everything as one HTML file that any browser opens, without a server or a network.
+) -> Path | None:
+    """Write one HTML file that any browser opens, without a server or a network.
 
     It shows what was explained and how sure it is, the importances with their intervals, a
     beeswarm, the dependence of the strongest features, interactions where there are any, and a
@@ -35,8 +38,9 @@ def write_report(
 
     Parameters
     ----------
-    path : str or path
-        The file, such as "report.html". It is replaced if it is there.
+    path : str or path, default=None
+        The file. It is replaced if it is there. None: the report is shown below a notebook's cell;
+        elsewhere it is written to "report.html".
     title : str, default=None
         The title. None: named after the model.
     max_rows : int or None, default=1000
@@ -46,7 +50,7 @@ def write_report(
 
     Returns
     -------
-    path : Path
+    path : Path, or None in a notebook
         The file.
 
     Raises
@@ -56,8 +60,17 @@ def write_report(
     """
     given: dict[str, Any] = {"title": title, "max_rows": max_rows, "max_features": max_features}
     check_values("Explanation.report", given, _CONSTRAINTS)
+    text = report_html(self, **given)
+    if path is None and "ipykernel" in sys.modules:
+        from IPython.display import HTML, display
+
+        display(HTML(f'<iframe srcdoc="{escape(text)}" style="{FRAME}"></iframe>'))
+        return None
+    if path is None:
+        path = Path("report.html")
+        sys.stdout.write(f"The report is in {path.resolve()}\n")
     path = Path(path)
-    path.write_bytes(report_html(self, **given).encode("utf-8", "replace"))
+    path.write_bytes(text.encode("utf-8", "replace"))
     return path
 
 

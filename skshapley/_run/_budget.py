@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, Self
 
-from skshapley._run._engine import design_bytes
-from skshapley._run._size import Size
 from skshapley._tools._constraints import Count
 from skshapley._tools._memory import working_bytes
+from skshapley.rewards import Game
 from skshapley.samplers import Sampler
 
 # Draws that repeat cost no evaluation, so that a budget of more coalitions than there are would
@@ -16,6 +15,38 @@ ENOUGH_EVALS = 2**18
 MOST_EVALS = 2**26  # of an instance, without a rule that stops: hours of most models
 SMALL_BYTES = 2**27  # a single design may take as much, however little the working memory is
 USUAL_REFERENCES = 100  # with more background rows than these "auto" asks for no more model rows
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a game is.
+
+    Attributes
+    ----------
+    n_players, n_references : int
+    rows_per_value : int
+        Model rows of one evaluation, against all references.
+    """
+
+    n_players: int
+    n_references: int = 1
+    rows_per_value: int = 1
+
+    @classmethod
+    def of(cls, game: Game) -> Self:
+        """Return the size of a game."""
+        return cls(game.n_players, game.n_references, game.rows_per_value)
+
+    def rows(self, n_evals: int) -> int:
+        """Return the model rows of so many evaluations, v(empty) and v(all) among them."""
+        return (n_evals - 2) * self.rows_per_value + 1
+
+    def values(self, max_rows: int) -> int:
+        """Return how many coalitions, each against one reference, so many model rows pay for.
+
+        The instance itself takes one of them.
+        """
+        return (max_rows - 1) * self.n_references // self.rows_per_value
 
 
 @dataclass(frozen=True)
@@ -76,16 +107,16 @@ class Budget:
     def check(self, n_rows: int, sampler: Sampler, name: str, stops: bool) -> None:
         """Refuse what buys no design, or more than the memory holds or anybody lives to see."""
         p, values = self.size.n_players, self.size.values(n_rows)
-        b = sampler.n_references(values, p, self.size.n_references)
-        price, n_draws = sampler.price(p, b), sampler.n_draws(values, p, b)
+        bought = sampler.afford(values, p, self.size.n_references)
+        price, n_draws = bought.price, bought.n_draws
         if not n_draws:
             raise ValueError(
                 f"{self.asked}, which is too small {name}with {p} players: it needs at least"
-                f" {self.told(price.least_rows)} per instance."
+                f" {self.told(price.least_rows)} per instance{self._remedy(sampler)}."
             )
         room = max(working_bytes(), SMALL_BYTES)
         most = int(room // design_bytes(price.coalitions, p))
-        if sampler.one_shot and n_draws > max(most, price.least):
+        if sampler.traits.one_shot and n_draws > max(most, price.least):
             raise ValueError(
                 f"{self.asked}, but {type(sampler).__name__} makes a single design, and the"
                 f" working memory holds one of {self.told(most * price.draw - price.given)} with"
@@ -98,6 +129,12 @@ class Budget:
                 f" instance can have without a stopping rule: pass fewer, or"
                 f" stopping=skshapley.stopping.StandardError(rtol=0.05)."
             )
+
+    def _remedy(self, sampler: Sampler) -> str:
+        """Return what else helps where an evaluation needs all of many background rows."""
+        if self.in_evals or self.size.rows_per_value < 2 or self.size.n_references > 1:
+            return ""
+        return "; or keep fewer of the background rows, such as max_background=100"
 
 
 def auto_rows(size: Size) -> int:
@@ -113,3 +150,8 @@ def auto_rows(size: Size) -> int:
     b = min(size.n_references, USUAL_REFERENCES)
     n_evals = max(256, 4 * size.n_players) + ceil(768 / sqrt(b))
     return Size(size.n_players, b, size.rows_per_value * b // size.n_references).rows(n_evals)
+
+
+def design_bytes(coalitions: int, n_players: int, n_outputs: int = 1) -> int:
+    """Return about what coalitions of an instance take, with their values, until they are told."""
+    return coalitions * (4 * n_players + 48 * n_outputs + 64)

@@ -7,14 +7,16 @@ import numpy as np
 
 from skshapley._records._outcome import Outcome
 from skshapley._references import Deck
+from skshapley._run._budget import Size
 from skshapley._run._evaluate import Requests
 from skshapley._run._rest import Rest
 from skshapley._run._sample import Sample
-from skshapley._run._size import Size
 from skshapley._run._ties import Ties
-from skshapley._tools._random import generator, row_generators
+from skshapley._tools._random import Stream, generator, row_generators
 from skshapley.designs import WalkDesign
-from skshapley.solvers import Estimate
+from skshapley.samplers import SamplerTask
+from skshapley.solvers import Estimate, SolverTask
+from skshapley.solvers._base import entries
 
 # That instances share: few, so that what is made of one serves many, and several,
 # so that errors of many instances do not line up
@@ -42,55 +44,48 @@ class Cohort:
         self.block, self.members, self.players = block, members, players
         self.count = players.shape[1]
         b = game.n_references
-        self.sampler, self.solver = plan.components(self.count)
+        self.sampler, self.solver = plan.methods(self.count)
         size = replace(Size.of(game), n_players=self.count)
         values = size.values(plan.max_rows)
-        looked_at = self.sampler.n_references(values, self.count, b)
-        self.left = self.sampler.n_draws(values, self.count, looked_at)
-        self.price = self.sampler.price(self.count, looked_at)
+        bought = self.sampler.afford(values, self.count, b)
+        self.left, self.price, looked_at = bought.n_draws, bought.price, bought.n_references
         keys = game.keys(block.rows[members])
         rngs = row_generators(plan.entropy, keys)
         numbers = (keys % N_DESIGNS).astype(np.intp)
         self.deck = game.deck
         if b > 1 and self.deck is None:
-            self.deck = Deck.plain(game.reference_weights, generator(plan.entropy, 3))
+            rng = generator(plan.entropy, Stream.PLAIN_ORDER)
+            self.deck = Deck.plain(game.reference_weights, rng)
         weights, self.sample = game.reference_weights, None
         if looked_at < b:
             self.sample = Sample(self.deck, [rng.spawn(1)[0] for rng in rngs], looked_at)
             looked_at = self.sample.rows[0].size
             weights = np.full(looked_at, 1 / looked_at)
-        self.sampler.start(
-            self.count,
-            rngs,
-            self.left,
-            weights,
-            players=players,
-            lesson=block.lesson,
-            numbers=numbers,
-            shared_rngs=self._shared_rngs(numbers),
-            deck=self.deck,
-            part=1.0 if self.sample is None else looked_at / self.deck.n_rows,
-        )
+        part = 1.0 if self.sample is None else looked_at / self.deck.n_rows
+        shared = self._shared_rngs(numbers)
+        drawn = (plan.lesson, numbers.tolist(), shared, self.deck, part)
+        self.sampler.start(SamplerTask(self.count, rngs, self.left, weights, players, *drawn))
         self.units = np.ones(1)  # until the first values are in
         # whether each coalition is evaluated against every group of the sample
         self.started, self.grouped = False, False
         # a stopping rule is asked when so many draws are in
-        self.goal = max(self.sampler.draws_to_stop, 2 * self.price.unit)
+        self.goal = max(bought.to_stop, 2 * self.price.unit)
         self.asked = 0
         self.open = self.asking = np.arange(len(members))
         self.converged = np.zeros(len(members), dtype=bool)
         self.ties: Ties | None = None  # once coalitions are asked for against single rows
         self.rest: Rest | None = None
-        if self.sampler.goes_on and self.solver.goes_on and not self.sampler.one_shot:
+        traits = self.sampler.traits
+        if traits.goes_on and self.solver.traits.goes_on and not traits.one_shot:
             self.rest = Rest(self.price, size, self.left, plan.max_rows, len(members))
         self.may_ask_again = self.rest is not None or self._next_draws() < self.left
 
     def _shared_rngs(self, numbers: np.ndarray) -> list[np.random.Generator] | None:
         """Return a generator for each number of a design; None where nobody shares one."""
-        if self.block.lesson is None:
+        if self.block.plan.lesson is None:
             return None
         entropy = self.block.plan.entropy
-        return [generator(entropy, 2, self.count, int(number)) for number in numbers]
+        return [generator(entropy, Stream.DESIGN, self.count, int(number)) for number in numbers]
 
     @property
     def n_groups(self) -> int:
@@ -99,7 +94,7 @@ class Cohort:
 
     def _next_draws(self) -> int:
         """Return how many draws to ask for: all that stopping and memory allow."""
-        if self.sampler.one_shot:
+        if self.sampler.traits.one_shot:
             return self.left
         most = min(self._most_draws(), self.sampler.draws_now(self.asked))
         if self.block.plan.stopping is not None:
@@ -158,7 +153,7 @@ class Cohort:
 
         everything = self.design.assemble(values, empty, v_empty[self.asking], v_full[self.asking])
         if not self.started:
-            self._start_solver(_units((everything, v_empty, v_full), self.solver.scales))
+            self._start_solver(_units((everything, v_empty, v_full), self.solver.traits.scales))
         if not self.plain:
             everything = everything / self.units[self.asking]
         self.sampler.tell(self.asking, self.design, everything)
@@ -168,10 +163,10 @@ class Cohort:
     def _start_solver(self, units: np.ndarray) -> None:
         """Start the solver, in units that the first values are about 1 of."""
         self.units, self.plain, self.started = units, (units == 1).all(), True
-        ends = (v / units[:, 0] for v in self._ends())
-        self.solver.start(
-            self.count, *ends, players=self.players, lesson=self.block.lesson, deck=self.deck
-        )
+        v_empty, v_full = (v / units[:, 0] for v in self._ends())
+        plan = self.block.plan
+        wanted = (plan.lesson, self.deck, plan.index, plan.pairs)
+        self.solver.start(SolverTask(self.count, v_empty, v_full, self.players, *wanted))
 
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Return v(empty) and v(all) as the solver sees them, for each group of a sample."""
@@ -197,15 +192,6 @@ class Cohort:
             apart = np.sqrt(apart**2 + known.variances[at] * (weights @ weights))
         return Estimate(values + known.values[at], errors, apart)
 
-    def seen_errors(self) -> np.ndarray | None:
-        """Return the errors of the first instance in the units of the game, ``(p, k)``, or None.
-
-        By what was seen: they are what a method's error is likely to be. The errors of the result
-        also allow for what may have been overlooked, mostly without need.
-        """
-        errors = self.solver.seen_errors()
-        return None if errors is None else errors[0] * self.units[0]
-
     def _sampled(self) -> Estimate:
         """Return what was sampled, of the game that was left to be sampled."""
         values, *errors = self.solver.result()
@@ -215,7 +201,7 @@ class Cohort:
             return estimate
         gain = self.block.v_full[self.members] - self.block.v_empty[self.members]
         v_empty, v_full = self._ends()
-        own = slice(None) if self.solver.pairs is None else slice(self.count)
+        own = slice(None) if self.block.plan.pairs is None else slice(self.count)
         return self.sample.together(estimate, v_full - v_empty, gain, own)
 
     def _close(self) -> None:
@@ -225,7 +211,7 @@ class Cohort:
             values, errors, _ = self._result()
             if errors is not None:
                 # of the players: what else is wanted must not change what they are worth
-                at = slice(None) if self.solver.pairs is None else slice(self.count)
+                at = slice(None) if self.block.plan.pairs is None else slice(self.count)
                 done = stopping.done(values[self.open, at], errors[self.open, at])
                 self.converged[self.open[done]] = True
                 self.open = self.open[~done]
@@ -263,7 +249,7 @@ class Cohort:
         if errors is not None and self.design.exact and self.sample is None:
             exact = (errors == 0).all(axis=(1, 2))
         outcome.converged[rows] = self.converged | exact
-        own = self.players[:, self.solver.entries(self.count)]
+        own = self.players[:, entries(self.count, self.block.plan.pairs)]
         at = places(outcome.entries, own, self.block.game.n_players)
         outcome.values[rows[:, None], at] = values
         outcome.standard_errors[rows] = np.nan if errors is None else 0.0

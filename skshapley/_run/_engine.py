@@ -6,52 +6,24 @@ together.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from skshapley._records._outcome import Outcome
+from skshapley._run._budget import Size, design_bytes
 from skshapley._run._cohort import ASK_BYTES, Cohort, places
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._run._ledger import Ledger
-from skshapley._run._size import Size
+from skshapley._run._plan import Plan
 from skshapley._tools._counting import counted
 from skshapley._tools._memory import working_bytes
 from skshapley.designs import WalkDesign
-from skshapley.samplers import Sampler
-from skshapley.solvers import Solver
-from skshapley.stopping import StoppingRule
+from skshapley.solvers._base import entries
 
 BLOCK_MODEL_ROWS = 2**19
 BLOCK_INSTANCES = 1024
 BLOCK_SHARE = 1 / 2  # of the working memory
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """How to spend the evaluations of an instance.
-
-    Attributes
-    ----------
-    components : callable
-        ``components(n_players) -> (sampler, solver)``, fresh objects.
-    max_rows : int
-        Model rows an instance may cost, its own included.
-    stopping : StoppingRule or None
-    entropy : int
-        What everything is drawn from: for an instance with its key (`Game.keys`).
-    """
-
-    components: Callable[[int], tuple[Sampler, Solver]]
-    max_rows: int
-    stopping: StoppingRule | None
-    entropy: int
-
-    def takes_parts(self, n_players: int) -> bool:
-        """Return whether a part of a game may be taken off whose Shapley values are known."""
-        sampler, solver = self.components(n_players)
-        return n_players > 1 and solver.takes_parts(sampler.produces)
 
 
 class Interrupted(Exception):  # noqa: N818 - never leaves the package
@@ -66,7 +38,6 @@ def run(
     game: Any,
     plan: Plan,
     *,
-    lesson: Any = None,
     n_jobs: int | None = None,
     progress: Sequence[Callable[[int], object] | None] = (),
 ) -> Outcome:
@@ -76,8 +47,6 @@ def run(
     ----------
     game : Game
     plan : Plan
-    lesson : object or None
-        What was learned before (`learn`).
     n_jobs : int or None
     progress : sequence of callable or None
         Each is called with the number of finished instances.
@@ -91,16 +60,16 @@ def run(
     Interrupted
         If an error or a KeyboardInterrupt (its cause) comes after the first block.
     """
-    _, solver = plan.components(game.n_players)
-    whole, rest = game, game.remainder() if plan.takes_parts(game.n_players) else None
+    whole, rest = game, game.remainder() if plan.takes_parts else None
     game = game if rest is None else rest
-    outcome = Outcome.blank(game.n_rows, game.n_outputs, solver.entries(game.n_players))
+    sets = entries(game.n_players, plan.pairs)
+    outcome = Outcome.blank(game.n_rows, game.n_outputs, sets)
     size = _block_size(game, plan)
     with Evaluator(game, n_jobs) as evaluator:
         for start in range(0, game.n_rows, size):
             rows = np.arange(start, min(start + size, game.n_rows))
             try:
-                Block(game, plan, rows, lesson).fill(outcome, evaluator)
+                Block(game, plan, rows).fill(outcome, evaluator)
                 outcome.v_empty[rows], outcome.v_full[rows] = whole.v_empty(rows), whole.full(rows)
             except (Exception, KeyboardInterrupt) as error:
                 if rows[0] == 0:
@@ -113,26 +82,20 @@ def run(
 
 
 def _block_size(game, plan) -> int:
-    sampler, solver = plan.components(game.n_players)
+    sampler, _ = plan.methods(game.n_players)
     p, k, b = game.n_players, game.n_outputs, game.n_references
     coalitions, draws, values = 1, 1, Size.of(game).values(plan.max_rows)
     if p > 1:
-        b = sampler.n_references(values, p, b)
-        draws = sampler.n_draws(values, p, b)
-        price = sampler.price(p, b)
+        bought = sampler.afford(values, p, b)
+        b, draws, price = bought.n_references, bought.n_draws, bought.price
         coalitions = max(1, draws) * price.coalitions
-        if not sampler.one_shot:
+        if not sampler.traits.one_shot:
             coalitions = min(coalitions, max(ASK_BYTES // p, price.unit * price.coalitions))
     # what solvers keep of each background row that was looked at
-    kept = 96 * min(b, draws) * p * k + 32 * len(solver.entries(p)) * k
+    kept = 96 * min(b, draws) * p * k + 32 * len(entries(p, plan.pairs)) * k
     bytes_an_instance = design_bytes(coalitions, p, k) + 8 * b * k + kept
     by_memory = working_bytes(BLOCK_SHARE) // bytes_an_instance
     return max(1, int(min(by_memory, BLOCK_MODEL_ROWS // plan.max_rows, BLOCK_INSTANCES)))
-
-
-def design_bytes(coalitions: int, n_players: int, n_outputs: int = 1) -> int:
-    """Return about what coalitions of an instance take, with their values, until they are told."""
-    return coalitions * (4 * n_players + 48 * n_outputs + 64)
 
 
 class Block:
@@ -144,22 +107,20 @@ class Block:
     plan : Plan
     rows : ndarray of int
         The instances, contiguous.
-    lesson : object or None
-        What other instances have taught.
     """
 
-    def __init__(self, game: Any, plan: Plan, rows: np.ndarray, lesson: Any) -> None:
-        self.game, self.plan, self.rows, self.lesson = game, plan, rows, lesson
+    def __init__(self, game: Any, plan: Plan, rows: np.ndarray) -> None:
+        self.game, self.plan, self.rows = game, plan, rows
         self.empty, self.v_empty = game.empty(rows), game.v_empty(rows)
         self.v_full, self.known = game.full(rows), game.known(rows)
         # model rows that count against the budget, and that were evaluated; coalitions that were
         self.charged, self.spent, self.asked = np.zeros((3, len(rows)), dtype=np.int64)
 
-    def fill(self, outcome: Outcome, evaluator: Evaluator) -> list[Cohort]:
-        """Run all cohorts to their end and write the outcome; return the cohorts."""
+    def fill(self, outcome: Outcome, evaluator: Evaluator) -> None:
+        """Run all cohorts to their end and write the outcome."""
         rows = self.rows
         active = self.game.active(rows)
-        if self.plan.components(self.game.n_players)[0].needs_all_players:
+        if self.plan.methods(self.game.n_players)[0].traits.needs_all_players:
             active = np.ones_like(active)
         counts = active.sum(axis=1)
         cohorts = []
@@ -175,7 +136,6 @@ class Block:
             cohort.write(outcome)
         outcome.n_model_rows[rows] = self.spent + 1
         outcome.n_evaluations[rows] = 2 + self.asked
-        return cohorts
 
     def _settle(self, outcome: Outcome, members: np.ndarray, players: np.ndarray) -> None:
         """Give everything to the only player that matters, if any."""

@@ -1,20 +1,103 @@
-"""From names and "auto" to a sampler and a solver that fit together and a budget that is enough."""
+"""The plan of a run: methods, budget and random numbers, decided once."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from skshapley._run._budget import Budget
-from skshapley._run._engine import Plan
-from skshapley._run._size import Size
+from sklearn.base import clone
+
+from skshapley._run._budget import Budget, Size
 from skshapley._tools._params import resolve
 from skshapley._tools._random import entropy_from
-from skshapley.indices import pair_index, player_index
+from skshapley.indices import INDICES, Index, pair_index, player_index
 from skshapley.samplers import SAMPLERS, Antithetic, Exact, MonteCarlo, Odd, Sampler
 from skshapley.samplers._exact import MOST_PLAYERS
+from skshapley.samplers._price import Bought
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver
 from skshapley.stopping import StoppingRule
 
 MOST_IN_A_PROCESS = 500  # players
 TIMES_WITH_STOPPING = 16  # of the usual budget: room to go on until the rule says stop
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A run that was decided in ``fit``, for ``explain`` to execute.
+
+    Attributes
+    ----------
+    budget : Budget
+        As it was asked for.
+    sampler, solver : Sampler and Solver, or None
+        None where the rule chooses, for each number of players that matter.
+    max_rows : int
+        Model rows that an instance may cost, its own included.
+    stopping : StoppingRule or None
+    entropy : int
+        Source of all random streams: of an instance by its key (`Game.keys`), others by name.
+    index : Index
+        Of the players' values.
+    pairs : Index or None
+        Of the interactions that are wanted.
+    process : bool
+        Whether the rule may choose the Gaussian process without interactions.
+    lesson : object or None
+        What ``fit`` has learned of a few background rows (`Solver.lesson`).
+    """
+
+    budget: Budget
+    sampler: Sampler | None
+    solver: Solver | None
+    max_rows: int
+    stopping: StoppingRule | None
+    entropy: int
+    index: Index = INDICES["shapley"]
+    pairs: Index | None = None
+    process: bool = True
+    lesson: Any = None
+
+    @property
+    def size(self) -> Size:
+        """The size of the game that the budget was made for."""
+        return self.budget.size
+
+    def methods(self, n_players: int) -> tuple[Sampler, Solver]:
+        """Return a fresh sampler and solver for a number of players that matter."""
+        if self.sampler is not None and self.solver is not None:
+            return clone(self.sampler), clone(self.solver)
+        sampler = _ruled(self, n_players)
+        return sampler, _default_solver(sampler)
+
+    def bought(self) -> Bought:
+        """Return what the budget buys if all players matter."""
+        p, size = self.size.n_players, self.size
+        return self.methods(p)[0].afford(size.values(self.max_rows), p, size.n_references)
+
+    @property
+    def takes_parts(self) -> bool:
+        """Whether a part of the game whose Shapley values are known may be taken off."""
+        sampler, solver = self.methods(self.size.n_players)
+        parts = self.index == INDICES["shapley"] and sampler.produces in solver.traits.parts
+        return self.size.n_players > 1 and parts
+
+    def check_indices(self) -> None:
+        """Refuse values of players, or interactions, of an index that the methods cannot give."""
+        owner, size = self.budget.owner, self.size
+        sampler, solver = self.methods(size.n_players)
+        least = self.budget.told((4 * size.n_players - 2) * size.n_references)
+        odd = f'sampler="odd" with at least {least}'
+        cannot = f"which {type(solver).__name__} cannot give with {type(sampler).__name__}"
+        if not solver.traits.gives(sampler.produces, self.index):
+            raise ValueError(
+                f'{owner} was asked for the index "{self.index.name}", {cannot}: choose'
+                f' sampler="exact", or {odd}.'
+            )
+        index = self.pairs
+        if index is None or solver.traits.gives_pairs(sampler.produces, index):
+            return
+        hint = 'choose sampler="exact"' + (f", or {odd}" if index.symmetric else "")
+        raise ValueError(
+            f'{owner} was asked for interactions, index "{index.name}", {cannot}: {hint}.'
+        )
 
 
 def make_plan(
@@ -27,16 +110,28 @@ def make_plan(
     owner: str,
     max_rows: Any = None,
     max_evals: Any = None,
-    unbiased: bool = False,
+    process: bool = True,
     interactions: Any = False,
     index: Any = "shapley",
+    read: bool = False,
 ) -> Plan:
     """Check the parameters of a run, those of its components too, and return its plan.
 
-    Its budget is given by `max_rows`, or, where that is None, by `max_evals`. With `unbiased`,
-    "auto" stands for methods without a bias, which means over many instances would keep. With
-    `interactions` (True, or the name of an index) the outcome has entries for pairs of players too.
-    The values of players are those of `index`.
+    Parameters
+    ----------
+    sampler, solver, stopping, random_state, interactions, index
+        As users pass them.
+    size : Size
+        Of the game.
+    owner : str
+        For errors.
+    max_rows, max_evals : int or "auto"
+        The budget in model rows; where that is None, in evaluations.
+    process : bool, default=True
+        Whether "auto" may stand for the Gaussian process where no interactions are wanted.
+    read : bool, default=False
+        Whether a closed form may give indices that sampling cannot. Then `Plan.check_indices` is
+        left to the caller.
 
     Raises
     ------
@@ -53,59 +148,33 @@ def make_plan(
                 f" skshapley.stopping.StandardError(rtol=0.05)."
             )
         stopping.check()
-    solver = solver if is_auto(solver) else _solver(solver, owner)
-    sampler = sampler if is_auto(sampler) else _sampler(sampler, owner)
+    ruled = is_auto(solver) and is_auto(sampler)
+    chosen, solving = (None, None) if ruled else _pair(sampler, solver, owner)
     # room to go on until the rule says stop, for a sampler that can be asked again
-    again = stopping is not None and (is_auto(sampler) or not sampler.one_shot)
+    again = stopping is not None and (chosen is None or not chosen.traits.one_shot)
     given = max_evals if max_rows is None else max_rows
     budget = Budget(owner, given, size, in_evals=max_rows is None)
     n_rows, n_players = budget.rows(TIMES_WITH_STOPPING if again else 1), size.n_players
     # the usual budget does not reach for a method that has one design only
-    if is_auto(given) and isinstance(sampler, Exact) and n_players <= MOST_PLAYERS:
+    if is_auto(given) and isinstance(chosen, Exact) and n_players <= MOST_PLAYERS:
         n_rows = max(n_rows, size.rows(2**n_players))
-
-    def components(count: int) -> tuple[Sampler, Solver]:
-        if is_auto(sampler) and is_auto(solver):
-            # a rule that may stop sooner waits for all coalitions only where they are few
-            walks = unbiased or stopping is not None
-            paired = pairs is not None and pairs.symmetric
-            pair = auto_pair(count, size, budget.rows(1), walks=walks, pairs=paired)
-        else:
-            pair = _pair(sampler, solver, owner)
-        pair[1].pairs, pair[1].index = pairs, wanted
-        return pair
-
-    chosen, solving = components(n_players)
+    entropy = entropy_from(random_state, owner)
+    plan = Plan(budget, chosen, solving, n_rows, stopping, entropy, wanted, pairs, process)
+    chosen, solving = plan.methods(n_players)
     for component in (chosen, solving):
         component.check()
     solving.check_players(n_players)
-    _check_indices(chosen, solving, budget)
-    if stopping is not None and not solving.has_standard_errors:
+    if not read:
+        plan.check_indices()
+    if stopping is not None and not solving.traits.standard_errors:
         raise ValueError(
             f"{owner} got stopping={stopping!r}, but {type(solving).__name__} has no standard"
             f" errors to stop by; choose another solver or stopping=None."
         )
     if n_players > 1:
-        name = "" if is_auto(sampler) and is_auto(solver) else f"for {type(chosen).__name__} "
+        name = "" if ruled else f"for {type(chosen).__name__} "
         budget.check(n_rows, chosen, name, again)
-    return Plan(components, n_rows, stopping, entropy_from(random_state, owner))
-
-
-def _check_indices(sampler: Sampler, solver: Solver, budget: Budget) -> None:
-    """Refuse values of players, or interactions, of an index that cannot be had."""
-    owner, size = budget.owner, budget.size
-    odd = f'sampler="odd" with at least {budget.told((4 * size.n_players - 2) * size.n_references)}'
-    cannot = f"which {type(solver).__name__} cannot give with {type(sampler).__name__}"
-    if not solver.gives(sampler.produces, solver.index):
-        raise ValueError(
-            f'{owner} was asked for the index "{solver.index.name}", {cannot}: choose'
-            f' sampler="exact", or {odd}.'
-        )
-    index = solver.pairs
-    if index is None or solver.gives_pairs(sampler.produces, index):
-        return
-    hint = 'choose sampler="exact"' + (f", or {odd}" if index.symmetric else "")
-    raise ValueError(f'{owner} was asked for interactions, index "{index.name}", {cannot}: {hint}.')
+    return plan
 
 
 def is_auto(value: Any) -> bool:
@@ -113,35 +182,28 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def auto_pair(
-    count: int, size: Size, n_rows: int, *, walks: bool, pairs: bool = False
-) -> tuple[Sampler, Solver]:
-    """Return what ``sampler="auto", solver="auto"`` stand for, before any value is seen.
+def _ruled(plan: Plan, count: int) -> Sampler:
+    """Return the sampler that ``sampler="auto", solver="auto"`` stand for.
 
-    All coalitions where the budget covers them against all background rows. Where it covers four
-    evaluations a player against all of them, the process on the odd part: of all methods here it
-    makes the least error of the same model rows (``benchmarks/accuracy``). Its algebra
-    takes a second or two in ``fit``, and some milliseconds an instance; the decision does not know
-    how many there are, nor what a model row costs, so that no result depends on either. An
-    explainer turns to walks where its pilots show that these do better (`skshapley._run._rival`).
-    Else, for tables of many rows too, pairs of walks that each have a background row of their own
-    (``benchmarks/background.py``), or, where the budget does not reach for those, single
-    walks. Walks serve too with `walks`, where a stopping rule asks for standard errors again and
-    again, which cost them nothing, or a mean over instances
-    for no bias; and for more players than a process holds four pairs of. With `pairs`, interactions
-    are wanted, which walks cannot give: the process serves at any budget, against a sample of the
-    background rows where they are many.
+    All coalitions if the budget covers them; the Gaussian process if there is one reference or
+    interactions are wanted; otherwise antithetic permutations, each pair against its own background
+    row. Budgets below a pair buy single permutations.
+
+    Against one reference the process needs four evaluations a player, at most `MOST_IN_A_PROCESS`
+    players, and no stopping rule, which would ask for its errors again and again.
     """
-    b, values = size.n_references, size.values(n_rows)
+    # a rule that may stop sooner waits for all coalitions only where they are few
+    b, values = plan.size.n_references, plan.size.values(plan.budget.rows(1))
     if count <= MOST_PLAYERS and (2**count - 2) * b <= values:
-        sampler: Sampler = Exact()
-    elif pairs or (not walks and count <= MOST_IN_A_PROCESS and (4 * count - 2) * b <= values):
-        sampler = Odd()
-    elif values >= Antithetic().price(count, b).least_rows:
-        sampler = Antithetic()
-    else:
-        sampler = MonteCarlo()
-    return sampler, _default_solver(sampler)
+        return Exact()
+    if plan.pairs is not None and plan.pairs.symmetric:
+        return Odd()
+    one = plan.process and plan.stopping is None and b == 1
+    if one and count <= MOST_IN_A_PROCESS and 4 * count - 2 <= values:
+        return Odd()
+    if values >= Antithetic().price(count, b).least_rows:
+        return Antithetic()
+    return MonteCarlo()
 
 
 def _solver(solver, owner: str) -> Solver:
@@ -153,7 +215,8 @@ def _sampler(sampler, owner: str) -> Sampler:
 
 
 def _pair(sampler, solver, owner: str) -> tuple[Sampler, Solver]:
-    """Return a fresh sampler and solver, made to fit."""
+    """Return a sampler and a solver that fit, of which one may be left to us."""
+    solver = solver if is_auto(solver) else _solver(solver, owner)
     if is_auto(sampler):
         chosen = SAMPLERS[solver.default_sampler]()
     else:
@@ -169,7 +232,7 @@ def _pair(sampler, solver, owner: str) -> tuple[Sampler, Solver]:
             f" {chosen.produces.__name__}, with solver {type(solver).__name__}, which accepts"
             f" {accepted}: use a sampler of {fitting}, or a solver of {solving}."
         )
-    return chosen, _solver(solver, owner)
+    return chosen, solver
 
 
 def _default_solver(sampler: Sampler) -> Solver:

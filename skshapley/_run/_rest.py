@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skshapley._run._size import Size
+from skshapley._run._budget import Size
 from skshapley.samplers._price import Price
 
 # Where most draws repeat, what is left of a budget is not worth the search. These are the most

@@ -1,12 +1,18 @@
-"""Documents as users have them: a list, a Series, an array of text, a frame of one column."""
+"""Documents as users have them, and as models take them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion
 
-from skshapley._tables._inputs import as_pandas, is_frame
+from skshapley._tables._inputs import as_pandas, column_names, is_frame
+from skshapley._tables._model_columns import first_step
+
+VECTORISERS = {"CountVectorizer", "HashingVectorizer"}  # and those derived, as TfidfVectorizer is
 
 
 class Piece(str):
@@ -92,3 +98,74 @@ def _values(X: Any) -> list:
     if isinstance(X, np.ndarray):
         return X.ravel().tolist()
     return list(X)
+
+
+def takes_documents(estimator: Any, X: Any) -> bool:
+    """Return whether X are documents to the model, and no table."""
+    if is_column_of_text(X):
+        return True
+    return is_table_of_text(X) and _begins_with_text(estimator, X)
+
+
+def container_for(estimator: Any, X: Any) -> Callable[[list[str]], Any]:
+    """Return a function that puts texts into a container like the example X."""
+    column = _text_column(estimator)
+    if column is not None:
+        return _Framed(column)
+    if isinstance(X, pd.Series):
+        return _InSeries(X.name)
+    return np.array if isinstance(X, np.ndarray) else list
+
+
+class _Framed:
+    def __init__(self, column) -> None:
+        self.column = column
+
+    def __call__(self, texts) -> pd.DataFrame:
+        return pd.DataFrame({self.column: texts})
+
+
+class _InSeries:
+    def __init__(self, name) -> None:
+        self.column = name
+
+    def __call__(self, texts) -> pd.Series:
+        return pd.Series(texts, name=self.column, dtype=object)
+
+
+def column_of(container: Callable[[list[str]], Any]) -> Any:
+    """Return the name of the column that a container has, or None."""
+    return getattr(container, "column", None)
+
+
+def _begins_with_text(estimator: Any, X: Any) -> bool:
+    """Return whether the model takes the one column of a table X as documents."""
+    first = first_step(estimator)
+    if _is_vectoriser(first):
+        return True
+    column = _text_column(estimator)
+    return column is not None and is_frame(X) and column_names(X) == [column]
+
+
+def _text_column(estimator: Any) -> str | None:
+    """Return the column that a model vectorises as text, if it takes that one alone; else None."""
+    first = first_step(estimator)
+    if not isinstance(first, ColumnTransformer):
+        return None
+    used = [part for part in getattr(first, "transformers_", ()) if not _is_idle(part)]
+    if len(used) != 1 or not isinstance(used[0][2], str) or not _is_vectoriser(used[0][1]):
+        return None
+    return used[0][2]
+
+
+def _is_idle(part) -> bool:
+    """Return whether a part of a ColumnTransformer drops its columns, or has none."""
+    _, transformer, columns = part
+    return transformer == "drop" or (not isinstance(columns, str) and not len(columns))
+
+
+def _is_vectoriser(step: Any) -> bool:
+    if isinstance(step, FeatureUnion):
+        return all(_is_vectoriser(first_step(part)) for _, part in step.transformer_list)
+    step = first_step(step)
+    return any(kind.__name__ in VECTORISERS for kind in type(step).__mro__)

@@ -1,4 +1,4 @@
-"""What stands for a row of a table: a hash of its values, wherever it stands and however stored."""
+"""Hashes of rows by their values, independent of position and storage."""
 
 from typing import Any
 

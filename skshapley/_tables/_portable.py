@@ -1,28 +1,20 @@
-"""Objects whose frames skops can keep."""
+"""Base class of objects with frames, so that skops can save them."""
 
 import copyreg
 from typing import Any
 
 import pandas as pd
 
-from skshapley._tables._archive import (
-    Arrays,
-    pack,
-    read_frame,
-    read_index,
-    unpack,
-    write_frame,
-    write_index,
-)
+from skshapley._tables._arrow import frame_from_bytes, frame_to_bytes
 
-PACKED = "packed "  # no attribute has a space in its name
+FRAME, INDEX = "frame ", "index "  # marks: no attribute has a space in its name
 
 
 class Portable:
-    """Mixin that gives its frames as bytes to whom asks for its state, as skops does.
+    """Mixin that returns frames as bytes in the state that skops asks for.
 
-    skops knows arrays, text and bytes, and no frames. Pickles and copies take another way, and hold
-    the frames as they are.
+    skops knows arrays, texts and bytes, but no frames. Pickles and copies hold the frames as they
+    are.
     """
 
     def __getstate__(self) -> Any:
@@ -38,28 +30,24 @@ class Portable:
         getattr(super(), "__setstate__", self.__dict__.update)(plain)
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
-        """Return what pickles and copies are made of."""
+        """Return the constructor and state for pickles and copies."""
         new: Any = copyreg.__newobj__  # type: ignore[attr-defined]
         return new, (type(self),), super().__getstate__()
 
 
 def _packed(name: str, value: Any) -> tuple[str, Any]:
-    """Return a frame or an index as bytes, with a mark on its name; anything else as it is."""
-    arrays: Arrays = {}
+    """Return a frame or an index as bytes, under a name with a mark; other values as they are."""
     if isinstance(value, pd.DataFrame):
-        content = {"frame": write_frame(value, arrays, "frame")}
-    elif isinstance(value, pd.Index):
-        content = {"index": write_index(value, arrays, "index")}
-    else:
-        return name, value
-    return PACKED + name, pack(content, arrays, compress=False)
+        return FRAME + name, frame_to_bytes(value)
+    if isinstance(value, pd.Index):
+        return INDEX + name, frame_to_bytes(pd.DataFrame(index=value))
+    return name, value
 
 
 def _unpacked(name: str, value: Any) -> tuple[str, Any]:
-    """Return what was packed."""
-    if not name.startswith(PACKED):
-        return name, value
-    content, arrays = unpack(value)
-    frame = content.get("frame")
-    whole = read_index(content["index"], arrays) if frame is None else read_frame(frame, arrays)
-    return name.removeprefix(PACKED), whole
+    """Return the name and the value that were packed."""
+    if name.startswith(FRAME):
+        return name.removeprefix(FRAME), frame_from_bytes(value)
+    if name.startswith(INDEX):
+        return name.removeprefix(INDEX), frame_from_bytes(value).index
+    return name, value

@@ -1,4 +1,4 @@
-"""Single values as JSON: what a column of objects, an index or a name may hold."""
+"""Single values as JSON: elements of object columns, indexes and names."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -49,13 +49,19 @@ _TYPES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
-def encoded(value: Any) -> Any:
-    """Return a value as JSON knows it.
+def encoded(value: Any, unknown: Callable[[Any], str] | None = None) -> Any:
+    """Return a value as JSON holds it.
+
+    Parameters
+    ----------
+    value : object
+    unknown : callable, default=None
+        Returns the text of a value of any other type. None refuses such values.
 
     Raises
     ------
     TypeError
-        For a value of a type that has no form.
+        For a value of another type.
     """
     if type(value) in _PLAIN:
         return value
@@ -68,6 +74,8 @@ def encoded(value: Any) -> Any:
     for name, (kind, write, _) in _TYPES.items():
         if isinstance(value, kind):
             return {"type": name, "value": write(value)}
+    if unknown is not None:
+        return unknown(value)
     raise TypeError(
         f"it holds {value!r} of type {type(value).__name__}; make it a number, a text or a date"
         f" before."

@@ -1,1 +1,1 @@
-"""What every room uses: seeds, the resolver of parameters, progress."""
+"""Tools for all rooms: seeds, the resolver of parameters, progress."""

@@ -1,4 +1,4 @@
-"""What a parameter may be: declared with its class as data, and checked before any work."""
+"""Constraints of parameters: declared as data beside the class, checked before any work."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ class Constraint(ABC):
     @property
     @abstractmethod
     def choices(self) -> str:
-        """What is allowed, as the end of "takes max_evals as ..."."""
+        """The choices in words, to end the phrase "takes max_evals as ..."."""
 
     @abstractmethod
     def allows(self, value: Any) -> bool:
@@ -119,7 +119,7 @@ class Number(Constraint):
 
 @dataclass(frozen=True)
 class Maybe(Constraint):
-    """None, or what another constraint allows."""
+    """None, or a value that another constraint allows."""
 
     other: Constraint
 
@@ -129,7 +129,7 @@ class Maybe(Constraint):
         return f"None or {self.other.choices}"
 
     def allows(self, value: Any) -> bool:
-        """Return whether it is None, or the other allows it."""
+        """Return True for None and for values that the other constraint allows."""
         return value is None or self.other.allows(value)
 
 
@@ -164,12 +164,12 @@ class Fitting(Constraint):
         return self.description
 
     def allows(self, value: Any) -> bool:
-        """Return what the function says."""
+        """Return the answer of the function."""
         return bool(self.test(value))
 
 
 class Parametrised(BaseEstimator):
-    """Base of what is given by its parameters alone: samplers, solvers, rewards, stopping rules.
+    """Base class of parameter objects: samplers, solvers, rewards, stopping rules.
 
     Attributes
     ----------

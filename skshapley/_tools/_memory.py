@@ -1,4 +1,4 @@
-"""How much memory a step may take, of what scikit-learn's configuration allows."""
+"""Memory limits of a step, as a share of scikit-learn's working memory."""
 
 import sklearn
 

@@ -4,7 +4,7 @@ from importlib import import_module
 from types import ModuleType
 
 
-def needed(package: str, owner: str) -> ModuleType:
+def needed(package: str, owner: str, extra: str | None = None) -> ModuleType:
     """Return an optional package.
 
     Parameters
@@ -12,6 +12,8 @@ def needed(package: str, owner: str) -> ModuleType:
     package : str
     owner : str
         What needs it, for the error.
+    extra : str, default=None
+        The extra of skshapley that installs it. None: it is installed by its own name.
 
     Raises
     ------
@@ -21,7 +23,7 @@ def needed(package: str, owner: str) -> ModuleType:
     try:
         return import_module(package)
     except ImportError as error:
+        name = package if extra is None else f'"skshapley[{extra}]"'
         raise ImportError(
-            f"{owner} needs {package}, which is not installed; install it with: pip install"
-            f" {package}."
+            f"{owner} needs {package}, which is not installed; install it with: pip install {name}."
         ) from error

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator, clone
 
+from skshapley._tools._corrections import suggested
+
 T = TypeVar("T")
 
 
@@ -37,14 +39,14 @@ def resolve(
     if isinstance(value, str):
         if value not in registry:
             raise ValueError(
-                f"{owner} has no {parameter} named {value!r}: choose one of {choices},"
-                f" or pass an instance of {base.__name__}."
+                f"{owner} has no {parameter} named {value!r}{suggested(value, registry)}: choose"
+                f" one of {choices}, or pass an instance of {base.__name__}."
             )
         return registry[value]()
     if isinstance(value, base):
         return clone(value) if isinstance(value, BaseEstimator) else value
-    hint = f"; write {value.__name__}()" if isinstance(value, type) else ""
+    write = f"; write {value.__name__}()" if isinstance(value, type) else ""
     raise TypeError(
         f"{owner} takes {parameter} as one of {choices}, or an instance of {base.__name__};"
-        f" got {value!r}{hint}."
+        f" got {value!r}{write}."
     )

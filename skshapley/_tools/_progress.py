@@ -58,7 +58,7 @@ def progress(
 
 
 class _Progress:
-    """What `progress` yields: it speaks once there is something to say."""
+    """Progress of a run; it prints nothing before there is something to report."""
 
     def __init__(self, total: int | None, asked: bool, label: str, advice: Advice | None) -> None:
         self.total, self.asked, self.label, self.advice = total, asked, label, advice
@@ -67,7 +67,7 @@ class _Progress:
         self.bar: Any = None
 
     def report(self, done: int, before: int = 0) -> None:
-        """Show how much is done, of which so much was there before."""
+        """Show how many rows are done; some may have been done by an earlier run."""
         seconds = time.time() - self.start
         rate = (done - before) / max(seconds, 1e-9)
         left = (self.total - done) / rate if self.total is not None and rate else None

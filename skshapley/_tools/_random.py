@@ -1,11 +1,25 @@
 """The only place that touches seeds: one entropy per fit, one Generator per instance."""
 
 from collections.abc import Iterable
+from enum import IntEnum
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+
+
+class Stream(IntEnum):
+    """Purposes of the random numbers of a run, beside those of single instances."""
+
+    HERD = 1  # background rows to keep
+    DESIGN = 2  # designs that instances share
+    PLAIN_ORDER = 3  # of background rows of which nothing is known
+    ORDER = 4  # of background rows, so that few stand for all
+    REFERENCES = 5  # of each row of a global explanation
+    PILOTS = 6  # background rows that teach all others
+    SINGLE_ROWS = 7  # background rows that tell how much single ones differ
+    SPLIT = 8  # background rows that a part of the game is fitted to
 
 
 def entropy_from(random_state: Any, owner: str) -> int:
@@ -44,7 +58,7 @@ def fresh_entropy() -> int:
 
 
 def row_generators(entropy: int, keys: Iterable[int]) -> list[np.random.Generator]:
-    """Return one Generator per instance: the same for a key whoever else is explained.
+    """Return one Generator per row; it depends on the key of the row alone.
 
     Parameters
     ----------
@@ -59,5 +73,5 @@ def row_generators(entropy: int, keys: Iterable[int]) -> list[np.random.Generato
 
 
 def generator(entropy: int, *key: int) -> np.random.Generator:
-    """Return the Generator of one purpose, apart from those of the instances."""
+    """Return the Generator of one purpose, independent of those of the rows."""
     return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(0, *key)))

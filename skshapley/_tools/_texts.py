@@ -56,7 +56,7 @@ def _defaults(kind: type) -> list[tuple[str, Any]]:
 
 
 def _differs(value: Any, default: Any) -> bool:
-    """Return whether a parameter is told: whether it reads otherwise than its default."""
+    """Return True if the parameter differs from its default."""
     if value is default:
         return False
     if isinstance(value, BaseEstimator) and type(value) is not type(default):

@@ -25,7 +25,7 @@ _FORESTS = tuple(
     for kind in ("Regressor", "Classifier")
 )
 # (library, class name) -> reader; any class derived from one of these is read the same way.
-READERS = {
+TREE_MODELS = {
     **{("sklearn", name): read_forest for name in _FORESTS},
     ("sklearn", "GradientBoostingRegressor"): read_gradient_boosting,
     ("sklearn", "GradientBoostingClassifier"): read_gradient_boosting,
@@ -125,14 +125,9 @@ def not_the_sum(model, method, readable=()) -> UnreadableModelError:
     )
 
 
-def has_reader(model) -> bool:
-    """Return whether a model is one of those that `read_trees` knows."""
-    return _known_reader(model) is not None
-
-
 def _known_reader(model) -> Callable[[Any], TreeEnsemble] | None:
     for kind in type(model).__mro__:
-        reader = READERS.get((kind.__module__.split(".")[0], kind.__name__))
+        reader = TREE_MODELS.get((kind.__module__.split(".")[0], kind.__name__))
         if reader is not None:
             return reader
     return None
@@ -142,7 +137,7 @@ def _find_reader(model) -> Callable[[Any], TreeEnsemble]:
     reader = _known_reader(model)
     if reader is not None:
         return reader
-    known = sorted({name for _, name in READERS})
+    known = sorted({name for _, name in TREE_MODELS})
     raise UnreadableModelError(
         f"{type(model).__name__} is not a tree ensemble that can be read",
         f"choose one of {', '.join(known)}, or explain it by sampling",

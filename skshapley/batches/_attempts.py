@@ -9,12 +9,13 @@ import numpy as np
 
 from skshapley._tools._texts import unaddressed
 from skshapley.batches._document_source import explains_documents
+from skshapley.batches._files import BatchFile
 from skshapley.batches._fingerprint import predictions
-from skshapley.batches._folder import Attempt, Found
+from skshapley.batches._folder import Attempt
 from skshapley.batches._sources import OWNER, Batch
-from skshapley.batches._token_lines import side_by_side
 from skshapley.exceptions import BatchError, PartialExplanationError
 from skshapley.explanation import Explanation
+from skshapley.rewards._tokens import side_by_side
 
 
 class Attempts:
@@ -85,14 +86,14 @@ class Attempts:
         index = batch.index if batch.keyed else None
         return BatchError(f"{OWNER} {how}: {type(cause).__name__}: {cause}", batch.rows, index)
 
-    def keeps(self, batch: Batch, found: Found) -> bool:
+    def keeps(self, batch: Batch, found: BatchFile) -> bool:
         """Return whether the model says of the rows what it said when they were explained.
 
         Where it fails to say anything, a run that skips bad rows takes its word of old.
         """
         if found.part is None:
             return True
-        pieces = found.part.footer.pieces
+        pieces = found.record.pieces
         try:
             said: list[Any] = [  # all None, or none
                 self._said(batch.take(a - batch.first_row, b - batch.first_row)) for a, b in pieces

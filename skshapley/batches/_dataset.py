@@ -9,12 +9,17 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._inferred import check_confidence, inferred_importance
-from skshapley.batches import _layout
-from skshapley.batches._files import DamagedFileError, need_pyarrow, read_json
+from skshapley._tools._optional import needed
+from skshapley.batches._files import (
+    MANIFEST,
+    BatchFile,
+    batch_paths,
+    part_path,
+    read_json,
+)
 from skshapley.batches._hashes import digest_of
-from skshapley.batches._parts import Footer, Part
-from skshapley.batches._token_lines import of_tokens, side_by_side, strongest_tokens
 from skshapley.explanation import Explanation
+from skshapley.rewards._tokens import of_tokens, side_by_side
 
 SAMPLE_ROWS = 10_000  # whose attributions tell the sizes of all
 MOST_TOKENS = 1000  # whose means are compared, with a covariance of each pair
@@ -65,15 +70,15 @@ class ExplanationDataset:
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        need_pyarrow()
+        needed("pyarrow", "ExplanationDataset", "parquet")
         self.path = Path(path)
-        manifest = read_json(self.path / _layout.MANIFEST)
-        if manifest is None:
+        try:
+            self.manifest = read_json(self.path / MANIFEST)
+        except FileNotFoundError as error:
             raise FileNotFoundError(
-                f"ExplanationDataset got {str(path)!r}, which holds no {_layout.MANIFEST}; pass a"
-                f" folder that explain_batches has written."
-            )
-        self.manifest = manifest
+                f"ExplanationDataset got {str(path)!r}, which holds no {MANIFEST}; pass a folder"
+                f" that explain_batches has written."
+            ) from error
 
     @property
     def finished(self) -> bool:
@@ -82,12 +87,13 @@ class ExplanationDataset:
 
     def __len__(self) -> int:
         """Return the number of instances that were explained."""
-        return sum(footer.n_explained for _, footer in self._parts())
+        return sum(batch.n_explained for batch in self._batches())
 
     def __iter__(self) -> Iterator[Explanation]:
         """Yield the Explanation of each batch."""
-        for path, _ in self._parts():
-            yield Part.read(path).explanation()
+        for batch in self._batches():
+            if batch.part is not None:
+                yield batch.explanation()
 
     def read(self, max_rows: int | None = None) -> Explanation:
         """Return the instances as one Explanation.
@@ -139,7 +145,7 @@ class ExplanationDataset:
         if not self._of_documents:
             sample = self.read(max_rows=SAMPLE_ROWS)
             return inferred_importance(lambda: self, sample, confidence, simultaneous)
-        names = strongest_tokens(self, MOST_TOKENS)
+        names = _strongest_tokens(self, MOST_TOKENS)
 
         def narrow(batches: Iterable[Explanation]) -> Iterator[Explanation]:
             return (of_tokens(batch, names) for batch in batches)
@@ -169,11 +175,11 @@ class ExplanationDataset:
         """Yield what each batch has of some instances."""
         positions = np.sort(np.asarray(positions, dtype=np.intp))
         first = 0
-        for path, footer in self._parts():
-            stop = first + footer.n_explained
+        for batch in self._batches():
+            stop = first + batch.n_explained
             inside = positions[(positions >= first) & (positions < stop)]
             if len(inside):
-                yield Part.read(path).explanation(inside - first)
+                yield batch.explanation(inside - first)
             first = stop
         if not first:
             raise ValueError(f"ExplanationDataset: {str(self.path)!r} holds no explained rows yet.")
@@ -189,12 +195,7 @@ class ExplanationDataset:
         skipped : DataFrame
             Columns ``row`` (position in the source), ``key`` (as text) and ``error``.
         """
-        parts, lines = set(_layout.parts(self.path)), []
-        for number in self._numbers():
-            if number in parts:
-                lines += Footer.of(_layout.part(self.path, number)).failures
-            else:
-                lines += self._listed(number)["rows"]
+        lines = [failure for batch in self._batches() for failure in batch.record.failures]
         return pd.DataFrame(lines, columns=["row", "key", "error"])
 
     def check(self) -> list[str]:
@@ -208,73 +209,48 @@ class ExplanationDataset:
         wrong : list of str
             Empty if every file is there and holds what was written.
         """
-        wrong = []
+        wrong, paths = [], batch_paths(self.path)
         try:
-            numbers = self._numbers()
+            self._refuse_lost(list(paths))
         except OSError as error:
             wrong.append(str(error))
-            numbers = self._found()
-        parts = set(_layout.parts(self.path))
-        for number in numbers:
+        for number, path in paths.items():
             try:
-                self._check_batch(number, number in parts)
+                batch = self._batch(number, path)
+                if batch.part is not None:
+                    batch.part.parts()
             except OSError as error:
                 wrong.append(str(error))
         return wrong
 
     @property
     def _of_documents(self) -> bool:
-        return any(footer.feature_names is None for _, footer in self._parts())
+        return any(batch.of_documents for batch in self._batches())
 
-    def _check_batch(self, number: int, has_part: bool) -> None:
-        """Refuse a batch whose files are not as they were written."""
-        if not has_part:
-            self._listed(number)
-            return
-        path = _layout.part(self.path, number)
-        footer = Part.read(path).footer
-        self._check_run(path, footer.run, footer.batch, number)
-        if footer.failures and self._listed(number)["rows"] != footer.failures:
-            raise DamagedFileError(_layout.skipped(self.path, number))
+    def _batches(self) -> Iterator[BatchFile]:
+        """Yield the file of each batch; refuse to go on if some of them are lost."""
+        paths = batch_paths(self.path)
+        self._refuse_lost(list(paths))
+        for number, path in paths.items():
+            yield self._batch(number, path)
 
-    def _check_run(self, path: Path, run: str, batch: int, number: int) -> None:
-        """Refuse a file of another run or batch."""
-        if (run, batch) != (run_of(self.manifest), number):
-            raise OSError(f"{str(path)!r} belongs to another run than {_layout.MANIFEST}.")
+    def _batch(self, number: int, path: Path) -> BatchFile:
+        """Return the file of a batch, if it is one of this run."""
+        batch = BatchFile.read(path)
+        if (batch.record.run, batch.record.batch) != (run_of(self.manifest), number):
+            raise OSError(f"{str(path)!r} belongs to another run than {MANIFEST}.")
+        return batch
 
-    def _listed(self, number: int) -> dict:
-        path = _layout.skipped(self.path, number)
-        listed = read_json(path)
-        if listed is None:
-            raise FileNotFoundError(f"{str(path)!r} is lost; explain_batches makes it anew.")
-        self._check_run(path, listed["run"], listed["batch"], number)
-        return listed
-
-    def _found(self) -> list[int]:
-        return sorted({*_layout.parts(self.path), *_layout.lists(self.path)})
-
-    def _numbers(self) -> list[int]:
-        """Return the numbers of the batches, or refuse to go on if some of them are lost."""
-        numbers = self._found()
+    def _refuse_lost(self, numbers: list[int]) -> None:
         n_batches = numbers[-1] + 1 if numbers else 0
         if self.finished:
             n_batches = -(-self.manifest["n_rows"] // self.manifest["settings"]["batch_rows"])
         lost = sorted(set(range(n_batches)) - set(numbers))
         if lost:
             raise FileNotFoundError(
-                f"{str(_layout.part(self.path, lost[0]))!r} is lost, one of {len(lost)}:"
+                f"{str(part_path(self.path, lost[0]))!r} is lost, one of {len(lost)}:"
                 f" explain_batches makes them anew when it is called as before."
             )
-        return numbers
-
-    def _parts(self) -> Iterator[tuple[Path, Footer]]:
-        parts = set(_layout.parts(self.path))
-        for number in self._numbers():
-            if number in parts:
-                path = _layout.part(self.path, number)
-                footer = Footer.of(path)
-                self._check_run(path, footer.run, footer.batch, number)
-                yield path, footer
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else "not finished"
@@ -283,3 +259,15 @@ class ExplanationDataset:
         except OSError:
             held = "damaged"
         return f"<ExplanationDataset {str(self.path)!r}: {held}, {state}>"
+
+
+def _strongest_tokens(explanations: Iterable[Explanation], most: int) -> list[str]:
+    """Return the tokens with the largest sums of sizes over all documents and outputs."""
+    sizes: dict[str, float] = {}
+    for explanation in explanations:
+        axes = (0,) if explanation.values.ndim == 2 else (0, 2)
+        totals = np.abs(explanation.values).sum(axis=axes)
+        for name, size in zip(explanation.feature_names, totals.tolist(), strict=True):
+            sizes[name] = sizes.get(name, 0.0) + size
+    chosen = {*sorted(sizes, key=lambda name: -sizes[name])[:most]}
+    return [name for name in sizes if name in chosen]

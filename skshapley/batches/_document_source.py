@@ -8,10 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from skshapley._tables._documents import is_column_of_text
+from skshapley._tables._documents import column_of, is_column_of_text
 from skshapley._tables._inputs import is_frame
 from skshapley.batches._sources import OWNER, Wanted
-from skshapley.rewards._documents import DocumentReward, column_of
 
 PIECE_DOCUMENTS = 1024  # of an iterator that gives one after another
 UNNAMED = "text"
@@ -19,7 +18,7 @@ UNNAMED = "text"
 
 def explains_documents(explainer: Any) -> bool:
     """Return whether an explainer was fitted on documents."""
-    return isinstance(getattr(explainer, "reward_", None), DocumentReward)
+    return getattr(explainer, "documents_", None) is not None
 
 
 @dataclass(frozen=True, eq=False)

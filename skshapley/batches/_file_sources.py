@@ -1,6 +1,7 @@
-"""Rows in files: Parquet, CSV and sparse matrices; and what a source is made of."""
+"""Sources of rows: tables, iterables of tables, Parquet and CSV files, sparse matrices."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,88 +11,148 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from skshapley._tables._inputs import is_foreign, is_frame
-from skshapley.batches._files import need_pyarrow
+from skshapley._tables._inputs import is_foreign, is_frame, n_rows, narwhal, take_rows
+from skshapley._tools._optional import needed
 from skshapley.batches._hashes import digest_of
 from skshapley.batches._sources import (
     OWNER,
     Piece,
-    PiecesSource,
     Source,
-    TableSource,
     Wanted,
-    index_of,
     is_bare,
     refuse_no_rows,
     split,
 )
+
+PIECE_ROWS = 2**16
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
 
-class CsvSource(Source):
-    """A CSV file."""
+def _table_source(table: Any) -> Source:
+    """Return the source of one array, sparse matrix or frame."""
+    if isinstance(table, pd.DataFrame):
+        columns = {str(name): str(dtype) for name, dtype in table.dtypes.items()}
+    elif is_frame(table):
+        columns = {name: str(dtype) for name, dtype in narwhal(table).schema.items()}
+    else:
+        columns = {"dtype": str(table.dtype), "shape": str(table.shape[1:])}
+    n = n_rows(table)
 
-    typed = False
+    def check(wanted: Wanted) -> None:
+        refuse_no_rows(n)
+        if sparse.issparse(table) and not (wanted.like is None or sparse.issparse(wanted.like)):
+            raise TypeError(
+                f"{OWNER} got a sparse matrix, and the explainer's background is a"
+                f" {type(wanted.like).__name__}: fit the explainer on a sparse background, or pass"
+                f" the rows as arrays, (X[i : i + 4096].toarray() for i in range(0, len, 4096))."
+            )
+        split(take_rows(table, slice(0, 0)), None, wanted)
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def pieces(wanted: Wanted) -> Iterator[Piece]:
+        index = getattr(table, "index", None)
+        if index is not None and index.equals(pd.RangeIndex(len(index))):
+            index = None
+        for start in range(0, n, PIECE_ROWS):
+            rows = slice(start, start + PIECE_ROWS)
+            yield split(take_rows(table, rows), None if index is None else index[rows], wanted)
 
-    def facts(self) -> dict:
-        """Return kind and size."""
-        return {"kind": "csv", "bytes": self.path.stat().st_size}
-
-    def check(self, wanted: Wanted) -> None:
-        """Refuse a file whose header lacks columns that are wanted."""
-        split(pd.read_csv(self.path, nrows=0), None, wanted)
-
-    def pieces(self, wanted: Wanted) -> Iterator[Piece]:
-        """Yield tables of some lines."""
-        with pd.read_csv(self.path, chunksize=2**16) as tables:
-            yield from PiecesSource(tables).pieces(wanted)
-
-    def contained(self, piece: pd.DataFrame, wanted: Wanted) -> Any:
-        """Return a table as frame or array, as the background is."""
-        if is_foreign(wanted.like):
-            need_pyarrow()
-            import pyarrow as pa
-
-            return _foreign(pa.Table.from_pandas(piece, preserve_index=False), wanted.like)
-        return piece.to_numpy() if is_bare(wanted.like) else piece
+    return Source({"kind": type(table).__name__, "columns": columns, "rows": n}, pieces, check, n)
 
 
-class ArrowSource(Source):
-    """A pyarrow dataset: Parquet files, folders of them, or tables in memory."""
+def _pieces_source(tables: Iterable) -> Source:
+    """Return the source of an iterable of arrays, sparse matrices or frames."""
 
-    piece_rows = 2**16
+    def pieces(wanted: Wanted) -> Iterator[Piece]:
+        kind = None
+        for table in tables:
+            table = table.tocsr() if sparse.issparse(table) else table
+            if not is_bare(table) and not is_frame(table):
+                raise TypeError(
+                    f"{OWNER} takes iterators of arrays, sparse matrices or frames; got one of"
+                    f" {type(table).__name__}."
+                )
+            if kind not in (None, type(table)):
+                raise TypeError(
+                    f"{OWNER} got an iterator of {kind.__name__} and {type(table).__name__}; pass"
+                    f" pieces of one type."
+                )
+            kind = type(table)
+            index = table.index if isinstance(table, pd.DataFrame) else None
+            if n_rows(table):  # an index that merely counts is none of the frame's own
+                yield split(table, None if isinstance(index, pd.RangeIndex) else index, wanted)
 
-    def __init__(self, dataset: "ds.Dataset") -> None:
-        self.dataset, self.n_rows = dataset, dataset.count_rows()
+    return Source({"kind": "iterator"}, pieces, lambda wanted: None, typed=False)
 
-    def facts(self) -> dict:
-        """Return kind, columns, length, and the sizes of the files."""
-        files = getattr(self.dataset, "files", ())
-        sizes = [self.dataset.filesystem.get_file_info(file).size for file in files]
-        names = [file.rsplit("/", 1)[-1] for file in files]
-        return {
-            "kind": "parquet" if files else "arrow",
-            "columns": {field.name: str(field.type) for field in self.dataset.schema},
-            "rows": self.n_rows,
-            "files": len(files),
-            "names and sizes": digest_of(names, sizes),
-        }
 
-    def check(self, wanted: Wanted) -> None:
-        """Refuse files without rows, and each that lacks a column: it would read as missing."""
+def _csv_source(path: Path) -> Source:
+    """Return the source of a CSV file."""
+
+    def check(wanted: Wanted) -> None:
+        with _named(path):
+            header = pd.read_csv(path, nrows=0)
+        split(header, None, wanted)
+
+    def pieces(wanted: Wanted) -> Iterator[Piece]:
+        with _named(path), pd.read_csv(path, chunksize=PIECE_ROWS) as tables:
+            for table in tables:
+                if len(table):
+                    yield _contained(table, wanted)
+
+    facts = {"kind": "csv", "bytes": path.stat().st_size}
+    return Source(facts, pieces, check, typed=False)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file, and the line that is not UTF-8, in the errors of reading."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        line, text = _first_undecoded(path)
+        raise ValueError(
+            f"{OWNER} reads {str(path)!r} as UTF-8, and its line {line} is {text!r}. Pass the file"
+            f" in its own encoding, for example"
+            f' pandas.read_csv({str(path)!r}, encoding="latin-1", chunksize=65536).'
+        ) from error
+    except pd.errors.ParserError as error:
+        raise ValueError(f"{OWNER} cannot read {str(path)!r}: {error}") from error
+
+
+def _first_undecoded(path: Path) -> tuple[int, bytes]:
+    """Return the number of the first line that is not UTF-8, from 1, and its beginning."""
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return number, line[max(0, error.start - 20) : error.end + 10].rstrip()
+    return 0, b""
+
+
+def _arrow_source(dataset: "ds.Dataset") -> Source:
+    """Return the source of a pyarrow dataset: Parquet files, folders of them, or tables."""
+    files = getattr(dataset, "files", ())
+    sizes = [dataset.filesystem.get_file_info(file).size for file in files]
+    n = dataset.count_rows()
+    facts = {
+        "kind": "parquet" if files else "arrow",
+        "columns": {field.name: str(field.type) for field in dataset.schema},
+        "rows": n,
+        "files": len(files),
+        "names and sizes": digest_of([file.rsplit("/", 1)[-1] for file in files], sizes),
+    }
+
+    def check(wanted: Wanted) -> None:
         import pyarrow.dataset as ds
 
-        refuse_no_rows(self.n_rows)
-        needed = {*wanted.of(self.dataset.schema.names), *wanted.keys}
-        for fragment in self.dataset.get_fragments():
+        refuse_no_rows(n)
+        asked = {*wanted.of(dataset.schema.names), *wanted.keys}
+        for fragment in dataset.get_fragments():  # a column that a file lacks would read as missing
             of_folder = ds.get_partition_keys(fragment.partition_expression)
-            lacking = sorted(needed.difference(fragment.physical_schema.names, of_folder))
+            lacking = sorted(asked.difference(fragment.physical_schema.names, of_folder))
             if lacking:
                 raise ValueError(
                     f"{OWNER} needs the columns {lacking}, which the file"
@@ -99,35 +160,29 @@ class ArrowSource(Source):
                     f" the source do."
                 )
 
-    def pieces(self, wanted: Wanted) -> Iterator[Piece]:
-        """Yield tables of the columns that are wanted, read one file and few blocks ahead."""
+    def pieces(wanted: Wanted) -> Iterator[Piece]:
         import pyarrow as pa
 
-        columns = wanted.of(self.dataset.schema.names)
-        read = list(dict.fromkeys([*columns, *wanted.keys]))
-        ahead = dict(batch_size=self.piece_rows, batch_readahead=2, fragment_readahead=1)
-        for block in self.dataset.to_batches(columns=read, **ahead):
+        columns = list(dict.fromkeys([*wanted.of(dataset.schema.names), *wanted.keys]))
+        ahead = dict(batch_size=PIECE_ROWS, batch_readahead=2, fragment_readahead=1)
+        for block in dataset.to_batches(columns=columns, **ahead):
             if len(block):
-                table = pa.Table.from_batches([block])
-                keys = table.select(wanted.keys).to_pandas(ignore_metadata=True)
-                yield table.select(columns), index_of(keys, wanted.keys) if wanted.keys else None
+                yield _contained(pa.Table.from_batches([block]), wanted)
 
-    def joined(self, parts: list) -> "pa.Table":
-        """Return tables as one."""
-        import pyarrow as pa
+    return Source(facts, pieces, check, n)
 
-        return pa.concat_tables(parts)
 
-    def cut(self, piece: "pa.Table", start: int, stop: int) -> "pa.Table":
-        """Return some rows of a table."""
-        return piece.slice(start, stop - start)
-
-    def contained(self, piece: "pa.Table", wanted: Wanted) -> Any:
-        """Return a table as frame or array, as the background is."""
-        if is_foreign(wanted.like):
-            return _foreign(piece, wanted.like)
-        frame = piece.to_pandas(ignore_metadata=True)
-        return frame.to_numpy() if is_bare(wanted.like) else frame
+def _contained(table: "pd.DataFrame | pa.Table", wanted: Wanted) -> Piece:
+    """Return rows of a file in the container of the background."""
+    if is_foreign(wanted.like):
+        nw, pa = needed("narwhals", OWNER), needed("pyarrow", OWNER, "parquet")
+        if isinstance(table, pd.DataFrame):
+            table = pa.Table.from_pandas(table, preserve_index=False)
+        frame = nw.from_arrow(table, backend=nw.get_native_namespace(wanted.like)).to_native()
+        return split(frame, None, wanted)
+    frame = table if isinstance(table, pd.DataFrame) else table.to_pandas(ignore_metadata=True)
+    X, index = split(frame, None, wanted)
+    return (X.to_numpy() if is_bare(wanted.like) else X), index
 
 
 def open_source(source: Any) -> Source:
@@ -137,17 +192,17 @@ def open_source(source: Any) -> Source:
     if type(source).__module__.split(".")[0] == "pyarrow":
         import pyarrow.dataset as ds
 
-        return ArrowSource(source if isinstance(source, ds.Dataset) else ds.dataset(source))
+        return _arrow_source(source if isinstance(source, ds.Dataset) else ds.dataset(source))
     if sparse.issparse(source) and source.ndim == 2:
-        return TableSource(source.tocsr())
+        return _table_source(source.tocsr())
     if is_bare(source) or is_frame(source):
         if np.ndim(source) != 2:
             raise ValueError(
                 f"{OWNER} takes tables of two dimensions; got an array of shape {source.shape}."
             )
-        return TableSource(source)
+        return _table_source(source)
     if isinstance(source, Iterable) and not isinstance(source, (bytes, dict)):
-        return PiecesSource(source)
+        return _pieces_source(source)
     raise TypeError(
         f"{OWNER} takes source as a frame, an array, a sparse matrix, an iterable of them, a path"
         f" of Parquet, CSV or .npz files, or a pyarrow dataset; got {type(source).__name__}."
@@ -158,13 +213,12 @@ def _from_path(path: Path) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"{OWNER} got source={str(path)!r}, which does not exist.")
     if path.suffix.lower() == ".csv":
-        return CsvSource(path)
+        return _csv_source(path)
     if path.suffix.lower() == ".npz":
-        return TableSource(read_sparse(path).tocsr())
-    need_pyarrow()
-    import pyarrow.dataset as ds
+        return _table_source(read_sparse(path).tocsr())
+    ds = needed("pyarrow.dataset", OWNER, "parquet")
 
-    return ArrowSource(ds.dataset(path, format="parquet", partitioning="hive"))
+    return _arrow_source(ds.dataset(path, format="parquet", partitioning="hive"))
 
 
 def read_sparse(path: Path) -> Any:
@@ -181,10 +235,3 @@ def read_sparse(path: Path) -> Any:
         raise ValueError(
             f"{OWNER} takes .npz files of scipy.sparse.save_npz alone; got {str(path)!r}: {error}."
         ) from error
-
-
-def _foreign(piece: "pa.Table", like: Any) -> Any:
-    """Return a table as a frame of the library that another frame is of."""
-    import narwhals as nw
-
-    return nw.from_arrow(piece, backend=nw.get_native_namespace(like)).to_native()

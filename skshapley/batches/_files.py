@@ -1,133 +1,162 @@
-"""Files that are whole or not there and show damage, and folders that one process works on."""
+"""The files of a folder of results: their names, what they say of their batch, and the lock."""
 
 import json
-import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import blake2b
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, Self
 
-SEAL_BYTES = 16
-BLANK_SEAL = "0" * 2 * SEAL_BYTES
-_OPENING = b'"seal": "'
+from skshapley._records._parquet import ExplanationFile
+from skshapley._tools._files import DamagedFileError, write_whole
+from skshapley._tools._optional import needed
+from skshapley.batches._hashes import digest_of
+from skshapley.explanation import Explanation
 
-
-class DamagedFileError(OSError):
-    """A file does not hold what was written."""
-
-    def __init__(
-        self, path: Path, hint: str = "restore it, or have explain_batches make it anew"
-    ) -> None:
-        super().__init__(
-            f"{str(path)!r} is damaged: it is not as this version of skshapley wrote it; {hint}."
-        )
+MANIFEST = "_manifest.json"
+_NUMBER = r"(\d{8}|[1-9]\d{8,})"  # as `{:08d}` writes it
+_PART = re.compile(rf"part-{_NUMBER}\.parquet")
+_SKIPPED = re.compile(rf"_skipped-{_NUMBER}\.json")
 
 
-def sealed(data: bytes) -> bytes:
-    """Return the bytes with their hash in the place of the blank seal, the last of them.
+def part_path(folder: Path, number: int) -> Path:
+    """Return the path of the explanations of a batch."""
+    return folder / f"part-{number:08d}.parquet"
 
-    The hash is taken with a blank seal, and so of all other bytes: ``{"a": 1, "seal": "000..."}``
-    becomes ``{"a": 1, "seal": "5f3..."}``, be it a file of JSON or the footer of a Parquet file.
+
+def skipped_path(folder: Path, number: int) -> Path:
+    """Return the path of the list of the rows of a batch that has no part."""
+    return folder / f"_skipped-{number:08d}.json"
+
+
+def batch_paths(folder: Path) -> dict[int, Path]:
+    """Return the file of each batch by its number: its part, or else its list of skipped rows."""
+    found: dict[int, Path] = {}
+    names = [path.name for path in folder.iterdir()]
+    for pattern in (_SKIPPED, _PART):
+        matches = [match for name in names if (match := pattern.fullmatch(name))]
+        found |= {int(match[1]): folder / match[0] for match in matches}
+    return dict(sorted(found.items()))
+
+
+def strangers(folder: Path) -> list[str]:
+    """Return the files of a folder without a manifest that are not ours.
+
+    Names with a dot or an underscore in front are passed over, as by readers of Parquet, except
+    those of lists of skipped rows.
     """
-    start, stop = _seal_place(data)
-    return data[:start] + _hash_but_seal(data) + data[stop:]
+    names = (path.name for path in folder.iterdir())
+    return sorted(name for name in names if name[0] not in "._" or _SKIPPED.fullmatch(name))
 
 
-def seal_of(data: bytes) -> str:
-    """Return the hash in sealed bytes."""
-    start, stop = _seal_place(data)
-    return data[start:stop].decode()
+@dataclass(frozen=True)
+class BatchRecord:
+    """What the file of a batch says of the run and of the rows.
+
+    Attributes
+    ----------
+    run : str
+        Hash of the fixed part of the run's manifest.
+    batch, first_row, n_rows : int
+        The batch, and its rows in the source.
+    input : str
+        Hash of the rows.
+    pieces : list of [int, int]
+        First row of each call that explained some of them, and the row after its last one.
+    failures : list of dict
+        The rows that were set aside: ``row``, ``key`` and ``error`` of each.
+    """
+
+    run: str
+    batch: int
+    first_row: int
+    n_rows: int
+    input: str
+    pieces: list
+    failures: list
 
 
-def is_sealed(data: bytes) -> bool:
-    """Return whether the bytes are those that were sealed."""
-    start, stop = _seal_place(data)
-    return data[start:stop] == _hash_but_seal(data)
+@dataclass(frozen=True, eq=False)
+class BatchFile:
+    """The file of a finished batch.
 
-
-def _seal_place(data: bytes) -> tuple[int, int]:
-    start = data.rfind(_OPENING) + len(_OPENING)
-    return start, start + len(BLANK_SEAL)
-
-
-def _hash_but_seal(data: bytes) -> bytes:
-    (start, stop), view = _seal_place(data), memoryview(data)
-    state = blake2b(view[:start], digest_size=SEAL_BYTES)
-    state.update(BLANK_SEAL.encode())
-    state.update(view[stop:])
-    return state.hexdigest().encode()
-
-
-def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file so that, whenever the process or the machine dies, all of it is there or none.
-
-    Parameters
+    Attributes
     ----------
     path : Path
-    write : callable
-        Takes the open binary file.
+    record : BatchRecord
+    part : ExplanationFile or None
+        None if no row of the batch could be explained.
     """
-    draft = path.with_name(f".{path.name}.tmp")  # readers of Parquet folders pass over dots
-    draft.unlink(missing_ok=True)  # of a process that died, or a link, never to be written through
-    with draft.open("xb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)
-    if os.name == "posix":  # the new name is on the disk once its folder is
-        folder = os.open(path.parent, os.O_RDONLY)
+
+    path: Path
+    record: BatchRecord
+    part: ExplanationFile | None
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Return the file of a batch; of a part, only the header is read.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        DamagedFileError
+            If it is not as it was written.
+        """
+        part = ExplanationFile.open(path) if path.suffix == ".parquet" else None
+        content = read_json(path) if part is None else part.header.part
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            return cls(path, BatchRecord(**content), part)
+        except TypeError as error:
+            raise DamagedFileError(path, "it is no part of a run") from error
+
+    @property
+    def n_explained(self) -> int:
+        """The number of rows that were explained."""
+        return 0 if self.part is None else self.part.header.n_rows
+
+    @property
+    def of_documents(self) -> bool:
+        """Whether the rows are documents."""
+        return self.part is not None and self.part.header.of_tokens
+
+    def explanation(self, positions: Any = None) -> Explanation:
+        """Return the explanation of all explained rows, or of some, by their place among them."""
+        if self.part is None:
+            raise ValueError(f"{str(self.path)!r} holds no explanation.")
+        return Explanation(**self.part.parts(positions))
 
 
 def write_json(path: Path, content: dict) -> None:
-    """Write JSON that people can read, whole and sealed."""
-    text = json.dumps({**content, "seal": BLANK_SEAL}, indent=1, ensure_ascii=False, default=str)
-    data = sealed(text.encode("utf-8", "backslashreplace"))
-    write_whole(path, lambda file: file.write(data))
+    """Write JSON that people can read, with a hash of its content."""
+    content = json.loads(json.dumps(content, default=str))
+    text = json.dumps({**content, "hash": _hash(content)}, indent=1, ensure_ascii=False)
+    write_whole(path, lambda file: file.write(text.encode("utf-8", "backslashreplace")))
 
 
-def read_json(path: Path) -> dict | None:
-    """Return the content of a JSON file, or None where there is no such file.
+def read_json(path: Path) -> dict:
+    """Return the content of a file of `write_json`.
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     DamagedFileError
-        If it is not what `write_json` wrote.
+        If it is not as it was written.
     """
     try:
-        content = json.loads(read_sealed(path))
-    except FileNotFoundError:
-        return None
-    del content["seal"]
+        content = json.loads(path.read_bytes())
+        told = content.pop("hash")
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise DamagedFileError(path, error) from error
+    if told != _hash(content):
+        raise DamagedFileError(path, "its hash is wrong")
     return content
 
 
-def read_sealed(path: Path) -> bytes:
-    """Return the bytes of a sealed file.
-
-    Raises
-    ------
-    DamagedFileError
-        If they are not those that were written.
-    """
-    data = path.read_bytes()
-    if not is_sealed(data):
-        raise DamagedFileError(path)
-    return data
-
-
-def need_pyarrow() -> None:
-    """Refuse to go on without pyarrow, and say how to get it."""
-    try:
-        import pyarrow as pa  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "Parquet needs pyarrow; install it with: pip install 'skshapley[parquet]'."
-        ) from error
+def _hash(content: dict) -> str:
+    return digest_of(json.dumps(content, sort_keys=True))
 
 
 @contextmanager
@@ -144,16 +173,11 @@ def locked(folder: Path) -> Iterator[None]:
     OSError
         If it cannot be locked, for want of room or of rights, or since ``_lock`` is no plain file.
     """
-    try:
-        from filelock import FileLock, Timeout
-    except ImportError as error:
-        raise ImportError(
-            "A folder of results needs filelock; install it with: pip install 'skshapley[parquet]'."
-        ) from error
-    lock = FileLock(folder / "_lock", blocking=False, fallback_to_soft=False)
+    filelock = needed("filelock", "A folder of results", "parquet")
+    lock = filelock.FileLock(folder / "_lock", blocking=False, fallback_to_soft=False)
     try:
         held = lock.acquire()
-    except Timeout as error:
+    except filelock.Timeout as error:
         raise BlockingIOError(
             f"explain_batches got out={str(folder)!r}, which another run is writing to; wait for"
             f" it, or choose another folder."

@@ -1,5 +1,6 @@
 """What tells whether a run goes on with the same model and settings."""
 
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -18,7 +19,7 @@ from skshapley.batches._texts import told
 # What the bits of the results may depend on
 LIBRARIES = ("skshapley", "numpy", "scipy", "scikit-learn", "pandas", "pyarrow")
 # Parameters of explainers that do not change what comes out, or are recorded on their own
-SILENT = {"estimator", "n_jobs", "verbose", "random_state"}
+SILENT = {"estimator", "background", "n_jobs", "verbose", "random_state"}
 PROBE_ROWS, PROBES_EACH = 32, 8
 # None where a model has no state that another process could find again
 STATE = "model's state"
@@ -33,7 +34,7 @@ def answers_digest(explainer: Any) -> str:
     exact = getattr(explainer, "exact_", None)
     form = None if exact is None else digest_of(*getattr(exact, "trees", exact).state())
     if explains_documents(explainer):
-        return digest_of(form, explainer.reward_.game([""]).full(np.arange(1)))
+        return digest_of(form, explainer.reward_.ends([""]))
     return digest_of(form, _hybrids_digest(explainer) if hasattr(explainer, "reward_") else None)
 
 
@@ -57,15 +58,16 @@ def predictions(explainer: Any, X: Any) -> np.ndarray | None:
     if not hasattr(explainer, "reward_") or explainer.exact_ is not None:
         return None
     if explains_documents(explainer):
-        game = explainer.reward_.game(as_documents(X, OWNER).texts)
-    else:
-        game = explainer.reward_.game(check_columns(X, explainer.background_, OWNER))
+        return explainer.reward_.ends(as_documents(X, OWNER).texts).ravel()
+    game = explainer.reward_.game(check_columns(X, explainer.background_, OWNER))
     return game.full(np.arange(game.n_rows)).ravel()
 
 
 def explainer_facts(explainer: Any) -> dict:
     """Return what the results depend on: parameters, model and background, as texts and hashes."""
     parameters = explainer.get_params(deep=False)
+    if "explainer" in parameters:  # which it learns from
+        parameters |= parameters.pop("explainer").get_params(deep=False)
     facts: dict = {name: told(value) for name, value in parameters.items() if name not in SILENT}
     state = state_digest(explainer.estimator)
     facts["explainer"] = type(explainer).__name__
@@ -77,12 +79,14 @@ def explainer_facts(explainer: Any) -> dict:
     if explainer.background_ is not None:
         weights = explainer.background_weights_
         facts["background"] = digest_of(table_digest(explainer.background_), weights)
+    if hasattr(explainer, "taught_"):
+        facts["taught rows"] = table_digest(explainer.taught_)
     return facts
 
 
 def versions() -> dict:
     """Return the versions of the libraries that results may depend on."""
-    found = {}
+    found = {"python": ".".join(map(str, sys.version_info[:2]))}  # whose code functions are of
     for name in LIBRARIES:
         try:
             found[name] = version(name)

@@ -1,33 +1,38 @@
-"""The folder that a run writes to: its manifest, its parts, and what of them is finished."""
+"""The folder that a run writes to: its manifest, its parts, and which of them are finished."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from skshapley.batches import _layout
+from skshapley._records._header import FORMAT
+from skshapley._records._parquet import arrow_table, write_table
+from skshapley._tools._files import DamagedFileError, write_whole
+from skshapley._tools._optional import needed
 from skshapley.batches._dataset import ExplanationDataset, run_of
-from skshapley.batches._document_source import explains_documents
 from skshapley.batches._files import (
-    DamagedFileError,
+    MANIFEST,
+    BatchFile,
+    BatchRecord,
+    batch_paths,
     locked,
-    need_pyarrow,
+    part_path,
     read_json,
+    skipped_path,
+    strangers,
     write_json,
 )
 from skshapley.batches._fingerprint import differences, explainer_facts, versions
 from skshapley.batches._hashes import table_digest
-from skshapley.batches._parts import FORMAT, Part, write_part
 from skshapley.batches._sources import OWNER, Batch, Source
+from skshapley.batches._texts import told
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_DIFFERENCES = 20
-
-Content = TypeVar("Content")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,28 +57,11 @@ class Attempt:
     failures: list
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What is on disk of a finished batch.
-
-    Attributes
-    ----------
-    part : Part or None
-        None if none of its rows could be explained.
-    failures : list of dict
-        The rows that were set aside.
-    """
-
-    part: Part | None
-    failures: list
-
-
 class Folder:
     """One run's folder.
 
-    A batch is finished when its part is there undamaged (or, if none of its rows could be
-    explained, its list of skipped rows), with the hash of the batch as it is read now. Parts are
-    written after their lists of skipped rows, and know what these say.
+    A batch is finished when its file is there undamaged, with the hash of the batch as it is read
+    now: its part or, if none of its rows could be explained, its list of skipped rows.
 
     Parameters
     ----------
@@ -84,18 +72,17 @@ class Folder:
         self.path = path
         self._schema: pa.Schema | None = None
         self._least_interaction = 0.0
-        self._documents = False
         self._digest = ""
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Make the folder if need be, and hold it for this process."""
-        need_pyarrow()
+        needed("pyarrow", "A folder of results", "parquet")
         if self.path.exists() and not self.path.is_dir():
             raise FileExistsError(f"{OWNER} got out={str(self.path)!r}, which is not a folder.")
         self.path.mkdir(parents=True, exist_ok=True)
-        if not (self.path / _layout.MANIFEST).exists():
-            strange = _layout.strangers(self.path)
+        if not (self.path / MANIFEST).exists():
+            strange = strangers(self.path)
             if strange:
                 raise FileExistsError(
                     f"{OWNER} got out={str(self.path)!r}, which holds files of something else, such"
@@ -106,25 +93,24 @@ class Folder:
 
     def begin(self, explainer: Any, source: Source, settings: dict) -> int:
         """Write the manifest, or compare with the one that is there; return the run's entropy."""
-        random_state = getattr(explainer, "random_state", None)
         self._least_interaction = settings.get("least_interaction", 0.0)
-        self._documents = explains_documents(explainer)
         fixed = {
-            "settings": {**settings, "random_state": _seed(random_state)},
-            "source": source.facts(),
+            "format": FORMAT,
+            "settings": {**settings, "random_state": _seed(explainer)},
+            "source": source.facts,
             "explainer": explainer_facts(explainer),
             "versions": versions(),
         }
-        new = json.loads(json.dumps({"format": FORMAT, **fixed}, default=str))
-        manifest = self.path / _layout.MANIFEST
+        new = json.loads(json.dumps(fixed, default=str))
+        manifest = self.path / MANIFEST
         try:
             old = read_json(manifest)
-        except DamagedFileError as error:
-            raise DamagedFileError(manifest, "restore it, or choose another folder") from error
-        if old is None:
+        except FileNotFoundError:
             entropy = str(getattr(explainer, "_entropy", 0))
-            old = {"format": FORMAT, "entropy": entropy, "n_rows": None, **new}
+            old = {"entropy": entropy, "n_rows": None, **new}
             write_json(manifest, old)
+        except DamagedFileError as error:
+            raise OSError(f"{OWNER} cannot go on: {error} Or choose another folder.") from error
         self._manifest, self._run = old, run_of(old)
         found = differences({name: old.get(name) for name in new}, new)
         if found:
@@ -136,8 +122,8 @@ class Folder:
             )
         return int(old["entropy"])
 
-    def found(self, batch: Batch) -> Found | None:
-        """Return what is there of a batch, or None if it is still to be explained, or again.
+    def found(self, batch: Batch) -> BatchFile | None:
+        """Return the file of a batch, or None if the batch is still to be explained, or again.
 
         Raises
         ------
@@ -151,20 +137,19 @@ class Folder:
                 f" rows, where it ended. Restore it, or choose another folder."
             )
         self._digest = table_digest(batch.X, batch.index)
-        path = _layout.part(self.path, batch.number)
-        part = _undamaged(Part.read, path)
-        if part is not None:
-            self._schema = self._schema or part.schema
-            footer = part.footer
-            self._compare(batch, path, vars(footer))
-            self._keep_list(batch, footer.failures)
-            return Found(part, footer.failures)
-        path = _layout.skipped(self.path, batch.number)
-        listed = _undamaged(read_json, path)
-        if listed is None or len(listed["rows"]) < listed["n_rows"]:
-            return None
-        self._compare(batch, path, listed)
-        return Found(None, listed["rows"])
+        skipped = skipped_path(self.path, batch.number)
+        for path in (part_path(self.path, batch.number), skipped):
+            try:
+                found = BatchFile.read(path)
+                schema = None if found.part is None else found.part.table().schema
+            except (DamagedFileError, FileNotFoundError):
+                continue
+            self._compare(batch, found)
+            if found.part is not None:
+                self._schema = self._schema or _plain(schema)
+                skipped.unlink(missing_ok=True)  # of a run that died before it could
+            return found
+        return None
 
     def _facts(self, batch: Batch) -> dict[str, Any]:
         """Return what tells the batch from others."""
@@ -176,13 +161,14 @@ class Folder:
             "input": self._digest,
         }
 
-    def _compare(self, batch: Batch, path: Path, found: dict[str, Any]) -> None:
-        if found["run"] != self._run or found["batch"] != batch.number:
+    def _compare(self, batch: Batch, found: BatchFile) -> None:
+        record = asdict(found.record)
+        if record["run"] != self._run or record["batch"] != batch.number:
             raise FileExistsError(
-                f"{OWNER} cannot go on in out={str(self.path)!r}: {path.name} belongs to another"
-                f" run. Remove it, or choose another folder."
+                f"{OWNER} cannot go on in out={str(self.path)!r}: {found.path.name} belongs to"
+                f" another run. Remove it, or choose another folder."
             )
-        if any(found[name] != fact for name, fact in self._facts(batch).items()):
+        if any(record[name] != fact for name, fact in self._facts(batch).items()):
             self.refuse(f"the data of {batch}")
 
     def refuse(self, what: str) -> NoReturn:
@@ -192,33 +178,26 @@ class Folder:
             f" they were explained. Restore them, or choose another folder."
         )
 
-    def _keep_list(self, batch: Batch, failures: list) -> None:
-        """See to it that the list of skipped rows is there and says what the part knows."""
-        path = _layout.skipped(self.path, batch.number)
-        if not failures:
-            path.unlink(missing_ok=True)
-            return
-        listed = {**self._facts(batch), "rows": failures}
-        if _undamaged(read_json, path) != listed:
-            write_json(path, listed)
-
     def write(self, batch: Batch, attempt: Attempt, typed: bool) -> None:
         """Write the outcome of a batch, after `found` was asked for it."""
-        self._keep_list(batch, attempt.failures)
+        record = {**self._facts(batch), "pieces": attempt.pieces, "failures": attempt.failures}
+        skipped = skipped_path(self.path, batch.number)
         if attempt.explanation is None:
+            write_json(skipped, asdict(BatchRecord(**record)))
             return
-        footer = {**self._facts(batch), "pieces": attempt.pieces, "failures": attempt.failures}
-        self._schema = write_part(
-            _layout.part(self.path, batch.number),
+        table, header = arrow_table(
             attempt.explanation,
             attempt.rows,
-            footer,
-            batch.keyed,
-            typed,
-            self._schema,
-            self._least_interaction,
-            self._documents,
+            keyed=batch.keyed,
+            typed=typed,
+            least=self._least_interaction,
+            unknown=told,
         )
+        table = table if self._schema is None else _as_before(table, self._schema)
+        self._schema = table.schema
+        path = part_path(self.path, batch.number)
+        write_whole(path, lambda file: write_table(file, table, header, record))
+        skipped.unlink(missing_ok=True)
 
     def end(self, n_rows: int, last: Batch) -> None:
         """Write down that all rows are done.
@@ -228,32 +207,49 @@ class Folder:
         FileExistsError
             If the source had more rows before.
         """
-        numbers = [*_layout.parts(self.path), *_layout.lists(self.path), last.number]
-        if max(numbers) > last.number or self._manifest["n_rows"] not in (None, n_rows):
+        if max(batch_paths(self.path), default=last.number) > last.number or self._manifest[
+            "n_rows"
+        ] not in (None, n_rows):
             raise FileExistsError(
                 f"{OWNER} cannot go on in out={str(self.path)!r}: the source ends after {n_rows}"
                 f" rows, and it had more. Restore them, or choose another folder."
             )
         if self._manifest["n_rows"] is None:
-            write_json(self.path / _layout.MANIFEST, {**self._manifest, "n_rows": n_rows})
+            write_json(self.path / MANIFEST, {**self._manifest, "n_rows": n_rows})
 
     def dataset(self) -> ExplanationDataset:
         """Return what is there, for reading."""
         return ExplanationDataset(self.path)
 
 
-def _undamaged(read: Callable[[Path], Content], path: Path) -> Content | None:
-    """Return what is read of a file, or None if it is damaged or not there."""
-    try:
-        return read(path)
-    except (DamagedFileError, FileNotFoundError):
-        return None
+def _plain(schema: "pa.Schema") -> "pa.Schema":
+    """Return a schema without what reading adds to it."""
+    import pyarrow as pa
+
+    return pa.schema([column.remove_metadata() for column in schema])
 
 
-def _seed(random_state: Any) -> str:
-    """Return what may be said of a random state: an int, or that the entropy was drawn."""
-    return "drawn" if not _is_seed(random_state) else str(int(random_state))
+def _as_before(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
+    """Return a table in the types of the parts before."""
+    import pyarrow as pa
+
+    cast = []
+    for column in schema:
+        try:
+            found = table[column.name]
+            if pa.types.is_string(found.type) != pa.types.is_string(column.type):
+                raise TypeError("text is no number")
+            cast.append(found.cast(column.type))
+        except (pa.ArrowException, TypeError, KeyError) as error:
+            types = dict(zip(table.column_names, table.schema.types, strict=True))
+            raise TypeError(
+                f"{OWNER} got {column.name!r} as {types.get(column.name)}, which does not go with"
+                f" the {column.type} of the batches before: {error}."
+            ) from error
+    return pa.table(cast, schema=schema)
 
 
-def _is_seed(random_state: Any) -> bool:
-    return hasattr(random_state, "__index__")
+def _seed(explainer: Any) -> str:
+    """Return the text of a random state: an int, or that the entropy was drawn."""
+    random_state: Any = getattr(explainer, "random_state", None)
+    return str(int(random_state)) if hasattr(random_state, "__index__") else "drawn"

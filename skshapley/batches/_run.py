@@ -22,7 +22,8 @@ from skshapley.batches._document_source import (
     wanted_documents,
 )
 from skshapley.batches._file_sources import open_source
-from skshapley.batches._folder import Folder, Found
+from skshapley.batches._files import BatchFile
+from skshapley.batches._folder import Folder
 from skshapley.batches._sources import (
     OWNER,
     Batch,
@@ -109,8 +110,8 @@ def explain_batches(
     on_error : {"raise", "skip"}, default="raise"
         "raise": a batch that cannot be explained ends the run, and what was finished is kept.
         "skip": it is halved until the bad rows are found; they are set aside with their keys and
-        errors, in files ``_skipped-*.json`` or, without `out`, in a warning. Workers that die, and
-        want of memory, say nothing of the rows and end the run in either case.
+        errors (`ExplanationDataset.skipped`, or a warning without `out`). Dead workers and lack of
+        memory do not depend on the rows: they end the run in either case.
     retry : bool, default=True
         Whether rows that an earlier run into `out` set aside are tried again: where one can be
         explained now, its batch is explained anew.
@@ -281,7 +282,7 @@ def _write(
 
 
 def _settled(
-    run: Attempts, folder: Folder, batch: Batch, found: Found | None, typed: bool, retry: bool
+    run: Attempts, folder: Folder, batch: Batch, found: BatchFile | None, typed: bool, retry: bool
 ) -> tuple[int, bool]:
     """Explain a batch if need be; return how many rows were set aside, and whether there was need.
 
@@ -290,10 +291,10 @@ def _settled(
     if found is not None:
         if not run.keeps(batch, found):
             folder.refuse(f"the model's answers at {batch}")
-        if not (retry and found.failures and run.recovers(batch, found.failures)):
-            return len(found.failures), False
+        if not (retry and found.record.failures and run.recovers(batch, found.record.failures)):
+            return len(found.record.failures), False
     made = run.attempt(batch)
-    if found is not None and len(made.failures) >= len(found.failures):
-        return len(found.failures), True
+    if found is not None and len(made.failures) >= len(found.record.failures):
+        return len(found.record.failures), True
     folder.write(batch, made, typed)
     return len(made.failures), True

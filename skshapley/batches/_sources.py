@@ -1,13 +1,12 @@
-"""Where rows come from, as batches of one size: arrays, frames and iterators of them.
+"""Batches of one size from a source that gives pieces of any length.
 
-A source gives pieces of any length; `batches` cuts them anew, so that the same rows make the same
-batches whatever they came in.
+The same rows make the same batches, whatever they come in.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,14 +15,10 @@ from scipy import sparse
 
 from skshapley._tables._inputs import (
     as_pandas,
-    is_frame,
     n_rows,
     narwhal,
     take_rows,
 )
-
-if TYPE_CHECKING:
-    pass
 
 OWNER = "explain_batches"
 
@@ -109,121 +104,29 @@ class Wanted:
         return [name for name in names if name not in self.keys]
 
 
-class Source(ABC):
+@dataclass(frozen=True, eq=False)
+class Source:
     """Rows, a piece at a time.
 
     Attributes
     ----------
+    facts : dict
+        What is known of the data before they are read, for the manifest.
+    pieces : callable
+        Takes a `Wanted` and returns an iterator of pieces in its container.
+    check : callable
+        Takes a `Wanted` and refuses a source without it, as far as that is known.
     n_rows : int or None
-        None where nobody knows before the end.
+        None where it is not known before the end.
     typed : bool
         Whether all pieces are sure to have the same types of columns.
     """
 
+    facts: dict
+    pieces: Callable[[Wanted], Iterator[Piece]]
+    check: Callable[[Wanted], object]
     n_rows: int | None = None
-    typed = True
-
-    @abstractmethod
-    def facts(self) -> dict:
-        """Return what can be said of the data before they are read, for the manifest."""
-
-    @abstractmethod
-    def check(self, wanted: Wanted) -> None:
-        """Refuse a source that lacks what is wanted, as far as it can be seen before it is read."""
-
-    @abstractmethod
-    def pieces(self, wanted: Wanted) -> Iterator[Piece]:
-        """Yield pairs of a table and its index, or None where it has none of its own."""
-
-    def joined(self, parts: list) -> Any:
-        """Return pieces as one."""
-        return _joined(parts)
-
-    def cut(self, piece: Any, start: int, stop: int) -> Any:
-        """Return some rows of a piece."""
-        return take_rows(piece, slice(start, stop))
-
-    def contained(self, piece: Any, wanted: Wanted) -> Any:
-        """Return a piece in the container that is wanted."""
-        return piece
-
-
-class TableSource(Source):
-    """One array, sparse matrix or frame."""
-
-    piece_rows = 2**16
-
-    def __init__(self, table: Any) -> None:
-        self.table, self.n_rows = table, n_rows(table)
-
-    def facts(self) -> dict:
-        """Return kind, columns and length."""
-        table = self.table
-        if isinstance(table, pd.DataFrame):
-            columns = {str(name): str(dtype) for name, dtype in table.dtypes.items()}
-        elif is_frame(table):
-            columns = {name: str(dtype) for name, dtype in narwhal(table).schema.items()}
-        else:
-            columns = {"dtype": str(table.dtype), "shape": str(table.shape[1:])}
-        return {"kind": type(table).__name__, "columns": columns, "rows": self.n_rows}
-
-    def check(self, wanted: Wanted) -> None:
-        """Refuse a table without rows, or without the columns that are wanted."""
-        refuse_no_rows(self.n_rows)
-        if sparse.issparse(self.table) and not _may_be_sparse(wanted.like):
-            raise TypeError(
-                f"{OWNER} got a sparse matrix, and the explainer's background is a"
-                f" {type(wanted.like).__name__}: fit the explainer on a sparse background, or pass"
-                f" the rows as arrays, (X[i : i + 4096].toarray() for i in range(0, len, 4096))."
-            )
-        split(take_rows(self.table, slice(0, 0)), None, wanted)
-
-    def pieces(self, wanted: Wanted) -> Iterator[Piece]:
-        """Yield slices of the table."""
-        index = getattr(self.table, "index", None)
-        if index is not None and index.equals(pd.RangeIndex(len(index))):
-            index = None
-        for start in range(0, n_rows(self.table), self.piece_rows):
-            rows = slice(start, start + self.piece_rows)
-            own = None if index is None else index[rows]
-            yield split(take_rows(self.table, rows), own, wanted)
-
-
-class PiecesSource(Source):
-    """An iterable of arrays, sparse matrices or frames."""
-
-    typed = False
-
-    def __init__(self, tables: Iterable) -> None:
-        self.tables = tables
-
-    def facts(self) -> dict:
-        """Return the kind, which is all that is known."""
-        return {"kind": "iterator"}
-
-    def check(self, wanted: Wanted) -> None:
-        """Refuse nothing: a table is only seen when it is its turn."""
-
-    def pieces(self, wanted: Wanted) -> Iterator[Piece]:
-        """Yield the tables; a frame's own index is one that does not merely count."""
-        kind = None
-        for table in self.tables:
-            table = table.tocsr() if sparse.issparse(table) else table
-            if not is_bare(table) and not is_frame(table):
-                raise TypeError(
-                    f"{OWNER} takes iterators of arrays, sparse matrices or frames; got one of"
-                    f" {type(table).__name__}."
-                )
-            if kind not in (None, type(table)):
-                raise TypeError(
-                    f"{OWNER} got an iterator of {kind.__name__} and {type(table).__name__}; pass"
-                    f" pieces of one type."
-                )
-            kind = type(table)
-            index = table.index if isinstance(table, pd.DataFrame) else None
-            index = None if isinstance(index, pd.RangeIndex) else index
-            if n_rows(table):
-                yield split(table, index, wanted)
+    typed: bool = True
 
 
 def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
@@ -231,34 +134,32 @@ def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
     number = first_row = held = 0
     parts: list = []
     indices: list = []
-
-    def batch(piece: Any, index: pd.Index | None) -> Batch:
-        keyed = index is not None
-        index = index if keyed else pd.RangeIndex(first_row, first_row + n_rows(piece))
-        return Batch(number, first_row, source.contained(piece, wanted), index, keyed)
-
-    for piece, index in source.pieces(wanted):
-        if indices and (indices[-1] is None) != (index is None):
-            raise ValueError(
-                f"{OWNER} got frames with an index of their own and frames without; pass keys="
-                f" to name the columns that tell rows apart."
-            )
-        parts.append(piece)
-        indices.append(index)
-        held += n_rows(piece)
-        if held < batch_rows:
-            continue
-        whole, index = source.joined(parts), _appended(indices)
-        stop = held - held % batch_rows
+    for piece in chain(source.pieces(wanted), [None]):
+        if piece is not None:
+            if indices and (indices[-1] is None) != (piece[1] is None):
+                raise ValueError(
+                    f"{OWNER} got frames with an index of their own and frames without; pass keys="
+                    f" to name the columns that tell rows apart."
+                )
+            parts.append(piece[0])
+            indices.append(piece[1])
+            held += n_rows(piece[0])
+            if held < batch_rows:
+                continue
+        if not held:
+            return
+        X = _joined(parts)
+        index = None if indices[0] is None else indices[0].append(indices[1:])
+        stop = held if piece is None else held - held % batch_rows
         for start in range(0, stop, batch_rows):
-            end = start + batch_rows
-            yield batch(source.cut(whole, start, end), None if index is None else index[start:end])
+            part = take_rows(X, slice(start, min(start + batch_rows, stop)))
+            own = pd.RangeIndex(first_row, first_row + n_rows(part))
+            own = own if index is None else index[start : start + batch_rows]
+            yield Batch(number, first_row, part, own, index is not None)
             number, first_row = number + 1, first_row + batch_rows
         held -= stop
-        parts = [source.cut(whole, stop, n_rows(whole))] if held else []
+        parts = [take_rows(X, slice(stop, None))] if held else []
         indices = [None if index is None else index[stop:]] if held else []
-    if held:
-        yield batch(source.joined(parts), _appended(indices))
 
 
 def refuse_no_rows(n_rows: int | None) -> None:
@@ -274,32 +175,21 @@ def split(table: Any, index: pd.Index | None, wanted: Wanted) -> Piece:
             raise ValueError(f"{OWNER} got keys={wanted.keys} for an array, which has no names.")
         return table, None
     if isinstance(table, pd.DataFrame):
-        columns = wanted.of(list(table.columns))
-        keys = table[wanted.keys]
-        return table[columns], index_of(keys, wanted.keys) if wanted.keys else index
-    frame = narwhal(table)
-    columns = wanted.of(frame.columns)
-    keys = as_pandas(frame.select(wanted.keys).to_native()) if wanted.keys else None
-    return frame.select(columns).to_native(), keys if keys is None else index_of(keys, wanted.keys)
+        X, keys = table[wanted.of(list(table.columns))], table[wanted.keys]
+    else:
+        frame = narwhal(table)
+        X = frame.select(wanted.of(frame.columns)).to_native()
+        keys = as_pandas(frame.select(wanted.keys).to_native()) if wanted.keys else pd.DataFrame()
+    if not wanted.keys:
+        return X, index
+    one = len(wanted.keys) == 1
+    own = pd.Index(keys.iloc[:, 0], name=wanted.keys[0]) if one else pd.MultiIndex.from_frame(keys)
+    return X, own
 
 
 def is_bare(table: Any) -> bool:
     """Return whether a table has neither names nor an index."""
     return isinstance(table, np.ndarray) or sparse.issparse(table)
-
-
-def _may_be_sparse(like: Any) -> bool:
-    return like is None or sparse.issparse(like)
-
-
-def index_of(keys: pd.DataFrame, names: list) -> pd.Index:
-    if len(names) > 1:
-        return pd.MultiIndex.from_frame(keys)
-    return pd.Index(keys.iloc[:, 0], name=names[0])
-
-
-def _appended(indices: list) -> pd.Index | None:
-    return None if indices[0] is None else indices[0].append(indices[1:])
 
 
 def _joined(parts: list) -> Any:

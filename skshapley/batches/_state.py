@@ -1,14 +1,18 @@
 """The state of a fitted model as a hash that is the same in every process.
 
 Plain pickles of one model differ from process to process: structured arrays have padding, sets an
-order, searches the time that they took, and equal texts may be one object or two. Here arrays go in
-by their fields, sets and attributes in order, times and random states not at all, and nothing is
-noted as seen before.
+order, searches the time that they took, and equal texts may be one object or two. Here arrays are
+hashed by their fields, sets and attributes in order, times and random states not at all, and every
+object anew. A function is hashed by its code, constants, defaults, closure and the globals that it
+uses.
 """
 
+import dis
 import pickle
+from collections.abc import Iterator
+from functools import partial
 from hashlib import blake2b
-from types import MethodType, NotImplementedType
+from types import CodeType, FunctionType, MethodType, ModuleType, NotImplementedType
 from typing import Any
 
 import numpy as np
@@ -25,21 +29,21 @@ BOOSTERS = {"xgboost", "lightgbm"}
 def state_digest(model: Any) -> str | None:
     """Return the hash of a model's state, or None where no other process could find the same.
 
-    Functions and other callables have no state: what they hold may change while they mean the same.
+    Callable objects that are no functions have no state: they may change and mean the same.
     """
     if isinstance(model, MethodType):
         model = model.__self__
-    if callable(model):
+    if callable(model) and not isinstance(model, (FunctionType, partial)):
         return None
     try:
         return _digest(model)
-    except Exception:  # what cannot be pickled says so in many ways
+    except Exception:  # objects that cannot be pickled raise errors of many types
         return None
 
 
-def _digest(thing: Any) -> str:
+def _digest(thing: Any, within: tuple[CodeType, ...] = ()) -> str:
     target = _Hash()
-    _Canonical(target).dump(thing)
+    _Canonical(target, within).dump(thing)
     return target.state.hexdigest()
 
 
@@ -56,9 +60,10 @@ class _Hash:
 class _Canonical(pickle.Pickler):
     """Pickles equal things to equal bytes, or refuses."""
 
-    def __init__(self, file: _Hash) -> None:
+    def __init__(self, file: _Hash, within: tuple[CodeType, ...]) -> None:
         super().__init__(file, protocol=4)
         self.fast = True  # no memo: an equal thing need not be the same thing
+        self.within = within  # functions that are being hashed, which may use themselves
 
     def persistent_id(self, thing: Any) -> tuple | str | None:
         """Return what stands for an array, a set, attributes or a booster; None for others."""
@@ -67,9 +72,15 @@ class _Canonical(pickle.Pickler):
             return "array", *_array_parts(thing)
         if isinstance(thing, dict):
             items = thing.items()
-            return "dict", sorted((_digest(k), _digest(v)) for k, v in items if not _is_time(k))
+            return "dict", sorted(
+                (_digest(k), _digest(v, self.within)) for k, v in items if not _is_time(k)
+            )
         if kind in (set, frozenset):
             return "set", sorted(map(_digest, thing))
+        if isinstance(thing, FunctionType) and _library(thing) not in LIBRARIES | BOOSTERS:
+            return "function", *_function_parts(thing, self.within)
+        if isinstance(thing, partial):
+            return "partial", _digest([thing.func, thing.args, thing.keywords], self.within)
         if isinstance(thing, (np.random.RandomState, np.random.Generator)):
             return "random"  # what fitting drew from, seeded by the system where nobody did
         if kind.__name__ == "Booster" and _library(kind) in BOOSTERS:
@@ -90,8 +101,52 @@ class _Canonical(pickle.Pickler):
         return NotImplemented
 
 
-def _library(kind: type) -> str:
-    return kind.__module__.partition(".")[0]
+def _library(kind: Any) -> str:
+    return str(kind.__module__).partition(".")[0]
+
+
+def _function_parts(function: FunctionType, within: tuple[CodeType, ...]) -> Iterator[Any]:
+    """Yield the hashes of a function's code and of the values that it uses."""
+    code = function.__code__
+    if code in within:
+        yield "itself", within.index(code)
+        return
+    within = (*within, code)
+    yield list(_code_parts(code))
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    for value in (function.__defaults__, function.__kwdefaults__, *cells):
+        yield _known(value, within)
+    space = function.__globals__
+    for name in sorted(_globals_of(code) & space.keys()):
+        value = space[name]
+        yield name, value.__name__ if isinstance(value, ModuleType) else _known(value, within)
+
+
+def _code_parts(code: CodeType) -> Iterator[Any]:
+    """Yield the instructions and constants of a function, without its place in a file."""
+    yield code.co_code.hex(), code.co_names, code.co_varnames, code.co_freevars
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield list(_code_parts(constant))
+        else:
+            yield sorted(map(repr, constant)) if isinstance(constant, frozenset) else repr(constant)
+
+
+def _globals_of(code: CodeType) -> set[str]:
+    """Return the names of the globals that a function uses."""
+    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
+    own = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    return own.union(*map(_globals_of, inner))
+
+
+def _known(value: Any, within: tuple[CodeType, ...]) -> str:
+    """Return the hash of a value, or that it is not known: then the answers alone are compared."""
+    if callable(value) and not isinstance(value, (FunctionType, partial, MethodType, type)):
+        return "unknown"
+    try:
+        return _digest(value, within)
+    except Exception:
+        return "unknown"
 
 
 def _is_time(key: Any) -> bool:

@@ -1,22 +1,39 @@
 """Closed forms: responses whose exact attributions are known, and that are not sampled."""
 
 from skshapley.closed_forms._base import ClosedForm
-from skshapley.closed_forms._exponential import Exponential
+from skshapley.closed_forms._curves import Exponential, Logistic
 from skshapley.closed_forms._kernels import ProductKernels
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._logistic import Logistic
-from skshapley.closed_forms._read import CLOSED_FORMS, read_model
-from skshapley.closed_forms._sums import Sum
+from skshapley.closed_forms._monomials import Monomials
+from skshapley.closed_forms._registry import READERS, read_model
+from skshapley.closed_forms._sums import Part, Sum, View
+from skshapley.closed_forms._tables import Tables
 from skshapley.closed_forms._trees import Trees
+
+CLOSED_FORMS: dict[str, type[ClosedForm]] = {
+    "trees": Trees,
+    "logistic": Logistic,
+    "linear": LinearTerms,
+    "kernels": ProductKernels,
+    "exponential": Exponential,
+    "monomials": Monomials,
+    "tables": Tables,
+    "sums": Sum,
+}
 
 __all__ = [
     "CLOSED_FORMS",
+    "READERS",
     "ClosedForm",
     "Exponential",
     "LinearTerms",
     "Logistic",
+    "Monomials",
+    "Part",
     "ProductKernels",
     "Sum",
+    "Tables",
     "Trees",
+    "View",
     "read_model",
 ]

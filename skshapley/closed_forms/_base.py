@@ -1,7 +1,6 @@
 """The base class of closed forms: exact attributions of a response that need not be sampled."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -20,16 +19,13 @@ ROUNDING = 1e-12  # of a sum of weights
 class ClosedForm(Portable, ABC):
     """A response as a formula whose Shapley values are known.
 
-    Read from a fitted model by `read`, it is given a background by `fit`, and then explains. A
-    subclass writes `read`, `combined`, `predict`, `_attributions`, `pairs`, `references` and
-    `state`.
+    Read from a fitted model by `read_model`, it is given a background by `fit`, and then explains.
+    A subclass writes `combined`, `predict`, `_attributions`, `pairs`, `references` and `state`.
 
     Attributes
     ----------
     label : str
         What the values are read from, for the record, such as "trees".
-    checks_itself : bool
-        Whether `fit` compares what was read with the model.
     n_outputs : int
         Number of outputs, k.
     indices, pair_indices : frozenset of str, or None
@@ -48,7 +44,6 @@ class ClosedForm(Portable, ABC):
     """
 
     label: str
-    checks_itself = False
     n_outputs: int
     indices: frozenset[str] | None = frozenset({"shapley"})
     pair_indices: frozenset[str] | None = frozenset({"shapley"})
@@ -59,31 +54,6 @@ class ClosedForm(Portable, ABC):
     background_: Any
     weights_: NDArray[np.float64]
     base_values_: NDArray[np.float64]
-
-    @classmethod
-    @abstractmethod
-    def read(cls, model: Any, method: str, ask: Callable[..., "ClosedForm"]) -> "ClosedForm | None":
-        """Return the response of a model as this closed form.
-
-        Parameters
-        ----------
-        model : fitted estimator
-        method : str
-            The method of the model whose response it is, such as "predict".
-        ask : callable of (model, method)
-            Reads a part of the model, as any closed form.
-
-        Returns
-        -------
-        form : ClosedForm or None
-            With one output for each column that the method returns. None for a model of another
-            kind.
-
-        Raises
-        ------
-        UnreadableModelError
-            For a model of this kind, if its response cannot be read; it says why in one sentence.
-        """
 
     @abstractmethod
     def combined(self, matrix: Any, constant: Any = 0.0) -> "ClosedForm":

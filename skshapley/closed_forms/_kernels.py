@@ -1,6 +1,5 @@
 """Sums of products of one-dimensional kernels: machines, Gaussian processes, kernel ridge."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,18 +7,13 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from skshapley._tools._memory import working_bytes
-from skshapley.closed_forms._base import ClosedForm, as_dense
-from skshapley.closed_forms._parts import Part
-from skshapley.closed_forms._product_form import ProductForm
+from skshapley.closed_forms._base import as_dense
 from skshapley.closed_forms._products import (
     BLOCK_SHARE,
+    ProductForm,
     ProductGames,
     cost_of_products,
 )
-from skshapley.closed_forms._read_kernels import read_kernels
-from skshapley.closed_forms._read_linear import kinds
-from skshapley.closed_forms._read_process import read_process
-from skshapley.closed_forms._sums import Sum
 
 
 class ProductKernels(ProductForm):
@@ -63,21 +57,6 @@ class ProductKernels(ProductForm):
         self.coef = np.asarray(coef, dtype=np.float64)
         self.constant = np.asarray(constant, dtype=np.float64)
         self.power, self.n_outputs = power, self.coef.shape[1]
-
-    @classmethod
-    def read(cls, model: Any, method: str, ask: Callable[..., ClosedForm]) -> ClosedForm | None:
-        """Return the kernels of a model; None for a model that has none.
-
-        Raises
-        ------
-        UnreadableModelError
-            For a kernel that is no product over columns, or a response that is no sum.
-        """
-        if "GaussianProcessRegressor" in kinds(model) and method == "predict":
-            kernels, rest = read_process(model)
-            return Sum([*(Part(cls(*one)) for one in kernels), Part(rest)])
-        found = read_kernels(model, method)
-        return None if found is None else cls(*found)
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "ProductKernels":
         """Return linear combinations of the outputs."""

@@ -4,9 +4,8 @@ phi_i = sum of b_j (x_j - mean of z_j) over the columns j of player i, for f(x) 
 There are no interactions.
 """
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,6 @@ from scipy import sparse
 
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_matrix
-from skshapley.closed_forms._read_linear import read_coefficients
 from skshapley.indices import Index
 
 
@@ -48,12 +46,6 @@ class LinearTerms(ClosedForm):
         self.coef = np.asarray(coef, dtype=np.float64)
         self.intercept = np.asarray(intercept, dtype=np.float64)
         self.n_outputs = self.coef.shape[1]
-
-    @classmethod
-    def read(cls, model: Any, method: str, ask: Callable[..., ClosedForm]) -> Self | None:
-        """Return the coefficients of a linear model; None for a model that has none."""
-        found = read_coefficients(model, method)
-        return None if found is None else cls(*found)
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "LinearTerms":
         """Return linear combinations of the outputs."""

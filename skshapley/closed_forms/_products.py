@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tools._memory import working_bytes
-from skshapley.indices import INDICES, Index
+from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_dense
+from skshapley.indices import Index
 
 # Of the working memory, for the arrays of a block; and no more than stay in a core's cache
 BLOCK_SHARE = 1 / 8
@@ -37,7 +38,6 @@ ARRAYS = 6
 # columns on one thread: 4 to 8, and 8 to 50 for a term.
 NODE_NS, TERM_NS, COLUMN_NS = 5.0, 10.0, 0.4
 
-SHAPLEY = INDICES["shapley"]
 Factors = Callable[[Any, slice], NDArray[np.float64]]
 
 
@@ -216,3 +216,30 @@ def _before(F: NDArray[np.float64]) -> NDArray[np.float64]:
     for i in range(1, len(F)):
         np.multiply(before[i - 1], F[i - 1], out=before[i])
     return before
+
+
+class ProductForm(ClosedForm):
+    """Base class of closed forms whose games are sums of products over the players.
+
+    Attributes
+    ----------
+    games_ : ProductGames
+    rows_ : ndarray of shape (b, d)
+        The background.
+    """
+
+    # An index is a law of how many of the others are present.
+    indices = pair_indices = None
+    games_: ProductGames
+    rows_: NDArray[np.float64]
+
+    def _attributions(self, X: Any) -> NDArray[np.float64]:
+        return self.games_.mean(as_dense(X), self.rows_, self.weights_, self.index)
+
+    def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
+        """Return the interactions of every pair of players, ``(r, p, p, k)``."""
+        return self.games_.mean(as_dense(X), self.rows_, self.weights_, index, pairs=True)
+
+    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
+        """Return the attributions against single background rows, ``(r, q, p, k)``."""
+        return self.games_.single(as_dense(X), self.rows_[np.asarray(rows)], self.index)

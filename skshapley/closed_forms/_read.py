@@ -1,4 +1,4 @@
-"""The closed forms asked in turn: the first that knows the model reads it, or says why not."""
+"""The closed form of a response: read, fitted to the background, and compared with the model."""
 
 from typing import Any
 
@@ -8,70 +8,20 @@ from numpy.typing import NDArray
 from skshapley._records._outcome import Outcome
 from skshapley._tables._inputs import take_rows
 from skshapley.closed_forms._base import ClosedForm, exact_outcome
-from skshapley.closed_forms._exponential import Exponential
-from skshapley.closed_forms._kernels import ProductKernels
-from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._logistic import Logistic
-from skshapley.closed_forms._sums import Sum
-from skshapley.closed_forms._trees import Trees
+from skshapley.closed_forms._registry import read_model
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, Index
 from skshapley.rewards import InterventionalReward, Reward
 from skshapley.rewards._methods import FUNCTION
 
-CLOSED_FORMS: dict[str, type[ClosedForm]] = {
-    "trees": Trees,
-    "logistic": Logistic,
-    "linear": LinearTerms,
-    "kernels": ProductKernels,
-    "exponential": Exponential,
-    "sums": Sum,
-}
 # Functions as response_method that closed forms know, by module and name
 FUNCTIONS = {("skshapley.responses", "mean_depth"): "mean_depth"}
-# Rows of the background on which what was read is compared with the model
-CHECKED_ROWS = 32
+# Background rows on which a form is compared with the response, which is known there
+CHECKED_ROWS = 256
 # Of the largest response: models may compute in single precision
 RESPONSE_RTOL = 1e-5
 # Log-odds beyond are left out of the comparison: they are the logit of a probability that rounds
 MOST_LOG_ODDS = 15.0
-
-
-def read_model(model: Any, method: str) -> ClosedForm:
-    """Read a fitted model as a closed form.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    method : str
-        The method whose response is to be explained, such as "predict", or "log_odds".
-
-    Returns
-    -------
-    form : ClosedForm
-        With one output for each column that the method returns.
-
-    Raises
-    ------
-    UnreadableModelError
-        If no closed form knows the model, or its response cannot be read.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.linear_model import Ridge
-    >>> from skshapley.closed_forms import read_model
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> read_model(Ridge().fit(X, y), "predict").label
-    'linear terms'
-    """
-    for kind in CLOSED_FORMS.values():
-        form = kind.read(model, method, read_model)
-        if form is not None:
-            return form
-    raise UnreadableModelError(
-        f"{type(model).__name__}.{method} has no closed form here", "explain it by sampling"
-    )
 
 
 def fitted_form(
@@ -130,12 +80,11 @@ def fitted_form(
             f" instance, and sampling {most_rows:.3g}",
             "raise the budget, or fit on fewer background rows",
         )
-    if form.checks_itself:
-        return form
-    said = reward.empty_[:CHECKED_ROWS]
+    b = len(masked.weights)
+    rows = np.unique(np.linspace(0, b - 1, min(b, CHECKED_ROWS)).astype(np.intp))
+    said = reward.empty_[rows]
     said = said if masked.response.predicted else masked.response.choose(said, 0)
-    rows = take_rows(background, np.arange(len(said)))
-    _compare(form.predict(rows), said, str(masked.response.method))
+    _compare(form.predict(take_rows(background, rows)), said, rows, str(masked.response.method))
     return form
 
 
@@ -210,15 +159,20 @@ def read_outputs(response: Any) -> ClosedForm:
     return form.combined(np.eye(form.n_outputs)[:, [response.column]])
 
 
-def _compare(ours: NDArray[np.float64], theirs: NDArray[np.float64], method: str) -> None:
-    """Refuse what does not add up to what the model says."""
+def _compare(
+    ours: NDArray[np.float64],
+    theirs: NDArray[np.float64],
+    rows: NDArray[np.intp],
+    method: str,
+) -> None:
+    """Refuse a form that does not add up to the response on some background rows."""
     off = np.abs(ours - theirs) > RESPONSE_RTOL * (np.abs(theirs).max() + np.abs(ours).max())
     if method == "log_odds":
         off &= np.abs(theirs) < MOST_LOG_ODDS
     if off.any():
         row, output = np.argwhere(off)[0]
         raise UnreadableModelError(
-            f"What was read adds up to {ours[row, output]:.6g} where the model says"
-            f" {theirs[row, output]:.6g} (background row {row})",
+            f"The closed form adds up to {ours[row, output]:.6g} where the model returns"
+            f" {theirs[row, output]:.6g} (background row {rows[row]})",
             "explain it by sampling, and please report the model",
         )

@@ -14,7 +14,6 @@ from skshapley._trees import (
     RESPONSES,
     TreeEnsemble,
     TreeValues,
-    has_reader,
     not_the_sum,
     read_trees,
 )
@@ -55,7 +54,6 @@ class Trees(ClosedForm):
     """
 
     label = "trees"
-    checks_itself = True
     indices = frozenset(INDICES)
     # Any index is a mean over presence, which the leaves know.
     pair_indices = None
@@ -63,15 +61,6 @@ class Trees(ClosedForm):
     def __init__(self, trees: TreeEnsemble, column_names: Any = None) -> None:
         self.trees, self.column_names = trees, column_names
         self.n_outputs = trees.n_outputs
-
-    @classmethod
-    def read(cls, model: Any, method: str, ask: Callable[..., ClosedForm]) -> Self | None:
-        """Return the sum of a model's trees; None for a model that is no tree ensemble."""
-        if not has_reader(model):
-            return None
-        if method not in RESPONSES:
-            raise not_the_sum(model, method, read_trees(model).methods)
-        return cls(read_trees(model, method), getattr(model, "feature_names_in_", None))
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Trees":
         """Return linear combinations of the outputs, as trees with other leaves."""
@@ -158,3 +147,10 @@ class Trees(ClosedForm):
                 f" predicts {theirs[row, output]:.6g} (background row {row})",
                 "explain it by sampling, and please report the model",
             )
+
+
+def read_tree_model(model: Any, method: str, ask: Callable[..., ClosedForm]) -> Trees:
+    """Return the sum of a model's trees."""
+    if method not in RESPONSES:
+        raise not_the_sum(model, method, read_trees(model).methods)
+    return Trees(read_trees(model, method), getattr(model, "feature_names_in_", None))

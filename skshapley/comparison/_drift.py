@@ -1,14 +1,15 @@
 """Drift: attributions of one period after another, on a control chart."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import comb
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from skshapley._inference._means import Means, Tally
-from skshapley._inference._simultaneous import critical_changes, varying
+from skshapley._inference._permuted import limits_of_changes
 from skshapley._records._importance import cohort_masks, label_series
 from skshapley._records._inferred import check_confidence, flat, player_index, units
 from skshapley._tools._constraints import check_values
@@ -17,6 +18,7 @@ from skshapley.comparison._scores import Rows, Stored
 from skshapley.explanation import Explanation
 
 ROUNDING = 1e-9  # of the largest attribution
+MOST_GROUPS = 2048  # a second or two for a thousand permutations of them
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,9 +72,10 @@ def drift(
 ) -> Drift:
     """Return how attributions move over time, beside what chance would move.
 
-    The limits of a period are those of an x-bar chart, for as many rows as it has, by how the rows
-    of the baseline vary. They are simultaneous: if nothing changes, then no mean of any feature in
-    any period is beyond them, with the given confidence.
+    If nothing changes, then no mean of any feature in any period is beyond its limits, with the
+    given confidence. The limits come from permutations of the rows of all periods, and hold for
+    rare and heavy-tailed columns too. Of more than two thousand rows, groups of successive rows are
+    permuted; periods that are shorter than a group have no limits.
 
     Parameters
     ----------
@@ -94,7 +97,8 @@ def drift(
     Raises
     ------
     ValueError, TypeError
-        For other periods or baselines, a baseline of fewer than two rows, or no confidence.
+        For other periods or baselines, an invalid confidence, or so few rows that no change could
+        be told from chance.
 
     Notes
     -----
@@ -103,7 +107,8 @@ def drift(
 
     References
     ----------
-    Shewhart (1931), Economic control of quality of manufactured product.
+    Shewhart (1931), Economic control of quality of manufactured product. Westfall & Young (1993),
+    Resampling-based multiple testing.
 
     Examples
     --------
@@ -122,18 +127,50 @@ def drift(
     check_confidence("drift", confidence, True)
     rows = Rows(explanation, "drift")
     unit = units(flat(rows.sample.values), len(rows.sample.feature_names))
-    tallies: dict[Any, Tally] = {}
+    counts: Counter[Any] = Counter()
+    for _, masks in _batches(rows, periods):
+        counts.update({label: int(mask.sum()) for label, mask in masks.items()})
+    known = pd.Series([label for label in counts if label != "missing"], dtype=object)
+    order = [*known.sort_values().tolist(), *(["missing"] if "missing" in counts else [])]
+    base = _baseline_labels(baseline, order)
+    _check_rows(counts, base, confidence)
+    groups = Groups(-(-counts.total() // MOST_GROUPS))
     for batch, masks in _batches(rows, periods):
         scores = (flat(batch.values) if kind == "attribution" else rows.sizes(batch)) / unit
         for label, mask in masks.items():
-            tallies.setdefault(label, Tally()).add(scores[mask])
-    ordered = pd.Series(list(tallies), dtype=object)
-    known = ordered[ordered != "missing"]
-    order = [*known.sort_values().tolist(), *(["missing"] if "missing" in tallies else [])]
-    means = {label: Means(*tallies[label].means()) for label in order}
-    base = _baseline_labels(baseline, order)
-    table = _chart(means, base, confidence, unit, player_index(rows.sample))
+            groups.add(label, scores[mask])
+    parts = {label: groups.of(label) for label in order}
+    table = _chart(parts, counts, base, confidence, unit, player_index(rows.sample))
     return Drift(kind, base, table)
+
+
+class Groups:
+    """Rows of each period, summed up in groups of successive ones: few enough to be permuted.
+
+    Parameters
+    ----------
+    size : int
+        Rows of a group.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._means: dict[Any, list[np.ndarray]] = {}
+        self._left: dict[Any, np.ndarray] = {}
+
+    def add(self, label: Any, scores: np.ndarray) -> None:
+        """Take in numbers ``(n, m)`` of rows of a period."""
+        rows = np.concatenate([self._left.get(label, scores[:0]), scores])
+        full = len(rows) // self.size * self.size
+        grouped = rows[:full].reshape(-1, self.size, rows.shape[1])
+        self._means.setdefault(label, []).append(grouped.mean(axis=1))
+        self._left[label] = rows[full:]
+
+    def of(self, label: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the means of the full groups of a period ``(n, m)``, and of all its rows."""
+        means, left = np.concatenate(self._means[label]), self._left[label]
+        total = means.sum(axis=0) * self.size + left.sum(axis=0)
+        return means, total / (len(means) * self.size + len(left))
 
 
 def _batches(rows: Rows, periods: Any) -> Iterator[tuple[Explanation, dict]]:
@@ -162,35 +199,48 @@ def _baseline_labels(baseline: Any, order: list) -> list:
     return labels
 
 
+def _check_rows(counts: Counter, base: list, confidence: float) -> None:
+    """Refuse a baseline and periods of so few rows that no change could be told from chance."""
+    n, later = sum(counts[label] for label in base), counts.keys() - set(base)
+    most = max((counts[label] for label in later), default=n)
+    if comb(n + most, n) < 1 / (1 - confidence):
+        least = next(n for n in range(2, 99) if comb(2 * n, n) >= 1 / (1 - confidence))
+        raise ValueError(
+            f"drift tells no change from chance by a baseline of {n} rows, {base}, and periods of"
+            f" {most} at most: with confidence={confidence} it needs {least} and {least}, or more."
+        )
+
+
 def _chart(
-    means: dict[Any, Means], base: list, confidence: float, unit: np.ndarray, index: pd.Index
+    parts: dict[Any, tuple[np.ndarray, np.ndarray]],
+    counts: Counter,
+    base: list,
+    confidence: float,
+    unit: np.ndarray,
+    index: pd.Index,
 ) -> pd.DataFrame:
     """Return the table of all periods."""
-    n = sum(means[label].n for label in base)
-    if n - len(base) < 1:
-        raise ValueError(f"drift needs a baseline of two rows or more; got {n:g} in {base}.")
-    # how single rows vary within the periods of the baseline, and where its centre is
-    parts = [means[label] for label in base]
-    within = [own.covariance * own.n * (own.n - 1) for own in parts if own.n > 1]
-    spread = np.sum(within, axis=0) / (n - len(base))
-    centre = np.sum([own.values * own.n for own in parts], axis=0) / n
-    later = [label for label in means if label not in base]
-    sizes = np.array([means[label].n for label in later])
-    critical = critical_changes(spread, n, n - len(base), sizes, confidence)
-    # what does not vary but by rounding rings for what is more than rounding
-    half = np.where(varying(spread), critical * np.sqrt(np.diag(spread)), ROUNDING)
+    baseline = np.concatenate([parts[label][0] for label in base])
+    weights = [counts[label] for label in base]
+    centre = np.average([parts[label][1] for label in base], axis=0, weights=weights)
+    told = [label for label in parts if label not in base and len(parts[label][0])]
+    critical, errors = limits_of_changes(baseline, [parts[label][0] for label in told], confidence)
+    errors_of = dict(zip(told, errors, strict=True))
+    spread = baseline.std(axis=0, ddof=1) if len(baseline) > 1 else np.full(len(unit), np.nan)
     lines = []
-    for label, own in means.items():
-        width = half * np.sqrt(1 / own.n + (0 if label in base else 1 / n))
-        outside = (np.abs(own.values - centre) > width) & (label not in base)
+    for label, (groups, mean) in parts.items():
+        if label in base:
+            errors_of[label] = spread / np.sqrt(max(len(groups), 1))
+        width = critical * errors_of.get(label, np.nan)
+        width = np.maximum(width, ROUNDING)  # a change by rounding is none
         part = pd.DataFrame(
             {
-                "n_rows": int(own.n),
-                "mean": own.values * unit,
+                "n_rows": counts[label],
+                "mean": mean * unit,
                 "centre": centre * unit,
                 "low": (centre - width) * unit,
                 "high": (centre + width) * unit,
-                "alarm": outside,
+                "alarm": (np.abs(mean - centre) > width) & (label not in base),
             },
             index=index,
         ).reset_index()

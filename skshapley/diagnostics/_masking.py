@@ -4,7 +4,7 @@ Chen, Song, Wainwright & Jordan (2018), section 5: the change in log-odds of the
 against the share of masked features, averaged over instances.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -139,7 +139,7 @@ def masking_curve(explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None
     """
     fractions = _checked_fractions(fractions)
     values = _by_instance(values)
-    if callable(explainer) or isinstance(explainer, Sequence):
+    if not hasattr(explainer, "explain"):
         games = [explainer] if callable(explainer) else list(explainer)
         if X is not None or len(games) != len(values):
             raise ValueError(

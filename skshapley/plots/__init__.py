@@ -1,6 +1,7 @@
 """Displays: explanations as pictures, and the numbers of each picture as a frame."""
 
-from skshapley.plots._accessor import PlotAccessor
+from skshapley._tools._corrections import absent
+from skshapley.plots._accessor import INSTEAD, PlotAccessor
 from skshapley.plots._bar import BarDisplay
 from skshapley.plots._beeswarm import BeeswarmDisplay
 from skshapley.plots._comparison import ComparisonDisplay
@@ -10,7 +11,6 @@ from skshapley.plots._decision import DecisionDisplay
 from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._display import Display, SmallMultiples
 from skshapley.plots._dumbbell import DumbbellDisplay
-from skshapley.plots._force import ForceDisplay
 from skshapley.plots._heat_map import HeatMapDisplay
 from skshapley.plots._importance import ImportanceDisplay
 from skshapley.plots._interactions import InteractionsDisplay
@@ -29,7 +29,6 @@ __all__ = [
     "DependenceDisplay",
     "Display",
     "DumbbellDisplay",
-    "ForceDisplay",
     "HeatMapDisplay",
     "ImportanceDisplay",
     "InteractionsDisplay",
@@ -40,3 +39,9 @@ __all__ = [
     "SmallMultiples",
     "WaterfallDisplay",
 ]
+
+_CALLS = {name: f"explanation.plot.{name}(...)" for name in dir(PlotAccessor)}
+
+
+def __getattr__(name: str) -> object:
+    raise AttributeError(absent("skshapley.plots", name, _CALLS | INSTEAD, __all__))

@@ -1,11 +1,15 @@
-"""The accessor `explanation.plot`, as in `explanation.plot.waterfall()`."""
+"""The accessor `explanation.plot`, as in `explanation.plot.waterfall(0)`."""
 
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from skshapley._tools._corrections import absent, corrected
 from skshapley.plots._bar import BarDisplay
 from skshapley.plots._beeswarm import BeeswarmDisplay
 from skshapley.plots._decision import DecisionDisplay
 from skshapley.plots._dependence import DependenceDisplay
-from skshapley.plots._display import SmallMultiples
-from skshapley.plots._force import ForceDisplay
 from skshapley.plots._heat_map import HeatMapDisplay
 from skshapley.plots._importance import ImportanceDisplay
 from skshapley.plots._interactions import InteractionsDisplay
@@ -13,12 +17,56 @@ from skshapley.plots._matrix import MatrixDisplay
 from skshapley.plots._sentence import SentenceDisplay
 from skshapley.plots._waterfall import WaterfallDisplay
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Names in shap and elsewhere, and the calls that draw the same
+INSTEAD = {
+    "scatter": 'plot.dependence("age")',
+    "partial_dependence": 'plot.dependence("age")',
+    "heatmap": "plot.matrix()",
+    "summary": "plot.beeswarm()",
+    "summary_plot": "plot.beeswarm()",
+    "violin": "plot.beeswarm()",
+    "force": "plot.waterfall(0)",
+    "force_plot": "plot.waterfall(0)",
+    "image": "plot.heat_map(shape)",
+    "text": "plot.sentence(row)",
+    "multioutput_decision": "plot.decision()",
+}
+
+
+def _method(
+    name: str, make: Callable[Concatenate[Any, P], R]
+) -> Callable[Concatenate["PlotAccessor", P], R]:
+    """Return the `from_explanation` of a display as a method of that name.
+
+    It has the same signature, and its errors begin with the name of the method.
+    """
+    display, owner = make.__self__.__name__, f"plot.{name}"  # type: ignore[attr-defined]
+    drawn = corrected(make, owner)
+
+    def method(self: "PlotAccessor", *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return drawn(self._explanation, *args, **kwargs)
+        except (TypeError, ValueError, IndexError) as error:
+            if not str(error).startswith(display):
+                raise
+            raise type(error)(str(error).replace(display, owner, 1)) from error.__cause__
+
+    signature = inspect.signature(make)
+    first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    others = list(signature.parameters.values())[1:]
+    method.__name__, method.__qualname__ = name, f"PlotAccessor.{name}"
+    method.__doc__ = re.sub(r" *explanation : Explanation\n( {12}.*\n)*", "", make.__doc__ or "")
+    method.__signature__ = signature.replace(parameters=[first, *others])  # type: ignore[attr-defined]
+    return method
+
 
 class PlotAccessor:
     """The displays of an explanation, as methods of ``explanation.plot``.
 
-    Each method draws a display and returns it. It takes the keyword arguments of the display's
-    `from_explanation`.
+    Each method draws a display and returns it.
 
     Parameters
     ----------
@@ -37,46 +85,23 @@ class PlotAccessor:
     def __init__(self, explanation) -> None:
         self._explanation = explanation
 
-    def waterfall(self, **kwargs) -> WaterfallDisplay | SmallMultiples:
-        """Return the drawn `WaterfallDisplay`."""
-        return WaterfallDisplay.from_explanation(self._explanation, **kwargs)
+    waterfall = _method("waterfall", WaterfallDisplay.from_explanation)
+    bar = _method("bar", BarDisplay.from_explanation)
+    beeswarm = _method("beeswarm", BeeswarmDisplay.from_explanation)
+    dependence = _method("dependence", DependenceDisplay.from_explanation)
+    matrix = _method("matrix", MatrixDisplay.from_explanation)
+    decision = _method("decision", DecisionDisplay.from_explanation)
+    heat_map = _method("heat_map", HeatMapDisplay.from_explanation)
+    importance = _method("importance", ImportanceDisplay.from_explanation)
+    interactions = _method("interactions", InteractionsDisplay.from_explanation)
+    sentence = _method("sentence", SentenceDisplay.from_explanation)
 
-    def bar(self, **kwargs) -> BarDisplay | SmallMultiples:
-        """Return the drawn `BarDisplay`."""
-        return BarDisplay.from_explanation(self._explanation, **kwargs)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Say which displays there are."""
+        raise TypeError(
+            f"explanation.plot is no function: call plot.waterfall(0), or one of"
+            f" {', '.join(name for name in vars(type(self)) if not name.startswith('_'))}."
+        )
 
-    def beeswarm(self, **kwargs) -> BeeswarmDisplay | SmallMultiples:
-        """Return the drawn `BeeswarmDisplay`."""
-        return BeeswarmDisplay.from_explanation(self._explanation, **kwargs)
-
-    def dependence(self, **kwargs) -> DependenceDisplay | SmallMultiples:
-        """Return the drawn `DependenceDisplay`."""
-        return DependenceDisplay.from_explanation(self._explanation, **kwargs)
-
-    def matrix(self, **kwargs) -> MatrixDisplay | SmallMultiples:
-        """Return the drawn `MatrixDisplay`."""
-        return MatrixDisplay.from_explanation(self._explanation, **kwargs)
-
-    def force(self, **kwargs) -> ForceDisplay | SmallMultiples:
-        """Return the drawn `ForceDisplay`."""
-        return ForceDisplay.from_explanation(self._explanation, **kwargs)
-
-    def decision(self, **kwargs) -> DecisionDisplay | SmallMultiples:
-        """Return the drawn `DecisionDisplay`."""
-        return DecisionDisplay.from_explanation(self._explanation, **kwargs)
-
-    def heat_map(self, **kwargs) -> HeatMapDisplay | SmallMultiples:
-        """Return the drawn `HeatMapDisplay`."""
-        return HeatMapDisplay.from_explanation(self._explanation, **kwargs)
-
-    def importance(self, **kwargs) -> ImportanceDisplay | SmallMultiples:
-        """Return the drawn `ImportanceDisplay`."""
-        return ImportanceDisplay.from_explanation(self._explanation, **kwargs)
-
-    def interactions(self, **kwargs) -> InteractionsDisplay | SmallMultiples:
-        """Return the drawn `InteractionsDisplay`."""
-        return InteractionsDisplay.from_explanation(self._explanation, **kwargs)
-
-    def sentence(self, **kwargs) -> SentenceDisplay | SmallMultiples:
-        """Return the drawn `SentenceDisplay`."""
-        return SentenceDisplay.from_explanation(self._explanation, **kwargs)
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(absent("explanation.plot", name, INSTEAD, dir(type(self))))

@@ -11,6 +11,7 @@ from skshapley.plots._common import HALF_WIDTH, errors_of, fold, levels, one_out
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._key import (
     LEAST_KEY_ROW,
+    OTHERS,
     category_colours,
     dot_size,
     faintness,
@@ -199,7 +200,7 @@ class BeeswarmDisplay(Display):
         for row, name in enumerate(pd.unique(self.table["feature"])):
             here = (self.table["feature"] == name).to_numpy()
             found = None if np.isfinite(level[here]).any() else keyed(self.table["data"][here])
-            if found is not None:
+            if found is not None and not found[1][-1].endswith(OTHERS):
                 keys[row] = here, *found
         return keys
 

@@ -95,7 +95,7 @@ def check_row(owner, explanation, row) -> None:
         if n != 1:
             raise ValueError(
                 f"{owner} got row=None, but it shows one instance and the explanation has {n}:"
-                f" choose a position from 0 to {n - 1}."
+                f" choose a position from 0 to {n - 1}, such as row=0."
             )
         return
     if not -n <= int(row) < n:

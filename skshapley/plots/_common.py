@@ -28,6 +28,8 @@ _RESPONSES = {
     "log_odds": "log-odds",
 }
 
+_OF_CLASSES = ("predict_proba", "predict_log_proba", "decision_function", "log_odds")
+
 
 def one_output(explanation, output) -> Explanation:
     """Return the explanation of one output, ``(r, p)``; None stands for the only one."""
@@ -116,7 +118,6 @@ def _with_player(explanation, name, values) -> Explanation:
         **_each_error(explanation, lambda errors: _and_last(errors, np.nan * values)),
         data=pd.concat([explanation.data, data], axis=1),
         feature_names=np.append(explanation.feature_names, name),
-        entries=None,
         interactions=None,
     )
 
@@ -134,7 +135,6 @@ def _players(explanation, order) -> Explanation:
         **_each_error(explanation, lambda errors: errors[:, order]),
         data=explanation.data.iloc[:, order],
         feature_names=explanation.feature_names[order],
-        entries=None,
         interactions=None,
     )
 
@@ -168,25 +168,10 @@ def of_output(name) -> str:
     return f" of {shorten(name, 2 * MAX_NAME)}"
 
 
-def parts_of_row(explanation, row, max_features) -> tuple[pd.DataFrame, float, float, str]:
-    """Return a table of one instance's attributions, its base value, prediction and response.
-
-    The table has a line for each feature, the largest attribution first, in the columns
-    ``feature``, ``data``, ``value``, ``standard_error`` and ``background_error``.
-    """
-    explanation = one_row(explanation, row)
-    shown = closed(fold(explanation, max_features))
-    table = pd.DataFrame(
-        {
-            "feature": shown.feature_names,
-            "data": pd.Series(shown.data.iloc[0].tolist(), dtype=object),
-            "value": shown.values[0],
-            "standard_error": errors_of(shown)[0],
-            "background_error": errors_of(shown, "background_errors")[0],
-        }
-    )
-    base, prediction = float(explanation.base_values[0]), float(explanation.predictions[0])
-    return table, base, prediction, response_name(explanation)
+def kind_of_outputs(explanation) -> str:
+    """Return "class " if the outputs are classes, for titles."""
+    settings = getattr(explanation, "settings", None)
+    return "class " if getattr(settings, "response_method", None) in _OF_CLASSES else ""
 
 
 def levels(column) -> NDArray[np.float64]:

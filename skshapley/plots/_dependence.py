@@ -33,6 +33,7 @@ from skshapley.plots._style import (
 )
 from skshapley.plots._text import value_text, wrapped
 
+HISTOGRAM, HISTOGRAM_BINS = 0.2, 60  # share of the height of the axes
 BAR_LETTERS = 18  # of a line beside the bar of colours, between the numbers at its ends
 
 
@@ -103,8 +104,8 @@ class DependenceDisplay(ByFeature, Display):
     def from_explanation(
         cls,
         explanation,
-        *,
         features=None,
+        *,
         partner="auto",
         kind="attribution",
         output=None,
@@ -143,7 +144,7 @@ class DependenceDisplay(ByFeature, Display):
             of an explanation without.
         """
         if features is not None:
-            features = [features] if isinstance(features, str) else list(features)
+            features = list(features) if isinstance(features, list | tuple) else [features]
         names = explanation.feature_names.tolist()
         check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features, kind=kind)
         check_names(cls.__name__, "features", features or [], names)
@@ -200,7 +201,10 @@ class DependenceDisplay(ByFeature, Display):
         axes = self._panels(ax)
         for panel, (feature, part) in zip(axes, parts, strict=True):
             self._panel(panel, feature, part)
-        axes[0].set_ylabel(side_label(axes[0], f"{self.kind} ({self._said})"), parse_math=False)
+        if len(parts) == 1 and self._title is None:
+            _histogram(axes[0], parts[0][1]["x"], list(self.ticks[parts[0][0]]))
+        label = side_label(axes[0], f"{self.kind} ({self._said})")
+        axes[0].set_ylabel(label, fontsize="large", parse_math=False)
         return self._drawn_on(axes)
 
     def _panel(self, ax, feature, part) -> None:
@@ -234,7 +238,7 @@ class DependenceDisplay(ByFeature, Display):
             )
             bar.outline.set_visible(False)
             bar.ax.tick_params(length=0)
-        ax.set_xlabel(wrapped(feature, letters_across(ax)), parse_math=False)
+        ax.set_xlabel(wrapped(feature, letters_across(ax)), fontsize="large", parse_math=False)
         ax.spines[["top", "right"]].set_visible(False)
         if self.ticks[feature]:
             write_ticks(ax, self.ticks[feature])
@@ -242,6 +246,17 @@ class DependenceDisplay(ByFeature, Display):
             letters = max(len(value_text(float(end))) for end in (np.nanmin(x), np.nanmax(x)))
             n_ticks = width_in_points(ax) / (LETTER * 10 * (letters + 3))
             ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(n_ticks, 2, 6)))
+
+
+def _histogram(ax, x, ticks) -> None:
+    """Draw how many instances there are at each place, below the points."""
+    low, high = ax.get_ylim()
+    ax.set_ylim(low - HISTOGRAM * (high - low), high)
+    below = ax.inset_axes([0, 0, 1, 0.8 * HISTOGRAM], sharex=ax, zorder=0)
+    several = len(ticks) > 0 and ticks == list(range(len(ticks)))  # categories
+    bins = np.arange(len(ticks) + 1) - 0.5 if several else HISTOGRAM_BINS
+    below.hist(x.dropna(), bins=bins, rwidth=0.8 if several else None, color=NEUTRAL, alpha=0.45)
+    below.axis("off")
 
 
 def _write_legend(ax, handles, names, title) -> None:
@@ -253,8 +268,8 @@ def _write_legend(ax, handles, names, title) -> None:
         title=title,
         loc="upper left",
         bbox_to_anchor=(1, 1),
-        fontsize="x-small",
-        title_fontsize="x-small",
+        fontsize="small",
+        title_fontsize="small",
         handletextpad=0.2,
         borderaxespad=0.2,
         markerscale=1.5,

@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from skshapley._tools._constraints import Constraint, Count, check_values
-from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
+from skshapley._tools._constraints import Constraint, check_values
 from skshapley.plots._common import (
     MOST_OUTPUTS,
     STRONGEST_OUTPUTS,
+    kind_of_outputs,
     of_output,
-    one_output,
-    one_row,
-    parts_of_row,
     strengths,
 )
 from skshapley.plots._explain import explanation_of
-from skshapley.plots._pairs import check_pairs, with_pairs
 from skshapley.plots._style import (
+    LARGE_PANEL,
     PANEL,
     WIDTH,
     fit_names,
@@ -67,6 +64,8 @@ class Drawn(ABC):
     _bar: float = 0.0
     # The end of the response's name that the title says, of one of several
     _title: str | None = None
+    # The low and the high end of what several displays draw, on the axis that they share
+    _shared: tuple[float, float] | None = None
 
     @property
     def _width(self) -> float:
@@ -100,6 +99,16 @@ class Drawn(ABC):
         """Return the names beside the rows, in lines of at most so many letters."""
         return []
 
+    def _span(self) -> tuple[float, float] | None:
+        """Return the low and the high end of what is drawn, if it is known beforehand."""
+        return None
+
+    def __repr__(self) -> str:
+        """Return what the picture shows."""
+        return (
+            f"<{type(self).__name__}: {_shown(self)}; .figure_ is the picture, .frame() its data>"
+        )
+
     @property
     def _said(self) -> str:
         """Return the name of the response for a label, without the output that the title names."""
@@ -129,6 +138,10 @@ class ByFeature(Drawn):
 
     @property
     def _width(self) -> float:
+        return (LARGE_PANEL if self._n_axes == 1 else PANEL)[0]
+
+    @property
+    def _narrow_width(self) -> float:
         return PANEL[0]
 
     @property
@@ -136,7 +149,7 @@ class ByFeature(Drawn):
         return self.table["feature"].nunique()
 
     def _height(self, width) -> float:
-        return PANEL[1]
+        return (LARGE_PANEL if width > PANEL[0] else PANEL)[1]
 
 
 class Display(Drawn):
@@ -191,79 +204,6 @@ class Display(Drawn):
         return cls.from_explanation(made, **kwargs)
 
 
-class OneRowDisplay(Display):
-    """Base class of the displays of one prediction, from base value to prediction.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns ``feature``, ``data``, ``value``, ``standard_error``; the largest first.
-    base_value, prediction : float
-    response : str, default="response"
-        Name of the explained response, for the axis.
-    """
-
-    _constraints = {"row": ROW, "max_features": COUNT, "max_pairs": Count(least=0), "ax": AXES}
-
-    def __init__(self, table, base_value, prediction, response="response") -> None:
-        self.table = table
-        self.base_value = base_value
-        self.prediction = prediction
-        self.response = response
-
-    @classmethod
-    def from_explanation(
-        cls, explanation, *, row=None, output=None, max_features=10, max_pairs=0, ax=None
-    ) -> "Self | SmallMultiples":
-        """Draw the explanation of one instance.
-
-        Parameters
-        ----------
-        explanation : Explanation
-        row : int, default=None
-            Position of the instance. May be left out if there is only one.
-        output : label, default=None
-            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
-        max_features : int or None, default=10
-            Features shown one by one, the largest first; the others are summed. None: all.
-        max_pairs : int, default=0
-            So many of the strongest interactions are shown as well, and count as features. Each of
-            the two features gives half of it away, and has no error then.
-        ax : matplotlib Axes, or one for each output, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display : the drawn display, or SmallMultiples of them for several outputs
-
-        Raises
-        ------
-        ValueError, TypeError, IndexError
-            For an invalid row, output, max_features, max_pairs or ax, and for pairs of an
-            explanation without interactions.
-        """
-        check_drawing(
-            cls,
-            explanation,
-            ax=ax,
-            output=output,
-            row=row,
-            max_features=max_features,
-            max_pairs=max_pairs,
-            one_row=True,
-        )
-        if max_pairs:
-            check_pairs(cls.__name__, explanation)
-        chosen = one_row(explanation, row)
-
-        def read(output) -> tuple[pd.DataFrame, float, float, str]:
-            shown = one_output(chosen, output)
-            shown = with_pairs(shown, None, max_pairs) if max_pairs else shown
-            return parts_of_row(shown, None, max_features)
-
-        return by_output(cls, chosen, output, ax, read)
-
-
 class SmallMultiples(Drawn):
     """The displays of several outputs side by side, on one scale.
 
@@ -277,6 +217,8 @@ class SmallMultiples(Drawn):
         Displays of one kind, by the name of their output.
     note : str, default=""
         What a new figure says above the displays.
+    kind : str, default=""
+        What the outputs are, before their names in the titles, such as "class ".
 
     Attributes
     ----------
@@ -304,9 +246,16 @@ class SmallMultiples(Drawn):
     2
     """
 
-    def __init__(self, displays, note="") -> None:
+    def __init__(self, displays, note="", kind="") -> None:
         self.displays = displays
         self.note = note
+        self.kind = kind
+
+    def __repr__(self) -> str:
+        """Return what the pictures show."""
+        first = next(iter(self.displays.values()))
+        names = ", ".join(str(name) for name in self.displays)
+        return f"<{type(first).__name__} of {len(self.displays)} outputs: {names}>"
 
     def frame(self) -> pd.DataFrame:
         """Return what is drawn, as numbers.
@@ -336,10 +285,13 @@ class SmallMultiples(Drawn):
         self : SmallMultiples
         """
         first = next(iter(self.displays.values()))
+        spans = [display._span() for display in self.displays.values()]
+        known = [span for span in spans if span is not None]
+        shared = (min(low for low, _ in known), max(high for _, high in known)) if known else None
         each = first._n_axes
         width = max(display._narrow_width for display in self.displays.values())
-        titles = [wrapped(name) for name in self.displays]
-        high = TITLE_LINE * max(title.count("\n") + 1 for title in titles)
+        titles = {name: f"{self.kind}{name}" for name in self.displays}
+        high = TITLE_LINE * max(wrapped(title).count("\n") + 1 for title in titles.values())
         size, n = (width, self._height(width) + high), each * len(self.displays)
         axes = panels(ax, n, type(first).__name__, size, each if each > 1 else None)
         if ax is None and self.note:
@@ -350,10 +302,10 @@ class SmallMultiples(Drawn):
             if names := display._row_names(letters_beside(own[0])):
                 write_names(own[0], names)
         for (name, display), own in zip(self.displays.items(), parts, strict=True):
-            display._title = of_output(name)
+            display._title, display._shared = of_output(name), shared
             display.plot(own)
-            display._title = None
-            _entitle(own[0], wrapped(name, letters_across(own[0], TITLE)))
+            display._title = display._shared = None
+            _entitle(own[0], wrapped(titles[name], letters_across(own[0], TITLE)))
         if first._row_names():
             settle(axes[0])
             for own in parts:
@@ -403,7 +355,17 @@ def by_output(
         order = np.argsort(-np.asarray(strength(explanation)), kind="stable")
         names = [names[place] for place in order[:STRONGEST_OUTPUTS]]
         note = f"the {len(names)} strongest of {n} outputs"
-    return SmallMultiples({name: make(*read(name)) for name in names}, note).plot(ax)
+    displays = {name: make(*read(name)) for name in names}
+    return SmallMultiples(displays, note, kind_of_outputs(explanation)).plot(ax)
+
+
+def _shown(display) -> str:
+    """Return what a display shows, in words."""
+    frame = display.frame()
+    response = getattr(display, "response", "")
+    about = f" of the {response}" if response not in ("", "response") else ""
+    features = pd.Series(frame.get("feature", frame.index)).nunique()
+    return f"{features} feature{'s' if features > 1 else ''}{about}"
 
 
 def _entitle(ax, name) -> None:

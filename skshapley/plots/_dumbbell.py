@@ -14,9 +14,9 @@ from skshapley.plots._display import Drawn, SmallMultiples, by_output
 from skshapley.plots._style import (
     COLOURS,
     NEUTRAL,
-    error_bars,
     height_of_legend,
     height_of_rows,
+    interval_bars,
     label_x,
     legend_above,
     letters_beside,
@@ -174,9 +174,7 @@ class DumbbellDisplay(Drawn):
         zero_line(ax)
         name_rows(ax, self._row_names(letters_beside(ax)))
         ax.hlines(rows, first, second, color=NEUTRAL, linewidth=3.5, alpha=0.45, zorder=2)
-        middle = first + (self.table["low"] + self.table["high"]).to_numpy() / 2
-        half = (self.table["high"] - self.table["low"]).to_numpy() / 2
-        error_bars(ax, middle, rows, half)
+        interval_bars(ax, first + self.table["low"], first + self.table["high"], rows)
         handles, alphas = [], np.where(clear, 1.0, 0.35)
         for values, colour in zip((first, second), COLOURS, strict=False):
             ax.scatter(values, rows, s=46, color=colour, alpha=alphas, linewidth=0, zorder=5)

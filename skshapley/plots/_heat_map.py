@@ -62,7 +62,7 @@ class HeatMapDisplay(Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, *, shape, row=None, output=None, image=None, ax=None
+        cls, explanation, shape, row=None, *, output=None, image=None, ax=None
     ) -> Self | SmallMultiples:
         """Draw the attributions of one instance.
 

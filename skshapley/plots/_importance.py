@@ -13,8 +13,8 @@ from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import (
     COLOURS,
     NEUTRAL,
-    error_bars,
     height_of_rows,
+    interval_bars,
     label_x,
     legend_above,
     letters_beside,
@@ -219,8 +219,7 @@ class ImportanceDisplay(Display):
         rows = np.arange(len(value))
         zero_line(ax)
         name_rows(ax, self._row_names(letters_beside(ax)))
-        middle = (self.table["low"] + self.table["high"]).to_numpy() / 2
-        error_bars(ax, middle, rows, self.table["high"].to_numpy() - middle)
+        interval_bars(ax, self.table["low"], self.table["high"], rows)
         handles = [
             ax.scatter(value[which], rows[which], s=34, c=colour, zorder=5)
             for which, colour in ((chosen, COLOURS[0]), (~chosen, NEUTRAL))

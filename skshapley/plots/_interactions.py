@@ -82,7 +82,7 @@ class InteractionsDisplay(Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, *, row=None, output=None, max_features=8, ax=None
+        cls, explanation, row=None, *, output=None, max_features=8, ax=None
     ) -> Self | SmallMultiples:
         """Draw the interactions of an instance, or their mean sizes.
 

@@ -86,8 +86,6 @@ def write_key(ax: "Axes", row: int, texts: list[str]) -> None:
     most = KEY_LETTERS * letters_beside(ax) // MAX_NAME
     letters = max(most // len(texts), LEAST_TEXT * most // KEY_LETTERS)
     shown = short_names(texts, lines=1, width=letters)
-    if texts[-1].endswith(OTHERS):
-        shown[-1] = texts[-1]
     words: list[Any] = [
         TextArea(text, textprops={"color": colour, "size": KEY_SIZE})
         for text, colour in zip(shown, category_colours(texts), strict=True)

@@ -9,6 +9,7 @@ from skshapley.plots._checks import AXES, COUNT, check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import (
+    COLOURS,
     height_of_rows,
     ink,
     label_x,
@@ -28,7 +29,7 @@ class MatrixDisplay(Display):
     """All attributions as a matrix of colours, with features as rows and instances as columns.
 
     Similar instances are next to each other. Cells whose 95 % interval contains 0 are faded. The
-    line above the matrix shows the predictions.
+    line above the matrix shows the predictions; the bars beside it are mean absolute attributions.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -153,7 +154,11 @@ class MatrixDisplay(Display):
         faded = "; faded: 95 % interval holds 0" if unsure.any() else ""
         label_x(ax, f"instances, similar ones together{faded}")
         bar = ax.figure.colorbar(
-            image, ax=ax, aspect=30, pad=0.02, label=side_label(ax, f"attribution ({self._said})")
+            image,
+            ax=ax,
+            aspect=30,
+            pad=0.14 if self._title is None else 0.02,
+            label=side_label(ax, f"attribution ({self._said})"),
         )
         bar.outline.set_visible(False)
 
@@ -167,6 +172,11 @@ class MatrixDisplay(Display):
         for name in ("top", "right", "bottom"):
             top.spines[name].set_visible(False)
         ax.set_xlim(-0.5, r - 0.5)
+        if self._title is not None:  # one of several, with little room
+            return self._drawn_on([ax])
+        side = ax.inset_axes([1.01, 0, 0.12, 1], sharey=ax)
+        side.barh(range(p), np.abs(values).mean(axis=1), height=0.7, color=COLOURS[0])
+        side.axis("off")
         return self._drawn_on([ax])
 
 

@@ -79,7 +79,7 @@ def of_interaction(explanation, feature, partner) -> Explanation:
     return replace(explanation, values=values, standard_errors=errors, interactions=None)
 
 
-def with_pairs(explanation, row, n) -> Explanation:
+def with_pairs(explanation, n) -> Explanation:
     """Return an explanation in which the strongest pairs of an instance are players of their own.
 
     Each of the two players gives half the interaction away, so that the sum stays. What is left to
@@ -88,12 +88,9 @@ def with_pairs(explanation, row, n) -> Explanation:
     Parameters
     ----------
     explanation : Explanation
-        Of one output, with interactions.
-    row : int or None
-        The instance; None for the only one.
+        Of one instance and one output, with interactions.
     n : int
     """
-    explanation = explanation if row is None else explanation[int(row)]
     found, names = explanation.interactions, explanation.feature_names
     first, second = np.triu_indices(len(names), 1)
     pairs = found.values[0, first, second]
@@ -116,6 +113,5 @@ def with_pairs(explanation, row, n) -> Explanation:
         background_errors=None,
         data=pd.concat([explanation.data, data], axis=1),
         feature_names=np.append(names, np.array(joint, dtype=object)),
-        entries=None,
         interactions=None,
     )

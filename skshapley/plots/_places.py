@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from skshapley.plots._beeswarm import swarm
 from skshapley.plots._common import ordered_numbers
 from skshapley.plots._key import keyed, positions
+from skshapley.plots._style import width_in_points
 from skshapley.plots._text import value_text
 
-MOST_PLACES = 20  # categories side by side, beyond which the rarer ones share a place
+MOST_PLACES = 30  # categories side by side, beyond which the rarer ones share a place
 FEW_VALUES = 10  # different numbers, up to which each has a tick and its points are spread
 LEAST_GAP = 0.04  # of the axis, between the ticks of two values
 SPREAD = 0.15  # of the axis, at most, for the points of one number
@@ -116,7 +117,7 @@ def write_ticks(ax, ticks: Ticks) -> None:
     at, texts = list(ticks), list(ticks.values())
     turned: dict = {}
     if upright(ticks):
-        turned = {"rotation": 90, "fontsize": 7}
+        turned = {"rotation": 90, "fontsize": np.clip(width_in_points(ax) / len(at), 4, 9)}
     elif _long(ticks):
         turned = {"rotation": 30, "ha": "right", "rotation_mode": "anchor", "fontsize": "small"}
     elif texts[0] == MISSING and at[1] - at[0] < NEAR * (at[-1] - at[0]):

@@ -65,7 +65,7 @@ class SentenceDisplay(Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, *, row=None, output=None, ax=None
+        cls, explanation, row=None, *, output=None, ax=None
     ) -> Self | SmallMultiples:
         """Draw the tokens of one instance.
 

@@ -8,6 +8,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skshapley.plots._checks import check_axes, pyplot
 from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, wrapped
@@ -24,10 +25,14 @@ NEUTRAL = "#8C8C8C"
 # Okabe and Ito (2008), without black and yellow, which vanish on black or white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
-ROW_HEIGHT, LEAST_ROW_HEIGHT = 0.32, 0.15  # inches
+LIGHT_ON = (NEGATIVE, *COLOURS[:3])  # colours of bars on which white numbers can be read
+
+ROW_HEIGHT, LEAST_ROW_HEIGHT = 0.38, 0.15  # inches
+LARGER = 1.2  # type of names and labels, beside the usual tick labels
 LEGEND_LINE = 0.2  # inches
-WIDTH = 7.0
-PANEL = (3.6, 2.7)
+WIDTH = 8.0
+PANEL = (4.0, 3.0)
+LARGE_PANEL = (8.0, 5.2)  # of the only one
 LETTER = 0.55  # mean width of a letter, in font sizes
 LINE = 1.1  # height of a line of a name, in font sizes
 NAMES = 0.46  # of the width of axes and what is beside them, at most, for names
@@ -41,7 +46,7 @@ def level_colours() -> "Colormap":
     """Return the colour map from low to high values, visible on white and on black."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    ends = ["#2468B4", "#8A7FA8", "#C9837A", "#F0A02C"]
+    ends = ["#2468B4", "#7B52B9", "#CC4478", "#F0872C"]
     return LinearSegmentedColormap.from_list("levels", ends).with_extremes(bad=NEUTRAL)
 
 
@@ -81,7 +86,7 @@ def height_of_legend(names) -> float:
 def width_of_rows(names) -> float:
     """Return the width, in inches, of axes with such row names, beside others like them."""
     letters = max(len(line) for name in names for line in name.splitlines())
-    return min(WIDTH, 3.6 + LETTER * letters * 10 / 72)
+    return min(WIDTH, 4.2 + LETTER * letters * 12 / 72)
 
 
 def panels(axes, n, owner, size, n_columns=None) -> "list[Axes]":
@@ -152,8 +157,9 @@ def _place_in_points(ax) -> float:
 
 def label_x(ax, text) -> None:
     """Label the x axis, in lines that are not wider than the axes."""
-    letters = width_in_points(ax) / (LETTER * ax.xaxis.label.get_size())
-    ax.set_xlabel(fill(text, max(int(letters), LEAST_LABEL)), parse_math=False)
+    size = _label_size()
+    letters = width_in_points(ax) / (LETTER * size)
+    ax.set_xlabel(fill(text, max(int(letters), LEAST_LABEL)), fontsize=size, parse_math=False)
 
 
 def legend(ax, handles, names, letters=MAX_NAME, **where) -> "Legend":
@@ -205,6 +211,8 @@ def name_rows(ax, names) -> None:
     ax.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
+    ax.grid(axis="y", color=ink(ax), alpha=0.25, linewidth=0.6, linestyle=(0, (1, 4)))
+    ax.set_axisbelow(True)
     settle(ax)
     fit_names(ax)
     ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(width_in_points(ax) / 40, 2, 7)))
@@ -212,9 +220,7 @@ def name_rows(ax, names) -> None:
 
 def font_size(ax, n_rows, lines=1) -> float:
     """Return the font size, in points, for rows of some lines that share the height of the axes."""
-    from matplotlib.font_manager import FontProperties
-
-    usual = FontProperties(size=_label_size()).get_size_in_points()
+    usual = _label_size()
     share = 0.72 if lines == 1 else 0.9 / (LINE * lines)
     return float(np.clip(share * points_of_rows(ax, n_rows), LEAST_SIZE, usual))
 
@@ -238,11 +244,12 @@ def _height_in_pixels(ax) -> float:
     return spec.get_position(ax.figure).height * ax.figure.bbox.height
 
 
-def _label_size() -> float | str:
-    """Return the font size of tick labels in the current style."""
+def _label_size() -> float:
+    """Return the font size of names, larger than tick labels in the current style."""
     from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
 
-    return rcParams["ytick.labelsize"]
+    return LARGER * FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
 
 
 def ink(ax) -> "ColorType":
@@ -279,6 +286,17 @@ def error_bars(ax, x, y, half_widths, wider=None) -> None:
         )
 
 
+def interval_bars(ax, low, high, y) -> None:
+    """Draw horizontal intervals; an end that is not known is an arrow at the farthest known one."""
+    low, high, y = np.asarray(low), np.asarray(high), np.asarray(y)
+    known = [*low[np.isfinite(low)], *high[np.isfinite(high)], 0.0]
+    shown = [np.clip(end, min(known), max(known)) for end in (low, high)]
+    error_bars(ax, (shown[0] + shown[1]) / 2, y, (shown[1] - shown[0]) / 2)
+    for end, drawn, arrow in zip((low, high), shown, "<>", strict=True):
+        if (far := np.isinf(end)).any():
+            ax.scatter(drawn[far], y[far], s=20, color=ink(ax), marker=arrow, zorder=4)
+
+
 def widen(ax, low, high, texts, size, left=True, right=True) -> float:
     """Set the x limits to low and high, with room for the longest text on the sides named.
 
@@ -302,6 +320,20 @@ def widen(ax, low, high, texts, size, left=True, right=True) -> float:
     unit = span * room / (1 - room * (left + right))
     ax.set_xlim(low - left * unit, high + right * unit)
     return size
+
+
+def fits_inside(ax, widths, texts, span, size) -> NDArray[np.bool_]:
+    """Return whether numbers fit inside their bars, given the span of the axis, ``(n,)``."""
+    points = (1 - MOST_ROOM) * width_in_points(ax) / (span or 1.0)
+    letters = np.array([len(text) for text in texts])
+    return np.asarray(widths) * points > 0.7 * size * letters + 8
+
+
+def inside(ax, x, y, text, colour, size) -> None:
+    """Write text around the point (x, y) of a bar of this colour."""
+    ink = "white" if colour in LIGHT_ON else "#1A1A1A"
+    ax.annotate(text, (x, y), ha="center", va="center", fontsize=size, color=ink, zorder=5,
+                parse_math=False)  # fmt: skip
 
 
 def beside(ax, x, y, text, towards, size) -> None:

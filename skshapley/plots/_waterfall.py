@@ -5,15 +5,28 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skshapley.plots._common import HALF_WIDTH
-from skshapley.plots._display import OneRowDisplay
+from skshapley._tools._constraints import Count
+from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
+from skshapley.plots._common import (
+    HALF_WIDTH,
+    closed,
+    errors_of,
+    fold,
+    one_output,
+    one_row,
+    response_name,
+)
+from skshapley.plots._display import Display, SmallMultiples, by_output
+from skshapley.plots._pairs import check_pairs, with_pairs
 from skshapley.plots._style import (
     beside,
     colour_of_steps,
     error_bars,
+    fits_inside,
     font_size,
     height_of_rows,
     ink,
+    inside,
     interval_note,
     label_x,
     letters_beside,
@@ -23,7 +36,7 @@ from skshapley.plots._style import (
 from skshapley.plots._text import MAX_NAME, named_values, number
 
 
-class WaterfallDisplay(OneRowDisplay):
+class WaterfallDisplay(Display):
     """One prediction as a waterfall: from the base value up and down to the prediction.
 
     The base value, the mean prediction over the background, is at the bottom and the prediction of
@@ -63,7 +76,69 @@ class WaterfallDisplay(OneRowDisplay):
     1      x0    1.0    0.0  1.0
     """
 
+    _constraints = {"row": ROW, "max_features": COUNT, "max_pairs": Count(least=0), "ax": AXES}
+
     _scale = "x"
+
+    def __init__(self, table, base_value, prediction, response="response") -> None:
+        self.table = table
+        self.base_value = base_value
+        self.prediction = prediction
+        self.response = response
+
+    @classmethod
+    def from_explanation(
+        cls, explanation, row=None, *, output=None, max_features=10, max_pairs=0, ax=None
+    ) -> Self | SmallMultiples:
+        """Draw the explanation of one instance.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        row : int, default=None
+            Position of the instance. May be left out if there is only one.
+        output : label, default=None
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+        max_features : int or None, default=10
+            Features shown one by one, the largest first; the others are summed. None: all.
+        max_pairs : int, default=0
+            So many of the strongest interactions are shown as well, and count as features. Each of
+            the two features gives half of it away, and has no error then.
+        ax : matplotlib Axes, or one for each output, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : WaterfallDisplay, or SmallMultiples of them for several outputs
+
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For an invalid row, output, max_features, max_pairs or ax, and for pairs of an
+            explanation without interactions.
+        """
+        given = {"row": row, "max_features": max_features, "max_pairs": max_pairs, "ax": ax}
+        check_drawing(cls, explanation, output=output, one_row=True, **given)
+        if max_pairs:
+            check_pairs(cls.__name__, explanation)
+        chosen = one_row(explanation, row)
+
+        def read(output) -> tuple[pd.DataFrame, float, float, str]:
+            whole = one_output(chosen, output)
+            shown = closed(fold(with_pairs(whole, max_pairs) if max_pairs else whole, max_features))
+            table = pd.DataFrame(
+                {
+                    "feature": shown.feature_names,
+                    "data": pd.Series(shown.data.iloc[0].tolist(), dtype=object),
+                    "value": shown.values[0],
+                    "standard_error": errors_of(shown)[0],
+                    "background_error": errors_of(shown, "background_errors")[0],
+                }
+            )
+            base, prediction = float(whole.base_values[0]), float(whole.predictions[0])
+            return table, base, prediction, response_name(whole)
+
+        return by_output(cls, chosen, output, ax, read)
 
     def frame(self) -> pd.DataFrame:
         """Return the bars from top to bottom.
@@ -85,6 +160,19 @@ class WaterfallDisplay(OneRowDisplay):
     def _height(self, width) -> float:
         return height_of_rows(len(self.table) + 2)
 
+    def _intervals(self, frame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return half the intervals without and with the background, and the larger of both."""
+        half = HALF_WIDTH * frame["standard_error"].to_numpy()
+        apart = frame.get("background_error", np.full(len(frame), np.nan))
+        wider = np.hypot(half, HALF_WIDTH * np.asarray(apart, dtype=np.float64))
+        return half, wider, np.fmax(np.nan_to_num(half), np.nan_to_num(wider))
+
+    def _span(self) -> tuple[float, float]:
+        frame = self.frame()
+        start, end, reach = frame["start"], frame["end"], self._intervals(frame)[2]
+        low = min(np.minimum(start, end - reach).min(), self.base_value)
+        return low, max(np.maximum(start, end + reach).max(), self.base_value)
+
     def plot(self, ax=None) -> Self:
         """Draw the bars.
 
@@ -103,10 +191,9 @@ class WaterfallDisplay(OneRowDisplay):
         size = font_size(ax, n + 2)
         rows = np.arange(1, n + 1)
         value, start, end = (frame[name].to_numpy() for name in ("value", "start", "end"))
-        half = HALF_WIDTH * frame["standard_error"].to_numpy()
-        apart = frame.get("background_error", np.full(n, np.nan))
-        wider = np.hypot(half, HALF_WIDTH * np.asarray(apart, dtype=np.float64))
-        ax.barh(rows, value, left=start, height=0.7, color=colour_of_steps(frame), zorder=2)
+        half, wider, reach = self._intervals(frame)
+        colours = colour_of_steps(frame)
+        ax.barh(rows, value, left=start, height=0.7, color=colours, zorder=2)
         error_bars(ax, end, rows, half, wider)
 
         # Each bar hangs on the end of the one below; the outermost on base value and prediction.
@@ -114,18 +201,22 @@ class WaterfallDisplay(OneRowDisplay):
                   color=ink(ax), linewidth=0.6, alpha=0.6, zorder=1)  # fmt: skip
         ax.plot([self.prediction, self.base_value], [0, n + 1], "D", color=ink(ax), markersize=5)
 
-        reach = np.fmax(np.nan_to_num(half), np.nan_to_num(wider))
-        low = min(np.minimum(start, end - reach).min(), self.base_value)
-        high = max(np.maximum(start, end + reach).max(), self.base_value)
         name_rows(ax, self._row_names(letters_beside(ax)))
         scale = np.abs([self.base_value, self.prediction, *value]).max()
         texts = [number(change, signed=True, scale=scale) for change in value]
-        size = widen(ax, low, high, texts, size)
-        for y, text, change, tip in zip(
-            rows, texts, value, end + np.copysign(reach, value), strict=True
-        ):
-            beside(ax, tip, y, text, change, size)
-        beside(ax, self.prediction, 0, number(self.prediction), value[0], size)
-        beside(ax, self.base_value, n + 1, number(self.base_value), -value[-1], size)
+        ends = [number(level, scale=scale) for level in (self.prediction, self.base_value)]
+        low, high = self._shared or self._span()
+        within = fits_inside(ax, np.abs(value) - reach, texts, high - low, size)
+        outside = [text for text, hidden in zip(texts, within, strict=True) if not hidden]
+        size = widen(ax, low, high, [*outside, *ends], size)
+        for y, text in enumerate(texts):
+            if within[y]:
+                middle = start[y] + (value[y] - np.copysign(reach[y], value[y])) / 2
+                inside(ax, middle, rows[y], text, colours[y], size)
+            else:
+                tip = end[y] + np.copysign(reach[y], value[y])
+                beside(ax, tip, rows[y], text, value[y], size)
+        beside(ax, self.prediction, 0, ends[0], value[0], size)
+        beside(ax, self.base_value, n + 1, ends[1], -value[-1], size)
         label_x(ax, f"{self._said}{interval_note(frame)}")
         return self._drawn_on([ax])

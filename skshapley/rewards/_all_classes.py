@@ -13,25 +13,18 @@ def _has_probabilities(self) -> bool:
 class AllClasses(ClassifierMixin, BaseEstimator):
     """A fitted classifier, for scorers that want a probability for each class.
 
-    Its probabilities are those of the model and of one further point of any class, so that none is
-    zero: the loss of a class that the points lack is finite.
+    Classes that the model has not seen get the probability 0.
 
     Parameters
     ----------
     model : fitted classifier
     classes : ndarray of shape (c,)
         All classes, in order.
-    prior : ndarray of shape (c,)
-        Their shares.
-    n_points : int
-        How many points the model was fitted to.
     """
 
-    def __init__(self, model, classes, prior, n_points) -> None:
+    def __init__(self, model, classes) -> None:
         self.model = model
         self.classes = classes
-        self.prior = prior
-        self.n_points = n_points
 
     @property
     def classes_(self) -> NDArray:
@@ -48,7 +41,7 @@ class AllClasses(ClassifierMixin, BaseEstimator):
         some = self.model.predict_proba(X)
         out = np.zeros((len(some), len(self.classes)))
         out[:, np.searchsorted(self.classes, self.model.classes_)] = some
-        return (self.n_points * out + self.prior) / (self.n_points + 1)
+        return out
 
     def score(self, X, y, **kwargs) -> float:
         """Return the model's own score."""

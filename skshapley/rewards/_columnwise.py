@@ -2,7 +2,8 @@
 
 This is known for those of scikit-learn's own transformers that make each column of one column
 alone, row by row, and for ColumnTransformer, FeatureUnion and Pipeline of them. A subclass may do
-anything. So classes are compared by name, which loads none of them, and all others are refused.
+anything. So classes are compared by name, which loads none of them. Functions and transformers of
+other libraries are tried on some rows; scikit-learn's own others are refused.
 """
 
 from collections import UserList
@@ -10,10 +11,31 @@ from collections import UserList
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
+
+from skshapley._tables._inputs import as_pandas
+from skshapley.rewards._rows import row_pool
 
 
 class MixedColumnsError(ValueError):
-    """A transformer that is not known to make each of its columns of one column alone."""
+    """A transformer that is not known to make each of its columns of one column alone.
+
+    Parameters
+    ----------
+    message : str
+    unknown : bool, default=False
+        Whether nothing is known of it, so that a trial may show more.
+    """
+
+    def __init__(self, message: str, unknown: bool = False) -> None:
+        super().__init__(message)
+        self.unknown = unknown
+
+
+def passes(step) -> bool:
+    """Return whether a step of a pipeline leaves a table as it is when the model predicts."""
+    # imbalanced-learn's samplers draw rows in `fit` alone
+    return step is None or isinstance(step, str) or hasattr(step, "fit_resample")
 
 
 def sources(transformer, width) -> np.ndarray:
@@ -34,7 +56,7 @@ def sources(transformer, width) -> np.ndarray:
     MixedColumnsError
         If the transformer is not known to make each column of one column alone.
     """
-    if transformer is None or isinstance(transformer, str):  # "passthrough"
+    if passes(transformer):
         return np.arange(width)
     kind = type(transformer)
     if kind.__module__.startswith("sklearn."):
@@ -42,7 +64,8 @@ def sources(transformer, width) -> np.ndarray:
             return _READERS[kind.__name__](transformer, width)
         if any(base.__name__ == "SelectorMixin" for base in kind.__mro__):
             return transformer.get_support(indices=True)
-    raise MixedColumnsError(f"{kind.__name__} is not known to work column by column")
+    unknown = not kind.__module__.startswith("sklearn.")
+    raise MixedColumnsError(f"{kind.__name__} is not known to work column by column", unknown)
 
 
 def _one_to_one(transformer, width) -> NDArray[np.intp]:
@@ -86,7 +109,45 @@ def _of_function(transformer, width) -> NDArray[np.intp]:
     if function is None or (by_element and not transformer.kw_args):
         return np.arange(width)
     name = getattr(function, "__name__", repr(function))
-    raise MixedColumnsError(f"FunctionTransformer of {name} is not known to work column by column")
+    raise MixedColumnsError(
+        f"FunctionTransformer of {name} is not known to work column by column", unknown=True
+    )
+
+
+def tried_sources(transformer, table) -> NDArray[np.intp]:
+    """Return the column that each output column is made of, from a trial on some rows.
+
+    One column at a time takes the values of other rows. The output columns that change are made of
+    it; those that never change belong to the first column.
+
+    Parameters
+    ----------
+    transformer : fitted transformer
+    table : array or frame of shape (n, d)
+
+    Raises
+    ------
+    MixedColumnsError
+        If changes of two columns change the same output column, or the trial fails.
+    """
+    n, d = table.shape
+    pool, rows = row_pool(table, table, np.arange(d)), np.arange(n)
+    kept = np.repeat(np.concatenate([np.ones((1, d), bool), ~np.eye(d, dtype=bool)]), n, axis=0)
+    others = np.concatenate(
+        [rows, *(np.roll(rows, 1 + column % max(1, n - 1)) for column in range(d))]
+    )
+    name = type(transformer).__name__
+    try:
+        made = transformer.transform(pool.hybrid(kept, np.tile(rows, d + 1), others[:, None]))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise MixedColumnsError(f"a trial of {name} ended in {type(error).__name__}") from error
+    made = as_pandas(made.toarray() if sparse.issparse(made) else made)
+    columns = [pd.factorize(column.astype(object))[0] for _, column in made.items()]
+    codes = np.array(columns).reshape(-1, d + 1, n)
+    changes = (codes[:, 1:] != codes[:, :1]).any(axis=2)
+    if (changes.sum(axis=1) > 1).any():
+        raise MixedColumnsError(f"{name} mixes columns")
+    return changes.argmax(axis=1)
 
 
 def _of_text(vectorizer, width) -> NDArray[np.intp]:

@@ -26,6 +26,7 @@ class _TransportReward(BackgroundReward):
     """
 
     masked_: TransportModel
+    takes = ()
 
     def _prepared(self) -> tuple[Preparation, MaskedModel]:
         owner = type(self).__name__
@@ -92,7 +93,7 @@ class _TransportReward(BackgroundReward):
         if len(standard) == 1:
             raise ValueError(
                 f"{type(self).__name__} learns from the background how columns go together, and got"
-                f" a single row: pass the training table, or choose another reward."
+                f" 1 sample: pass the training table, or choose another reward."
             )
         mixed = mixed_correlation(standard, self.weights_)
         if mixed is None:

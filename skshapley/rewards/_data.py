@@ -21,8 +21,7 @@ class DataGame(Game):
     The players are training points, or groups of them. The game has one instance and one output,
     and one evaluation is one fit. The empty coalition has the score of the constant prediction made
     from all labels. A coalition of a single class has the score of predicting that class. Where the
-    points of a coalition lack classes, probabilities are those of its model and of one further
-    point of any class: (n proba + share of the class among all labels)/(n + 1) for n points.
+    points of a coalition lack a class, its probability is 0.
 
     Parameters
     ----------
@@ -69,10 +68,7 @@ class DataGame(Game):
         self.most_values = self.n_players - 1 if truncation is not None else 1
         self.n_unfitted = 0
         self._classifier = is_classifier(estimator)
-        self._classes = self._prior = None
-        if self._classifier:
-            self._classes, counts = np.unique(np.asarray(y), return_counts=True)
-            self._prior = counts / counts.sum()
+        self._classes = np.unique(np.asarray(y)) if self._classifier else None
         constant = DummyClassifier() if self._classifier else DummyRegressor()
         self._v_empty = self._scored(constant.fit(X, y))
         self._v_full = self._fitted(np.ones(self.n_players, dtype=bool))
@@ -133,7 +129,7 @@ class DataGame(Game):
         model.fit(_safe_indexing(self.X, rows), y)
         known = getattr(model, "classes_", None)
         if self._classes is not None and known is not None and len(known) < len(self._classes):
-            model = AllClasses(model, self._classes, self._prior, len(rows))
+            model = AllClasses(model, self._classes)
         return self._scored(model)
 
     def _scored(self, model) -> float:

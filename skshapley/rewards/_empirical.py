@@ -124,6 +124,7 @@ class EmpiricalReward(BackgroundReward):
     array([[40., 47.]])
     """
 
+    takes = ()
     _constraints = {
         "sigma": Number(above=0),
         "eta": Fitting(

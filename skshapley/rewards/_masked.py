@@ -25,12 +25,13 @@ from skshapley._tables._inputs import (
     take_rows,
 )
 from skshapley._tables._portable import Portable
-from skshapley.rewards._columnwise import MixedColumnsError, sources
+from skshapley.rewards._columnwise import MixedColumnsError, passes, sources, tried_sources
 from skshapley.rewards._response import Response
 from skshapley.rewards._rows import RowPool, row_pool
 
 # Hybrids of background rows on which the columns of a pipeline are compared with its own
 CHECKED_ROWS = 512
+TRIED_ROWS = 16  # of the background, for a step of which nothing is known
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +181,7 @@ def _split(response, background) -> tuple[list, Any, NDArray[np.intp]]:
     if callable(response.method):
         raise MixedColumnsError("response_method is a function of the whole model")
     pipeline = _unwrapped(response.estimator)
-    if type(pipeline) is not Pipeline:
+    if type(pipeline).__name__ != "Pipeline" or not isinstance(pipeline, Pipeline):
         raise MixedColumnsError(f"{type(pipeline).__name__} is not a Pipeline")
     names = getattr(pipeline, "feature_names_in_", None)
     source = np.arange(background.shape[1])
@@ -190,18 +191,33 @@ def _split(response, background) -> tuple[list, Any, NDArray[np.intp]]:
     steps: list = []
     for name, step in pipeline.steps[:-1]:
         try:
-            source = source[sources(step, len(source))]
+            source = source[_sources(step, len(source), response, background, steps)]
         except MixedColumnsError as reason:
             if not steps:
                 raise MixedColumnsError(f"{reason} (step {name!r})") from None
             break
-        steps.append((name, "passthrough" if step is None else step))
+        steps.append((name, "passthrough" if passes(step) else step))
     done = len(steps)
     steps = [pair for pair in steps if not isinstance(pair[1], str)]
     if not steps or (source < 0).any():
         raise MixedColumnsError("the pipeline has no step that works column by column")
     left = pipeline[done:]
     return steps, left if len(left) > 1 else left[0], source
+
+
+def _sources(step, width, response, background, before) -> NDArray[np.intp]:
+    """Return the column that each column of a step is made of, by a trial if it is unknown."""
+    try:
+        return sources(step, width)
+    except MixedColumnsError as reason:
+        if not reason.unknown:
+            raise
+    n = n_rows(background)
+    rows = np.linspace(0, n - 1, min(n, TRIED_ROWS)).astype(np.intp)
+    done = tuple(other for _, other in before if not isinstance(other, str))
+    return tried_sources(
+        step, Preparation(response, done, "").transform(take_rows(background, rows))
+    )
 
 
 def _unwrapped(estimator) -> Any:

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from skshapley._tools._corrections import suggested
 from skshapley.rewards._tensors import is_torch_module
 
 METHODS = (
@@ -24,6 +25,12 @@ METHODS = (
 )
 BY_CLASS = ("predict_proba", "predict_log_proba", "decision_function", "log_odds")
 FUNCTION = "function"
+# Losses of CatBoost, and scikit-learn's classifiers, whose score is the logit of the probability
+SIGMOIDS = {"Logloss", "CrossEntropy"}
+LOGISTIC = {
+    *("LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis"),
+    *("HistGradientBoostingClassifier", "GradientBoostingClassifier"),
+}
 
 
 def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
@@ -34,7 +41,7 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     Raises
     ------
     NotFittedError
-        If the model is not fitted.
+        If the model has no method, and is not fitted.
     TypeError
         If it is neither a model nor a function.
     ValueError
@@ -63,18 +70,18 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
                 f' methods; leave it at "auto".'
             )
         return FUNCTION
-    _check_fitted(estimator, owner)
     if callable(method):
         return method
     if method in ("auto", "predict"):
         method = _by_kind(estimator, method, owner)
     if method not in METHODS:
         raise ValueError(
-            f'{owner} got response_method={method!r}: choose "auto", one of {list(METHODS)}, or a'
-            f" function of (estimator, X)."
+            f"{owner} got response_method={method!r}{suggested(method, METHODS)}:"
+            f' choose "auto", one of {list(METHODS)}, or a function of (estimator, X).'
         )
     needed = "predict_proba" if method == "log_odds" else method
     if needed not in has:
+        refuse_unfitted(estimator, owner)
         raise ValueError(
             f"{owner} got response_method={method!r}, but {type(estimator).__name__} has no"
             f" {needed}: it has {has}."
@@ -92,7 +99,8 @@ def _of_module(module, method, owner) -> str:
     return FUNCTION
 
 
-def _check_fitted(estimator, owner) -> None:
+def refuse_unfitted(estimator, owner) -> None:
+    """Raise NotFittedError if a model that failed does not look fitted."""
     if not hasattr(estimator, "fit"):
         return
     try:
@@ -111,9 +119,10 @@ def _check_fitted(estimator, owner) -> None:
 def estimator_type(estimator) -> str | None:
     """Return the estimator's type in scikit-learn's words; None for other libraries' objects."""
     try:
-        return get_tags(estimator).estimator_type
+        told = get_tags(estimator).estimator_type
     except AttributeError:  # not a scikit-learn estimator, but one that predicts
-        return None
+        told = None
+    return told or getattr(estimator, "_estimator_type", None)
 
 
 def _by_kind(estimator, method, owner) -> str:
@@ -128,11 +137,14 @@ def _by_kind(estimator, method, owner) -> str:
         order = ("predict_proba", "decision_function", "predict")
     elif kind in ("outlier_detector", "density_estimator"):
         order = ("score_samples", "decision_function")
+    elif kind is None:
+        order = ("predict_proba", "predict", "decision_function", "score_samples")
     else:
         order = ("predict", "decision_function", "score_samples")
     for name in order:
         if hasattr(estimator, name):
             return name
+    refuse_unfitted(estimator, owner)
     raise ValueError(
         f"{owner} found none of {list(order)} on {type(estimator).__name__}; pass response_method"
         f" as a function of (estimator, X)."
@@ -160,9 +172,9 @@ def final_estimator(estimator) -> Any:
 
 
 def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
-    """Return an XGBoost classifier's margin, else the logit of the probabilities.
+    """Return the raw score of a boosted classifier, else the logit of the probabilities.
 
-    The margin is read through frozen estimators, searches and pipelines. Probabilities are clipped
+    The score is read through frozen estimators, searches and pipelines. Probabilities are clipped
     at the resolution of float64, so that 0 and 1 give about -36 and 36.
     """
     if isinstance(estimator, FrozenEstimator):
@@ -171,12 +183,30 @@ def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
         return log_odds(estimator.best_estimator_, X)
     if isinstance(estimator, Pipeline) and len(estimator) > 1:
         return log_odds(estimator[-1], estimator[:-1].transform(X))
-    if type(estimator).__module__.startswith("xgboost"):
-        return estimator.predict(X, output_margin=True)
+    score = _raw_score(estimator)
+    if score is not None:
+        return score(X)
     probabilities = estimator.predict_proba(X)
     if isinstance(probabilities, list):
         return [_logit(part) for part in probabilities]
     return _logit(probabilities)
+
+
+def _raw_score(model) -> Callable[[Any], Any] | None:
+    """Return the function of X that has the logit of the probability before it is rounded."""
+    kind = type(model)
+    library, two = kind.__module__.partition(".")[0], len(getattr(model, "classes_", ())) == 2
+    if library == "xgboost":
+        return lambda X: model.predict(X, output_margin=True)
+    if library == "lightgbm" and two:
+        head = model.booster_.dump_model(num_iteration=1)
+        if head["objective"] == "binary sigmoid:1" and not head["average_output"]:
+            return lambda X: model.predict(X, raw_score=True)
+    if library == "catboost" and two and model.get_all_params()["loss_function"] in SIGMOIDS:
+        return lambda X: model.predict(X, prediction_type="RawFormulaVal")
+    if library == "sklearn" and two and kind.__name__ in LOGISTIC:
+        return model.decision_function if getattr(model, "loss", "log_loss") == "log_loss" else None
+    return None
 
 
 def _logit(probabilities) -> NDArray[np.float64]:

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from skshapley._tables._inputs import as_pandas
 
@@ -102,16 +101,6 @@ class Players:
     def _labels(self) -> pd.Index:
         """The names of the players as an index, which takes longer to make than a frame."""
         return pd.Index(self.names.tolist())
-
-    def table_later(self, X: Any) -> Any:
-        """Return `table`, or what makes it, which can take longer than to explain a row.
-
-        Parameters
-        ----------
-        X : array or frame of shape (r, d)
-        """
-        later = type(X) in (np.ndarray, pd.DataFrame) or sparse.issparse(X)
-        return partial(self.table, X.copy()) if later else self.table(X)
 
     def table(self, X: Any) -> pd.DataFrame:
         """Return the instances with one column per player; that of a group, or of lists, is text.

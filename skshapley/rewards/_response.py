@@ -19,6 +19,7 @@ from skshapley.rewards._methods import (
     checked_method,
     final_estimator,
     log_odds,
+    refuse_unfitted,
 )
 from skshapley.rewards._numbers import as_floats, flaw
 from skshapley.rewards._rows import row_chunks
@@ -99,17 +100,22 @@ class Response:
         ------
         ModelOutputError
             For NaN or infinity, or another number of rows.
+        NotFittedError
+            If the call fails, and the model does not look fitted.
         ValueError
             If the response does not have the output to explain.
         """
         try:
             raw = self._asked(self.in_its_container(X))
             values = self._numbers(raw, n_rows(X), where)
-        except (TypeError, ValueError, AttributeError, IndexError):
-            if self.dense or not sparse.issparse(X):
-                raise
-            self.dense = True
-            return self.probe(X, where)
+        except Exception as error:
+            fits = isinstance(error, TypeError | ValueError | AttributeError | IndexError)
+            if fits and not self.dense and sparse.issparse(X):
+                self.dense = True
+                return self.probe(X, where)
+            if not isinstance(error, ModelOutputError):
+                refuse_unfitted(self.estimator, self.owner)
+            raise
         self._learn(raw, values)
         return values.reshape(n_rows(X), -1)
 

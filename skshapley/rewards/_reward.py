@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,15 +39,16 @@ class Reward(Parametrised, ABC):
         The response of the model to evaluate.
     masked_columns_ : str
         The columns in which absent players are filled in, and why, for the record.
-    takes_sparse : bool
-        Whether the background and the instances may be sparse matrices.
+    takes : tuple of str
+        The tables that the background and the instances may be: "sparse" matrices, with "gaps",
+        with columns of "text".
     """
 
     n_references_: int
     rows_per_value_: int
     response_: Response
     masked_columns_: str = "raw columns"
-    takes_sparse = False
+    takes: ClassVar[tuple[str, ...]] = ("gaps", "text")
 
     @abstractmethod
     def fit(self, response: Response, background, weights, players: Players) -> "Reward":
@@ -230,7 +231,7 @@ class InterventionalReward(BackgroundReward):
     """
 
     _constraints = {"transformed": Flag()}
-    takes_sparse = True
+    takes = ("sparse", "gaps", "text")
 
     def __init__(self, transformed=True) -> None:
         self.transformed = transformed

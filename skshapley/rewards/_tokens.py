@@ -1,20 +1,33 @@
-"""Text: the players are the tokens of one document."""
+"""Text: the players are the tokens of a document, and an absent token is left out."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import chain, compress
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._records._settings import Settings, label
+from skshapley._tables._documents import Piece
+from skshapley._tables._keys import row_keys
 from skshapley.explanation import Explanation
-from skshapley.rewards._documents import WORDS, Document
+from skshapley.rewards._function import FunctionGame
 from skshapley.rewards._response import Response
+
+WORDS = r"\w+(?:['’-]\w+)*"
+CHUNK_TEXTS = 1024
+BYTES_PER_LETTER = 64  # of a document on its way through a vectoriser
 
 
 class TokenReward:
     r"""The model's response to a document of which only some tokens are kept.
 
     Use it as the reward of `shapley_values`, for example with a sampler for chains such as "local".
-    The model is called with a list of texts, one for each of many coalitions.
+    The model is called with a list of texts, one for each of many coalitions. For several
+    documents, `ShapleyExplainer` makes one of these games for each.
 
     Parameters
     ----------
@@ -65,6 +78,8 @@ class TokenReward:
     array([4., 5., 4., 4., 5.])
     """
 
+    container: Callable[[list[str]], Any] = list
+
     def __init__(
         self,
         estimator,
@@ -80,16 +95,48 @@ class TokenReward:
                 f"TokenReward got document={document!r}: pass one document as a str; for several"
                 f" documents, make a reward for each."
             )
-        self._parts = Document(document, token_pattern, mask)
-        if not self._parts.tokens:
+        self._cut(document, token_pattern, mask)
+        if not self.tokens:
             raise ValueError(
                 f"TokenReward got token_pattern={token_pattern!r}, which matches nothing in the"
                 f" document {document[:60]!r}: choose a pattern of its tokens."
             )
-        self.document, self.mask, self.tokens = document, mask, self._parts.tokens
         self.response = Response(estimator, response_method, output, owner="TokenReward")
-        values = self.response.probe([document])
-        self._winner = int(self.response.winners([document], values)[0])
+        self._winners = self.response.winners([document], self.response.probe([document]))
+
+    @classmethod
+    def of(cls, document: str, response: Response, container: Callable) -> "TokenReward":
+        """Return the game of a document that may lack tokens, for a response that was probed.
+
+        Parameters
+        ----------
+        document : str
+        response : Response
+        container : callable
+            Makes the model's input of a list of str.
+        """
+        reward = cls.__new__(cls)
+        reward._cut(document, WORDS, None)
+        reward.response, reward.container = response, container
+        reward._winners = np.zeros(1, dtype=np.intp)
+        if response.predicted:
+            whole = container([document])
+            reward._winners = response.winners(whole, response(whole))
+        return reward
+
+    def _cut(self, document: str, token_pattern: str, mask: str | None) -> None:
+        """Cut the document into tokens, each with the text between it and the next."""
+        found = list(re.finditer(token_pattern, document))
+        self.document, self.mask = document, mask
+        self.tokens = [match.group() for match in found]
+        starts = [match.start() for match in found] or [len(document)]
+        ends = [*starts[1:], len(document)]
+        self._head = document[: starts[0]]
+        self._pieces = [
+            document[match.start() : end] for match, end in zip(found, ends, strict=False)
+        ]
+        gaps = [document[match.end() : end] for match, end in zip(found, ends, strict=False)]
+        self._absent = None if mask is None else [mask + gap for gap in gaps]
 
     @property
     def n_players(self) -> int:
@@ -104,44 +151,147 @@ class TokenReward:
         coalitions : array of shape (m, p), bool
             Which tokens are present.
         """
-        return self._parts.kept(coalitions)
+        rows = np.asarray(coalitions, dtype=bool).tolist()
+        if self._absent is None:
+            return [self._head + "".join(compress(self._pieces, row)) for row in rows]
+        pairs = list(zip(self._absent, self._pieces, strict=True))
+        return [
+            self._head + "".join([pair[there] for pair, there in zip(pairs, row, strict=True)])
+            for row in rows
+        ]
 
     def __call__(self, coalitions) -> NDArray[np.float64]:
         """Return the values of coalitions ``(m, p)``; ``(m,)``, or ``(m, k)`` for k outputs."""
-        raw = self.response(self.texts(coalitions), where=" on parts of the document")
-        values = self.response.choose(raw, self._winner)
+        texts = self.container(self.texts(coalitions))
+        raw = self.response(texts, where=" on parts of a document")
+        values = self.response.choose(raw, self._winners)
         return values[:, 0] if self.response.output_names is None else values
 
     def explanation(self, result) -> Explanation:
         """Return a result of `shapley_values` for this reward as an `Explanation`.
 
-        It has one instance. Its data are the pieces of the document, each token with the spaces and
+        It has one row. Its data are the pieces of the document, each token with the spaces and
         punctuation after it. Repeated tokens have numbers in their names.
 
         Parameters
         ----------
         result : ShapleyResult
         """
-        names = self.response.output_names
-        first, *others = self._parts.pieces
-        pieces, labels = [self._parts.head + first, *others], self._parts.labels
-        method = self.response.method
+        settings = Settings(
+            model=label(self.response.estimator),
+            response_method=label(self.response.method),
+            output=self.response.explained_output(self._winners[0]),
+            reward=f"TokenReward(mask={self.mask!r})",
+        )
+        return self.explained(result, settings)
+
+    def explained(self, result, settings: Settings, index: Any = 0) -> Explanation:
+        """Return a result as an `Explanation` with given settings and label of its row."""
+        names, labels, p = self.response.output_names, numbered(self.tokens), self.n_players
+        pieces = [Piece.at(place, piece) for place, piece in enumerate(self._pieces)]
+        pieces[:1] = [Piece.at(0, self._head + piece) for piece in pieces[:1]]
         errors = result.standard_errors
+        data = np.empty((1, p), dtype=object)
+        data[0] = pieces
         return Explanation(
-            values=result.values[None],
-            standard_errors=None if errors is None else errors[None],
+            values=result.values[None, :p],
+            standard_errors=None if errors is None else errors[None, :p],
             base_values=np.asarray(result.base_value)[None],
             predictions=np.asarray(result.full_value)[None],
-            data=pd.DataFrame([pieces], columns=labels),
+            data=pd.DataFrame(data, columns=labels, index=[index], dtype=object),
             feature_names=np.array(labels, dtype=object),
             output_names=None if names is None else np.array(names, dtype=object),
             n_evaluations=np.array([result.n_evaluations]),
             n_model_rows=np.array([result.n_evaluations]),
             converged=np.array([result.converged]),
-            settings=Settings(
-                model=label(self.response.estimator),
-                response_method=label(method),
-                output=self.response.explained_output(self._winner),
-                reward=f"TokenReward(mask={self.mask!r})",
-            ),
+            settings=settings,
         )
+
+
+class TokenGame(FunctionGame):
+    """The game of a document's tokens; a document without tokens has one player, which adds 0.
+
+    Parameters
+    ----------
+    reward : TokenReward
+    """
+
+    def __init__(self, reward: TokenReward) -> None:
+        super().__init__(reward, max(1, reward.n_players))
+        self.bytes_per_row = BYTES_PER_LETTER * (len(reward.document) + 16)
+        self._key = row_keys(pd.DataFrame({"text": [reward.document]}))
+
+    def keys(self, rows) -> NDArray[np.uint64]:
+        """Return hashes of the document."""
+        return self._key[rows]
+
+
+class DocumentReward:
+    """The response of a model to documents of which only some tokens are kept.
+
+    There is no background: v(empty) is the response to a document without tokens.
+
+    Parameters
+    ----------
+    response : Response
+    container : callable
+        Makes the model's input of a list of str.
+    """
+
+    masked_columns_ = "tokens of the documents"
+
+    def __init__(self, response: Response, container: Callable[[list[str]], Any]) -> None:
+        self.response_, self.container_ = response, container
+
+    def __repr__(self) -> str:
+        return "tokens left out"
+
+    def learn(self, texts: list[str]) -> None:
+        """Call the model on documents once, which shows its outputs."""
+        self.response_.probe(self.container_(texts[:CHUNK_TEXTS]), " on documents")
+
+    def of(self, text: str) -> TokenReward:
+        """Return the reward of one document."""
+        return TokenReward.of(text, self.response_, self.container_)
+
+    def ends(self, texts: list[str]) -> NDArray[np.float64]:
+        """Return the responses to documents, ``(r, k)``, as their games have them."""
+        games = [TokenGame(self.of(text)) for text in texts]
+        return np.concatenate([game.full(np.arange(1)) for game in games])
+
+
+def numbered(tokens: Iterable[str]) -> list[str]:
+    """Return the tokens of a document, with numbers behind repeated ones: "it", "it (2)"."""
+    seen: dict[str, int] = {}
+    labels = []
+    for token in tokens:
+        seen[token] = seen.get(token, 0) + 1
+        labels.append(token if seen[token] == 1 else f"{token} ({seen[token]})")
+    return labels
+
+
+def side_by_side(explanations: Sequence[Explanation]) -> Explanation:
+    """Return explanations of documents as one, with a column for each token in any of them."""
+    names = list(dict.fromkeys(chain.from_iterable(e.feature_names for e in explanations)))
+    return Explanation.merge([of_tokens(explanation, names) for explanation in explanations])
+
+
+def of_tokens(explanation: Explanation, names: list) -> Explanation:
+    """Return an explanation of documents with columns for these names, 0 where it has none."""
+    place = {name: column for column, name in enumerate(names)}
+    known = [column for column, name in enumerate(explanation.feature_names) if name in place]
+    own = [place[explanation.feature_names[column]] for column in known]
+
+    def wide(array: Any, nothing: float | None = 0.0) -> np.ndarray:
+        whole = np.full((len(array), len(names), *array.shape[2:]), nothing, dtype=array.dtype)
+        whole[:, own] = array[:, known]
+        return whole
+
+    errors, data = explanation.standard_errors, wide(explanation.data.to_numpy(dtype=object), None)
+    return replace(
+        explanation,
+        values=wide(explanation.values),
+        standard_errors=None if errors is None else wide(errors),
+        data=pd.DataFrame(data, columns=names, index=explanation.index, dtype=object),
+        feature_names=np.array(names, dtype=object),
+    )

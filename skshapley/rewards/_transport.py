@@ -161,6 +161,10 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
     frame = as_pandas(X)
     table = np.empty(frame.shape)
     for j, (name, column) in enumerate(frame.items()):
+        if column.dtype == object:
+            column = column.infer_objects()
+            if column.dtype == object and not column.map(type).eq(str).any():
+                column = column.astype(np.float64)  # a TypeError for what is no number
         numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
         if not numeric:
             raise ValueError(

@@ -1,6 +1,6 @@
 """Samplers: which coalitions to look at."""
 
-from skshapley.samplers._base import Sampler
+from skshapley.samplers._base import Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._classical import Classical
 from skshapley.samplers._coalitions import CoalitionSampler, Kernel, Leverage
 from skshapley.samplers._connected import ConnectedShapley
@@ -77,6 +77,8 @@ __all__ = [
     "OwenHalved",
     "PermutationSampler",
     "Sampler",
+    "SamplerTask",
+    "SamplerTraits",
     "SequentialBayesianQuadrature",
     "Sobol",
     "SpearmanKernel",

@@ -15,7 +15,7 @@ import numpy as np
 from skshapley._tools._constraints import Flag
 from skshapley._tools._counting import rounded, uniform_of_size
 from skshapley.designs import CoalitionDesign
-from skshapley.samplers._base import Sampler
+from skshapley.samplers._base import Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._price import Price
 
 MOST_TRIES = 50
@@ -51,9 +51,9 @@ class CoalitionSampler(Sampler):
         """
 
     @property
-    def one_shot(self) -> bool:  # type: ignore[override]
-        """True without replacement: what was drawn cannot be drawn again."""
-        return not self.replacement
+    def traits(self) -> SamplerTraits:  # type: ignore[override]
+        """One-shot without replacement: a coalition that was drawn cannot be drawn again."""
+        return SamplerTraits(one_shot=not self.replacement)
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of coalitions: 2 (p - 1) at least, since fewer cannot tell p apart."""
@@ -75,7 +75,7 @@ class CoalitionSampler(Sampler):
                 f" replacement coalitions are drawn in pairs; set paired=True or replacement=True."
             )
 
-    def _start(self, players, lesson) -> None:
+    def _start(self, task: SamplerTask) -> None:
         # members have a stream of their own, whatever the sizes of the asks
         self._members = [rng.spawn(1)[0] for rng in self.rngs_]
         self._law = np.concatenate([[0.0], self.size_law(self.n_players_), [0.0]])

@@ -13,6 +13,7 @@ import numpy as np
 
 from skshapley._tools._constraints import Count, Flag
 from skshapley._tools._random import generator
+from skshapley.samplers._base import SamplerTask, SamplerTraits
 from skshapley.samplers._permutations import PermutationSampler
 from skshapley.samplers._quadrature import bayesian_weights, uniform_permutations
 
@@ -38,7 +39,7 @@ class PermutationCode(PermutationSampler):
         much smaller, which costs accuracy.
     """
 
-    one_shot = True
+    traits = SamplerTraits(one_shot=True)
     _most_in_set = 2**14  # permutations; a larger budget buys more such sets
     _constraints = {
         **PermutationSampler._constraints,
@@ -77,8 +78,8 @@ class PermutationCode(PermutationSampler):
         labels = uniform_permutations(rng, n_units, p)
         return labels[:, self._set(unit, p)].reshape(-1, p)
 
-    def _start(self, players, lesson) -> None:
-        super()._start(players, lesson)
+    def _start(self, task: SamplerTask) -> None:
+        super()._start(task)
         self._weights_by_size: dict[int, np.ndarray] = {}
 
     def _weigh(self, permutations: np.ndarray, unit: int) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from skshapley._tools._counting import all_coalitions
 from skshapley.designs import FullDesign
-from skshapley.samplers._base import LEAST_REFERENCES, Sampler
+from skshapley.samplers._base import LEAST_REFERENCES, Sampler, SamplerTraits
 from skshapley.samplers._price import Price
 
 MOST_PLAYERS = 20
@@ -30,7 +30,7 @@ class Exact(Sampler):
     """
 
     produces = FullDesign
-    one_shot = True
+    traits = SamplerTraits(one_shot=True)
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of all 2^p - 2 coalitions, no more and no less."""
@@ -43,8 +43,7 @@ class Exact(Sampler):
         n = 2**n_players - 2
         return Price(draw=n_references, coalitions=1, references=n_references, least=n, most=n)
 
-    def n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
-        """Return how many background rows to look at: all of few, or as many as are affordable."""
+    def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
         if n_references <= LEAST_REFERENCES:
             return n_references
         return max(1, min(n_references, n_rows // max(2**n_players - 2, 1)))

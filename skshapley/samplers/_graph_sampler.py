@@ -14,7 +14,7 @@ from scipy import sparse
 
 from skshapley._tools._constraints import Count, Fitting
 from skshapley.designs import LinearDesign
-from skshapley.samplers._base import Sampler
+from skshapley.samplers._base import Sampler, SamplerTraits
 from skshapley.samplers._graphs import NAMES, Graph, Patch, as_graph, is_graph
 from skshapley.samplers._price import Price
 
@@ -73,8 +73,7 @@ class GraphSampler(Sampler):
     """
 
     produces = LinearDesign
-    one_shot = True
-    needs_all_players = True
+    traits = SamplerTraits(one_shot=True, needs_all_players=True)
     _constraints = GRAPH_CONSTRAINTS
 
     def __init__(self, graph="chain", order: int = 1) -> None:
@@ -94,12 +93,11 @@ class GraphSampler(Sampler):
         n = self._affordable(n_players, MOST_COALITIONS).n_evals
         return Price(draw=n_references, coalitions=1, references=n_references, least=n, most=n)
 
-    def n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
-        """Return how many background rows to look at: all that the coalitions leave rows for."""
+    def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
         n_evals = self._affordable(n_players, min(n_rows, MOST_COALITIONS)).n_evals
         return max(1, min(n_references, n_rows // max(n_evals, 1)))
 
-    def n_draws(self, n_rows: int, n_players: int, n_references: int) -> int:
+    def _n_draws(self, n_rows: int, price: Price, n_players: int) -> int:
         """Return the number of coalitions, without counting many more than the budget.
 
         Raises
@@ -107,7 +105,7 @@ class GraphSampler(Sampler):
         ValueError
             If they cost more than `n_rows`; the error names the largest order that fits.
         """
-        n_evals = n_rows // n_references
+        n_evals = n_rows // price.references
         return self._affordable(n_players, min(n_evals, MOST_COALITIONS)).n_evals
 
     def _ask(self, rows: np.ndarray, n: int) -> LinearDesign:

@@ -6,7 +6,7 @@ Chen et al. (2018), section 4.3.1, for neighbourhoods too large to enumerate.
 import numpy as np
 
 from skshapley.designs import MarginalDesign
-from skshapley.samplers._base import Sampler
+from skshapley.samplers._base import Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._graph_sampler import GRAPH_CONSTRAINTS
 from skshapley.samplers._graphs import Graph, as_graph
 from skshapley.samplers._price import Price
@@ -48,7 +48,7 @@ class LocalPermutations(Sampler):
     """
 
     produces = MarginalDesign
-    needs_all_players = True
+    traits = SamplerTraits(needs_all_players=True)
     _constraints = GRAPH_CONSTRAINTS
 
     def __init__(self, graph="chain", order: int = 1) -> None:
@@ -67,7 +67,7 @@ class LocalPermutations(Sampler):
             unit=2,
         )
 
-    def _start(self, players, lesson) -> None:
+    def _start(self, task: SamplerTask) -> None:
         p = self.n_players_
         self._near = np.zeros((p, p), dtype=bool)
         for player, members in enumerate(self._graph(p).neighbourhoods(self.order)):

@@ -11,9 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._odd import Blocks, Hyper, OddDesign, Pairs, Process, choose_pairs, fit_hyper
+from skshapley._process import (
+    Blocks,
+    OddDesign,
+    OddKernel,
+    OddValues,
+    Pairs,
+    Process,
+    choose_pairs,
+    fit_odd,
+)
 from skshapley._tools._constraints import Flag, OneOf
-from skshapley.samplers._base import Sampler
+from skshapley.samplers._base import Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._odd_blocks import LEAST_ROWS, dealt_pairs, dealt_rows, n_blocks
 from skshapley.samplers._odd_sets import (
     filled,
@@ -76,7 +85,8 @@ class Odd(Sampler):
     """
 
     produces = OddDesign
-    goes_on = False  # blocks, and how many pairs are chosen, are planned for all draws
+    # blocks, and how many pairs are chosen, are planned for all draws
+    traits = SamplerTraits(goes_on=False)
     _constraints = {"references": OneOf(REFERENCES), "adaptive": Flag()}
 
     def __init__(self, references: str = "blocks", adaptive: bool = True) -> None:
@@ -101,14 +111,14 @@ class Odd(Sampler):
             unit=2,
         )
 
-    def n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
+    def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
         """Return how many background rows to look at: as many as few pairs a block leave rows for.
 
         Blocks of a large background have few pairs each, and all of them together many.
         """
         least = self.price(n_players, n_references).least
         if self.references == "all" or n_references * least <= n_rows:
-            return super().n_references(n_rows, n_players, n_references)
+            return super()._n_references(n_rows, n_players, n_references)
         return max(1, min(n_references, n_rows // least))
 
     def draws_now(self, asked: int) -> int:
@@ -124,26 +134,27 @@ class Odd(Sampler):
         share = -(-(total - first) // (2 * ROUNDS)) * 2
         return min(share, left)
 
-    def _start(self, players, lesson) -> None:
+    def _start(self, task: SamplerTask) -> None:
         self._states: list[Any] = [None] * len(self.rngs_)
         self._leaders, self._given = np.arange(len(self.rngs_)), {}
-        self._lesson: Any = lesson
+        self._lesson, self._part = task.lesson, task.part
         self._asked: dict[int, tuple] = {}
         self._order: np.ndarray | None = None
-        if lesson is None:
+        lesson = task.lesson
+        if lesson is None or task.players is None or task.shared_rngs is None:
             return
-        if self.part_ == 1 and np.ptp(self.reference_weights_) == 0:
+        if self._part == 1 and np.ptp(self.reference_weights_) == 0:
             # blocks of equal rows may be dealt to each instance anew, their matrices are the same
             b = len(self.reference_weights_)
             self._order = np.stack([rng.permutation(b) for rng in self.rngs_])
         # instances of one number share a design, chosen by what others have taught
-        alike = np.column_stack([self._numbers, players])
+        alike = np.column_stack([task.numbers, task.players])
         sets, first, place = np.unique(alike, axis=0, return_index=True, return_inverse=True)
         self._leaders, self.rngs_ = first[place.reshape(-1)], list(self.rngs_)
         for leader, own in zip(first, sets, strict=True):
             members = own[1:]
             self._asked[leader] = own.tobytes(), self.n_draws_, self.references, self.adaptive
-            self.rngs_[leader] = self._shared_rngs[leader]
+            self.rngs_[leader] = task.shared_rngs[leader]
             self._given[leader] = lesson.mean(members, False) if lesson.knows(members) else None
 
     def _chooses(self, n_pairs: int) -> bool:
@@ -221,7 +232,7 @@ class Odd(Sampler):
         if points is None:
             nothing = np.full(p + 3, np.nan)
             return filled(rng, [np.empty((0, p), dtype=bool)], n, seen=state.pairs), nothing
-        process = Process(points, Hyper.from_vector(state.theta, p))
+        process = Process(points, OddKernel.from_vector(state.theta, p), OddValues())
         half = max(POOL, 3 * n) // 2
         pool = filled(
             rng,
@@ -241,7 +252,7 @@ class Odd(Sampler):
         state = self._states[row]
         if row not in self._given:
             told = state.told()
-            state.theta = None if told is None else fit_hyper(told, state.theta)
+            state.theta = None if told is None else fit_odd(told, state.theta)
             return told
         state.theta = self._given[row]
         if state.theta is None:
@@ -256,19 +267,19 @@ class Odd(Sampler):
         for i, row in enumerate(rows):
             state = self._states[row]
             if len(state.pairs) < MOST_CHOSEN:
-                state.seen.append(design.pairs(i, values[i]))
+                state.seen.append(design.pairs(i, values[i])[0])
 
     def _open(self, rng: np.random.Generator, n: int) -> "_State":
         count = self._n_blocks(self.n_draws_ // 2)
         if count == 1:
             return _State()
-        if self.part_ < 1:  # balanced as they were dealt
+        if self._part < 1:  # balanced as they were dealt
             each = len(self.reference_weights_) // count
             dealt = np.arange(each * count).reshape(count, each)
         else:
             dealt = dealt_rows(rng, self.reference_weights_, count)
         blocks = Blocks.of(dealt, self.reference_weights_)
-        blocks = Blocks(blocks.share * self.part_, blocks.whole * self.part_)
+        blocks = Blocks(blocks.share * self._part, blocks.whole * self._part)
         return _State(dealt, blocks, self.n_players_)
 
     def _n_blocks(self, n: int) -> int:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skshapley._odd import Blocks
+from skshapley._process import Blocks
 from skshapley._tools._counting import rounded
 from skshapley.samplers._odd_sets import (
     WALKS_BELOW,
@@ -20,6 +20,9 @@ LEAST_ROWS = 8  # from which blocks make do with fewer pairs than a walk on each
 # At 4 evaluations a player they have .9 and .5 times the squared error of all rows with 16 and 24
 # rows, at 10 evaluations 1.3, 1.5 and .7 times with 16, 24 and 40, at 25 nine times with 40.
 LEAST_EFFECTIVE, EFFECTIVE_PER_PAIR = 16, 5
+# Of more rows fewer per pair will do: with 100 rows of 18 columns the two errors cross at 70
+# evaluations a player, and to leave the blocks before that would raise the error.
+MANY_EFFECTIVE, MORE_PER_PAIR = 25, 2
 # Of the variance of the rows' own games, which blocks of unequal rows never see: with .0001, .003
 # and .015 and 10 evaluations a player blocks have .7, 1.5 and 6 times the error of all rows.
 MOST_LOST = 0.001
@@ -52,7 +55,8 @@ def n_blocks(weights: np.ndarray, p: int, n: int) -> int:
 
 def _pays(weights: np.ndarray, count: int, pairs_per_player: float) -> bool:
     """Return whether so many blocks tell more than pairs against all rows."""
-    least = max(LEAST_EFFECTIVE, EFFECTIVE_PER_PAIR * pairs_per_player)
+    more = MANY_EFFECTIVE + MORE_PER_PAIR * pairs_per_player
+    least = max(LEAST_EFFECTIVE, min(EFFECTIVE_PER_PAIR * pairs_per_player, more))
     if weights @ weights * least > 1 + 1e-9:
         return False
     b, q = len(weights), len(weights) // count

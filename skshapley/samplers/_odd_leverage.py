@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skshapley._odd import RandomOddDesign
-from skshapley.samplers._base import Sampler
+from skshapley._process import RandomOddDesign
+from skshapley.samplers._base import Sampler, SamplerTraits
 from skshapley.samplers._odd import MOST_PAIRS
 from skshapley.samplers._odd_sets import leverage_pairs, n_all_pairs
 from skshapley.samplers._price import Price
@@ -39,7 +39,7 @@ class OddLeverage(Sampler):
     """
 
     produces = RandomOddDesign
-    one_shot = True
+    traits = SamplerTraits(one_shot=True)
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of coalitions: 2 (p - 1) at least, with which every size is seen."""

@@ -1,6 +1,6 @@
 """Asymmetric Shapley values: walks in which causes come before effects."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,10 @@ import numpy as np
 from skshapley._tools._constraints import Fitting, Named
 from skshapley._tools._params import resolve
 from skshapley.designs import OrderedDesign
-from skshapley.samplers._base import Sampler
+from skshapley.samplers._base import Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._orders import Extensions, before_of, is_order
 from skshapley.samplers._permutations import Antithetic, MonteCarlo, Orthogonal, PermutationSampler
-from skshapley.samplers._price import Price
+from skshapley.samplers._price import Bought, Price
 from skshapley.samplers._sobol import Sobol
 
 WALKS: dict[str, type[PermutationSampler]] = {
@@ -81,7 +81,6 @@ default="antithetic"
     """
 
     produces = OrderedDesign
-    needs_all_players = True
     _constraints = {
         "sampler": Named(WALKS, PermutationSampler),
         "graph": Fitting(
@@ -114,40 +113,24 @@ default="antithetic"
         )
 
     @property
-    def one_shot(self) -> bool:  # type: ignore[override]
-        """As the sampler of the permutations is."""
-        return self._walks().one_shot
+    def traits(self) -> SamplerTraits:  # type: ignore[override]
+        """Those of the sampler of the permutations; every player has a place in the order."""
+        return replace(self._walks().traits, needs_all_players=True)
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of the sampler's walks; an order of other players is refused."""
         before_of(self.graph, n_players, "Ordered")
         return self._walks().price(n_players, n_references)
 
-    def n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
-        """Return how many background rows the sampler of the permutations looks at."""
-        return self._walks().n_references(n_rows, n_players, n_references)
+    def afford(self, n_rows: int, n_players: int, n_references: int) -> Bought:
+        """Return what a budget buys of permutations; an order of other players is refused."""
+        before_of(self.graph, n_players, "Ordered")
+        return self._walks().afford(n_rows, n_players, n_references)
 
-    def samples_references(self, n_rows: int, n_players: int, n_references: int) -> bool:
-        """Return whether the sampler of the permutations deals a sample of the background."""
-        return self._walks().samples_references(n_rows, n_players, n_references)
-
-    @property
-    def draws_to_stop(self) -> int:
-        """Draws before which a stopping rule need not look, as for the permutations."""
-        return self._started.draws_to_stop
-
-    def _start(self, players, lesson) -> None:
+    def _start(self, task: SamplerTask) -> None:
         self._extensions = Extensions(before_of(self.graph, self.n_players_, "Ordered"))
         self._own = [rng.spawn(1)[0] for rng in self.rngs_]
-        self._started = self._walks().start(
-            self.n_players_,
-            self.rngs_,
-            self.n_draws_,
-            self.reference_weights_,
-            players=players,
-            lesson=lesson,
-            deck=self.deck_,
-        )
+        self._started = self._walks().start(task)
 
     def draws_now(self, asked: int) -> int:
         """Return as many draws as the sampler of the permutations does."""

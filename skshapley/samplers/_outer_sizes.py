@@ -12,6 +12,7 @@ import numpy as np
 
 from skshapley._tools._counting import uniform_of_size
 from skshapley.designs import CoalitionDesign
+from skshapley.samplers._base import SamplerTraits
 from skshapley.samplers._coalitions import Kernel, with_complements
 
 
@@ -44,7 +45,7 @@ class OuterSizes(Kernel):
     True
     """
 
-    one_shot = True
+    traits = SamplerTraits(one_shot=True)
     _constraints = {}
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from skshapley._tools._constraints import OneOf
 from skshapley.designs import PairDesign
-from skshapley.samplers._base import Sampler
+from skshapley.samplers._base import Sampler, SamplerTraits
 from skshapley.samplers._pairs import pair_design
 from skshapley.samplers._price import Price
 
@@ -56,7 +56,7 @@ class Owen(Sampler):
     """
 
     produces = PairDesign
-    one_shot = True
+    traits = SamplerTraits(one_shot=True)
     _masks_per_unit = 1
     _constraints = {"rule": OneOf(RULES)}
 

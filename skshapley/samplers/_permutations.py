@@ -7,15 +7,16 @@ Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estim
 """
 
 from abc import abstractmethod
+from dataclasses import replace
 
 import numpy as np
 
 from skshapley._references import Deck
 from skshapley._tools._constraints import OneOf
 from skshapley.designs import PermutationDesign
-from skshapley.samplers._base import Sampler
+from skshapley.samplers._base import Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._kernels import MallowsKernel, PermutationKernel
-from skshapley.samplers._price import Price
+from skshapley.samplers._price import Bought, Price
 from skshapley.samplers._quadrature import bayesian_weights, uniform_permutations
 
 REFERENCES = ("all", "stratified", "random")
@@ -100,9 +101,9 @@ class PermutationSampler(Sampler):
         return self.references != "all" and n_references > 1
 
     @property
-    def one_shot(self) -> bool:  # type: ignore[override]
-        """True with Bayesian weights, which belong to a whole set."""
-        return self.weights != "equal"
+    def traits(self) -> SamplerTraits:  # type: ignore[override]
+        """One-shot with Bayesian weights, which belong to a whole set."""
+        return SamplerTraits(one_shot=self.weights != "equal")
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of walks: at least one unit, or one on each of some background rows.
@@ -111,7 +112,7 @@ class PermutationSampler(Sampler):
         """
         rows = n_references if self._single(n_references) else 1
         unit = self._least_unit(n_players)
-        least = rows if self.one_shot else min(rows, LEAST_SAMPLED)
+        least = rows if self.traits.one_shot else min(rows, LEAST_SAMPLED)
         return Price(
             draw=max(1, n_players - 1) * n_references // rows,
             coalitions=n_players + 1,
@@ -121,35 +122,23 @@ class PermutationSampler(Sampler):
             unit=self._whole_unit(n_players, n_references),
         )
 
-    def n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
+    def afford(self, n_rows: int, n_players: int, n_references: int) -> Bought:
+        """Return the draws that a budget buys, dealt over all rows or over a sample of them."""
+        bought = super().afford(n_rows, n_players, n_references)
+        if not self._single(n_references):
+            return bought
+        if self._deals_few(bought.n_draws, n_players, n_references):
+            return replace(bought, samples=True)
+        return replace(bought, to_stop=max(bought.to_stop, bought.price.step * n_references))
+
+    def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
         """Return how many background rows to deal from: all, where each unit has one of its own."""
         if self._single(n_references):
             return n_references
-        return super().n_references(n_rows, n_players, n_references)
-
-    def samples_references(self, n_rows: int, n_players: int, n_references: int) -> bool:
-        """Return whether units are dealt a sample, and not every row of the background in turn."""
-        if not self._single(n_references):
-            return super().samples_references(n_rows, n_players, n_references)
-        draws = self.n_draws(n_rows, n_players, n_references)
-        return self._deals_few(draws, n_players, n_references)
-
-    @property
-    def draws_to_stop(self) -> int:
-        """Draws before which a stopping rule need not look: some units, or one on every row."""
-        b = len(self.reference_weights_)
-        least = self.price(self.n_players_, b).least
-        if self._samples or not self._single(b):
-            return least
-        return max(least, self._least_unit(self.n_players_) * b)
-
-    @property
-    def _samples(self) -> bool:
-        b = len(self.reference_weights_)
-        return self._deals_few(self.n_draws_, self.n_players_, b)
+        return super()._n_references(n_rows, n_players, n_references)
 
     def _deals_few(self, n_draws: int, n_players: int, b: int) -> bool:
-        if self.references != "stratified" or b == 1 or self.one_shot:
+        if self.references != "stratified" or b == 1 or self.traits.one_shot:
             return False
         units = n_draws // self._whole_unit(n_players, b)
         few = units < 2 * b and b > FEW_REFERENCES
@@ -160,11 +149,13 @@ class PermutationSampler(Sampler):
         """The fewest units on each background row, or on all of them."""
         return 1
 
-    def _start(self, players, lesson) -> None:
+    def _start(self, task: SamplerTask) -> None:
         # references are dealt from a stream of their own
         children = [rng.spawn(2) for rng in self.rngs_]
         self.rngs_ = [pair[0] for pair in children]
-        deck = self.deck_ if self._samples else None
+        b = len(task.reference_weights)
+        self._samples = self._deals_few(task.n_draws, task.n_players, b)
+        deck = task.deck if self._samples else None
         self._dealers = [
             _Dealer(pair[1], self.reference_weights_, self.references, deck) for pair in children
         ]
@@ -185,7 +176,7 @@ class PermutationSampler(Sampler):
         weights : ndarray of shape (n,)
         """
         self.check()
-        self.start(n_players, [rng], n)
+        self.start(SamplerTask(n_players, [rng], n))
         unit = self._set_unit(n + -n % self._least_unit(n_players))
         permutations = self._draw(self.rngs_[0], -(-n // unit), unit)[:n]
         if self.weights == "equal":

@@ -54,3 +54,28 @@ class Price:
         n = max(0, n_rows + self.given) // self.draw
         n = (n if self.most is None else min(n, self.most)) // self.step * self.step
         return n if n >= self.least else 0
+
+
+@dataclass(frozen=True)
+class Bought:
+    """What a budget buys of an instance.
+
+    Attributes
+    ----------
+    price : Price
+        Of draws against the background rows that are looked at.
+    n_draws : int
+        0 if the budget does not reach for the least design.
+    n_references : int
+        Background rows that are looked at, or dealt from.
+    samples : bool
+        Whether some background rows are not looked at.
+    to_stop : int
+        Draws before which a stopping rule need not look.
+    """
+
+    price: Price
+    n_draws: int
+    n_references: int
+    samples: bool
+    to_stop: int

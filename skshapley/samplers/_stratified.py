@@ -11,7 +11,7 @@ import numpy as np
 from skshapley._tools._constraints import OneOf
 from skshapley._tools._counting import rounded
 from skshapley.designs import PairDesign
-from skshapley.samplers._base import Sampler
+from skshapley.samplers._base import Sampler, SamplerTask
 from skshapley.samplers._pairs import pair_design
 from skshapley.samplers._price import Price
 
@@ -88,7 +88,7 @@ class Stratified(Sampler):
         first = max(drawn // 2, LEAST_IN_STRATUM * p * (p - 2))
         return 2 * p + min(first, drawn)
 
-    def _start(self, players, lesson) -> None:
+    def _start(self, task: SamplerTask) -> None:
         self._cells = [_Cells(self.n_players_) for _ in self.rngs_]
 
     def _ask(self, rows: np.ndarray, n: int) -> PairDesign:

@@ -1,6 +1,6 @@
 """Solvers: what to make of what was seen."""
 
-from skshapley._odd import OddDesign, RandomOddDesign
+from skshapley._process import OddDesign, RandomOddDesign
 from skshapley.designs import (
     CoalitionDesign,
     FullDesign,
@@ -10,7 +10,7 @@ from skshapley.designs import (
     PairDesign,
     PermutationDesign,
 )
-from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._gp import GaussianProcess
 from skshapley.solvers._gp_left_out import LeaveOneOutProcess
 from skshapley.solvers._least_squares import LeastSquares
@@ -63,5 +63,7 @@ __all__ = [
     "SampleReuse",
     "Semivalue",
     "Solver",
+    "SolverTask",
+    "SolverTraits",
     "StratifiedMean",
 ]

@@ -1,6 +1,7 @@
 """What every solver is: an accumulator that turns values of coalitions into attributions."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -29,20 +30,13 @@ class Estimate(NamedTuple):
     background_errors: np.ndarray | None = None
 
 
-class Solver(Parametrised, ABC):
-    """Base class of solvers.
-
-    A solver holds parameters only. The engine clones it, calls `start` once for a block of
-    instances, `update` for each design, `result` whenever an estimate is wanted, and at the end
-    `lesson`.
+@dataclass(frozen=True)
+class SolverTraits:
+    """Abilities of a solver.
 
     Attributes
     ----------
-    accepts : tuple of type
-        The design classes that `update` reads.
-    default_sampler : str
-        The sampler that ``sampler="auto"`` stands for when this solver is asked for by name.
-    has_standard_errors : bool
+    standard_errors : bool
         Whether `result` can ever give standard errors; a stopping rule needs them.
     scales : bool
         Whether c times the values make c times the result. Then values that are very large or very
@@ -50,6 +44,82 @@ class Solver(Parametrised, ABC):
     goes_on : bool
         Whether it can do with draws beyond the planned ones, which coalitions that came twice have
         paid for.
+    indices : tuple of str
+        Indices whose values come from every design that the solver accepts.
+    any_index : tuple of type
+        Design classes from which the values of any index come.
+    parts : tuple of type
+        Design classes from which the Shapley values of any game come without a bias. A part whose
+        Shapley values are known can then be taken off the game, and added to them.
+    pairs, symmetric_pairs : tuple of type
+        Design classes from which interactions of pairs come: of any index, or of a symmetric one.
+    """
+
+    standard_errors: bool = True
+    scales: bool = True
+    goes_on: bool = True
+    indices: tuple[str, ...] = ("shapley",)
+    any_index: tuple[type, ...] = ()
+    parts: tuple[type, ...] = ()
+    pairs: tuple[type, ...] = ()
+    symmetric_pairs: tuple[type, ...] = ()
+
+    def gives(self, design: type, index: Index) -> bool:
+        """Return whether the values of players can be those of an index."""
+        listed = any(index == INDICES[name] for name in self.indices)
+        return listed or issubclass(design, self.any_index)
+
+    def gives_pairs(self, design: type, index: Index) -> bool:
+        """Return whether interactions of pairs of players can be those of an index."""
+        symmetric = index.symmetric and issubclass(design, self.symmetric_pairs)
+        return symmetric or issubclass(design, self.pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class SolverTask:
+    """The instances that a solver starts with, and the values that are wanted.
+
+    Attributes
+    ----------
+    n_players : int
+    v_empty, v_full : ndarray of shape (r, k)
+        Values of the empty and the full coalition of each instance.
+    players : ndarray of shape (r, n_players), int, or None
+        Which of the game's players these are, for each instance; None for all of them.
+    lesson : object or None
+        What other instances have taught (`Solver.lesson`).
+    deck : Deck or None
+        What is known of the background rows that a design's references are a sample of.
+    index : Index
+        Of the players' values.
+    pairs : Index or None
+        Of the interactions that are wanted beside them.
+    """
+
+    n_players: int
+    v_empty: np.ndarray
+    v_full: np.ndarray
+    players: np.ndarray | None = None
+    lesson: Any = None
+    deck: Deck | None = None
+    index: Index = INDICES["shapley"]
+    pairs: Index | None = None
+
+
+class Solver(Parametrised, ABC):
+    """Base class of solvers.
+
+    A solver holds parameters only. The engine calls `start` once for a block of instances, `update`
+    for each design, `result` whenever an estimate is wanted, and at the end `lesson`.
+
+    Attributes
+    ----------
+    accepts : tuple of type
+        The design classes that `update` reads.
+    default_sampler : str
+        The sampler that ``sampler="auto"`` stands for when this solver is asked for by name.
+    traits : SolverTraits
+        Abilities.
     pilots : int
         So many background rows are explained in ``fit``, and teach what is used for all instances
         (`lesson`).
@@ -57,48 +127,8 @@ class Solver(Parametrised, ABC):
 
     accepts: tuple[type, ...]
     default_sampler: str
-    has_standard_errors: bool = True
-    scales: bool = True
-    goes_on: bool = True
+    traits: SolverTraits = SolverTraits()
     pilots: int = 0
-    # of the interactions that are wanted beside the players' values; set by the plan of a run
-    pairs: Index | None = None
-    # of the players' values, likewise
-    index: Index = INDICES["shapley"]
-
-    def gives(self, produced: type, index: Index) -> bool:
-        """Return whether the values of players can be those of an index.
-
-        Parameters
-        ----------
-        produced : type
-            The class of the sampler's designs.
-        index : Index
-        """
-        return index == INDICES["shapley"]
-
-    def takes_parts(self, produced: type) -> bool:
-        """Return whether it gives the Shapley value of any game, with designs of a class.
-
-        Then a part whose Shapley values are known can be taken off the game, and added to them.
-
-        Parameters
-        ----------
-        produced : type
-            The class of the sampler's designs.
-        """
-        return False
-
-    def gives_pairs(self, produced: type, index: Index) -> bool:
-        """Return whether interactions of pairs of players come out where they are wanted.
-
-        Parameters
-        ----------
-        produced : type
-            The class of the sampler's designs.
-        index : Index
-        """
-        return False
 
     def check_players(self, n_players: int) -> None:
         """Refuse a number of players that is too much, before anything is evaluated.
@@ -113,63 +143,23 @@ class Solver(Parametrised, ABC):
             If these parameters cannot serve so many players.
         """
 
-    def entries(self, n_players: int) -> np.ndarray:
-        """Return the sets of players that values belong to, ``(e, size)`` int, each in order.
-
-        By default there is an entry for each player, and where interactions are wanted one for
-        each pair behind them; a player by itself is then there twice.
-
-        Parameters
-        ----------
-        n_players : int
-        """
-        players = np.arange(n_players)[:, None]
-        if self.pairs is None:
-            return players
-        both = np.array(np.triu_indices(n_players, 1)).T
-        return np.concatenate([np.repeat(players, 2, axis=1), both])
-
-    def start(
-        self,
-        n_players: int,
-        v_empty: np.ndarray,
-        v_full: np.ndarray,
-        *,
-        players: np.ndarray | None = None,
-        lesson: Any = None,
-        deck: Deck | None = None,
-    ) -> Self:
+    def start(self, task: SolverTask) -> Self:
         """Prepare a run.
 
         Parameters
         ----------
-        n_players : int
-        v_empty, v_full : ndarray of shape (r, k)
-            Values of the empty and the full coalition of each instance.
-        players : ndarray of shape (r, n_players), int, or None
-            Which of the game's players these are, for each instance; None for all of them.
-        lesson : object or None
-            What other instances have taught (`lesson`).
-        deck : Deck or None
-            What is known of the background rows that a design's references are a sample of.
+        task : SolverTask
 
         Returns
         -------
         self
         """
-        self.deck_ = deck
-        self.n_players_, self.v_empty_, self.v_full_ = n_players, v_empty, v_full
-        if players is None:
-            players = np.broadcast_to(np.arange(n_players), (len(v_empty), n_players))
-        self._start(players, lesson)
+        self.n_players_, self.v_empty_, self.v_full_ = task.n_players, task.v_empty, task.v_full
+        self.index_, self.pairs_, self.deck_ = task.index, task.pairs, task.deck
+        alike = np.broadcast_to(np.arange(task.n_players), (len(task.v_empty), task.n_players))
+        self.players_ = alike if task.players is None else task.players
+        self._start(task)
         return self
-
-    def seen_errors(self) -> np.ndarray | None:
-        """Return standard errors ``(r, p, k)`` by what was seen, or None.
-
-        Those of `result`, where these allow for no more.
-        """
-        return self.result().standard_errors
 
     def lesson(self, earlier: Any = None) -> Any:
         """Return what these instances teach others, with what earlier ones did; frozen.
@@ -186,8 +176,8 @@ class Solver(Parametrised, ABC):
         """
         return earlier
 
-    def _start(self, players: np.ndarray, lesson: Any) -> None:
-        """Make what a run needs; parameters as for `start`."""
+    def _start(self, task: SolverTask) -> None:
+        """Make what a run needs."""
 
     @abstractmethod
     def update(self, rows: np.ndarray, design: Any, values: np.ndarray) -> None:
@@ -205,3 +195,22 @@ class Solver(Parametrised, ABC):
     @abstractmethod
     def result(self) -> Estimate:
         """Return the estimate of all instances."""
+
+
+def entries(n_players: int, pairs: Index | None) -> np.ndarray:
+    """Return the sets of players that values belong to, ``(e, size)`` int, each in order.
+
+    There is an entry for each player. Where interactions are wanted, one for each pair follows; a
+    player by itself is then there twice.
+
+    Parameters
+    ----------
+    n_players : int
+    pairs : Index or None
+        Of the interactions that are wanted.
+    """
+    players = np.arange(n_players)[:, None]
+    if pairs is None:
+        return players
+    both = np.array(np.triu_indices(n_players, 1)).T
+    return np.concatenate([np.repeat(players, 2, axis=1), both])

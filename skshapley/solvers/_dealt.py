@@ -25,10 +25,12 @@ class DealtUnits:
     deck : Deck
     players : ndarray of shape (r, p), int
         The players that matter to each instance.
+    unit : int
+        Permutations in a unit.
     """
 
-    def __init__(self, deck: Deck, players: np.ndarray) -> None:
-        self._deck, self._players = deck, players
+    def __init__(self, deck: Deck, players: np.ndarray, unit: int) -> None:
+        self._deck, self._players, self._unit = deck, players, unit
         self._units: list[list[np.ndarray]] = [[] for _ in players]
         self._rows: list[list[np.ndarray]] = [[] for _ in players]
 
@@ -47,8 +49,8 @@ class DealtUnits:
         ----------
         gain : ndarray of shape (r, k) or None
             What attributions add up to; None where that is not known.
-        scale : ndarray of shape (r, 1, k)
-            The range of what one walk can add.
+        scale : ndarray of shape (r, p, k)
+            The size of a contribution that was not seen.
         """
         cases = [
             self._estimate(np.concatenate(rows), np.concatenate(units), players)
@@ -58,13 +60,13 @@ class DealtUnits:
         if gain is not None:
             values, left = without_gap(values, variances, gain)
             variances = variances * left
-        errors = unseen(np.sqrt(variances), scale, shares[:, None, None])
+        errors = unseen(np.sqrt(variances), scale, shares[:, None, None] / self._unit)
         return values, errors, np.sqrt(apart)
 
     def _estimate(
         self, rows: np.ndarray, units: np.ndarray, players: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-        """Return values, variances, the sum of squared weights, and the background's variances."""
+        """Return values, variances, the units' sum of squared weights, background variances."""
         cards, first, place = np.unique(rows, return_index=True, return_inverse=True)
         order = np.argsort(first)  # as they were dealt
         times = np.bincount(place)[order]
@@ -78,12 +80,12 @@ class DealtUnits:
         # what the background's rows differ by, of the noise of walks or of their own
         rough = means.var(axis=0, ddof=1) if m > 1 else np.full_like(values, np.nan)
         left = max(0.0, 1 - m / self._deck.n_rows)
-        noise = _noise(units, means[at], times)
+        noise, share = _noise(units, means[at], times), (1 / times).mean()
         if noise is None:
-            return values, total, 1 / m, rough / self._deck.n_rows
-        within = np.minimum(noise * (1 / times).mean() / m, total)
-        own = np.maximum(rough - noise * (1 / times).mean(), 0.0)
-        return values, within + left * (total - within), 1 / m, own / self._deck.n_rows
+            return values, total, share / m, rough / self._deck.n_rows
+        within = np.minimum(noise * share / m, total)
+        own = np.maximum(rough - noise * share, 0.0)
+        return values, within + left * (total - within), share / m, own / self._deck.n_rows
 
 
 def _noise(units: np.ndarray, means: np.ndarray, times: np.ndarray) -> np.ndarray | None:

@@ -1,25 +1,14 @@
-"""Shapley values from a Gaussian process on the odd part of the game.
+"""Shapley values from Gaussian processes on pairs of complementary coalitions.
 
-The process, its kernel and the functional are those of `skshapley._odd`; the documentation, "The
-odd-part Gaussian process", derives them. Here: what is done with an instance's pairs, from least
-squares that leaves nothing to explain, to regression on what the process leaves where pairs are
-many.
+`skshapley._process` holds the kernels and functionals, and `Case` all that is estimated from the
+pairs of one row. The documentation, "The odd-part Gaussian process", derives them.
 """
 
 import numpy as np
 
-from skshapley._even import EvenLesson, even_pairs
-from skshapley._odd import Hyper, Lesson, OddDesign, Pairs, Posterior, fit_hyper
+from skshapley._process import Case, Lesson, OddDesign
 from skshapley._tools._constraints import Count
-from skshapley.indices import INDICES, Index
-from skshapley.solvers._base import Estimate, Solver
-from skshapley.solvers._gp_errors import background_errors, overlooked, standard_errors
-from skshapley.solvers._gp_index import IndexCase
-from skshapley.solvers._gp_pairs import EvenCase, merged
-from skshapley.solvers._gp_straight import blended, remainder, straight
-
-SHAPLEY = INDICES["shapley"]
-WALKS_BELOW = 1.3  # pairs per player, below which nothing can be said of the error
+from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 
 
 class GaussianProcess(Solver):
@@ -69,156 +58,36 @@ class GaussianProcess(Solver):
 
     accepts = (OddDesign,)
     default_sampler = "odd"
+    traits = SolverTraits(any_index=(OddDesign,), symmetric_pairs=(OddDesign,))
     _constraints = {"pilots": Count(least=0, hint="0 fits every instance by itself")}
+    _case: type[Case] = Case
 
     def __init__(self, pilots: int = 2) -> None:
         self.pilots = pilots
 
-    def gives(self, produced: type, index: Index) -> bool:
-        """Return whether the design tells the values: by any index."""
-        return issubclass(produced, OddDesign)
-
-    def gives_pairs(self, produced: type, index: Index) -> bool:
-        """Return whether the design tells interactions: of a symmetric index, any."""
-        return issubclass(produced, OddDesign) and index.symmetric
-
-    def _start(self, players: np.ndarray, lesson) -> None:
-        self._cases = [self._case(own, lesson) for own in players]
-        self._indexed = self._even = []
-        if self.index != SHAPLEY:
-            each = zip(self._cases, players, strict=True)
-            self._indexed = [IndexCase(case, own, lesson, self.index) for case, own in each]
-        if self.pairs is not None:
-            self._even = [EvenCase(own, lesson, self.pairs) for own in players]
+    def _start(self, task: SolverTask) -> None:
+        rest = task.lesson, task.index, task.pairs
+        self._cases = [self._case(own, *rest) for own in self.players_]
 
     def update(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
         """Keep the pairs of each instance."""
         for i, row in enumerate(rows):
-            drawn = None if design.drawn is None else design.drawn[i]
-            start = None if design.start is None else design.start[i]
-            pairs, even = design.pairs(i, values[i]), None
-            if self._even or self._indexed:
-                even = even_pairs(design, i, values[i])
-            if self._indexed:
-                self._indexed[row].add(pairs, even, drawn, start, design.exact)
-            else:
-                self._cases[row].add(pairs, drawn, start, design.exact)
-            if self._even:
-                self._even[row].add(pairs, even, drawn, design.exact)
+            self._cases[row].add(design, i, values[i])
 
     def result(self) -> Estimate:
         """Return the posterior means and their standard errors."""
-        solved = [case.solve() for case in self._indexed or self._cases]
+        solved = [case.solve() for case in self._cases]
         values, errors = (np.stack(part) for part in zip(*solved, strict=True))
-        apart = np.stack([case.background_errors for case in self._indexed or self._cases])
-        if self.index.adds_up:
-            gap = self.v_full_ - self.v_empty_ - values.sum(axis=1)
-            values = values + gap[:, None] / self.n_players_
-        if not self._even:
-            return Estimate(values, errors, apart)
-        joint = [e.solve(case.theta) for e, case in zip(self._even, self._cases, strict=True)]
-        pairs, spread = (np.stack(part) for part in zip(*joint, strict=True))
-        return Estimate(
-            np.concatenate([values, pairs], axis=1),
-            np.concatenate([errors, spread], axis=1),
-            np.concatenate([apart, np.full_like(pairs, np.nan)], axis=1),
-        )
-
-    def seen_errors(self) -> np.ndarray | None:
-        """Return the standard errors ``(r, p, k)`` by what was seen, without what may not have."""
-        return np.stack([case.seen_errors for case in self._cases])
+        apart, p = np.full_like(values, np.nan), self.n_players_
+        apart[:, :p] = [case.background_errors for case in self._cases]
+        if self.index_.adds_up:
+            gap = self.v_full_ - self.v_empty_ - values[:, :p].sum(axis=1)
+            values[:, :p] += gap[:, None] / p
+        return Estimate(values, errors, apart)
 
     def lesson(self, earlier: Lesson | None = None) -> Lesson | None:
         """Return the fitted hyper-parameters of these instances, and of earlier ones."""
-        taught = () if earlier is None else earlier.taught
+        taught, even = ((), ()) if earlier is None else (earlier.taught, earlier.even)
         taught += tuple((c.players, c.theta) for c in self._cases if c.theta is not None)
-        even: tuple[np.ndarray, ...] = () if earlier is None else getattr(earlier, "even", ())
-        cases = self._even or [case.even for case in self._indexed if case.even is not None]
-        even += tuple(case.theta for case in cases if case.theta is not None)
-        if even:
-            return EvenLesson(taught, even=even)
-        return Lesson(taught) if taught else None
-
-    def _case(self, players: np.ndarray, lesson: Lesson | None) -> "_Case":
-        return _Case(players, lesson)
-
-
-class _Case:
-    """The pairs of one instance, and the solution of those seen so far.
-
-    Parameters
-    ----------
-    players : ndarray of int
-        The players that matter to it.
-    lesson : Lesson or None
-        Where its hyper-parameters come from; None for its own.
-    """
-
-    def __init__(self, players: np.ndarray, lesson: Lesson | None) -> None:
-        self.players, self._lesson = players, lesson
-        self._parts: list[Pairs] = []
-        self._drawn: list[np.ndarray] = []
-        self._start: np.ndarray | None = None
-        self._enumerated = False
-        self._solution: tuple[np.ndarray, np.ndarray] | None = None
-        self._apart: np.ndarray | float = np.nan
-        self._seen: np.ndarray | float = np.nan
-        self.theta: np.ndarray | None = None
-
-    def add(
-        self, pairs: Pairs, drawn: np.ndarray | None, start: np.ndarray | None, enumerated: bool
-    ) -> None:
-        """Take in pairs, after which the solution is to be found anew."""
-        self._parts.append(pairs)
-        self._drawn.append(np.full(len(pairs), np.nan) if drawn is None else drawn)
-        if start is not None and np.isfinite(start).all():
-            self._start = start
-        self._enumerated = enumerated
-        self._solution = None
-
-    def solve(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return attributions and standard errors, ``(p, k)`` each."""
-        if self._solution is None:
-            self._solution = self._solve()
-        return self._solution
-
-    def _solve(self) -> tuple[np.ndarray, np.ndarray]:
-        pairs, drawn = merged(self._parts), np.concatenate(self._drawn)
-        values, errors, residual = straight(pairs, self._enumerated)
-        self.background_errors, self.seen_errors = np.full_like(values, np.nan), errors.copy()
-        if residual.any() and not self._enumerated:
-            rest = pairs.outputs(residual)
-            values[:, residual], errors[:, residual] = self._process(rest, drawn)
-            self.background_errors[:, residual] = self._apart
-            self.seen_errors[:, residual] = self._seen
-        return values, errors
-
-    def _process(self, pairs: Pairs, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        placed = np.isnan(drawn)
-        core = pairs if placed.all() else pairs.take(placed)
-        posterior = self.posterior(core)
-        self._apart = background_errors(posterior)
-        values = posterior.shapley()
-        n_pairs = len(core) - 1
-        if core.block is None and n_pairs < WALKS_BELOW * core.n_players:
-            return values, np.full_like(values, np.nan)
-        errors = standard_errors(posterior, self.theta)
-        if placed.all() and core.block is None:
-            values, errors = blended(posterior, values, errors)
-        elif not placed.all():
-            values, errors = remainder(
-                posterior, values, errors, pairs.take(~placed), drawn[~placed]
-            )
-            self._seen = errors  # those drawn at random show what they saw of a jump
-            return values, errors
-        self._seen = errors
-        return values, overlooked(posterior, errors)
-
-    def posterior(self, pairs: Pairs) -> Posterior:
-        """Return the posterior under the lesson's hyper-parameters, or this instance's own."""
-        if self._lesson is not None:
-            theta = self._lesson.mean(self.players, blocked=pairs.block is not None)
-            if theta is not None:
-                return Posterior(self._lesson.process(pairs, theta), pairs.values)
-        self.theta = self._start = fit_hyper(pairs, self._start)
-        return Posterior.of(pairs, Hyper.from_vector(self.theta, pairs.n_players))
+        even += tuple(c.even_theta for c in self._cases if c.even_theta is not None)
+        return Lesson(taught, even) if taught or even else None

@@ -7,15 +7,111 @@ on the pairs not seen, and phi(f) = phi(m) + phi(f - m) is estimated by maximum 
 
 import numpy as np
 
-from skshapley._odd import Lesson, Pairs, Posterior, RandomOddDesign
+from skshapley._process import (
+    LEAST_PAIRS,
+    Case,
+    OddDesign,
+    Pairs,
+    Posterior,
+    RandomOddDesign,
+    overlooked,
+)
 from skshapley._tools._counting import log_binomial
-from skshapley.indices import Index
-from skshapley.solvers._gp import SHAPLEY, WALKS_BELOW, GaussianProcess, _Case
-from skshapley.solvers._gp_errors import overlooked
+from skshapley.solvers._base import SolverTraits
+from skshapley.solvers._gp import GaussianProcess
 from skshapley.solvers._student import effective_degrees, widening
 
 LEAST_SPARE = 6  # pairs beyond the players; fewer may be predicted well by chance
 PANEL = 128  # pairs deleted at once
+
+
+class _CorrectedCase(Case):
+    """The pairs of one instance, those of each size a simple random sample."""
+
+    def _process(self, odd: Pairs, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        pairs = odd.outputs(which)
+        posterior = self.posterior(pairs)
+        corrected = _Corrected(posterior)
+        n, p = len(pairs) - 1, pairs.n_players
+        if n < max(LEAST_PAIRS * p, p + LEAST_SPARE) or np.linalg.matrix_rank(pairs.signs) < p:
+            # too few, or players that no pair tells apart: deleted pairs would not show it
+            return corrected.values, np.full_like(corrected.values, np.nan)
+        errors = overlooked(posterior, corrected.standard_errors(), least=1.0)
+        return corrected.values, errors
+
+
+class _Corrected:
+    """Shapley values phi(m) + sum_S q(S) [(f - m)(S) + (N/n - 1) (f - m_without_S)(S)].
+
+    With A = K^-1, a = A y and the noise nu of each pair, (f - m)(S) = nu_S a_S and the error of the
+    prediction that has not seen S is a_S/A_SS (Rasmussen & Williams 2006, Eq 5.12).
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Without blocks, the full coalition first.
+    """
+
+    def __init__(self, posterior: Posterior) -> None:
+        self.posterior = posterior
+        process = posterior.process
+        points, missed = process.points, posterior.left_out[1:]
+        inside = points.signs[1:] > 0
+        p, size = points.n_players, inside.sum(axis=1)
+        self._size = np.minimum(size, p - size)
+        self._n = np.bincount(self._size)[self._size]
+        both = np.where(2 * size == p, 1, 2)  # a pair of halves is two coalitions of one size
+        self._per_room = np.exp(-log_binomial(p, size)) * 2 / both
+        # q(S) N: N cancels
+        self._counts = both[:, None] * np.where(inside, 1 / size[:, None], -1 / (p - size)[:, None])
+        self._missed, self._solved = missed, missed / process.left_out_variance[1:, None]
+        self._noise = process.kernel.noise_at(points)[1:]
+        self._change = self._sum(self._solved, missed, self._n)
+        self.values = posterior.means + self._change
+
+    def _sum(self, solved: np.ndarray, missed: np.ndarray, n: np.ndarray) -> np.ndarray:
+        """Return the correction, ``(p, k)``; or of many samples, ``(p, m)``, for ``(n, m)``."""
+        per_room = self._per_room[:, None]
+        seen = self._noise[:, None] * per_room * solved
+        return self._counts.T @ (seen + (1 / n.reshape(len(n), -1) - per_room) * missed)
+
+    def standard_errors(self) -> np.ndarray:
+        """Return the jackknife's over pairs, within each size, ``(p, k)``.
+
+        What is left of a size of which n of N pairs were seen is 1 - n/N of the variance.
+        """
+        squares = self._deleted() ** 2
+        parts, degrees = [], []
+        for size in np.unique(self._size):
+            of_size = self._size == size
+            n = of_size.sum()
+            left = max(0.0, 1 - n * self._per_room[of_size][0])
+            parts.append(left * max(n - 1, 1) / n * squares[of_size].sum(axis=0))
+            degrees.append(n)
+        freedom = effective_degrees(np.stack(parts)[None], np.array(degrees)[None, :, None, None])
+        return np.sqrt(np.sum(parts, axis=0)) * widening(freedom[0])
+
+    def _deleted(self) -> np.ndarray:
+        """Return how the values change without each of the pairs, ``(n, p, k)``.
+
+        Without the pair j, a_i becomes a_i - A_ij a_j/A_jj and A_ii becomes A_ii - A_ij^2/A_jj.
+        """
+        process = self.posterior.process
+        shift = process.influence.T[1:]
+        inverse = process.inverse[1:, 1:]
+        own = np.diag(inverse)
+        out = -shift[:, :, None] * self._missed[:, None, :] - self._change
+        for start in range(0, len(own), PANEL):
+            gone = np.arange(start, min(start + PANEL, len(own)))
+            itself = np.arange(len(own))[:, None] == gone
+            between = inverse[:, gone]
+            spread = np.where(itself, 1.0, own[:, None] - between**2 / own[gone])
+            n = np.maximum(self._n[:, None] - (self._size[:, None] == self._size[gone]), 1)
+            for k in range(out.shape[2]):
+                solved = self._solved[:, k : k + 1] - between * self._missed[gone, k]
+                solved[itself] = 0.0
+                out[gone, :, k] += self._sum(solved, solved / spread, n).T
+        return out
 
 
 class LeaveOneOutProcess(GaussianProcess):
@@ -73,98 +169,5 @@ class LeaveOneOutProcess(GaussianProcess):
 
     accepts = (RandomOddDesign,)
     default_sampler = "odd-leverage"
-
-    def gives(self, produced: type, index: Index) -> bool:
-        """Return whether the design tells the values: Shapley's, which alone are corrected."""
-        return index == SHAPLEY
-
-    def _case(self, players: np.ndarray, lesson: Lesson | None) -> "_CorrectedCase":
-        return _CorrectedCase(players, lesson)
-
-
-class _CorrectedCase(_Case):
-    """The pairs of one instance, those of each size a simple random sample."""
-
-    def _process(self, pairs: Pairs, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        posterior = self.posterior(pairs)
-        corrected = _Corrected(posterior)
-        n, p = len(pairs) - 1, pairs.n_players
-        if n < max(WALKS_BELOW * p, p + LEAST_SPARE) or np.linalg.matrix_rank(pairs.signs) < p:
-            # too few, or players that no pair tells apart: deleted pairs would not show it
-            return corrected.values, np.full_like(corrected.values, np.nan)
-        errors = overlooked(posterior, corrected.standard_errors(), least=1.0)
-        return corrected.values, errors
-
-
-class _Corrected:
-    """Shapley values phi(m) + sum_S q(S) [(f - m)(S) + (N/n - 1) (f - m_without_S)(S)].
-
-    With A = K^-1, a = A y and the noise nu of each pair, (f - m)(S) = nu_S a_S and the error of the
-    prediction that has not seen S is a_S/A_SS (Rasmussen & Williams 2006, Eq 5.12).
-
-    Parameters
-    ----------
-    posterior : Posterior
-        Without blocks, the full coalition first.
-    """
-
-    def __init__(self, posterior: Posterior) -> None:
-        self.posterior = posterior
-        process = posterior.process
-        points, missed = process.points, posterior.left_out()[0][1:]
-        inside = points.signs[1:] > 0
-        p, size = points.n_players, inside.sum(axis=1)
-        self._size = np.minimum(size, p - size)
-        self._n = np.bincount(self._size)[self._size]
-        both = np.where(2 * size == p, 1, 2)  # a pair of halves is two coalitions of one size
-        self._per_room = np.exp(-log_binomial(p, size)) * 2 / both
-        # q(S) N: N cancels
-        self._counts = both[:, None] * np.where(inside, 1 / size[:, None], -1 / (p - size)[:, None])
-        self._missed, self._solved = missed, missed / process.left_out_variance[1:, None]
-        self._noise = process.noise[1:]
-        self._change = self._sum(self._solved, missed, self._n)
-        self.values = posterior.shapley() + self._change
-
-    def _sum(self, solved: np.ndarray, missed: np.ndarray, n: np.ndarray) -> np.ndarray:
-        """Return the correction, ``(p, k)``; or of many samples, ``(p, m)``, for ``(n, m)``."""
-        per_room = self._per_room[:, None]
-        seen = self._noise[:, None] * per_room * solved
-        return self._counts.T @ (seen + (1 / n.reshape(len(n), -1) - per_room) * missed)
-
-    def standard_errors(self) -> np.ndarray:
-        """Return the jackknife's over pairs, within each size, ``(p, k)``.
-
-        What is left of a size of which n of N pairs were seen is 1 - n/N of the variance.
-        """
-        squares = self._deleted() ** 2
-        parts, degrees = [], []
-        for size in np.unique(self._size):
-            of_size = self._size == size
-            n = of_size.sum()
-            left = max(0.0, 1 - n * self._per_room[of_size][0])
-            parts.append(left * max(n - 1, 1) / n * squares[of_size].sum(axis=0))
-            degrees.append(n)
-        freedom = effective_degrees(np.stack(parts)[None], np.array(degrees)[None, :, None, None])
-        return np.sqrt(np.sum(parts, axis=0)) * widening(freedom[0])
-
-    def _deleted(self) -> np.ndarray:
-        """Return how the values change without each of the pairs, ``(n, p, k)``.
-
-        Without the pair j, a_i becomes a_i - A_ij a_j/A_jj and A_ii becomes A_ii - A_ij^2/A_jj.
-        """
-        process = self.posterior.process
-        shift = process.influence.T[1:]
-        inverse = process.inverse[1:, 1:]
-        own = np.diag(inverse)
-        out = -shift[:, :, None] * self._missed[:, None, :] - self._change
-        for start in range(0, len(own), PANEL):
-            gone = np.arange(start, min(start + PANEL, len(own)))
-            itself = np.arange(len(own))[:, None] == gone
-            between = inverse[:, gone]
-            spread = np.where(itself, 1.0, own[:, None] - between**2 / own[gone])
-            n = np.maximum(self._n[:, None] - (self._size[:, None] == self._size[gone]), 1)
-            for k in range(out.shape[2]):
-                solved = self._solved[:, k : k + 1] - between * self._missed[gone, k]
-                solved[itself] = 0.0
-                out[gone, :, k] += self._sum(solved, solved / spread, n).T
-        return out
+    traits = SolverTraits(symmetric_pairs=(OddDesign,))
+    _case = _CorrectedCase

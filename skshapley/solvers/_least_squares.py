@@ -13,8 +13,8 @@ import numpy as np
 
 from skshapley._tools._counting import log_binomial
 from skshapley.designs import CoalitionDesign
-from skshapley.indices import INDICES, Index
-from skshapley.solvers._base import Estimate, Solver
+from skshapley.indices import INDICES
+from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._silence import span, unseen
 
 
@@ -59,19 +59,16 @@ class LeastSquares(Solver):
 
     accepts = (CoalitionDesign,)
     default_sampler = "leverage"
+    traits = SolverTraits(indices=("shapley", "banzhaf"))
 
-    def gives(self, produced: type, index: Index) -> bool:
-        """Return whether the values of an index are a least-squares fit."""
-        return index in (INDICES["shapley"], INDICES["banzhaf"])
-
-    def _start(self, players, lesson) -> None:
+    def _start(self, task: SolverTask) -> None:
         self._seen: list[list[tuple]] = [[] for _ in self.v_empty_]
 
     def update(self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray) -> None:
         """Keep the coalitions, their weights and values: residuals need them at the end."""
         p, m = self.n_players_, design.coalitions.shape[1]
         size = design.coalitions.sum(axis=2)
-        if self.index == INDICES["banzhaf"]:
+        if self.index_ == INDICES["banzhaf"]:
             weight = m * np.exp(log_binomial(p, size) - p * np.log(2)) / design.expected_draws
         else:
             weight = m / (size * (p - size) * design.expected_draws)
@@ -89,7 +86,7 @@ class LeastSquares(Solver):
         coalitions, weight, open_part, values = (
             np.concatenate(part) for part in zip(*self._seen[row], strict=True)
         )
-        if self.index == INDICES["banzhaf"]:
+        if self.index_ == INDICES["banzhaf"]:
             return self._unconstrained(row, coalitions, weight, open_part, values)
         p = self.n_players_
         size = coalitions.sum(axis=1, keepdims=True)

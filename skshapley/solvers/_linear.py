@@ -3,8 +3,8 @@
 import numpy as np
 
 from skshapley.designs import FullDesign, LinearDesign
-from skshapley.indices import INDICES, Index, enumerated
-from skshapley.solvers._base import Estimate, Solver
+from skshapley.indices import INDICES, enumerated
+from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits, entries
 
 
 class Linear(Solver):
@@ -27,30 +27,23 @@ class Linear(Solver):
 
     accepts = (LinearDesign,)
     default_sampler = "exact"
+    traits = SolverTraits(any_index=(FullDesign,), pairs=(FullDesign,))
 
-    def gives(self, produced: type, index: Index) -> bool:
-        """Return whether all coalitions are there, which tell any index, or the design's own."""
-        return issubclass(produced, FullDesign) or super().gives(produced, index)
-
-    def gives_pairs(self, produced: type, index: Index) -> bool:
-        """Return whether all coalitions are there, which tell any index."""
-        return issubclass(produced, FullDesign)
-
-    def _start(self, players, lesson) -> None:
+    def _start(self, task: SolverTask) -> None:
         r, k = self.v_empty_.shape
-        self._values = np.zeros((r, len(self.entries(self.n_players_)), k))
+        self._values = np.zeros((r, len(entries(self.n_players_, self.pairs_)), k))
         self._exact = np.zeros(r, dtype=bool)
 
     def update(self, rows: np.ndarray, design: LinearDesign, values: np.ndarray) -> None:
         """Apply the design's weights."""
         # one product an instance: its result must not depend on who shares the block
         p = self.n_players_
-        if self.index == INDICES["shapley"]:
+        if self.index_ == INDICES["shapley"]:
             self._values[rows, :p] = np.stack([design.weights @ v for v in values])
         else:
-            self._values[rows, :p] = np.stack([enumerated(v, self.index, 1) for v in values])
-        if self.pairs is not None:
-            self._values[rows, p:] = np.stack([enumerated(v, self.pairs, 2) for v in values])
+            self._values[rows, :p] = np.stack([enumerated(v, self.index_, 1) for v in values])
+        if self.pairs_ is not None:
+            self._values[rows, p:] = np.stack([enumerated(v, self.pairs_, 2) for v in values])
         self._exact[rows] = design.exact
 
     def result(self) -> Estimate:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skshapley.designs import MarginalDesign
-from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._base import Estimate, Solver, SolverTask
 from skshapley.solvers._gap import without_gap
 from skshapley.solvers._moments import Moments
 from skshapley.solvers._permutation_mean import errors_over_units
@@ -44,10 +44,10 @@ class MarginalMean(Solver):
     accepts = (MarginalDesign,)
     default_sampler = "classical"
 
-    def _start(self, players, lesson) -> None:
+    def _start(self, task: SolverTask) -> None:
         r, k = self.v_full_.shape
         self._moments = Moments((r, 1), (self.n_players_, k))
-        self._scale = Scale(r, k)
+        self._scale = Scale(r, self.n_players_, k)
 
     def update(self, rows: np.ndarray, design: MarginalDesign, values: np.ndarray) -> None:
         """Add the rounds of a design."""

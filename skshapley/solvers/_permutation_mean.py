@@ -10,13 +10,14 @@ import numpy as np
 
 from skshapley._references import Deck
 from skshapley.designs import OrderedDesign, PermutationDesign
-from skshapley.indices import INDICES, Index
-from skshapley.solvers._base import Estimate, Solver
+from skshapley.indices import INDICES
+from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._dealt import DealtUnits
 from skshapley.solvers._positions import Centring, Walks, fitted
 from skshapley.solvers._silence import FEW, Scale, unseen
 from skshapley.solvers._student import effective_degrees, widening
 
+ROUNDING = 32 * np.finfo(float).eps  # of the values: a player that changes no more changes nothing
 LEAST_REPLICATED = 8  # background rows with a second unit, from which the others may borrow
 
 
@@ -29,10 +30,11 @@ class PermutationMean(Solver):
     100 (2, 4, 8, 30 units: by 6.5, 1.6, 1.2, 1.04). An instance with a single unit, or with a
     second one on fewer than eight of its background rows and fewer than half of them, has none
     (NaN): the spread between rows, all of which are used, is no error, and few rows do not tell the
-    spread on the others. Where all contributions of a player agree, n walks may have missed an
-    event of probability up to 3/n: the standard error is then 1.5/n of the range of contributions
-    to the instance, zero included, and NaN where no contribution was ever other than zero. It is
-    never below .6^n of that range, for few walks agree by luck on more than they differ by.
+    spread on the others. Where all contributions of a player agree, n permutations may have missed
+    an event of probability up to 3/n: the standard error is then 1.5/n of the size of a
+    contribution that was not seen. That size is the mean of two ranges, zero included: of the
+    player's own contributions, and of all contributions to the instance. It is NaN where no
+    contribution was ever other than zero, and never below .6^n of that size.
 
     Contributions are centred by position: from each is taken what the step at its place adds on
     average in the other units, times a coefficient that is fitted to the units (0 below four of
@@ -68,20 +70,13 @@ class PermutationMean(Solver):
 
     accepts: tuple[type, ...] = (PermutationDesign, OrderedDesign)
     default_sampler = "antithetic"
+    traits = SolverTraits(any_index=(PermutationDesign,), parts=(PermutationDesign,))
 
-    def gives(self, produced: type, index: Index) -> bool:
-        """Return whether the steps of a walk are those of an index: each by its place."""
-        return index == INDICES["shapley"] or issubclass(produced, PermutationDesign)
-
-    def takes_parts(self, produced: type) -> bool:
-        """Return whether the walks are of all orders alike, and their steps count alike."""
-        return produced is PermutationDesign and self.index == INDICES["shapley"]
-
-    def _start(self, players, lesson) -> None:
-        self._players = players
+    def _start(self, task: SolverTask) -> None:
         self._centring: Centring | None = None
         self._dealt: DealtUnits | None = None
-        self._scale = Scale(*self.v_full_.shape)
+        r, k = self.v_full_.shape
+        self._scale = Scale(r, self.n_players_, k)
 
     def update(self, rows: np.ndarray, design, values: np.ndarray) -> None:
         """Add the units of a design."""
@@ -91,7 +86,7 @@ class PermutationMean(Solver):
             self._scale.add(rows, contributions)
             units = contributions.reshape(r, n // design.unit, design.unit, p, k).mean(axis=2)
             if self._dealt is None:
-                self._dealt = DealtUnits(self._known_deck(), self._players)
+                self._dealt = DealtUnits(self._known_deck(), self.players_, design.unit)
             self._dealt.add(rows, design.references[:, :: design.unit], units)
             return
         if self._centring is None:
@@ -133,14 +128,20 @@ class PermutationMean(Solver):
 
     def _step_weights(self, p: int) -> np.ndarray | None:
         """Return how much the step of each position counts, ``(p,)``; None for all alike."""
-        return None if self.index == INDICES["shapley"] else p * self.index.size_law(p - 1)
+        return None if self.index_ == INDICES["shapley"] else p * self.index_.size_law(p - 1)
 
     def result(self) -> Estimate:
         """Return the mean over references of the means within, and standard errors over units."""
+        values, errors, apart = self._estimated()
+        largest = np.abs(self.v_full_) + np.abs(self.v_empty_)
+        moves = self._scale.own > ROUNDING * (largest[:, None] + self._scale.range)
+        return Estimate(np.where(moves, values, 0.0), errors, apart)
+
+    def _estimated(self) -> Estimate:
         if self._dealt is not None:
             weighted = self._step_weights(self.n_players_) is not None
             gain = None if weighted else self.v_full_ - self.v_empty_
-            return Estimate(*self._dealt.estimate(gain, self._scale.range))
+            return Estimate(*self._dealt.estimate(gain, self._scale.likely))
         m = self._seen().moments(self._scale.range)
         slope, cost = fitted(m)
         if not self._symmetric:  # what a place adds is then not the same for all
@@ -155,7 +156,7 @@ class PermutationMean(Solver):
             drift = (self.v_full_ - self.v_empty_) - values.sum(axis=1)
             values = values + share * drift[:, None]
             spent = 2
-        scale = self._scale.range
+        scale = self._scale.likely
         errors = errors_over_units(m, self._weights, cost * squares, spent, scale)
         apart = None
         if len(self._weights) > 1:
@@ -223,8 +224,8 @@ def errors_over_units(moments, weights, squares, spent, scale) -> np.ndarray:
         Summed over the units of a stratum, weighed by their size.
     spent : int
         Degrees of freedom that were fitted, in each stratum.
-    scale : ndarray of shape (r, 1, k)
-        The range of the contributions.
+    scale : ndarray that broadcasts to the same shape
+        The size of a contribution that was not seen.
 
     Returns
     -------

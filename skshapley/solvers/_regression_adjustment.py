@@ -17,8 +17,7 @@ import numpy as np
 
 from skshapley._tools._constraints import Count
 from skshapley.designs import CoalitionDesign, PermutationDesign
-from skshapley.indices import Index
-from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._permutation_mean import PermutationMean
 from skshapley.solvers._sample_reuse import errors_within, size_law, strata, unit_sums
 from skshapley.solvers._silence import span, unseen
@@ -68,9 +67,6 @@ class RegressionAdjustment(Solver):
 
     accepts = (CoalitionDesign, PermutationDesign)
     default_sampler = "leverage"
-    # the further draws are those of few players, all of whose coalitions the surrogates then know:
-    # what they miss on other folds says nothing more of their errors
-    goes_on = False
     _constraints = {
         "surrogate": SURROGATE,
         "folds": Count(
@@ -82,16 +78,21 @@ class RegressionAdjustment(Solver):
         self.surrogate = surrogate
         self.folds = folds
 
-    def gives(self, produced: type, index: Index) -> bool:
-        """Return whether it corrects an additive game, which is worth the same by any index."""
+    @property
+    def traits(self) -> SolverTraits:  # type: ignore[override]
+        """An additive game, which a linear surrogate corrects, is worth the same by any index.
+
+        Further draws are those of few players. The surrogates then know all their coalitions, and
+        the other folds tell nothing more of the errors.
+        """
         linear = isinstance(self.surrogate, str) and self.surrogate == "linear"
-        return super().gives(produced, index) or (linear and issubclass(produced, CoalitionDesign))
+        return SolverTraits(goes_on=False, any_index=(CoalitionDesign,) if linear else ())
 
     def check_players(self, n_players: int) -> None:
         """Refuse a surrogate whose values are enumerated, for many players."""
         check_enumerable(self.surrogate, n_players, type(self).__name__)
 
-    def _start(self, players, lesson) -> None:
+    def _start(self, task: SolverTask) -> None:
         self._seen: list[list[tuple]] = [[] for _ in self.v_empty_]
         self._walked: list[tuple] = []
 
@@ -119,7 +120,7 @@ class RegressionAdjustment(Solver):
             np.concatenate(part) for part in zip(*self._seen[row], strict=True)
         )
         p, unit = self.n_players_, self._unit
-        law = size_law(self.index, p)
+        law = size_law(self.index_, p)
         expected = rates * len(coalitions)
         # the line in the size is known to both ends, and additive: it needs no surrogate
         share = (self.v_full_[row] - self.v_empty_[row]) / p
@@ -186,7 +187,7 @@ class RegressionAdjustment(Solver):
     def _mean_over_walks(self) -> Estimate:
         """Return the mean of walks through v - g + h."""
         inner = PermutationMean()
-        inner.start(self.n_players_, self.v_empty_, self.v_full_)
+        inner.start(SolverTask(self.n_players_, self.v_empty_, self.v_full_))
         parts = [(rows, design, values.copy()) for rows, design, values in self._walked]
         if not (isinstance(self.surrogate, str) and self.surrogate == "linear"):
             for row in range(len(self.v_empty_)):

@@ -13,7 +13,7 @@ from skshapley._tools._constraints import OneOf
 from skshapley._tools._counting import log_binomial
 from skshapley.designs import CoalitionDesign
 from skshapley.indices import INDICES, Index
-from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._silence import span, unseen
 from skshapley.solvers._student import effective_degrees, widening
 
@@ -59,18 +59,15 @@ class SampleReuse(Solver):
 
     accepts = (CoalitionDesign,)
     default_sampler = "square-root"
+    traits = SolverTraits(any_index=(CoalitionDesign,))
     _constraints = {"centre": OneOf(CENTRES, hint="the line has the lower variance")}
 
     def __init__(self, centre: str = "line") -> None:
         self.centre = centre
 
-    def gives(self, produced: type, index: Index) -> bool:
-        """Return whether the values of players can be those of an index: of any."""
-        return True
-
-    def _start(self, players, lesson) -> None:
+    def _start(self, task: SolverTask) -> None:
         r, k = self.v_empty_.shape
-        self._law = size_law(self.index, self.n_players_)
+        self._law = size_law(self.index_, self.n_players_)
         shape = (r, self.n_players_, k)
         self._sum, self._square, self._within = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self._draws, self._units = np.zeros(r), np.zeros(r)

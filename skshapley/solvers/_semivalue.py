@@ -11,7 +11,7 @@ from scipy.special import betaln
 from skshapley._tools._constraints import Number, OneOf
 from skshapley._tools._counting import log_binomial
 from skshapley.designs import PermutationDesign
-from skshapley.indices import INDICES, Index
+from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._permutation_mean import PermutationMean
 
 
@@ -52,6 +52,7 @@ class Semivalue(PermutationMean):
     """
 
     accepts = (PermutationDesign,)
+    traits = SolverTraits()
     _constraints = {
         "law": OneOf(("beta", "banzhaf")),
         "alpha": Number(above=0),
@@ -62,14 +63,6 @@ class Semivalue(PermutationMean):
         self.law = law
         self.alpha = alpha
         self.beta = beta
-
-    def gives(self, produced: type, index: Index) -> bool:
-        """Return whether nothing is asked of it but its own law."""
-        return index == INDICES["shapley"]
-
-    def takes_parts(self, produced: type) -> bool:
-        """Return False: other values than Shapley's are wanted."""
-        return False
 
     def _step_weights(self, p: int) -> np.ndarray:
         """Return p times the law of the number of players before, for each step, ``(p,)``."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from skshapley._tools._constraints import Count, Maybe, Number, OneOf
 from skshapley.designs import CoalitionDesign
-from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._projections import check_radius, project, project_on_sum
 
 STEPS = ("constant", "sqrt", "inverse")
@@ -102,8 +102,8 @@ class ProjectedSGD(Solver):
 
     accepts = (CoalitionDesign,)
     default_sampler = "importance"
-    has_standard_errors = False
-    scales = False  # the radius and the trace are in the units of the values
+    # the radius and the trace are in the units of the values
+    traits = SolverTraits(standard_errors=False, scales=False)
     _constraints = {
         "step": OneOf(STEPS),
         "step_size": Maybe(Number(above=0)),
@@ -129,7 +129,7 @@ class ProjectedSGD(Solver):
         self.radius = radius
         self.trace_every = trace_every
 
-    def _start(self, players, lesson) -> None:
+    def _start(self, task: SolverTask) -> None:
         p = self.n_players_
         self._total = self.v_full_ - self.v_empty_
         if self.radius is not None:

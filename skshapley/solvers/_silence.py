@@ -14,22 +14,36 @@ AGREE = 1e-3  # of the range: draws that vary no more than that agree
 
 
 class Scale:
-    """The range of what one draw can add, zero included, by instance and output: ``(r, 1, k)``."""
+    """The range of contributions, zero included, by instance, player and output.
 
-    def __init__(self, n_rows, n_outputs) -> None:
-        self._low, self._high = np.zeros((2, n_rows, 1, n_outputs))
+    Parameters
+    ----------
+    n_rows, n_players, n_outputs : int
+        One player where contributions of all are taken together.
+    """
 
-    def add(self, rows, seen) -> None:
-        """Take in contributions ``(r, ..., k)`` of the instances `rows`."""
-        seen = seen.reshape(len(rows), -1, seen.shape[-1])
-        low, high = seen.min(axis=1, keepdims=True), seen.max(axis=1, keepdims=True)
-        self._low[rows] = np.minimum(self._low[rows], low)
-        self._high[rows] = np.maximum(self._high[rows], high)
+    def __init__(self, n_rows: int, n_players: int, n_outputs: int) -> None:
+        self._low, self._high = np.zeros((2, n_rows, n_players, n_outputs))
+
+    def add(self, rows: np.ndarray, seen: np.ndarray) -> None:
+        """Take in contributions ``(r, n, p, k)`` of the instances `rows`."""
+        self._low[rows] = np.minimum(self._low[rows], seen.min(axis=1))
+        self._high[rows] = np.maximum(self._high[rows], seen.max(axis=1))
+
+    @property
+    def own(self) -> np.ndarray:
+        """The range of each player's contributions, ``(r, p, k)``."""
+        return self._high - self._low
 
     @property
     def range(self) -> np.ndarray:
-        """The largest minus the smallest, ``(r, 1, k)``."""
-        return self._high - self._low
+        """The range of all contributions, ``(r, 1, k)``."""
+        return self._high.max(axis=1, keepdims=True) - self._low.min(axis=1, keepdims=True)
+
+    @property
+    def likely(self) -> np.ndarray:
+        """The mean of both: the size of a contribution that was not seen, ``(r, p, k)``."""
+        return (self.own + self.range) / 2
 
 
 def unseen(errors: np.ndarray, scale: np.ndarray, share: ArrayLike) -> np.ndarray:

@@ -9,7 +9,7 @@ nodes of a quadrature rule.
 import numpy as np
 
 from skshapley.designs import PairDesign
-from skshapley.solvers._base import Estimate, Solver
+from skshapley.solvers._base import Estimate, Solver, SolverTask
 from skshapley.solvers._gap import without_gap
 from skshapley.solvers._moments import Moments
 from skshapley.solvers._silence import Scale, missed, unseen
@@ -50,7 +50,7 @@ class StratifiedMean(Solver):
     accepts = (PairDesign,)
     default_sampler = "stratified"
 
-    def _start(self, players, lesson) -> None:
+    def _start(self, task: SolverTask) -> None:
         self._moments: Moments | None = None
 
     def update(self, rows: np.ndarray, design: PairDesign, values: np.ndarray) -> None:
@@ -63,9 +63,9 @@ class StratifiedMean(Solver):
             self._weights, self._certain = design.stratum_weights, design.certain
             groups = (len(self.v_empty_), self.n_players_ * n_strata)
             self._moments = Moments(groups, (1, k))
-            self._scale = Scale(len(self.v_empty_), k)
+            self._scale = Scale(len(self.v_empty_), 1, k)
         cells = (design.players * n_strata + design.strata)[:, :: design.unit]
-        self._scale.add(rows, contributions)
+        self._scale.add(rows, contributions[:, :, None])
         self._moments.add(rows, cells, units[:, :, None, None], design.unit)
 
     def result(self) -> Estimate:

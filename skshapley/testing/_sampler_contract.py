@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skshapley.samplers import Sampler
+from skshapley.samplers import Sampler, SamplerTask
 
 N_PLAYERS = 6
 
@@ -36,9 +36,11 @@ def check_sampler_costs(sampler: Sampler) -> None:
                 f"a unit of {price.unit} is no steps of {price.step}"
             )
             with suppress(ValueError):
-                assert sampler.n_draws(least - 1, p, b) == 0, f"draws for less than {least}, p={p}"
+                assert sampler.afford(least - 1, p, b).n_draws == 0, (
+                    f"draws for less than {least}, p={p}"
+                )
             for budget in (least, least + 1, 2 * least + 1, 5 * least):
-                n = sampler.n_draws(budget, p, b)
+                n = sampler.afford(budget, p, b).n_draws
                 assert n >= 1, f"no draws for {budget} model rows, which are at least {least}"
                 design = _started(sampler, 2, n, p, b).ask(np.arange(2), n)
                 _check_runs(design, 2)
@@ -153,7 +155,7 @@ def check_sampler_symmetry(sampler: Sampler, n_runs: int = 400, z: float = 5.0) 
 
 def goes_on(sampler: Sampler) -> bool:
     """Return whether it can be asked again, and for the same designs whatever it is told."""
-    return not sampler.one_shot and type(sampler)._tell is Sampler._tell
+    return not sampler.traits.one_shot and type(sampler)._tell is Sampler._tell
 
 
 def _started(sampler: Sampler, r: int, n: int, p: int = N_PLAYERS, b: int = 1) -> Sampler:
@@ -162,12 +164,12 @@ def _started(sampler: Sampler, r: int, n: int, p: int = N_PLAYERS, b: int = 1) -
 
 def _start(sampler: Sampler, r: int, n: int, p: int = N_PLAYERS, b: int = 1) -> Sampler:
     rngs = [np.random.default_rng([5, row]) for row in range(r)]
-    return sampler.start(p, rngs, n, None if b == 1 else np.full(b, 1 / b))
+    return sampler.start(SamplerTask(p, rngs, n, np.full(b, 1 / b)))
 
 
 def _draws(sampler: Sampler, times: int) -> int:
     least = sampler.price(N_PLAYERS, 1).least_evals
-    return sampler.n_draws(times * least, N_PLAYERS, 1)
+    return sampler.afford(times * least, N_PLAYERS, 1).n_draws
 
 
 def _tell_nothing(sampler: Sampler, rows: np.ndarray, design: Any) -> None:

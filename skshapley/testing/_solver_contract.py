@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.base import clone
 
 from skshapley.designs import LinearDesign, MarginalDesign
-from skshapley.samplers import Sampler
-from skshapley.solvers import Solver
+from skshapley.samplers import Sampler, SamplerTask
+from skshapley.solvers import Solver, SolverTask
 from skshapley.solvers._base import Estimate
 from skshapley.testing._sampler_contract import goes_on
 from skshapley.testing.games import RandomGame
@@ -46,9 +46,9 @@ def check_solver_result(solver: Solver, sampler: Sampler) -> None:
 def check_solver_rows(solver: Solver, sampler: Sampler) -> None:
     """An instance's result does not depend on the others, to the last bit."""
     designs = _designs(sampler, 1, 1)
-    together = _solved(clone(solver), designs)
+    together, ends = _solved(clone(solver), designs), _ends()
     for row in range(N_ROWS):
-        alone = clone(solver).start(N_PLAYERS, *(end[[row]] for end in _ends()))
+        alone = clone(solver).start(SolverTask(N_PLAYERS, ends[0][[row]], ends[1][[row]]))
         for design, values in designs:
             alone.update(np.array([0]), _of_row(design, row), values[[row]])
         _assert_same(alone.result(), together, 0, f"instance {row} alone", row)
@@ -128,7 +128,7 @@ def _ends() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _started(solver: Solver) -> Solver:
-    return solver.start(N_PLAYERS, *_ends())
+    return solver.start(SolverTask(N_PLAYERS, *_ends()))
 
 
 def _solved(solver: Solver, designs) -> Estimate:
@@ -142,11 +142,11 @@ def _designs(sampler: Sampler, *halves) -> list[tuple[Any, np.ndarray]]:
     """Return designs of so many halves of one budget, each with its values ``(r, m, k)``."""
     sampler, rows = clone(sampler), np.arange(N_ROWS)
     price = sampler.price(N_PLAYERS, 1)
-    draws = sampler.n_draws(10 * price.least_evals, N_PLAYERS, 1)
+    draws = sampler.afford(10 * price.least_evals, N_PLAYERS, 1).n_draws
     half = draws // 2 // price.unit * price.unit
-    asked = [draws] if sampler.one_shot else [part * half for part in halves]
+    asked = [draws] if sampler.traits.one_shot else [part * half for part in halves]
     rngs = [np.random.default_rng([7, row]) for row in range(N_ROWS)]
-    sampler.start(N_PLAYERS, rngs, sum(asked))
+    sampler.start(SamplerTask(N_PLAYERS, rngs, sum(asked)))
     found = []
     for n in asked:
         design = sampler.ask(rows, n)

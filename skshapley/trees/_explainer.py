@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from skshapley._estimators._attributor import Attributor
 from skshapley._estimators._background import Background
 from skshapley._estimators._sampling import COUNTS
+from skshapley._records._outcome import Outcome
 from skshapley._tables._model_columns import model_columns
 from skshapley._tools._constraints import Constraint, OneOf, check_parameters
 from skshapley._trees import RESPONSES, TreeEnsemble, read_trees
@@ -210,8 +211,10 @@ class TreeExplainer(Attributor):
         if not hasattr(self, "exact_"):  # scikit-learn's check takes long, for one row
             check_is_fitted(self, "exact_")
         X = self._background.table(self, X)
-        pairs = pair_index(self.interactions, type(self).__name__)
-        return self._recorded(exact_outcome(self.exact_, X, pairs), X)
+        return self._recorded(self._exact_outcome(X), X)
+
+    def _exact_outcome(self, X: Any) -> Outcome:
+        return exact_outcome(self.exact_, X, pair_index(self.interactions, type(self).__name__))
 
     def _facts(self) -> dict[str, Any]:
         return {

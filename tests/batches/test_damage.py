@@ -5,14 +5,9 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from skshapley.batches import ExplanationDataset, _files, explain_batches
-from skshapley.batches._files import DamagedFileError
-from skshapley.batches._parts import META, Footer
 
 from .conftest import contents, fitted, picky, spoilt
 
@@ -34,10 +29,10 @@ def skipping(background):
 
 @pytest.fixture
 def folder(skipping, source, tmp_path):
-    """Four parts, and two lists of skipped rows."""
+    """Four parts, and the list of the rows of a batch without one."""
     with pytest.warns(UserWarning, match="set 6 rows aside"):
         explain_batches(skipping, source, tmp_path / "phi", **ARGUMENTS)
-    assert len(contents(tmp_path / "phi")) == 7
+    assert len(contents(tmp_path / "phi")) == 6
     return tmp_path / "phi"
 
 
@@ -67,10 +62,13 @@ def outcome(folder):
 
 @ASIDE
 @pytest.mark.parametrize(("n", "seed"), [(30, 0), pytest.param(200, 1, marks=pytest.mark.slow)])
-def test_a_flipped_bit_is_seen_and_cured_or_refused(n, seed, folder, skipping, source):
+def test_a_flipped_bit_is_seen_and_cured_or_refused_or_changes_nothing(
+    n, seed, folder, skipping, source
+):
     """... of any file: no reader gets anything but what was written."""
     rng, whole, expected = np.random.default_rng(seed), contents(folder), outcome(folder)
     sizes = {name: len(data) for name, data in whole.items()}
+    n_seen = 0
     for _ in range(n):
         name = rng.choice(list(sizes))  # lists are as likely to be hit as parts
         place, bit = rng.integers(sizes[name]), rng.integers(8)
@@ -79,56 +77,30 @@ def test_a_flipped_bit_is_seen_and_cured_or_refused(n, seed, folder, skipping, s
         (folder / name).write_bytes(flipped)
         seen = outcome(folder)
         assert seen == expected or "is damaged" in seen
-        if name.startswith("part"):
-            assert seen != expected
-        if name == "_manifest.json":
+        n_seen += seen != expected
+        if name == "_manifest.json" and seen != expected:
             assert name in seen
             with pytest.raises(OSError, match=r"_manifest\.json.* is damaged"):
                 again(skipping, source, folder)
-            (folder / name).write_bytes(whole[name])
         else:
-            (wrong,) = ExplanationDataset(folder).check()
-            assert name in wrong
+            wrong = ExplanationDataset(folder).check()
+            assert len(wrong) == (seen != expected)
             again(skipping, source, folder)
-        assert contents(folder) == whole
+            assert outcome(folder) == expected
+            if wrong:
+                assert contents(folder)[name] == whole[name]
+        (folder / name).write_bytes(whole[name])
+    assert n_seen > 0.6 * n  # the others are in what nobody reads
 
 
-@pytest.mark.parametrize("old", [b"no NaN", b'"n_explained": 4', b'"batch": 0'])
-def test_what_a_part_says_of_itself_is_checked_without_the_rest(old, folder):
-    part = folder / "part-00000000.parquet"
-    assert part.read_bytes().count(old) == 1
-    part.write_bytes(part.read_bytes().replace(old, old[:-1] + b"3"))
-    for reading in (len, ExplanationDataset.skipped):
-        with pytest.raises(OSError, match=r"part-00000000\.parquet' is damaged"):
-            reading(ExplanationDataset(folder))
-
-
-def test_a_footer_is_that_of_its_own_lines(table, explainer, tmp_path):
-    """A line too few or too many, another number in it, something else's, none, half a file."""
-    explain_batches(explainer, table, tmp_path / "phi", batch_rows=10, keys="key")
-    part = tmp_path / "phi" / "part-00000000.parquet"
-    whole, read = pq.read_table(part), Footer.of(part)
-    assert (read.first_row, read.n_rows, read.n_explained, read.n_lines) == (0, 10, 10, 10)
-    told = json.loads(whole.schema.metadata[META])
-    lacking = {key: value for key, value in told.items() if key != "settings"}
-    more = told | {"output_names": ["a", "b"]}
-    footers = {"lacking": lacking, "more": more, "foreign": {}, "longer than ours": [told]}
-    wrong = {
-        "shorter": whole[:-1],
-        "longer": pa.concat_tables([whole, whole[:1]]),
-        "nameless": whole.replace_schema_metadata({}),
-        "no text": whole.replace_schema_metadata({META: b"{"}),
-    }
-    for name, footer in footers.items():
-        wrong[name] = whole.replace_schema_metadata({META: json.dumps(footer).encode()})
-    for name, content in wrong.items():
-        pq.write_table(content, tmp_path / name)
-    (tmp_path / "half").write_bytes(part.read_bytes()[:-100])
-    for name in (*wrong, "half"):
-        with pytest.raises(DamagedFileError, match=name):
-            Footer.of(tmp_path / name)
-    with pytest.raises(FileNotFoundError):
-        Footer.of(tmp_path / "none")
+def test_a_file_of_an_explanation_is_no_part(table, explainer, whole, tmp_path):
+    explain_batches(explainer, table, tmp_path, batch_rows=5, keys="key")
+    written = contents(tmp_path)
+    whole[:5].save(tmp_path / "part-00000002.parquet")
+    with pytest.raises(OSError, match=r"part-00000002\.parquet' is damaged .* no part of a run"):
+        len(ExplanationDataset(tmp_path))
+    explain_batches(explainer, table, tmp_path, batch_rows=5, keys="key")
+    assert contents(tmp_path) == written
 
 
 def test_damaged_parts_are_named_and_made_anew(table, explainer, tmp_path):
@@ -160,28 +132,14 @@ def test_lost_parts_are_named_and_made_anew(name, table, explainer, tmp_path):
 
 
 @ASIDE
-@pytest.mark.parametrize("number", [0, 4], ids=["beside a part", "alone"])
 @pytest.mark.parametrize("how", [Path.unlink, damage], ids=["lost", "broken"])
-def test_lists_of_skipped_rows_are_named_and_made_anew(how, number, folder, skipping, source):
-    whole, expected = contents(folder), ExplanationDataset(folder).skipped()
-    name = f"_skipped-{number:08d}.json"
-    how(folder / name)
-    (wrong,) = ExplanationDataset(folder).check()
-    assert number == 4 or name in wrong
-    if number:
-        with pytest.raises(OSError, match=r"is (lost|damaged)"):
-            ExplanationDataset(folder).skipped()
-    else:  # its part knows
-        pd.testing.assert_frame_equal(ExplanationDataset(folder).skipped(), expected)
-    again(skipping, source, folder)
-    assert contents(folder) == whole
-
-
-@ASIDE
-def test_a_list_without_bad_rows_goes(folder, skipping, source):
-    """... such as that of a batch that was explained anew by a run which died before the part."""
+def test_lists_of_skipped_rows_are_named_and_made_anew(how, folder, skipping, source):
     whole = contents(folder)
-    shutil.copy(folder / "_skipped-00000000.json", folder / "_skipped-00000001.json")
+    how(folder / "_skipped-00000004.json")
+    (wrong,) = ExplanationDataset(folder).check()
+    assert "00000004" in wrong
+    with pytest.raises(OSError, match=r"is (lost|damaged)"):
+        ExplanationDataset(folder).skipped()
     again(skipping, source, folder)
     assert contents(folder) == whole
 
@@ -209,10 +167,10 @@ def test_a_manifest_with_another_entropy_is_refused(folder, skipping, source):
     edited = manifest.read_text().replace('"entropy": "7"', '"entropy": "8"')
     assert edited != manifest.read_text()
     manifest.write_text(edited)
-    with pytest.raises(OSError, match=r"_manifest\.json' is damaged.*choose another folder"):
+    with pytest.raises(OSError, match=r"_manifest\.json' is damaged.*hoose another folder"):
         again(skipping, source, folder)
     content = json.loads(edited)
-    del content["seal"]
+    del content["hash"]
     _files.write_json(manifest, content)
     with pytest.raises(FileExistsError, match=r"part-00000000\.parquet belongs to another run"):
         again(skipping, source, folder)

@@ -16,6 +16,7 @@ from numpy.random import default_rng
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.preprocessing import FunctionTransformer
 
 from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley._tools._texts import unaddressed
@@ -187,12 +188,79 @@ def test_order_time_chance_and_identity_are_no_part_of_a_state():
     assert state_digest(Own(True).fit(X, Y).set_params(turned=2)) not in states
 
 
-def test_what_has_no_state_that_can_be_found_again():
-    for thing in (model, lambda X: X, Pickled(), partial(model, 3), Service()):
+def test_objects_without_a_state_that_can_be_found_again():
+    for thing in (Pickled(), Service(), np.add):
         assert state_digest(thing) is None
     looped = Own().fit(X, Y)
     looped.self_ = looped
     assert state_digest(looped) is None
+
+
+def capped(most):
+    """Another model for each `most`, which says the same of the background and of small rows."""
+
+    def answer(X):
+        return np.minimum(model(X), most)
+
+    return answer
+
+
+def test_a_function_of_a_factory_is_known_by_its_constants(table, background, tmp_path):
+    """... so that a part which is made anew is of the model that made the others."""
+    before, same, after = (fitted(background, model=capped(most)) for most in (1e6, 1e6, 2e6))
+    explain_batches(before, table, tmp_path, batch_rows=5)
+    whole = contents(tmp_path)
+    (tmp_path / "part-00000000.parquet").unlink()
+    with pytest.raises(FileExistsError, match="model's state was"):
+        explain_batches(after, table, tmp_path, batch_rows=5)
+    explain_batches(same, table, tmp_path, batch_rows=5)
+    assert contents(tmp_path) == whole
+
+
+FACTOR = np.arange(3.0)
+
+
+def uses(factor, text="return X @ FACTOR"):
+    """A function as a script defines it, beside a global."""
+    space = {"FACTOR": factor}
+    exec(f"def use(X, k=1):\n    {text}", space)
+    return space["use"]
+
+
+FUNCTIONS = {
+    "code": (uses(FACTOR), uses(FACTOR, "return X @ -FACTOR")),
+    "a constant": (uses(FACTOR, "return 2 * X"), uses(FACTOR, "return 3 * X")),
+    "a constant of an inner function": (
+        uses(FACTOR, "return (lambda: 2 * X)()"),
+        uses(FACTOR, "return (lambda: 3 * X)()"),
+    ),
+    "a global": (uses(FACTOR), uses(FACTOR + 1)),
+    "a default": (lambda X, k=2: k * X, lambda X, k=3: k * X),
+    "a keyword": (partial(predicted, model=2), partial(predicted, model=3)),
+    "a function that it calls": (uses(capped(1)), uses(capped(2))),
+    "a function in an estimator": (
+        FunctionTransformer(capped(1)),
+        FunctionTransformer(capped(2)),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_functions_that_differ_have_other_states(kind):
+    one, other = map(state_digest, FUNCTIONS[kind])
+    assert None not in (one, other)
+    assert one != other
+
+
+def test_equal_functions_have_equal_states():
+    def recursive(X):
+        return recursive(X[1:]) if len(X) else 0
+
+    assert state_digest(capped(1)) == state_digest(capped(1))
+    assert state_digest(uses(FACTOR)) == state_digest(uses(FACTOR.copy()))
+    assert state_digest(recursive) is not None
+    # nothing but its answers is known of what cannot be hashed
+    assert state_digest(uses(Service(1))) == state_digest(uses(Service(2)))
 
 
 def test_a_state_that_answering_changes_says_nothing(table, tmp_path):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from skshapley import ShapleyExplainer
-from skshapley.batches import ExplanationDataset, explain_batches
+from skshapley.batches import explain_batches
 
 NAMES = list("abcd")
 
@@ -47,21 +47,14 @@ def test_what_is_read_back_is_what_was_explained(model, rows, tmp_path):
 
 
 @pytest.mark.parametrize("model", [one_output, bilinear])
-def test_files_are_long_frames_that_pandas_reads(model, rows, tmp_path):
-    """... and the parts beside them are read as if they were not there."""
+def test_pandas_reads_a_list_of_pairs_for_each_line(model, rows, tmp_path):
     explainer = fitted(model)
-    dataset = explain_batches(explainer, rows, tmp_path, batch_rows=3, keys="key")
-    frame = pd.read_parquet(tmp_path / "_interactions")
+    explain_batches(explainer, rows, tmp_path, batch_rows=3, keys="key")
+    frame = pd.read_parquet(tmp_path)
     expected = explainer.explain(rows[NAMES]).interactions.to_frame()
-    assert frame.columns.tolist() == expected.columns.tolist()
-    assert frame["row"].tolist() == expected["row"].tolist()
-    for name in ("feature", "other", "output"):
-        if name in frame:
-            assert frame[name].astype(str).tolist() == expected[name].astype(str).tolist()
-    np.testing.assert_array_equal(frame["value"], expected["value"])
-    np.testing.assert_array_equal(frame["standard_error"], expected["standard_error"])
-    assert len(pd.read_parquet(tmp_path)) == len(rows) * (2 if model is bilinear else 1)
-    assert len(dataset) == len(rows)
+    for name, numbers in (("interaction", "value"), ("interaction_error", "standard_error")):
+        found = np.concatenate(frame[name].tolist())
+        np.testing.assert_array_equal(found, expected[numbers])
 
 
 def test_small_ones_are_left_out_and_read_as_zeros_of_unknown_error(rows, tmp_path):
@@ -74,8 +67,8 @@ def test_small_ones_are_left_out_and_read_as_zeros_of_unknown_error(rows, tmp_pa
     off = ~np.eye(4, dtype=bool)
     assert np.isnan(found.standard_errors[~kept & off]).all()
     np.testing.assert_array_equal(found.standard_errors[kept], whole.standard_errors[kept])
-    frame = pd.read_parquet(tmp_path / "_interactions")
-    assert len(frame) == kept.sum() / 2 < 7 * 6
+    lists = np.stack(pd.read_parquet(tmp_path)["interaction"])
+    assert np.isfinite(lists).sum() == kept.sum() / 2 < 7 * 6
     with pytest.raises(FileExistsError, match=r"least_interaction"):
         explain_batches(explainer, rows[NAMES], tmp_path)
     nothing = explain_batches(explainer, rows[NAMES], tmp_path / "none", least_interaction=1e9)
@@ -85,28 +78,10 @@ def test_small_ones_are_left_out_and_read_as_zeros_of_unknown_error(rows, tmp_pa
         explain_batches(explainer, rows[NAMES], tmp_path, least_interaction=-1)
 
 
-@pytest.mark.parametrize("how", ["lost", "broken", "another"])
-def test_lost_and_damaged_files_are_named_and_made_anew(how, rows, tmp_path):
-    explainer = fitted(one_output)
-    explain_batches(explainer, rows[NAMES], tmp_path, batch_rows=3)
-    files = sorted((tmp_path / "_interactions").iterdir())
-    whole = [file.read_bytes() for file in files]
-    if how == "lost":
-        files[1].unlink()
-    else:
-        files[1].write_bytes(whole[0] if how == "another" else whole[1][:-30])
-    (wrong,) = ExplanationDataset(tmp_path).check()
-    assert "_interactions" in wrong
-    with pytest.raises(OSError, match="_interactions"):
-        ExplanationDataset(tmp_path).read()
-    explain_batches(explainer, rows[NAMES], tmp_path, batch_rows=3)
-    assert [file.read_bytes() for file in files] == whole
-    assert ExplanationDataset(tmp_path).check() == []
-
-
 def test_folders_of_explainers_without_interactions_have_none(rows, tmp_path):
     explainer = fitted(one_output).set_params(interactions=False)
+    explainer.fit(explainer.background_)
     dataset = explain_batches(explainer, rows[NAMES], tmp_path)
     assert dataset.read().interactions is None
-    assert not (tmp_path / "_interactions").exists()
+    assert not [name for name in pd.read_parquet(tmp_path) if name.startswith("interaction")]
     assert "least_interaction" not in dataset.manifest["settings"]

@@ -41,7 +41,7 @@ def test_a_run_that_dies_at_any_write_goes_on(after, table, explainer, tmp_path,
         if fatal:
             raise Died
 
-    monkeypatch.setattr(_files.os, "replace", dying)
+    monkeypatch.setattr(os, "replace", dying)
     while True:
         calls, folder = 0, tmp_path / f"death {len(deaths)}"
         try:
@@ -60,7 +60,7 @@ def test_a_death_in_the_middle_of_a_write_leaves_no_part(table, explainer, tmp_p
     def dying(file):
         raise Died
 
-    monkeypatch.setattr(_files.os, "fsync", dying)
+    monkeypatch.setattr(os, "fsync", dying)
     with pytest.raises(Died):
         explain_batches(explainer, table, tmp_path)
     assert [path.name[0] for path in tmp_path.iterdir()] in (["_", "."], [".", "_"])

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from skshapley.batches import ExplanationDataset, _attempts, _folder, explain_batches
+from skshapley.batches import ExplanationDataset, _attempts, explain_batches
 from skshapley.batches._files import read_json, write_json
 from skshapley.exceptions import BatchError
 
@@ -106,7 +106,7 @@ def test_a_run_that_raises_names_what_is_still_bad(folder, explainer, service, t
     with pytest.raises(BatchError, match=r"cannot explain rows 10 to 14 .*: ConnectionError"):
         explain_batches(explainer, table, folder, **ARGUMENTS)
     after = contents(folder)
-    assert "_skipped-00000000.json" not in after  # those could be explained
+    assert after["part-00000000.parquet"] != before["part-00000000.parquet"]  # is explained now
     assert after["_skipped-00000002.json"] == before["_skipped-00000002.json"]
 
 
@@ -120,19 +120,18 @@ def test_a_batch_that_does_worse_when_it_is_tried_again_is_kept(
     assert contents(folder) == before
 
 
-def test_a_run_that_dies_in_between_is_mended(folder, explainer, service, table, monkeypatch):
-    """The list of the first batch is gone, and its part is still that of old."""
-
-    def die(*arguments):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(_folder, "write_part", die)
-        with pytest.raises(KeyboardInterrupt):
-            explain_batches(explainer, table, folder, **ARGUMENTS)
-    assert not (folder / "_skipped-00000000.json").exists()
-    assert len(ExplanationDataset(folder).skipped()) == 7
-    assert not len(explain_batches(explainer, table, folder, **ARGUMENTS).skipped())
+def test_a_run_that_dies_before_it_removes_a_list_is_mended(folder, explainer, service, table):
+    """The third batch has a part, and the list of when it had none is there, too."""
+    skipped = folder / "_skipped-00000002.json"
+    listed = skipped.read_bytes()
+    explain_batches(explainer, table, folder, **ARGUMENTS)
+    assert not skipped.exists()
+    whole = contents(folder)
+    skipped.write_bytes(listed)
+    assert not len(ExplanationDataset(folder).skipped())
+    assert len(ExplanationDataset(folder)) == 25
+    explain_batches(explainer, table, folder, **ARGUMENTS)
+    assert contents(folder) == whole
 
 
 @ASIDE

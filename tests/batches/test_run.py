@@ -212,7 +212,7 @@ def test_kinds_of_data_and_keys(tmp_path):
     dataset = explain_batches(explainer, frame, tmp_path, batch_rows=2, keys=["id", "part"])
     data = dataset.read().data
     assert data.index.tolist() == [(2**60 + 1, "u"), (2, "v"), (3, "w")]
-    assert data["mixed"].tolist()[:2] == ["1", "b"]
+    assert data["mixed"].tolist() == [1, "b", None]
     data, expected = data.reset_index(drop=True), expected.astype({"many": float})
     for name in ("text", "when", "kind", "flag"):
         pd.testing.assert_series_equal(data[name], expected[name], check_dtype=name != "when")
@@ -384,6 +384,33 @@ def test_wrong_arguments(arguments, error, message, table, explainer, tmp_path):
 def test_arguments_are_refused_before_the_first_batch_is_asked_for(table, explainer):
     with pytest.raises(ValueError, match="batch_rows"):
         explain_batches(explainer, table, batch_rows=-1)
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_a_csv_that_is_not_utf8_names_file_line_and_encoding(early, table, explainer, tmp_path):
+    """... be it seen in the first lines or after the first batches."""
+    path, rows = tmp_path / "rows.csv", pd.concat([table] * (1 if early else 4000))
+    rows.iloc[-1, -1] = "caf\u00e9"
+    rows.to_csv(path, index=False, encoding="latin-1")
+    told = rf"reads '.*rows\.csv' as UTF-8, and its line {len(rows) + 1} is .*caf\\xe9'"
+    with pytest.raises(ValueError, match=told) as caught:
+        list(explain_batches(ShapleyExplainer(first).fit(table[NAMES][:2]), path, keys="key"))
+    call = str(caught.value).partition("for example ")[2].removesuffix(".")
+    pieces = eval(call, {"pandas": pd})
+    made = explain_batches(explainer, (piece[-5:] for piece in pieces), keys="key")
+    assert [*made][-1].index[-1] == "caf\u00e9"
+
+
+def first(X):
+    return X["a"]
+
+
+def test_a_csv_with_a_line_too_long_is_named(explainer, table, tmp_path):
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    with (tmp_path / "rows.csv").open("a") as file:
+        file.write("1,2,3,4,5,6,7\n")
+    with pytest.raises(ValueError, match=r"cannot read '.*rows\.csv': .* line 27, saw 7"):
+        list(explain_batches(explainer, tmp_path / "rows.csv"))
 
 
 # --- bad rows ------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Batches of sparse rows, and of documents, whose tokens are the players of each."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from skshapley import ShapleyExplainer
-from skshapley.batches import ExplanationDataset, _files, explain_batches
+from skshapley.batches import ExplanationDataset, explain_batches
 from skshapley.exceptions import BatchError
 
 from .conftest import contents, model
@@ -192,7 +194,7 @@ def test_documents_go_on_after_a_death_at_any_write(tmp_path, monkeypatch):
     reader = fitted_text(max_rows=60).set_params(random_state=None).fit(DOCUMENTS)
     arguments = dict(source=DOCUMENTS, batch_rows=2)
     explain_batches(reader, out=tmp_path / "whole", **arguments)
-    moved, writes = _files.os.replace, iter(range(1))
+    moved, writes = os.replace, iter(range(1))
 
     def dying(source, target):
         if next(writes) == 0:
@@ -202,7 +204,7 @@ def test_documents_go_on_after_a_death_at_any_write(tmp_path, monkeypatch):
     for death in (0, 2, 4):
         folder, writes = tmp_path / str(death), iter(range(death, -1, -1))
         with monkeypatch.context() as patched:
-            patched.setattr(_files.os, "replace", dying)
+            patched.setattr(os, "replace", dying)
             with pytest.raises(Died):
                 explain_batches(reader, out=folder, **arguments)
         later = reader if death == 0 else fitted_text(max_rows=60).set_params(random_state=None)

@@ -60,10 +60,15 @@ from sklearn.linear_model import (
 )
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, RandomizedSearchCV
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputRegressor
-from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.multioutput import (
+    ClassifierChain,
+    MultiOutputClassifier,
+    MultiOutputRegressor,
+    RegressorChain,
+)
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVR, OneClassSVM
 from sklearn.tree import DecisionTreeRegressor
 
@@ -352,6 +357,48 @@ LOGISTIC = {
         SCALED, TWO, "predict_proba",
     ),
 }  # fmt: skip
+MORE = {
+    "GaussianNB": (GaussianNB(), X, TWO, "predict_proba"),
+    "GaussianNB, odds": (GaussianNB(), SCALED, TWO, "log_odds"),
+    "RegressorChain": (RegressorChain(Ridge(), order=[1, 0]), X, Y2, "predict"),
+    "ClassifierChain": (
+        ClassifierChain(LogisticRegression(), chain_method="decision_function"),
+        SCALED, np.column_stack([TWO == "yes", X[:, 1] > 10]).astype(int), "decision_function",
+    ),
+    "MultiOutputClassifier": (
+        MultiOutputClassifier(forest(RandomForestClassifier)),
+        X, np.column_stack([TWO == "yes", THREE]).astype(int), "predict_proba",
+    ),
+    "MultiOutputClassifier, lines": (
+        MultiOutputClassifier(LogisticRegression()),
+        SCALED, np.column_stack([TWO == "yes", X[:, 1] > 10]).astype(int), "predict_proba",
+    ),
+    "logarithm of a target": (
+        TransformedTargetRegressor(Ridge(), func=np.log1p, inverse_func=np.expm1),
+        SCALED, np.exp(Y / 10), "predict",
+    ),
+    "logarithm of a target, pipeline": (
+        TransformedTargetRegressor(
+            make_pipeline(StandardScaler(), Ridge()), func=np.log, inverse_func=np.exp
+        ),
+        X, np.exp(Y / 10), "predict",
+    ),
+    "calibrated pipeline": (
+        CalibratedClassifierCV(make_pipeline(StandardScaler(), LinearSVC()), cv=3),
+        X, TWO, "predict_proba",
+    ),
+    "polynomial": (
+        make_pipeline(StandardScaler(), PolynomialFeatures(2), StandardScaler(), Ridge()),
+        X, Y, "predict",
+    ),
+    "polynomial, odds": (
+        make_pipeline(
+            PolynomialFeatures(3, interaction_only=True, include_bias=False),
+            LogisticRegression(max_iter=1000),
+        ),
+        SCALED, TWO, "log_odds",
+    ),
+}  # fmt: skip
 TREES = {
     "forest": (forest(), X, Y, "predict"),
     "IsolationForest": (IsolationForest(n_estimators=10, random_state=0), X, Y, mean_depth),
@@ -363,4 +410,4 @@ TREES = {
     ),
     "forest, three": (forest(RandomForestClassifier), X, THREE, "predict_proba"),
 }
-MODELS = {**TREES, **LINEAR, **LOGISTIC, **KERNELS, **SUMS}
+MODELS = {**TREES, **MORE, **LINEAR, **LOGISTIC, **KERNELS, **SUMS}

@@ -1,12 +1,14 @@
-"""A closed form from outside is one class, and one line in the registry."""
+"""A model from outside is read by one function, and one line in the registry."""
 
 import numpy as np
+import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import VotingRegressor
 from sklearn.linear_model import Ridge
 
 from skshapley import ShapleyExplainer
-from skshapley.closed_forms import CLOSED_FORMS, ClosedForm, LinearTerms
+from skshapley.closed_forms import READERS, ClosedForm, LinearTerms
+from skshapley.closed_forms._registry import installed_readers
 from skshapley.indices import INDICES
 
 
@@ -29,12 +31,6 @@ class SquaredTerms(ClosedForm):
 
     def __init__(self, terms):
         self.terms, self.n_outputs = terms, terms.n_outputs
-
-    @classmethod
-    def read(cls, model, method, ask):
-        if not isinstance(model, Squares) or method != "predict":
-            return None
-        return cls(LinearTerms(model.factors_[:, None], [0.0]))
 
     def combined(self, matrix, constant=0.0):
         return SquaredTerms(self.terms.combined(matrix, constant))
@@ -59,8 +55,35 @@ class SquaredTerms(ClosedForm):
         return self.terms.state()
 
 
-def test_a_closed_form_from_outside_serves_alone_and_in_sums(monkeypatch):
-    monkeypatch.setitem(CLOSED_FORMS, "squares", SquaredTerms)
+def read_squares(model, method, ask):
+    return SquaredTerms(LinearTerms(model.factors_[:, None], [0.0]))
+
+
+NAME = f"{Squares.__module__.partition('.')[0]}.Squares"
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    monkeypatch.setitem(READERS, NAME, read_squares)
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Another package, which has a reader among its entry points."""
+    info = tmp_path / "squares-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: squares\nVersion: 1.0\n")
+    where = f"{read_squares.__module__}:read_squares"
+    (info / "entry_points.txt").write_text(f"[skshapley.readers]\n{NAME} = {where}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    installed_readers.cache_clear()
+    yield
+    installed_readers.cache_clear()
+
+
+@pytest.mark.parametrize("way", ["registered", "installed"])
+def test_a_reader_from_outside_serves_alone_and_in_sums(way, request):
+    request.getfixturevalue(way)
     X = np.random.default_rng(0).normal(size=(50, 4))
     y = X**2 @ [1.0, 2.0, 0.0, -1.0]
     for model, label in (

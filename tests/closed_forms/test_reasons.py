@@ -15,6 +15,7 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     IsolationForest,
+    RandomForestClassifier,
     RandomForestRegressor,
     StackingRegressor,
     VotingClassifier,
@@ -70,7 +71,7 @@ class Unknown(RegressorMixin, BaseEstimator):
 SAMPLED = {
     "no formula": (KNN, Y, {}, "KNeighborsRegressor.predict has no closed form", None),
     "not ours": (Unknown(), Y, {}, "Unknown.predict has no closed form", None),
-    "a bent line": (Bent(), Y, {}, "What was read adds up to", None),
+    "a bent line": (Bent(), Y, {}, "Bent has a predict of its own", None),
     "a mixing step": (
         GridSearchCV(make_pipeline(PCA(2), Ridge()), {}, cv=2), Y, {}, r"PCA .* \(step 'pca'\)",
         None,
@@ -94,6 +95,10 @@ SAMPLED = {
     "steps of a line": (
         CalibratedClassifierCV(RidgeClassifier(), method="isotonic", cv=2), TWO, {},
         "CalibratedClassifierCV is not the logistic function of linear decision values", None,
+    ),
+    "a sigmoid of a forest": (
+        CalibratedClassifierCV(RandomForestClassifier(5, random_state=0), cv=2), TWO, {},
+        "^CalibratedClassifierCV is not the logistic function of linear decision values", None,
     ),
     "curves of lines": (
         GridSearchCV(LogisticRegression(), {}, cv=2), THREE, {"output": 1},
@@ -176,6 +181,45 @@ def test_the_response_that_is_named_is_read(name):
     made = ShapleyExplainer(model.fit(X, target), **how).fit(X[:5]).explain(X[:2])
     assert made.settings.why_sampled is None
     assert "exact, read from" in repr(made)
+
+
+def test_a_form_that_disagrees_with_the_model_is_sampled():
+    """XGBoost 3.4 sorts several quantiles in ``predict``, after the trees were added up."""
+    xgboost = pytest.importorskip("xgboost")
+    how = {"objective": "reg:quantileerror", "quantile_alpha": [0.45, 0.5, 0.55]}
+    model = xgboost.XGBRegressor(n_estimators=9, **how).fit(X, Y)
+    plain = model.predict
+
+    def sorts(table, output_margin=False):
+        said = plain(table, output_margin=output_margin)
+        return said if output_margin else np.sort(said, axis=1)
+
+    assert ShapleyExplainer(model).fit(X[:20]).explain(X[:3]).settings.closed_form == "trees"
+    model.predict = sorts
+    made = ShapleyExplainer(model).fit(X[:20]).explain(X[:3])
+    assert re.search("closed form adds up to .* where the model returns", made.settings.why_sampled)
+    total = made.base_values + made.values.sum(axis=1)
+    np.testing.assert_allclose(total, model.predict(X[:3]), rtol=0, atol=1e-6)
+
+
+def test_a_class_with_a_response_of_its_own_is_sampled():
+    xgboost = pytest.importorskip("xgboost")
+
+    class Clipped(xgboost.XGBRegressor):
+        def predict(self, X):  # takes no output_margin
+            return np.clip(super().predict(X), 0, None)
+
+    class Named(xgboost.XGBRegressor):
+        """Another name, and the same predictions."""
+
+    model = Clipped(n_estimators=9).fit(X, Y)
+    # no background row is clipped, so that nothing but the class tells
+    made = ShapleyExplainer(model).fit(X[Y > 1]).explain(X[Y < -1])
+    assert made.settings.why_sampled.startswith("Clipped has a predict of its own")
+    total = made.base_values + made.values.sum(axis=1)
+    np.testing.assert_allclose(total, 0, rtol=0, atol=1e-6)
+    model = Named(n_estimators=9).fit(X, Y)
+    assert ShapleyExplainer(model).fit(X[:5]).explain(X[:2]).settings.closed_form == "trees"
 
 
 def test_wide_sparse_kernels_are_sampled():

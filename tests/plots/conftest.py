@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from skshapley import Explanation
-from skshapley._records._settings import Settings
+from skshapley.explanation import Settings
 
 
 def make_explanation(n_rows=12, n_features=5, *, outputs=None, errors=True, seed=0):

@@ -8,7 +8,7 @@ import pytest
 from skshapley.plots import ComparisonDisplay, ConvergenceDisplay
 
 PLOTS = "skshapley.plots._"
-READERS = {"errors_of", "fold", "one_output", "one_row", "parts_of_row", "response_name"}
+READERS = {"errors_of", "fold", "one_output", "one_row", "response_name"}
 
 DRAWN = {
     "waterfall": lambda e, **options: e.plot.waterfall(**{"row": 0, **options}),
@@ -16,7 +16,6 @@ DRAWN = {
     "beeswarm": lambda e, **options: e.plot.beeswarm(**options),
     "dependence": lambda e, **options: e.plot.dependence(**options),
     "matrix": lambda e, **options: e.plot.matrix(**options),
-    "force": lambda e, **options: e.plot.force(**{"row": 0, **options}),
     "decision": lambda e, **options: e.plot.decision(**options),
     "heat_map": lambda e, **options: e.plot.heat_map(**{"row": 0, "shape": 5, **options}),
     "sentence": lambda e, **options: e.plot.sentence(**{"row": 0, **options}),
@@ -27,7 +26,7 @@ DRAWN = {
         [e], axes=ax, **{"row": 0, **options}
     ),
 }
-OF_ONE_ROW = ("waterfall", "force", "heat_map", "sentence", "convergence")
+OF_ONE_ROW = ("waterfall", "heat_map", "sentence", "convergence")
 WITHOUT_ROW = ("beeswarm", "dependence", "matrix", "decision")
 WITHOUT_COUNT = ("heat_map", "sentence")
 
@@ -51,22 +50,28 @@ def nothing_done(monkeypatch):
 class TestInvalid:
     def test_axes(self, display, explanation):
         with pytest.raises(
-            TypeError, match=r"Display takes axe?s? as .* None for a new figure; got 'left'"
+            TypeError,
+            match=r"(Display|plot[.][a-z_]+) takes axe?s? as .* None for a new figure; got 'left'",
         ):
             DRAWN[display](explanation, ax="left")
 
     def test_outputs(self, display, explanation, explanation_maker):
-        with pytest.raises(ValueError, match=r"Display got output='cat' .*single output: choose"):
+        with pytest.raises(
+            ValueError, match=r"(Display|plot[.][a-z_]+) got output='cat' .*single output: choose"
+        ):
             DRAWN[display](explanation, output="cat")
         several = explanation_maker(outputs=["cat", "dog"])
-        with pytest.raises(ValueError, match=r"Display got output='cow': .*'cat', 'dog'"):
+        with pytest.raises(
+            ValueError, match=r"(Display|plot[.][a-z_]+) got output='cow': .*'cat', 'dog'"
+        ):
             DRAWN[display](several, output="cow")
 
     @pytest.mark.parametrize("wrong", ["row 3", 1.0, True])
     def test_rows(self, display, explanation, wrong):
         if display not in WITHOUT_ROW:
             with pytest.raises(
-                TypeError, match=rf"Display takes row as .*; got {wrong!r}: .*get_loc"
+                TypeError,
+                match=rf"(Display|plot[.][a-z_]+) takes row as .*; got {wrong!r}: .*get_loc",
             ):
                 DRAWN[display](explanation, row=wrong)
 

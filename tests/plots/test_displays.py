@@ -67,7 +67,8 @@ def test_draws_in_any_style(display, style, n_features, explanation_maker):
         drawn = drawn_by(display, explanation_maker(n_features=n_features))
         drawn.figure_.canvas.draw()
         background = to_rgba(drawn.figure_.get_facecolor())[:3]
-    texts = [*drawn.ax_.get_yticklabels(), *drawn.ax_.texts, drawn.ax_.xaxis.label]
+    beside = [text for text in drawn.ax_.texts if text.get_ha() != "center"]  # not inside a bar
+    texts = [*drawn.ax_.get_yticklabels(), *beside, drawn.ax_.xaxis.label]
     assert all(
         np.abs(np.subtract(to_rgba(t.get_color())[:3], background)).max() > 0.5 for t in texts
     )
@@ -365,3 +366,60 @@ def test_without_matplotlib_the_error_says_how_to_get_it(explanation, monkeypatc
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'skshapley\[plot\]'"):
         BarDisplay.from_explanation(explanation)
+
+
+# --- several outputs -----------------------------------------------------------------------------
+
+
+def test_bars_of_several_outputs_are_stacked(explanation_maker):
+    several = explanation_maker(outputs=["cat", "dog", "cow"])
+    drawn = BarDisplay.from_explanation(several)
+    frame = drawn.frame().pivot_table("value", "feature", "cohort")
+    for name in several.output_names:
+        expected = several.output(name).importance()["importance"]
+        np.testing.assert_allclose(frame[f"class {name}"], expected[frame.index])
+    legend = [text.get_text() for text in drawn.ax_.get_legend().get_texts()]
+    assert set(legend) == {"class cat", "class dog", "class cow"}
+    ends = {round(patch.get_x() + patch.get_width(), 9) for patch in drawn.ax_.patches}
+    assert {round(total, 9) for total in frame.sum(axis=1)} <= ends
+
+
+def test_stacked_bars_sum_outputs_beyond_the_colours(explanation_maker):
+    several = explanation_maker(outputs=[f"y{i}" for i in range(9)])
+    frame = BarDisplay.from_explanation(several, max_features=3).frame()
+    assert frame["cohort"].nunique() == 6
+    assert frame["cohort"].iloc[-1] == "4 other outputs"
+    sizes = np.abs(several.values).mean(axis=0).sum()
+    kept = frame[~frame["feature"].str.startswith("2 other")]["value"].sum()
+    assert kept < sizes
+
+
+@pytest.mark.parametrize("n_outputs", [2, 3, 4])
+def test_numbers_of_waterfalls_beside_each_other_stay_off_the_names(explanation_maker, n_outputs):
+    several = explanation_maker(outputs=list(range(n_outputs)))
+    shrunk = replace(several, values=several.values * np.geomspace(1, 1e-3, n_outputs))
+    drawn = WaterfallDisplay.from_explanation(shrunk, row=0)
+    drawn.figure_.canvas.draw()
+    assert [ax.get_title(loc="left") for ax in drawn.axes_] == [
+        f"class {k}" for k in range(n_outputs)
+    ]
+    for ax in drawn.axes_:
+        names = [label.get_window_extent() for label in ax.get_yticklabels()]
+        for text in ax.texts:
+            assert not any(text.get_window_extent().overlaps(name) for name in names)
+
+
+def test_a_display_says_what_it_shows(explanation, explanation_maker):
+    drawn = WaterfallDisplay.from_explanation(explanation, row=0)
+    assert repr(drawn).startswith("<WaterfallDisplay: 5 features of the probability; ")
+    several = explanation_maker(outputs=["cat", "dog"])
+    assert repr(several.plot.beeswarm()) == "<BeeswarmDisplay of 2 outputs: cat, dog>"
+
+
+def test_wide_bars_hold_their_numbers(explanation):
+    values = np.tile([4.0, 0.01, 0.005, 0.002, 0.001], (12, 1))
+    whole = explanation.base_values + values.sum(axis=1)
+    wide = replace(explanation, values=values, predictions=whole, standard_errors=None)
+    drawn = WaterfallDisplay.from_explanation(wide, row=0)
+    (number,) = [text for text in drawn.ax_.texts if text.get_ha() == "center"]
+    assert number.get_text() == "+4.00"

@@ -28,7 +28,8 @@ def points(ax):
     return sorted(found, key=lambda point: (point[1], point[0]))
 
 
-def test_importances_are_those_of_the_table(explanation):
+def test_importances_are_those_of_the_table(explanation_maker):
+    explanation = explanation_maker(200)
     drawn = explanation.plot.importance(confidence=0.9, max_features=3)
     table = explanation.importance(confidence=0.9)[:3]
     assert drawn.frame()["feature"].tolist() == table.index.tolist()
@@ -41,6 +42,15 @@ def test_importances_are_those_of_the_table(explanation):
     assert drawn.ax_.get_yticklabels()[0].get_text() == label
     assert "with 90 % interval" in drawn.ax_.get_xlabel().replace("\n", " ")
     assert drawn.ax_.get_legend() is None
+
+
+def test_an_end_that_is_not_known_is_an_arrow(explanation_maker):
+    """At three rows the largest attributions are not known."""
+    drawn = explanation_maker(3).plot.importance(confidence=0.9)
+    unknown = np.isinf(drawn.frame()["high"]).sum()
+    assert unknown
+    arrows = [x for x, _, _ in points(drawn.ax_)]
+    assert np.isclose(arrows, max(arrows)).sum() >= unknown
 
 
 def test_importances_of_several_outputs(explanation_maker):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skshapley._records._interactions import Interactions
+from skshapley import Interactions
 from skshapley.plots import InteractionsDisplay
 
 
@@ -115,7 +115,10 @@ def test_several_outputs_are_side_by_side(style, with_pairs):
 
 
 def test_explanations_without_interactions_are_refused(explanation):
-    with pytest.raises(ValueError, match=r"InteractionsDisplay got .* explain with interactions=T"):
+    with pytest.raises(
+        ValueError,
+        match=r"(InteractionsDisplay|plot[.]interactions) got .* explain with interactions=T",
+    ):
         InteractionsDisplay.from_explanation(explanation)
 
 
@@ -189,9 +192,9 @@ def test_an_interaction_is_drawn_against_both_of_its_features(with_pairs):
 
 
 def test_what_needs_interactions_says_so(explanation):
-    with pytest.raises(ValueError, match=r"WaterfallDisplay got .* explain with interactions=Tr"):
+    with pytest.raises(ValueError, match=r"plot.waterfall got .* explain with interactions=Tr"):
         explanation.plot.waterfall(row=0, max_pairs=1)
-    with pytest.raises(ValueError, match=r"DependenceDisplay got .* explain with interactions=T"):
+    with pytest.raises(ValueError, match=r"plot.dependence got .* explain with interactions=T"):
         explanation.plot.dependence(kind="interaction")
     with pytest.raises(ValueError, match=r'kind as one of "attribution", "interaction"; got'):
         explanation.plot.dependence(kind="main")

@@ -76,7 +76,6 @@ DISPLAYS = {
     "dumbbell": dumbbell,
     "convergence": convergence,
     "chart": chart,
-    "force": by_method("force", row=0),
     **{kind: by_method(kind) for kind in ("bar", "beeswarm", "decision", "matrix", "importance")},
     "waterfall": by_method("waterfall", row=0),
     "cohorts": by_method("bar", cohorts=np.resize(["men of any age and class", "women"], 40)),
@@ -130,7 +129,7 @@ def test_long_names_are_clear_in_a_narrow_figure(kind, long):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["comparison", "dumbbell", "matrix", "bar"])
+@pytest.mark.parametrize("kind", ["comparison", "dumbbell", "matrix"])
 def test_of_many_long_outputs_the_strongest_are_clear(kind, long):
     drawn = DISPLAYS[kind](long(CLASSES))
     assert drawn.figure_.get_suptitle() == "the 6 strongest of 13 outputs"
@@ -154,7 +153,7 @@ def sentence(explanation):
 @pytest.mark.parametrize(
     "draw",
     [comparison, convergence, alone, chart, sentence]
-    + [DISPLAYS[kind] for kind in ("cohorts", "force", "matrix", "decision")],
+    + [DISPLAYS[kind] for kind in ("cohorts", "matrix", "decision")],
 )
 def test_each_output_is_named_where_it_is_drawn(draw, long):
     figure = draw(long(["cat", "dog"])).figure_

@@ -141,9 +141,9 @@ TICKS = {
         pd.Categorical(np.resize(["a", "b"], N), categories=list("abcd")),
         ["a", "b"],
     ),
-    "25 categories": (
-        np.resize([f"c{i:02}" for i in range(25)], N),
-        [*(f"c{i:02}" for i in range(19)), "6 others"],
+    "35 categories": (
+        np.resize([f"c{i:02}" for i in range(35)], N),
+        [*(f"c{i:02}" for i in range(29)), "6 others"],
     ),
     "many numbers": (np.linspace(0, 1, N), []),
 }
@@ -215,7 +215,7 @@ def test_a_token_is_there_or_not_whatever_stands_after_it():
 # --- outputs -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["bar", "waterfall"])
+@pytest.mark.parametrize("kind", ["beeswarm", "waterfall"])
 def test_of_many_outputs_the_strongest_are_drawn(explanation_maker, kind):
     explanation = explanation_maker(n_features=2, outputs=[f"class {i}" for i in range(19)])
     weights = np.ones(19)

@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgba
-from matplotlib.container import ErrorbarContainer
 
 from skshapley import Interactions, ShapleyExplainer, plots
 from skshapley.plots import (
@@ -17,20 +15,17 @@ from skshapley.plots import (
     DecisionDisplay,
     DependenceDisplay,
     Display,
-    ForceDisplay,
     MatrixDisplay,
 )
 from skshapley.plots._common import _players
 from skshapley.plots._partner import strongest_partner
-from skshapley.plots._style import NEUTRAL
 
-SINGLE = [DecisionDisplay, ForceDisplay, MatrixDisplay]
+SINGLE = [DecisionDisplay, MatrixDisplay]
 
 
 def drawn_by(display, explanation, **options):
     """The display drawn; of the first instance, if it is of one."""
-    first = {"row": 0} if display is ForceDisplay else {}
-    return display.from_explanation(explanation, **first, **options)
+    return display.from_explanation(explanation, **options)
 
 
 @pytest.mark.parametrize("display", [*SINGLE, DependenceDisplay])
@@ -53,45 +48,6 @@ def test_given_axes_one_output_and_missing_errors(display, explanation, explanat
     chosen = drawn_by(display, several, output="dog").frame()
     pd.testing.assert_frame_equal(chosen, drawn_by(display, several.output("dog")).frame())
     drawn_by(display, explanation_maker(errors=False, n_rows=2))
-
-
-# --- force ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("row", [0, 5])
-def test_force_sides_meet_at_the_prediction(wide_explanation, row):
-    frame = ForceDisplay.from_explanation(wide_explanation, row=row).frame()
-    prediction, base = wide_explanation.predictions[row], wide_explanation.base_values[row]
-    for side, rows in frame.groupby(frame["value"] < 0):
-        # Segments join, the largest of them ends at the prediction.
-        assert rows["end"].iloc[0] == pytest.approx(prediction)
-        np.testing.assert_allclose(rows["end"].iloc[1:], rows["start"].iloc[:-1])
-        far = rows["start"].iloc[-1]
-        assert far == pytest.approx(prediction - rows["value"].sum())
-        assert (far > prediction) == side
-    np.testing.assert_allclose(frame["end"] - frame["start"], frame["value"])
-    assert prediction - frame["value"].sum() == pytest.approx(base)
-
-
-def test_force_draws_segments_and_intervals(explanation):
-    drawn = ForceDisplay.from_explanation(explanation, row=1)
-    frame = drawn.frame()
-    boxes = [(patch.get_x(), patch.get_width()) for patch in drawn.ax_.patches]
-    np.testing.assert_allclose(boxes, frame[["start", "value"]])
-    errors = next(c for c in drawn.ax_.containers if isinstance(c, ErrorbarContainer))
-    lengths = [np.ptp(segment[:, 0]) for segment in errors.lines[2][0].get_segments()]
-    np.testing.assert_allclose(lengths, 2 * 1.96 * frame["standard_error"])
-
-
-def test_force_sides_meet_though_something_is_unexplained(explanation):
-    open_ended = replace(explanation, predictions=explanation.predictions - 0.4)
-    drawn = ForceDisplay.from_explanation(open_ended, row=1)
-    frame = drawn.frame()
-    assert frame["feature"].iloc[-1] == "unexplained"
-    assert frame["value"].sum() == pytest.approx(
-        open_ended.predictions[1] - open_ended.base_values[1]
-    )
-    assert drawn.ax_.patches[-1].get_facecolor() == to_rgba(NEUTRAL)
 
 
 # --- decision ------------------------------------------------------------------------------------
@@ -121,6 +77,22 @@ def test_decision_paths_reach_predictions_that_attributions_miss(explanation):
     np.testing.assert_allclose(
         frame.groupby("row", sort=False)["end"].first(), open_ended.predictions
     )
+
+
+# --- dependence of one feature -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("feature", ["x0", "x2"])
+def test_the_dependence_of_one_feature_is_large_and_has_a_histogram(explanation, feature):
+    drawn = DependenceDisplay.from_explanation(explanation, feature, partner=None)
+    assert tuple(drawn.figure_.get_size_inches()) > (7, 4)
+    (below,) = drawn.ax_.child_axes
+    assert sum(patch.get_height() for patch in below.patches) == len(explanation)
+    points = drawn.ax_.collections[-1].get_offsets()
+    top = below.get_position().y1
+    shown = drawn.ax_.transData.transform(points)[:, 1] / drawn.figure_.bbox.height
+    assert shown.min() > top
+    assert not DependenceDisplay.from_explanation(explanation).ax_.child_axes
 
 
 # --- matrix --------------------------------------------------------------------------------------
@@ -308,7 +280,7 @@ def test_convergence_from_estimator():
     frame = drawn.frame()
     assert len(drawn.axes_) == 4
     assert frame["method"].nunique() == 2
-    expected = explainers["monte-carlo"].set_params(max_rows=581).explain(X[:2])[1]
+    expected = explainers["monte-carlo"].set_params(max_rows=581).fit(X).explain(X[:2])[1]
     last = frame.query("method == 'monte-carlo'").groupby("feature").last()
     names = expected.feature_names.tolist()
     for feature, point in last.iterrows():
@@ -337,7 +309,7 @@ def test_convergence_band_is_the_95_percent_interval(explanation):
 # --- accessor ------------------------------------------------------------------------------------
 
 
-OPTIONS = {"force": {"row": 0}, "waterfall": {"row": 0}, "heat_map": {"row": 0, "shape": (1, 5)}}
+OPTIONS = {"waterfall": {"row": 0}, "heat_map": {"row": 0, "shape": (1, 5)}}
 
 
 def test_accessor_has_a_method_for_each_display_of_one_explanation(explanation):
@@ -358,9 +330,11 @@ def test_accessor_has_a_method_for_each_display_of_one_explanation(explanation):
     assert set(drawn.values()) == displays - {Display}
 
 
-@pytest.mark.parametrize("kind", ["waterfall", "force", "heat_map", "sentence"])
+@pytest.mark.parametrize("kind", ["waterfall", "heat_map", "sentence"])
 def test_one_of_many_instances_is_never_chosen_silently(explanation, kind):
     options = {"shape": 5} if kind == "heat_map" else {}
-    with pytest.raises(ValueError, match=r"Display got row=None, .* has 12: choose a position"):
+    with pytest.raises(
+        ValueError, match=r"plot.[a-z_]+ got row=None, .* has 12: choose a position"
+    ):
         getattr(explanation.plot, kind)(**options)
     getattr(explanation[3].plot, kind)(**options)

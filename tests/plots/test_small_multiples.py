@@ -14,10 +14,9 @@ from skshapley.rewards import TokenReward
 OUTPUTS = ["cat", "dog"]
 KINDS = {
     "waterfall": {"row": 0},
-    "bar": {},
+    "bar": {"row": 1},
     "beeswarm": {},
     "dependence": {"features": ["x0", "x1"]},
-    "force": {"row": 1},
     "decision": {},
     "matrix": {},
     "heat_map": {"row": 2, "shape": (1, 5)},
@@ -48,7 +47,7 @@ def test_each_output_has_the_display_that_it_would_have_alone(kind, options, sev
     assert len(drawn.axes_) == each * len(OUTPUTS)
     assert len({id(ax) for ax in drawn.axes_}) == len(drawn.axes_)
     titles = [ax.get_title(loc="left") for ax in drawn.axes_[::each]]
-    assert titles == OUTPUTS
+    assert titles == [f"class {name}" for name in OUTPUTS]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +85,7 @@ def test_one_axes_may_come_in_an_array(explanation):
 
 
 def test_invalid_axes_are_refused(explanation):
-    with pytest.raises(TypeError, match="BarDisplay takes ax as matplotlib Axes"):
+    with pytest.raises(TypeError, match=r"plot.bar takes ax as matplotlib Axes"):
         explanation.plot.bar(ax=3)
 
 
@@ -101,7 +100,7 @@ def test_outputs_may_be_drawn_on_a_subfigure(several):
 def test_cohorts_within_outputs_are_named_in_the_legend(several):
     drawn = several.plot.bar(cohorts="x0")
     titles = [ax.get_legend().get_title().get_text() for ax in drawn.axes_]
-    assert titles == OUTPUTS
+    assert titles == [f"class {name}" for name in OUTPUTS]
     frame = drawn.frame().loc["dog"].set_index(["cohort", "feature"])["value"]
     expected = several.output("dog").importance(cohorts="x0")["importance"]
     for label, n in several.data["x0"].value_counts().items():
@@ -111,8 +110,8 @@ def test_cohorts_within_outputs_are_named_in_the_legend(several):
 
 def test_of_many_outputs_the_strongest_are_drawn(explanation_maker):
     many = explanation_maker(outputs=[f"y{i}" for i in range(13)])
-    assert len(many.plot.bar().axes_) == 6
-    assert len(many.plot.bar(output="y12").axes_) == 1
+    assert len(many.plot.beeswarm().axes_) == 6
+    assert len(many.plot.beeswarm(output="y12").axes_) == 1
 
 
 def test_comparison_of_each_output(several, explanation_maker):

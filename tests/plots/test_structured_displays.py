@@ -150,5 +150,5 @@ def test_masking_curves_are_drawn_with_their_bands(kind):
 )
 def test_heat_map_refuses_images(shape, image, message):
     explainer = ShapleyExplainer(lambda X: X.sum(axis=1)).fit(np.zeros((1, 4)))
-    with pytest.raises(ValueError, match=f"HeatMapDisplay got an image .*{message}"):
+    with pytest.raises(ValueError, match=f"plot.heat_map got an image .*{message}"):
         explainer.explain(np.ones((1, 4))).plot.heat_map(shape=shape, image=image)

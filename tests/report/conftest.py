@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from skshapley import Explanation, Interactions
-from skshapley._records._settings import Settings
+from skshapley.explanation import Settings
 
 EVIL = "</script><img src=x onerror=\"document.title='evil'\">"
 

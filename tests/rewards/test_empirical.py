@@ -66,6 +66,12 @@ def test_a_wide_band_is_the_interventional_reward():
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
 
+def test_a_budget_below_one_evaluation_says_what_helps():
+    explainer = ShapleyExplainer(bumpy, reward="empirical", sampler="antithetic", max_rows=30)
+    with pytest.raises(ValueError, match=r"at least 161 model rows .* max_background=100\."):
+        explainer.fit(ROWS)
+
+
 def test_a_narrow_band_is_the_nearest_row():
     reward = fitted(EmpiricalReward(1e-3), weights=np.full(40, 1 / 40))
     far = np.array([[100.0, 1.0, 2.0]])

@@ -384,7 +384,36 @@ def test_a_class_instead_of_a_model():
 )
 def test_unfitted_model(model):
     with pytest.raises(NotFittedError, match=r"not fitted: .* sklearn\.frozen\.FrozenEstimator"):
-        Response(model)
+        Response(model).probe(X)
+
+
+class ByState(BaseEstimator):
+    """A fitted model that scikit-learn takes for unfitted: no attribute ends in an underscore."""
+
+    def fit(self, X, y):
+        self.state = y.mean()
+        return self
+
+    def predict(self, X):
+        return X[:, 0] + self.state
+
+    def predict_proba(self, X):
+        return np.column_stack([1 - self.state + 0 * X[:, 0], self.state + 0 * X[:, 0]])
+
+
+def test_a_model_that_answers_is_fitted():
+    model = ByState().fit(X, Y)
+    np.testing.assert_array_equal(Response(model, "predict").probe(X)[:, 0], model.predict(X))
+    with pytest.raises(NotFittedError, match="this ByState is not fitted"):
+        Response(ByState()).probe(X)
+
+
+@pytest.mark.parametrize(("kind", "method"), [(None, "predict_proba"), ("regressor", "predict")])
+def test_wrappers_without_tags_are_explained_by_probabilities(kind, method):
+    model = ByState().fit(X, Y)
+    if kind is not None:
+        model._estimator_type = kind
+    assert Response(model).method == method
 
 
 @pytest.mark.parametrize("method", ["preditc", 3, None, "fit"])
@@ -524,3 +553,36 @@ def test_a_model_without_names_gets_nullable_columns_as_floats(backend):
         for given in (pd.DataFrame(table, columns=list("abcd")), frame)
     ]
     np.testing.assert_array_equal(explained[1].values, explained[0].values)
+
+
+BOOSTED = {
+    "lightgbm": ("LGBMClassifier", {"linear_tree": True, "verbose": -1}, {"raw_score": True}),
+    "catboost": (
+        "CatBoostClassifier",
+        {"verbose": False, "allow_writing_files": False},
+        {"prediction_type": "RawFormulaVal"},
+    ),
+    "xgboost": ("XGBClassifier", {}, {"output_margin": True}),
+}
+
+
+@pytest.mark.parametrize("library", BOOSTED)
+def test_log_odds_of_boosted_models_do_not_saturate(library):
+    name, parameters, raw = BOOSTED[library]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    model = getattr(pytest.importorskip(library), name)(n_estimators=100, **parameters)
+    model.fit(X, (X @ [3.0, 2.0, 0.0, 1.0] > 0).astype(int))
+    far = X[:5] * 30.0
+    said = Response(model, "log_odds").probe(far)
+    np.testing.assert_allclose(said[:, 1], model.predict(far, **raw), rtol=1e-6)
+    if library == "lightgbm":
+        assert np.abs(said).max() > 40  # where the probability is 1 in float64
+
+
+def test_log_odds_of_scikit_learn_do_not_saturate():
+    X = np.arange(-50.0, 50.0)[:, None]
+    model = LogisticRegression(C=1e6).fit(X, X[:, 0] > 0)
+    far = X * 1e3
+    said = Response(model, "log_odds").probe(far)
+    np.testing.assert_array_equal(said[:, 1], model.decision_function(far))

@@ -281,7 +281,7 @@ def test_baseline_of_an_array_that_is_given():
         (
             MIXED,
             MIXED.iloc[:1].rename(columns={"number": "numbr"}),
-            r"other columns than the background's: \(-: background",
+            "needs the column 'number', which .* it has the column 'numbr' instead",
         ),
         (MIXED, ["oops", *VALUES[1:]], "'number' is"),
         (MIXED, MIXED, r"of shape \(3, 7\): pass one row with the 7"),

@@ -8,8 +8,8 @@ from scipy.stats import chisquare
 
 from skshapley import shapley_values
 from skshapley.datasets import make_couples
-from skshapley.samplers import Classical, MonteCarlo
-from skshapley.solvers import MarginalMean, PermutationMean
+from skshapley.samplers import Classical, MonteCarlo, SamplerTask, SamplerTraits
+from skshapley.solvers import MarginalMean, PermutationMean, SolverTask
 from skshapley.testing import RandomGame, explain_game
 
 D = 5
@@ -52,8 +52,10 @@ def test_monte_carlo_with_permutation_mean_is_algorithm_1(parts, monkeypatch):
     But for the control variate, which Algorithm 1 has not.
     """
     monkeypatch.setattr("skshapley.solvers._positions.LEAST_DEGREES", np.inf)
-    sampler = MonteCarlo(references="all").start(D, [np.random.default_rng(1)], sum(parts))
-    solver = PermutationMean().start(D, ENDS[None, :1], ENDS[None, 1:])
+    sampler = MonteCarlo(references="all").start(
+        SamplerTask(D, [np.random.default_rng(1)], sum(parts))
+    )
+    solver = PermutationMean().start(SolverTask(D, ENDS[None, :1], ENDS[None, 1:]))
     orders = []
     for n in parts:
         design = sampler.ask(np.array([0]), n)
@@ -100,7 +102,9 @@ def test_optimised_monte_carlo_needs_t_times_d_less_1_and_2_more(t):
 
 
 def test_classical_draws_are_pairs_that_differ_by_the_player():
-    design = Classical().start(D, [np.random.default_rng(0)], 50).ask(np.array([0]), 50)
+    design = (
+        Classical().start(SamplerTask(D, [np.random.default_rng(0)], 50)).ask(np.array([0]), 50)
+    )
     pairs = design.coalitions.reshape(50, D, 2, D)
     differ = pairs[:, :, 1] & ~pairs[:, :, 0]
     np.testing.assert_array_equal(differ, np.broadcast_to(np.eye(D, dtype=bool), differ.shape))
@@ -110,7 +114,7 @@ def test_classical_draws_are_pairs_that_differ_by_the_player():
 def test_classical_coalitions_have_the_shapley_law():
     """p(S) = 1/(d C(d - 1, s)) for each player; chi-square, false alarms 1e-4 in all."""
     n, d = 20_000, 4
-    design = Classical().start(d, [np.random.default_rng(3)], n).ask(np.array([0]), n)
+    design = Classical().start(SamplerTask(d, [np.random.default_rng(3)], n)).ask(np.array([0]), n)
     before = design.coalitions.reshape(n, d, 2, d)[:, :, 0]
     names = before @ (1 << np.arange(d))
     for player in range(d):
@@ -128,7 +132,7 @@ def larger_sets_first(p):
 def test_any_law_of_sizes_with_its_weights():
     """p_S = law(s)/C(d - 1, s), chi-square (false alarms 1e-4 in all), and weight law ratios."""
     n, d = 20_000, 4
-    sampler = Classical(larger_sets_first).start(d, [np.random.default_rng(3)], n)
+    sampler = Classical(larger_sets_first).start(SamplerTask(d, [np.random.default_rng(3)], n))
     design = sampler.ask(np.array([0]), n)
     before = design.coalitions.reshape(n, d, 2, d)[:, :, 0]
     names, law = before @ (1 << np.arange(d)), larger_sets_first(d)
@@ -161,7 +165,7 @@ def test_classical_players_are_independent():
         return coalitions.all(axis=-1) * 1.0
 
     rows = np.arange(4000)
-    sampler = Classical().start(3, [np.random.default_rng([1, i]) for i in rows], 1)
+    sampler = Classical().start(SamplerTask(3, [np.random.default_rng([1, i]) for i in rows], 1))
     design = sampler.ask(rows, 1)
     # the solver shares out what the sum lacks, which makes them depend on each other
     values = design.contributions(unanimity(design.coalitions)[..., None])[:, 0, :, 0]
@@ -182,9 +186,11 @@ def test_classical_costs_at_most_two_evaluations_a_contribution():
 def test_classical_standard_errors():
     """Standard errors against the spread of 500 runs, within 15 %; and no bias, at 5 of them."""
     runs = np.arange(500)
-    sampler = Classical().start(D, [np.random.default_rng([2, i]) for i in runs], 60)
+    sampler = Classical().start(SamplerTask(D, [np.random.default_rng([2, i]) for i in runs], 60))
     design = sampler.ask(runs, 60)
-    solver = MarginalMean().start(D, np.full((500, 1), ENDS[0]), np.full((500, 1), ENDS[1]))
+    solver = MarginalMean().start(
+        SolverTask(D, np.full((500, 1), ENDS[0]), np.full((500, 1), ENDS[1]))
+    )
     values = GAME(design.coalitions.reshape(-1, D)).reshape(500, -1, 1)
     solver.update(runs, design, values)
     estimate = solver.result()
@@ -203,7 +209,7 @@ def test_figure_2_classical_and_optimised(monkeypatch):
     keep = lambda means, variances, gain: (means, np.ones_like(means))  # noqa: E731
     monkeypatch.setattr("skshapley.solvers._marginal_mean.without_gap", keep)
     for sampler in (Classical, MonteCarlo):
-        monkeypatch.setattr(sampler, "goes_on", False)
+        monkeypatch.setattr(sampler, "traits", SamplerTraits(goes_on=False))
     game = make_couples(random_state=0)
     truth = game.shapley_values
 

@@ -14,6 +14,7 @@ from skshapley.samplers import (
     LocalPermutations,
     LocalShapley,
     Myerson,
+    SamplerTask,
 )
 from skshapley.testing import brute_force
 
@@ -228,7 +229,7 @@ def test_regression_over_all_coalitions_is_shapley(balanced):
 
 def test_regression_on_a_grid_looks_at_squares():
     sampler = ConnectedRegression(("grid", (3, 4)), order=3)
-    design = sampler.start(12, [], 10**6).ask(np.arange(1), 10**6)
+    design = sampler.start(SamplerTask(12, [], 10**6)).ask(np.arange(1), 10**6)
     squares = {
         tuple((r + i) * 4 + c + j for i in range(side) for j in range(side))
         for side in (1, 2, 3)
@@ -339,9 +340,9 @@ def test_a_graph_of_another_size_is_refused_before_the_game_is_called():
 def test_refusing_a_hopeless_order_is_quick():
     # found without listing: 2^39 subsets of one neighbourhood, and more connected sets than atoms
     with pytest.raises(ValueError, match="needs more than"):
-        LocalShapley(("grid", (28, 28)), 20).n_draws(4 * 784, 784, 1)
+        LocalShapley(("grid", (28, 28)), 20).afford(4 * 784, 784, 1)
     with pytest.raises(ValueError, match="needs more than"):
-        ConnectedShapley(("grid", (28, 28)), 20).n_draws(4 * 784, 784, 1)
+        ConnectedShapley(("grid", (28, 28)), 20).afford(4 * 784, 784, 1)
 
 
 def test_printed_coefficients_would_shrink_additive_games():
@@ -353,7 +354,7 @@ def test_printed_coefficients_would_shrink_additive_games():
 
     shares = [printed(k) for k in (1, 2, 4, 8, 16)]
     np.testing.assert_allclose(shares, [0.533, 0.643, 0.758, 0.853, 0.918], atol=6e-4)
-    design = ConnectedShapley("chain", 1).start(9, [], 10**6).ask(np.arange(1), 10**6)
+    design = ConnectedShapley("chain", 1).start(SamplerTask(9, [], 10**6)).ask(np.arange(1), 10**6)
     inner = design.weights[[4]].toarray().ravel()
     assert inner[inner > 0].sum() == pytest.approx(1, abs=1e-12)
 
@@ -388,7 +389,7 @@ def test_local_permutations_of_the_whole_graph_estimate_shapley():
 
 def test_local_permutations_only_look_inside_neighbourhoods():
     sampler = LocalPermutations(("grid", (3, 4)), 1)
-    design = sampler.start(12, [np.random.default_rng(0)], 6).ask(np.arange(1), 6)
+    design = sampler.start(SamplerTask(12, [np.random.default_rng(0)], 6)).ask(np.arange(1), 6)
     network = nx.convert_node_labels_to_integers(nx.grid_2d_graph(3, 4))
     pairs = design.coalitions.reshape(6, 12, 2, 12)
     for player in range(12):

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chisquare
 
 from skshapley import shapley_values
-from skshapley.samplers import Importance, Uniform
+from skshapley.samplers import Importance, SamplerTask, Uniform
 
 
 @pytest.mark.parametrize("d", [2, 3, 9])
@@ -43,7 +43,7 @@ def test_laws_are_finite_for_many_players(sampler):
 def test_draws_follow_the_law(sampler):
     """Chi-square of all 14 coalitions of 4 players over 20,000 draws; false alarms 1e-4."""
     d, n = 4, 20_000
-    sampler.start(d, [np.random.default_rng(5)], n)
+    sampler.start(SamplerTask(d, [np.random.default_rng(5)], n))
     design = sampler.ask(np.array([0]), n)
     size = design.coalitions[0].sum(axis=1)
     np.testing.assert_allclose(design.expected_draws[0], n * sampler.size_law(d)[size - 1])

@@ -6,8 +6,8 @@ from scipy.special import comb
 
 from skshapley import shapley_values
 from skshapley.designs import CoalitionDesign
-from skshapley.samplers import OuterSizes
-from skshapley.solvers import LeastSquares
+from skshapley.samplers import OuterSizes, SamplerTask
+from skshapley.solvers import LeastSquares, SolverTask
 from skshapley.testing import RandomGame
 
 P = 8
@@ -36,7 +36,7 @@ def test_least_squares_of_shaps_coalitions_gives_shaps_values(n):
     equal rows."""
     explainer, values = by_shap(n)
     mask, weights = explainer.maskMatrix.astype(bool), explainer.kernelWeights
-    design = OuterSizes().start(P, [np.random.default_rng(0)], n).ask(np.array([0]), n)
+    design = OuterSizes().start(SamplerTask(P, [np.random.default_rng(0)], n)).ask(np.array([0]), n)
     size, expected = design.coalitions[0].sum(axis=1), design.expected_draws[0]
     whole = {s for s in range(1, P) if (expected[size == s] == comb(P, s)).all() and s in size}
     drawn = np.array([s not in whole for s in mask.sum(axis=1)])
@@ -50,7 +50,7 @@ def test_least_squares_of_shaps_coalitions_gives_shaps_values(n):
     of_size = rows.sum(axis=1)
     rate = counts[drawn].sum() * law[of_size - 1] / left.sum()
     rate = np.where(np.isin(of_size, list(whole)), comb(P, of_size), rate)
-    solver = LeastSquares().start(P, ENDS[None, :1], ENDS[None, 1:])
+    solver = LeastSquares().start(SolverTask(P, ENDS[None, :1], ENDS[None, 1:]))
     again = CoalitionDesign(rows[None], expected_draws=rate[None])
     solver.update(np.array([0]), again, GAME(rows)[None, :, None])
     np.testing.assert_allclose(solver.result().values[0, :, 0], values, rtol=0, atol=1e-8)

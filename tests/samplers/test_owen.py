@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skshapley import shapley_values
-from skshapley.samplers import Owen, OwenHalved
+from skshapley.samplers import Owen, OwenHalved, SamplerTask
 from skshapley.samplers._owen import _shares
 from skshapley.testing import RandomGame, as_instances, brute_force, explain_game
 
@@ -12,7 +12,9 @@ EVERY = [Owen(), OwenHalved(), Owen("uniform"), OwenHalved("uniform")]
 
 
 def started(sampler, p, rows=1):
-    return sampler.start(p, [np.random.default_rng([7, row]) for row in range(rows)], 10**6)
+    return sampler.start(
+        SamplerTask(p, [np.random.default_rng([7, row]) for row in range(rows)], 10**6)
+    )
 
 
 def expected_contributions(game, p, q):

@@ -18,6 +18,7 @@ from skshapley.samplers import (
     MonteCarlo,
     Orthogonal,
     PermutationSampler,
+    SamplerTask,
     SequentialBayesianQuadrature,
     Sobol,
     draw_permutations,
@@ -117,7 +118,7 @@ def test_each_unit_keeps_to_one_of_equally_used_references(sampler, draws, sets)
     """Ten references; what is left over goes to some of them, one unit each."""
     cls = SAMPLERS[sampler] if isinstance(sampler, str) else type(sampler)
     sampler = cls(**({} if isinstance(sampler, str) else sampler.get_params()))
-    sampler.start(6, [np.random.default_rng(0)], draws, np.full(10, 0.1))
+    sampler.start(SamplerTask(6, [np.random.default_rng(0)], draws, np.full(10, 0.1)))
     design = sampler.ask(np.array([0]), draws // 2 * 2)
     units = design.references[0].reshape(-1, design.unit)
     assert (units == units[:, :1]).all()
@@ -250,7 +251,7 @@ def test_rows_that_are_left_of_a_round_are_dealt_by_the_next_ask(asks):
     """However the asks are cut, every five units in turn have all five background rows."""
     weights = np.full(5, 0.2)
     for seed in range(5):
-        sampler = MonteCarlo().start(4, [np.random.default_rng(seed)], 10, weights)
+        sampler = MonteCarlo().start(SamplerTask(4, [np.random.default_rng(seed)], 10, weights))
         dealt = []
         for n in asks:
             design = sampler.ask(np.arange(1), n)

@@ -17,7 +17,9 @@ from skshapley.samplers import (
     Orthogonal,
     Owen,
     OwenHalved,
+    PermutationSampler,
     Sampler,
+    SamplerTraits,
     SequentialBayesianQuadrature,
     Sobol,
 )
@@ -71,7 +73,8 @@ def games():
 @pytest.fixture(autouse=True)
 def planned_draws(monkeypatch):
     """The paper counts permutations; what repeated coalitions leave would buy more of them."""
-    monkeypatch.setattr(Sampler, "goes_on", False)
+    for sampler in (Sampler, PermutationSampler):
+        monkeypatch.setattr(sampler, "traits", SamplerTraits(goes_on=False))
 
 
 def mean_error(games, sampler, max_evals, trials=25):

@@ -5,9 +5,9 @@ import pytest
 
 from skshapley import shapley_values
 from skshapley._tools._counting import rounded
-from skshapley.samplers import Stratified
+from skshapley.samplers import SamplerTask, SamplerTraits, Stratified
 from skshapley.samplers._stratified import PRIOR, _Cells, _level
-from skshapley.solvers import StratifiedMean
+from skshapley.solvers import SolverTask, StratifiedMean
 from skshapley.stopping import StandardError
 from skshapley.testing import RandomGame, brute_force
 
@@ -16,10 +16,10 @@ P = 5
 
 def play(game, sampler, budget, seed, p=P):
     """Ask and tell until the budget is spent, as an engine would; the designs and the estimate."""
-    total, asked, designs = sampler.n_draws(budget, p, 1), 0, []
-    sampler.start(p, [np.random.default_rng(seed)], total)
+    total, asked, designs = sampler.afford(budget, p, 1).n_draws, 0, []
+    sampler.start(SamplerTask(p, [np.random.default_rng(seed)], total))
     full, none = game(np.ones((1, p), dtype=bool)), game(np.zeros((1, p), dtype=bool))
-    solver = StratifiedMean().start(p, none.reshape(1, -1), full.reshape(1, -1))
+    solver = StratifiedMean().start(SolverTask(p, none.reshape(1, -1), full.reshape(1, -1)))
     while asked < total:
         n = sampler.draws_now(asked)
         design = sampler.ask(np.array([0]), n)
@@ -37,7 +37,9 @@ def counts(design, p=P):
 
 
 def test_coalitions_have_the_size_and_lack_the_player_that_they_say():
-    design = Stratified().start(P, [np.random.default_rng(0)], 300).ask(np.array([0]), 300)
+    design = (
+        Stratified().start(SamplerTask(P, [np.random.default_rng(0)], 300)).ask(np.array([0]), 300)
+    )
     pairs = design.coalitions[0].reshape(-1, 2, P)
     np.testing.assert_array_equal(pairs[:, 0].sum(axis=1), design.strata[0])
     own = np.arange(P) == design.players[0][:, None]
@@ -48,7 +50,7 @@ def test_coalitions_have_the_size_and_lack_the_player_that_they_say():
 def test_coalitions_are_uniform_among_those_of_their_size():
     """Each of the C(4, 2) coalitions of player 0 and size 2; z of 5 over some thousand draws."""
     n = 60_000
-    design = Stratified().start(P, [np.random.default_rng(1)], n).ask(np.array([0]), n)
+    design = Stratified().start(SamplerTask(P, [np.random.default_rng(1)], n)).ask(np.array([0]), n)
     mine = (design.players[0] == 0) & (design.strata[0] == 2)
     sets = design.coalitions[0, ::2][mine]
     found = np.unique(sets @ 2 ** np.arange(P), return_counts=True)[1]
@@ -145,7 +147,7 @@ def test_few_players(p):
 
 
 def test_one_contribution_a_stratum_has_no_standard_error(monkeypatch):
-    monkeypatch.setattr(Stratified, "goes_on", False)
+    monkeypatch.setattr(Stratified, "traits", SamplerTraits(goes_on=False))
     game = RandomGame(P, seed=1)
     result = shapley_values(game, n_players=P, sampler="stratified", max_evals=42, random_state=0)
     assert np.isfinite(result.values).all()

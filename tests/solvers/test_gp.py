@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._odd import Hyper, Pairs, Posterior, Process
-from skshapley.samplers import Odd
+from skshapley.samplers import Odd, SamplerTask
 from skshapley.samplers._odd_sets import (
     first_pairs,
     hadamard_pairs,
@@ -13,8 +12,7 @@ from skshapley.samplers._odd_sets import (
     n_all_pairs,
     sizes_missing,
 )
-from skshapley.solvers import GaussianProcess
-from skshapley.solvers._gp_errors import standard_errors
+from skshapley.solvers import GaussianProcess, SolverTask
 from skshapley.stopping import StandardError
 
 
@@ -107,42 +105,6 @@ def test_intervals_cover():
     assert 0.85 < np.mean(inside) <= 1
 
 
-def test_errors_are_widened_by_the_worst_of_three_surprises():
-    """Each by its definition, with a process of its own for whatever is left out."""
-    p, n, worst = 6, 20, set()
-    hyper = Hyper(np.linspace(0.1, 0.5, p), linear=3.0, noise=0.05, size=0.2)
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
-        inner = rng.permutation(31)[: n - 1] + 1
-        signs = 1.0 - 2.0 * (np.r_[0, inner][:, None] >> np.arange(p) & 1)
-        values = rng.standard_t(2, size=(n, 1))
-        values[0] += 20 * (seed % 2)  # one value counts for more than the rest
-        pairs = Pairs(signs, values)
-        posterior, held = Posterior.of(pairs, hyper), Process(pairs, hyper).held
-        phi, squares, moves, promises = posterior.shapley(), [], [], []
-        for j in range(n):
-            without = Posterior.of(pairs.take(np.delete(np.arange(n), j)), hyper)
-            mean, variance = without.predict(signs[[j]])
-            change = (phi - without.shapley()) / (pairs.values[j] - mean[0])
-            squares.append((pairs.values[j] - mean[0]) ** 2 / variance)
-            moves.append(((phi - without.shapley()) ** 2).sum())
-            promises.append((change**2).sum() * variance[0])
-        scale = max(posterior.scale[0], np.mean(squares))
-        kept = Posterior.of(pairs.take(~held), hyper)
-        mean, variance = kept.predict(signs[held])
-        before, after = kept.process.shapley_variance, posterior.process.shapley_variance
-        surprises = [
-            np.minimum((pairs.values[held] - mean)[:, 0] ** 2 / variance / kept.scale, 25).mean(),
-            ((phi - kept.shapley()) ** 2).sum() / (before - after).sum() / kept.scale[0],
-            sum(moves) / sum(promises) / scale,
-        ]
-        expected = after * scale * (1 + p / n) * max(1.0, *surprises)
-        errors = standard_errors(posterior, None)[:, 0]
-        np.testing.assert_allclose(errors**2, expected, rtol=1e-5)
-        worst.add(int(np.argmax([1.0, *surprises])))
-    assert worst == {0, 1, 2, 3}
-
-
 def test_few_pairs_have_no_standard_error():
     result = run(smooth_game(10), 10, 22)
     assert result.standard_errors is None
@@ -184,7 +146,7 @@ def test_grows_until_the_standard_errors_are_small():
 
 def ask_and_tell(sampler, reward, p, draws, rng):
     """Drive a sampler by hand; returns its designs and their values."""
-    sampler.start(p, [rng], sum(draws))
+    sampler.start(SamplerTask(p, [rng], sum(draws)))
     row, out = np.array([0]), []
     for n in draws:
         design = sampler.ask(row, n)
@@ -204,7 +166,7 @@ def test_chosen_pairs_beat_unchosen_ones():
         for adaptive in (True, False):
             sampler = Odd(adaptive=adaptive)
             parts = ask_and_tell(sampler, reward, p, (60, 20, 20), np.random.default_rng(seed))
-            solver = GaussianProcess().start(p, ends[:1, None], ends[1:, None])
+            solver = GaussianProcess().start(SolverTask(p, ends[:1, None], ends[1:, None]))
             for design, values in parts:
                 solver.update(np.array([0]), design, values)
             errors.append(((solver.result().values[0, :, 0] - truth) ** 2).sum())
@@ -301,12 +263,12 @@ def small_blocks(monkeypatch):
 
 
 def solve_blocks(game, p, b, evals, seed):
-    n, row = Odd().n_draws(evals * b, p, b), np.array([0])
-    design = Odd().start(p, [np.random.default_rng(seed)], n, game.weights).ask(row, n)
+    n, row = Odd().afford(evals * b, p, b).n_draws, np.array([0])
+    design = Odd().start(SamplerTask(p, [np.random.default_rng(seed)], n, game.weights)).ask(row, n)
     references = design.coalition_references
     values = game(design.coalitions[0], None if references is None else references[0])
     ends = game(np.repeat([[False], [True]], p, axis=1))
-    solver = GaussianProcess().start(p, ends[:1, None], ends[1:, None])
+    solver = GaussianProcess().start(SolverTask(p, ends[:1, None], ends[1:, None]))
     solver.update(row, design, values[None, :, None])
     return design, solver.result()
 
@@ -362,7 +324,7 @@ def test_the_whole_budget_decides_on_blocks(p, n_pairs, in_blocks):
     """From a third of 127 pairs on, and with more than half of 2500 a block, there are none."""
     n = 2 * n_pairs
     rows = 210  # five for each pair a player
-    sampler = Odd().start(p, [np.random.default_rng(0)], n, np.full(rows, 1 / rows))
+    sampler = Odd().start(SamplerTask(p, [np.random.default_rng(0)], n, np.full(rows, 1 / rows)))
     first = sampler.draws_now(0)
     assert (first < n) == (n_pairs == 43)  # the others are chosen later
     assert (sampler.ask(np.array([0]), first).block is not None) == in_blocks
@@ -384,7 +346,7 @@ def test_blocks_of_an_additive_model_are_exact(heaviest):
 def test_heavy_rows_have_more_pairs_and_none_is_left_out():
     p, b = 8, 30
     weights = np.r_[np.full(b - 1, 0.5), 0.5 * (b - 1)] / (b - 1)
-    sampler = Odd().start(p, [np.random.default_rng(0)], 12, weights)
+    sampler = Odd().start(SamplerTask(p, [np.random.default_rng(0)], 12, weights))
     design = sampler.ask(np.array([0]), 12)
     used = np.bincount(design.coalition_references[0].ravel(), minlength=b)
     assert used.min() > 0

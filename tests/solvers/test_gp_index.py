@@ -5,11 +5,7 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._even import EvenHyper, player_functional, player_variance
-from skshapley._even._kernel import cross as even_cross
-from skshapley._odd import Hyper, Pairs, index_functional, index_variance
-from skshapley._odd._kernel import cross as odd_cross
-from skshapley.indices import INDICES, Index, beta, enumerated
+from skshapley.indices import INDICES, Index, beta
 from skshapley.samplers import Odd
 from skshapley.solvers import GaussianProcess
 from skshapley.testing import RandomGame
@@ -43,22 +39,6 @@ def run(reward, p, evals, index, **kwargs):
 
 def truth(reward, p, index):
     return run(reward, p, 2**p, index, sampler="exact").values
-
-
-@pytest.mark.parametrize("index", LAWS, ids=name_of)
-@pytest.mark.parametrize("p", [3, 6])
-def test_functionals_are_the_values_of_the_kernels(p, index):
-    rng = np.random.default_rng(p)
-    points = Pairs(cube(p), np.zeros((2**p, 1)))
-    for hyper, cross, functional, variance in (
-        (Hyper, odd_cross, index_functional, index_variance),
-        (EvenHyper, even_cross, player_functional, player_variance),
-    ):
-        made = hyper(rng.uniform(0.05, 0.9, p), 7.0, 0.03, 0.4)
-        expected = enumerated(cross(cube(p), cube(p), made), index, 1)
-        np.testing.assert_allclose(functional(points, made, index), expected, atol=1e-10)
-        spread = np.diag(enumerated(expected.T, index, 1))
-        np.testing.assert_allclose(variance(made, index), spread, atol=1e-10)
 
 
 @pytest.mark.parametrize("index", LAWS, ids=name_of)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._odd import Hyper, Pairs, Posterior
-from skshapley.samplers import OddLeverage
+from skshapley._process import OddKernel, OddValues, Pairs, Posterior, Process
+from skshapley.samplers import OddLeverage, SamplerTask
 from skshapley.samplers._odd_sets import leverage_pairs
 from skshapley.solvers import GaussianProcess, LeaveOneOutProcess
 from skshapley.solvers._gp_left_out import _Corrected
@@ -15,7 +15,11 @@ from skshapley.solvers._student import effective_degrees, widening
 from skshapley.testing import check_unbiased
 
 P = 7
-HYPER = Hyper.from_vector(np.r_[np.linspace(-3, -1, P), 3.0, -2.0, -4.0], P)
+KERNEL = OddKernel.from_vector(np.r_[np.linspace(-3, -1, P), 3.0, -2.0, -4.0], P)
+
+
+def posterior_of(pairs):
+    return Posterior(Process(pairs, KERNEL, OddValues()), pairs.values)
 
 
 def drawn_pairs(n, seed):
@@ -31,14 +35,14 @@ def drawn_pairs(n, seed):
 
 def by_refits(pairs):
     """Return phi(m) + sum_S q(S) [(f - m)(S) + (N/n - 1) (f - m_without_S)(S)], word by word."""
-    posterior = Posterior.of(pairs, HYPER)
-    out = posterior.shapley()
+    posterior = posterior_of(pairs)
+    out = posterior.means
     coalitions = pairs.signs > 0
     sizes = np.minimum(coalitions.sum(axis=1), P - coalitions.sum(axis=1))
     missed = pairs.values - posterior.mean(pairs.signs)
     for j in range(1, len(pairs)):
         others = np.arange(len(pairs)) != j
-        rest = Posterior.of(pairs.take(others), HYPER)
+        rest = posterior_of(pairs.take(others))
         outside = pairs.values[j] - rest.mean(pairs.signs[j : j + 1])[0]
         size = coalitions[j].sum()
         q = 2 * np.where(coalitions[j], 1 / size, -1 / (P - size)) / comb(P, size)
@@ -50,7 +54,7 @@ def by_refits(pairs):
 @pytest.mark.parametrize("n", [P - 1, 12, 40])
 def test_values_are_those_of_refits(n):
     pairs = drawn_pairs(n, seed=n)
-    found = _Corrected(Posterior.of(pairs, HYPER)).values
+    found = _Corrected(posterior_of(pairs)).values
     np.testing.assert_allclose(found, by_refits(pairs)[0], rtol=0, atol=1e-6)
 
 
@@ -68,7 +72,7 @@ def test_standard_errors_are_a_jackknife_of_refits(n):
         counts.append(m)
     freedom = effective_degrees(np.array([parts]), np.array(counts)[None, :, None, None])[0]
     expected = np.sqrt(np.sum(parts, axis=0)) * widening(freedom)
-    found = _Corrected(Posterior.of(pairs, HYPER)).standard_errors()
+    found = _Corrected(posterior_of(pairs)).standard_errors()
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
@@ -135,7 +139,9 @@ def test_every_instance_has_pairs_of_its_own():
 @pytest.mark.parametrize("p", [2, 3, 8, 30])
 def test_pairs_of_every_size_and_none_twice(p):
     n = OddLeverage().price(p, 1).least
-    design = OddLeverage().start(p, [np.random.default_rng(0)], n).ask(np.array([0]), n)
+    design = (
+        OddLeverage().start(SamplerTask(p, [np.random.default_rng(0)], n)).ask(np.array([0]), n)
+    )
     coalitions = design.coalitions[0]
     assert coalitions[0].all()
     assert set(coalitions.sum(axis=1)) == set(range(p + 1))
@@ -144,5 +150,5 @@ def test_pairs_of_every_size_and_none_twice(p):
 
 
 def test_no_more_pairs_than_a_process_holds():
-    assert OddLeverage().n_draws(10_000, 40, 1) == 4000
-    assert OddLeverage().n_draws(10_000, 8, 1) == 2**8 - 2
+    assert OddLeverage().afford(10_000, 40, 1).n_draws == 4000
+    assert OddLeverage().afford(10_000, 8, 1).n_draws == 2**8 - 2

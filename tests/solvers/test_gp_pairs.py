@@ -8,10 +8,10 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.neural_network import MLPRegressor
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._odd import Lesson
+from skshapley._process import Lesson
 from skshapley.indices import PAIR_INDICES, beta, enumerated
 from skshapley.samplers import Odd, OddLeverage
-from skshapley.solvers import GaussianProcess, LeaveOneOutProcess
+from skshapley.solvers import GaussianProcess, LeaveOneOutProcess, SolverTask
 from skshapley.stopping import StandardError
 from skshapley.testing import RandomGame
 
@@ -266,7 +266,7 @@ def test_instances_that_follow_take_the_pilots_hyper_parameters(references):
 def test_what_pilots_teach_the_odd_part_is_the_same_with_interactions():
     solver = GaussianProcess()
     solver.pairs = PAIR_INDICES["shapley"]
-    assert solver.start(3, np.zeros((1, 1)), np.ones((1, 1))).lesson() is None
+    assert solver.start(SolverTask(3, np.zeros((1, 1)), np.ones((1, 1)))).lesson() is None
     lesson = Lesson(((np.arange(3), np.zeros(6)),))
     assert solver.lesson(lesson).taught == lesson.taught
 
@@ -318,8 +318,10 @@ def test_what_cannot_give_interactions_says_so_before_any_call(how, message):
     "how", [{"max_rows": 2000}, {"stopping": StandardError(rtol=0.1)}], ids=str
 )
 def test_where_walks_would_serve_the_process_gives_interactions(how):
-    """As for a whole training table; |z| < 6 for 28 pairs of 4 rows (false alarm 1e-3 by Student's
-    t with 10 degrees of freedom), and no interaction is lost in its error."""
+    """As for a whole training table; of 28 pairs of 4 rows, 85 % or more are within 1.96 errors.
+
+    Over 24 rows and 672 values 95 % are. No interaction is lost in its error.
+    """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 8))
     model = RandomForestRegressor(5, max_depth=6, random_state=0).fit(X, X[:, 0] * X[:, 1])
@@ -328,7 +330,9 @@ def test_where_walks_would_serve_the_process_gives_interactions(how):
     assert "Odd" in str(found.settings.sampler)
     exact = ShapleyExplainer(model, interactions=True).fit(X).explain(X[:4]).interactions
     off = np.abs(found.interactions.values - exact.values)
-    assert (off <= 6 * found.interactions.standard_errors + 1e-9).all()
+    upper = np.triu_indices(8, 1)
+    within = off <= 1.96 * found.interactions.standard_errors
+    assert within[:, *upper].mean() > 0.85
     assert (off**2).sum() < 0.5 * (exact.values**2).sum()
 
 
@@ -342,7 +346,7 @@ def test_closed_form_gives_what_sampling_could_not():
     exact = ShapleyExplainer(model, sampler="exact", interactions="shapley-taylor").fit(X[:9])
     np.testing.assert_allclose(found.values, exact.explain(X[:2]).interactions.values, atol=1e-10)
     many = ShapleyExplainer(lambda Z: Z[:, 0], interactions="shapley-taylor")
-    with pytest.raises(ValueError, match="cannot give with Odd"):
+    with pytest.raises(ValueError, match="cannot give with Antithetic"):
         many.fit(np.ones((2, 16)))
 
 

@@ -5,7 +5,7 @@ import pytest
 import sklearn
 
 from skshapley import ShapleyExplainer
-from skshapley._odd import Lesson, Pairs, Process
+from skshapley._process import Lesson
 from skshapley.samplers import Odd
 from skshapley.solvers import GaussianProcess
 
@@ -124,17 +124,6 @@ def test_mean_of_what_pilots_teach():
     )
     assert lesson.knows(np.array([1, 3]))
     assert not lesson.knows(np.array([0, 3]))
-
-
-def test_processes_are_kept_by_points_blocks_and_hyper_parameters():
-    lesson, theta = Lesson(()), np.array([-1.0, -1.0, -1.0, 4.0, -3.0, -6.0])
-    signs = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, 1]])
-    points = Pairs(signs, np.zeros((3, 1)))
-    kept = lesson.process(points, theta)
-    assert isinstance(kept, Process)
-    assert lesson.process(Pairs(signs.copy(), np.ones((3, 1))), theta.copy()) is kept
-    assert lesson.process(points, theta + 0.1) is not kept
-    assert lesson.process(Pairs(-signs, np.zeros((3, 1))), theta) is not kept
 
 
 def test_errors_of_instances_that_share_designs_hardly_line_up():

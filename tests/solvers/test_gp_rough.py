@@ -3,23 +3,31 @@
 import numpy as np
 import pytest
 
-from skshapley._odd import Hyper, OddDesign, Pairs, Posterior, RandomOddDesign, fit_hyper
-from skshapley.samplers import Odd
+from skshapley._process import OddDesign, RandomOddDesign
+from skshapley.samplers import Odd, SamplerTask
 from skshapley.samplers._odd_blocks import pairs_each
-from skshapley.solvers import LeaveOneOutProcess
-from skshapley.solvers._gp_errors import overlooked, standard_errors
-from skshapley.solvers._gp_straight import straight
+from skshapley.solvers import GaussianProcess, LeaveOneOutProcess, SolverTask
 from skshapley.testing import HybridGame, explain_game
 
 P = 8
 
 
-def pairs_of(function, n, p=P, seed=0):
-    """Return the full coalition, single players and others, n pairs in all, and their values."""
+def solved(function, signs):
+    """Return what the solver makes of the values at coalitions, the full one first among them."""
+    present = np.vstack([np.ones(signs.shape[1]), signs]) > 0
+    coalitions = np.stack([present, ~present], axis=1).reshape(1, -1, signs.shape[1])
+    values = function(2.0 * coalitions[0] - 1).reshape(1, coalitions.shape[1], -1)
+    solver = GaussianProcess(pilots=0).start(SolverTask(signs.shape[1], values[:, 1], values[:, 0]))
+    solver.update(np.array([0]), OddDesign(coalitions), values)
+    estimate = solver.result()
+    return estimate.values[0], estimate.standard_errors[0]
+
+
+def drawn(n, p=P, seed=0):
+    """Return single players and other coalitions, n in all, as signs."""
     others = [code for code in range(3, 2**p - 1, 2) if code & (code - 1)]
-    drawn = np.random.default_rng(seed).permutation(others)[: n - p]
-    signs = 2.0 * (np.r_[2**p - 1, 1 << np.arange(p), drawn][:, None] >> np.arange(p) & 1) - 1
-    return Pairs(signs, function(signs).reshape(len(signs), -1))
+    codes = np.r_[1 << np.arange(p), np.random.default_rng(seed).permutation(others)[: n - p]]
+    return 2.0 * (codes[:, None] >> np.arange(p) & 1) - 1
 
 
 def surprise(game, evals, seed=0, **kwargs):
@@ -32,54 +40,42 @@ def surprise(game, evals, seed=0, **kwargs):
 
 @pytest.mark.parametrize("n", [10, 30, 100])
 def test_a_linear_odd_part_is_certain_but_for_what_no_pair_showed(n):
-    """With n pairs, the and the full coalition n - 8 are spare, 3/(n - 8) may differ."""
+    """With n pairs and the full coalition, n - 8 are spare: 3/(n - 8) may differ."""
     slopes = np.random.default_rng(0).normal(size=P)
-    pairs = pairs_of(lambda s: s @ slopes / 2, n)
-    values, errors, residual = straight(pairs, enumerated=False)
-    assert not residual.any()
+    values, errors = solved(lambda s: s @ slopes / 2, drawn(n))
     np.testing.assert_allclose(values[:, 0], slopes, atol=1e-12)
     span = max(slopes.max(), 0) - min(slopes.min(), 0)
     np.testing.assert_allclose(errors[:, 0], 1.5 / (n - 8) * span)
 
 
-def test_zeros_at_few_pairs_have_no_standard_error():
+@pytest.mark.parametrize(("n", "error"), [(16, np.nan), (107, np.nan), (108, 0.0)])
+def test_zeros_at_few_pairs_have_no_standard_error(n, error):
     """A hundred spare ones make a constant game."""
-    for n, certain in ((16, False), (107, False), (108, True)):
-        values, errors, residual = straight(pairs_of(lambda s: 0 * s[:, 0], n), enumerated=False)
-        assert not residual.any()
-        np.testing.assert_array_equal(values, 0)
-        np.testing.assert_array_equal(errors, 0 if certain else np.nan)
+    values, errors = solved(lambda s: 0 * s[:, 0], drawn(n))
+    np.testing.assert_array_equal(values, 0)
+    np.testing.assert_array_equal(errors, error)
 
 
 def test_values_that_vary_at_held_out_pairs_alone():
     """One pair in three is held out; nothing can be learnt from the others."""
     p, n = 6, 24
-    inside = np.random.default_rng(0).permutation(31)[: n - 1] + 1
-    signs = 1.0 - 2.0 * (np.r_[0, inside][:, None] >> np.arange(p) & 1)
-    values = np.zeros((n, 1))
-    values[np.arange(n) * 7 % 10 < 3] = 1.0
-    values[0] = 0.0
-    pairs = Pairs(signs, values)
-    theta = fit_hyper(pairs, None)
-    posterior = Posterior.of(pairs, Hyper.from_vector(theta, p))
-    assert posterior.process.held[values[:, 0] > 0].all()
-    assert np.isfinite(standard_errors(posterior, theta)).all()
-
-
-def test_pairs_that_do_not_tell_players_apart_solve_nothing():
-    """Of repeated pairs least squares would return the shortest of many solutions."""
-    pairs = pairs_of(lambda s: s @ np.arange(8.0), 12).take(np.r_[0, 1:5, 1:5, 1:5, 1:5])
-    assert len(pairs) > P + 2
-    assert straight(pairs, enumerated=False)[2].all()
+    codes = np.random.default_rng(0).permutation(31)[: n - 1] + 1
+    signs = 1.0 - 2.0 * (codes[:, None] >> np.arange(p) & 1)
+    held = np.zeros(n)
+    held[np.arange(n) * 7 % 10 < 3] = 1.0
+    held[0] = 0.0
+    values, errors = solved(lambda s: np.column_stack([held, -held]).ravel(), signs)
+    assert values.any()
+    assert np.isfinite(errors).all()
 
 
 def test_what_rounding_leaves_is_no_odd_part():
     """Values of a mean over many rows differ in the last bits."""
     coalitions = np.random.default_rng(0).random((1, 20, P)) < 0.5
     values = 0.1 + np.random.default_rng(1).integers(-3, 4, (20, 1)) * 2e-17
-    assert not OddDesign(coalitions).pairs(0, values).values.any()
+    assert not OddDesign(coalitions).pairs(0, values)[0].values.any()
     values[4] += 1e-12
-    assert OddDesign(coalitions).pairs(0, values).values.any()
+    assert OddDesign(coalitions).pairs(0, values)[0].values.any()
 
 
 def test_an_output_that_is_zero_where_hyper_parameters_are_fitted():
@@ -114,34 +110,6 @@ def test_nearly_enumerated_thresholds():
     assert max(worst) < 10
 
 
-@pytest.mark.parametrize("grid", [0.0, 0.5, 4.0])
-def test_errors_allow_for_jumps_by_the_share_of_values_that_repeat(grid):
-    """What leaving out each pair changes comes from processes that have not seen it."""
-    p, n = 6, 24
-    rng = np.random.default_rng(0)
-    inside = rng.permutation(31)[: n - 1] + 1
-    signs = 1.0 - 2.0 * (np.r_[0, inside][:, None] >> np.arange(p) & 1)
-    values = rng.normal(size=(n, 1))
-    if grid:
-        values = np.round(values / grid) * grid
-        values[0] = grid
-    pairs, hyper = Pairs(signs, values), Hyper(np.linspace(0.1, 0.5, p), 3.0, 0.05, 0.2)
-    posterior = Posterior.of(pairs, hyper)
-    phi = posterior.shapley()
-    others = [pairs.take(np.delete(np.arange(n), j)) for j in range(1, n)]
-    changes = [((phi - Posterior.of(pair, hyper).shapley()) ** 2).mean() for pair in others]
-    repeated, largest = 1 - len(np.unique(values)) / n, np.abs(values).max() / (n - 1)
-    for least in (0.0, 1.0):
-        jumps = max(3 * repeated, least) ** 2 * max(changes)
-        silent = (0.05 * repeated * largest) ** 2 + (0.5 / (n - 1) * largest) ** 2
-        errors = overlooked(posterior, np.full((p, 1), 0.7), least)
-        np.testing.assert_allclose(errors**2, 0.49 + jumps + silent, rtol=1e-5)
-    if repeated > 0.5:  # and all is predicted
-        silent = max(silent, (1.5 / (n - 1) * (max(phi.max(), 0) - min(phi.min(), 0))) ** 2)
-    errors = overlooked(posterior, np.zeros((p, 1)), 1.0)
-    np.testing.assert_allclose(errors**2, jumps + silent, rtol=1e-5)
-
-
 def test_players_that_no_pair_tells_apart_have_no_standard_error():
     """Two columns alike in every pair: without one pair or another nothing changes."""
     p = 6
@@ -152,7 +120,7 @@ def test_players_that_no_pair_tells_apart_have_no_standard_error():
     coalitions = np.stack([pairs, ~pairs], axis=1).reshape(1, -1, p)
     values = np.tanh(coalitions @ np.linspace(0.5, 1, p))[..., None]
     ends = np.zeros((1, 1)), values[:, 0]
-    solver = LeaveOneOutProcess().start(p, *ends)
+    solver = LeaveOneOutProcess().start(SolverTask(p, *ends))
     solver.update(np.array([0]), RandomOddDesign(coalitions), values)
     estimate = solver.result()
     assert len(inside) > 1.3 * p
@@ -173,7 +141,7 @@ def test_few_pairs_of_a_random_sample_have_no_standard_error():
 def asked(weights, n, p=11, seed=0):
     """Return the design of n coalitions a row."""
     weights = np.asarray(weights, dtype=float) / np.sum(weights)
-    sampler = Odd().start(p, [np.random.default_rng(seed)], n, weights)
+    sampler = Odd().start(SamplerTask(p, [np.random.default_rng(seed)], n, weights))
     return sampler.ask(np.array([0]), sampler.draws_now(0))
 
 

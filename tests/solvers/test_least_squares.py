@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from skshapley.designs import CoalitionDesign
-from skshapley.samplers import Kernel, Leverage
-from skshapley.solvers import LeastSquares
+from skshapley.samplers import Kernel, Leverage, SamplerTask
+from skshapley.solvers import LeastSquares, SolverTask
 from skshapley.testing import RandomGame, SizeGame
 
 P = 5
@@ -17,12 +17,12 @@ ENDS = np.array([[False] * P, [True] * P])
 
 def drawn(sampler, n_evals, seed=0):
     rngs = [np.random.default_rng(seed)]
-    return sampler.start(P, rngs, n_evals).ask(np.zeros(1, dtype=int), n_evals)
+    return sampler.start(SamplerTask(P, rngs, n_evals)).ask(np.zeros(1, dtype=int), n_evals)
 
 
 def solved(*designs, game=GAME):
     ends = game(ENDS)
-    solver = LeastSquares().start(P, ends[:1][:, None], ends[1:][:, None])
+    solver = LeastSquares().start(SolverTask(P, ends[:1][:, None], ends[1:][:, None]))
     for design in designs:
         solver.update(np.zeros(1, dtype=int), design, game(design.coalitions[0])[None, :, None])
     values, errors, *_ = solver.result()
@@ -124,7 +124,7 @@ def test_no_more_units_than_players_have_no_error():
 def test_designs_add_up():
     rng = np.random.default_rng(3)
     first, second = (
-        Leverage(replacement=True).start(P, [rng], n).ask(np.zeros(1, dtype=int), n)
+        Leverage(replacement=True).start(SamplerTask(P, [rng], n)).ask(np.zeros(1, dtype=int), n)
         for n in (20, 30)
     )
     coalitions = np.concatenate([first.coalitions, second.coalitions], axis=1)

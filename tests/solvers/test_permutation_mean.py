@@ -6,7 +6,7 @@ from scipy import stats
 
 from skshapley.designs import PermutationDesign
 from skshapley.samplers import Antithetic, MonteCarlo
-from skshapley.solvers import PermutationMean
+from skshapley.solvers import PermutationMean, SolverTask
 from skshapley.solvers._student import effective_degrees, widening
 from skshapley.testing import AdditiveGame, HybridGame, RandomGame, explain_game
 
@@ -55,7 +55,9 @@ def solved(designs, games=(GAME,)):
     """Return the estimate of one instance; walk j goes along the game of its reference."""
     ends = np.array([[False] * P, [True] * P])
     v_empty = np.mean([game(ends)[0] for game in games])
-    solver = PermutationMean().start(P, np.array([[v_empty]]), games[0](ends)[1:][:, None])
+    solver = PermutationMean().start(
+        SolverTask(P, np.array([[v_empty]]), games[0](ends)[1:][:, None])
+    )
     for design in designs:
         each = np.split(design.coalitions[0], design.permutations.shape[1])
         which = [0] * len(each) if design.references is None else design.references[0]
@@ -117,11 +119,15 @@ def test_units_beyond_those_held_are_centred_on_them(monkeypatch):
 @pytest.mark.parametrize("times", [1.0, 1e-6, 1e9])
 @pytest.mark.parametrize("unit", [1, 2])
 def test_agreement_allows_for_what_no_walk_has_met(times, unit):
-    """An additive game of range 5: eight walks may have missed 3/8 of it, at 1.96 errors."""
+    """Eight permutations may have missed 3/8 of a contribution, at 1.96 errors.
+
+    Of the range 5 of all contributions, and of the player's own: the mean of both.
+    """
     game = AdditiveGame(times * np.array([-2.0, 0.0, 1.0, 3.0]))
     values, errors = solved([PermutationDesign(walks(8), unit)], [game])
     np.testing.assert_allclose(values, game.weights, rtol=1e-12, atol=1e-12 * times)
-    np.testing.assert_allclose(errors, 1.5 * 5 * times / 8, rtol=1e-10)
+    own = np.abs(game.weights)
+    np.testing.assert_allclose(errors, 1.5 / 8 * (own + 5 * times) / 2, rtol=1e-10)
 
 
 def test_a_game_that_never_changed_has_no_scale_for_its_errors():
@@ -259,7 +265,7 @@ def test_errors_of_random_references_are_those_of_the_regression():
 
 
 def test_a_result_needs_an_update():
-    solver = PermutationMean().start(3, np.zeros((1, 1)), np.ones((1, 1)))
+    solver = PermutationMean().start(SolverTask(3, np.zeros((1, 1)), np.ones((1, 1))))
     with pytest.raises(RuntimeError, match=r"needs at least one update\(\)"):
         solver.result()
 

@@ -9,7 +9,14 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from skshapley import shapley_values
-from skshapley.samplers import Antithetic, Leverage, MonteCarlo, SquareRoot
+from skshapley.samplers import (
+    Antithetic,
+    Leverage,
+    MonteCarlo,
+    SamplerTask,
+    SamplerTraits,
+    SquareRoot,
+)
 from skshapley.solvers import RegressionAdjustment
 from skshapley.solvers._sample_reuse import unit_sums
 from skshapley.solvers._surrogates import LinearSurrogate, fit_surrogate
@@ -72,7 +79,7 @@ def test_linear_surrogate_agrees_with_enumeration():
 def test_on_its_own_sample_a_linear_surrogate_is_corrected_by_nothing():
     """Why folds are needed: sample reuse of the residuals is their normal equations, so zero."""
     rng = np.random.default_rng(2)
-    design = Leverage().start(P, [rng], 30).ask(np.array([0]), 30)
+    design = Leverage().start(SamplerTask(P, [rng], 30)).ask(np.array([0]), 30)
     coalitions, expected = design.coalitions[0], design.expected_draws[0]
     values = rng.normal(size=(30, 1))
     left = values - LinearSurrogate(coalitions, expected, values).predict(coalitions)
@@ -127,7 +134,9 @@ def test_a_surrogate_that_fits_takes_the_variance_of_walks(monkeypatch):
     Of walks as they are: centring takes some of the same variance off without a surrogate.
     """
     monkeypatch.setattr("skshapley.solvers._positions.LEAST_DEGREES", np.inf)
-    monkeypatch.setattr(MonteCarlo, "goes_on", False)  # as many walks for both
+    monkeypatch.setattr(
+        MonteCarlo, "traits", SamplerTraits(goes_on=False)
+    )  # as many walks for both
 
     def deviation(solver):
         runs = [
@@ -148,7 +157,9 @@ def test_a_surrogate_that_fits_takes_the_variance_of_walks(monkeypatch):
 
 def test_around_walks_a_linear_surrogate_changes_nothing(monkeypatch):
     """Walks solve additive games by themselves: v - g + h has the same steps as v."""
-    monkeypatch.setattr(Antithetic, "goes_on", False)  # as many walks for both
+    monkeypatch.setattr(
+        Antithetic, "traits", SamplerTraits(goes_on=False)
+    )  # as many walks for both
     runs = [
         shapley_values(
             game, n_players=P, sampler="antithetic", solver=solver, max_evals=60, random_state=0

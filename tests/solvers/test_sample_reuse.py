@@ -7,8 +7,8 @@ import pytest
 
 from skshapley import shapley_values
 from skshapley.designs import CoalitionDesign
-from skshapley.samplers import Importance, Kernel, Leverage, OuterSizes, SquareRoot
-from skshapley.solvers import SampleReuse
+from skshapley.samplers import Importance, Kernel, Leverage, OuterSizes, SamplerTask, SquareRoot
+from skshapley.solvers import SampleReuse, SolverTask
 from skshapley.solvers._sample_reuse import errors_within
 from skshapley.solvers._student import widening
 from skshapley.testing import HybridGame, explain_game
@@ -31,7 +31,7 @@ def truth(p=P, seed=0):
 
 def solve(coalitions, expected, values, v_empty, v_full, **kwargs):
     solver = SampleReuse(kwargs.pop("centre", "line"))
-    solver.start(coalitions.shape[1], np.array([[v_empty]]), np.array([[v_full]]))
+    solver.start(SolverTask(coalitions.shape[1], np.array([[v_empty]]), np.array([[v_full]])))
     design = CoalitionDesign(coalitions[None], expected_draws=expected[None], **kwargs)
     solver.update(np.array([0]), design, values[None, :, None])
     estimate = solver.result()
@@ -54,7 +54,7 @@ def test_all_coalitions_give_the_exact_values(centre):
 def test_is_the_sum_of_its_definition(sampler):
     """Sum over draws of v(S) [1(i in S)/(p C(p-1, s-1)) - 1(i not in S)/(p C(p-1, s))]/p_S, for any
     law p_S, and the same for the empty and the full set once each, whose probability is 1."""
-    design = sampler.start(P, [np.random.default_rng(1)], 30).ask(np.array([0]), 30)
+    design = sampler.start(SamplerTask(P, [np.random.default_rng(1)], 30)).ask(np.array([0]), 30)
     coalitions, expected, v = design.coalitions[0], design.expected_draws[0], table()
     values = np.zeros(P)
     for coalition, of_size in zip(coalitions, expected, strict=True):
@@ -102,7 +102,7 @@ def test_empty_and_full_set_are_exact(ends):
 def test_empty_centre_is_unbiased_kernel_shap():
     """Covert & Lee (2021), Eqs 7, 8, 14: A^-1 (b - 1 (1'A^-1 b - v(1) + v(0))/(1'A^-1 1))."""
     rng = np.random.default_rng(1)
-    sampler = Kernel(paired=False, replacement=True).start(P, [rng], 40)
+    sampler = Kernel(paired=False, replacement=True).start(SamplerTask(P, [rng], 40))
     design = sampler.ask(np.array([0]), 40)
     z = design.coalitions[0].astype(float)
     v, values = table(), game()(design.coalitions[0])

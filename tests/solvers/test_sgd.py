@@ -6,8 +6,8 @@ import pytest
 from skshapley import shapley_values
 from skshapley.datasets import make_couples
 from skshapley.designs import CoalitionDesign
-from skshapley.samplers import Importance, Kernel, Leverage, Uniform
-from skshapley.solvers import ProjectedSGD
+from skshapley.samplers import Importance, Kernel, Leverage, SamplerTask, SamplerTraits, Uniform
+from skshapley.solvers import ProjectedSGD, SolverTask
 from skshapley.solvers._projections import dykstra
 from skshapley.testing import RandomGame, StackedGame, explain_game
 
@@ -17,7 +17,7 @@ ENDS = GAME(np.array([[False] * D, [True] * D]))
 
 
 def draw(sampler, n, seeds=(0,), d=D):
-    sampler.start(d, [np.random.default_rng(seed) for seed in seeds], n)
+    sampler.start(SamplerTask(d, [np.random.default_rng(seed) for seed in seeds], n))
     return sampler.ask(np.arange(len(seeds)), n)
 
 
@@ -26,7 +26,7 @@ def drive(solver, design, game=GAME):
     r, m, p = design.coalitions.shape
     ends = game(np.array([[False] * p, [True] * p])).reshape(2, -1)
     values = game(design.coalitions.reshape(-1, p)).reshape(r, m, -1)
-    solver.start(p, np.tile(ends[0], (r, 1)), np.tile(ends[1], (r, 1)))
+    solver.start(SolverTask(p, np.tile(ends[0], (r, 1)), np.tile(ends[1], (r, 1))))
     solver.update(np.arange(r), design, values)
     return solver
 
@@ -263,11 +263,11 @@ def test_updates_of_some_rows_are_their_own_runs():
     designs = [draw(Importance(), 60, seeds=[s]) for s in (1, 2)]
     solver = ProjectedSGD(averaging="tail", batch_size=20)
     ends = np.tile(ENDS, (3, 1))
-    solver.start(D, ends[:, :1], ends[:, 1:])
+    solver.start(SolverTask(D, ends[:, :1], ends[:, 1:]))
     for design in designs:
         solver.update(np.array([2]), design, GAME(design.coalitions[0])[None, :, None])
     alone = solver.result().values
-    solver.start(D, ends[:1, :1], ends[:1, 1:])
+    solver.start(SolverTask(D, ends[:1, :1], ends[:1, 1:]))
     for design in designs:
         solver.update(np.array([0]), design, GAME(design.coalitions[0])[None, :, None])
     np.testing.assert_array_equal(alone[2], solver.result().values[0])
@@ -354,7 +354,7 @@ def test_figure_2(kind, budgets, monkeypatch):
 
     The paper counts draws.
     """
-    monkeypatch.setattr(Importance, "goes_on", False)
+    monkeypatch.setattr(Importance, "traits", SamplerTraits(goes_on=False))
     game = make_couples(kind, random_state=0)
     truth = game.shapley_values
     for (of, step, gamma), figure in FIGURE_2.items():

@@ -1,0 +1,377 @@
+"""AmortizedExplainer: attributions of many rows, learned from those of a few hundred."""
+
+from copy import copy
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from skshapley._estimators._attributor import Attributor
+from skshapley._estimators._learner import Learner
+from skshapley._records._outcome import Outcome
+from skshapley._records._settings import Settings
+from skshapley._references import herded
+from skshapley._references._columns import columns_of
+from skshapley._run._engine import Plan
+from skshapley._run._evaluate import Evaluator, Requests
+from skshapley._tables._inputs import n_rows, take_rows
+from skshapley._tables._keys import row_keys
+from skshapley._tools._constraints import Constraint, Count, check_parameters
+from skshapley._tools._random import generator
+from skshapley.exceptions import PartialExplanationError
+from skshapley.explanation import Explanation
+from skshapley.rewards import Game, InterventionalReward
+
+N_REFERENCES = 4  # background rows of the first and last steps
+COLUMNS_WEIGHT = 2.0  # of numeric columns in the distances of rows, beside steps and predictions
+LEAST_TAUGHT = 30  # rows; of fewer, nothing is learned
+BLOCK_ROWS = 2**17  # hybrid rows that are prepared at once
+
+
+class Seen(NamedTuple):
+    """What is known of some rows before any is explained.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (r, c)
+        Numeric columns, NaN where missing.
+    first, last : ndarray of shape (r, p, k)
+        What each player adds to no player, and to all the others.
+    v_empty, v_full : ndarray of shape (r, k)
+    """
+
+    numbers: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    v_empty: np.ndarray
+    v_full: np.ndarray
+
+    @property
+    def base(self) -> np.ndarray:
+        """Means of first and last steps, equally shifted to add up, ``(r, p, k)``."""
+        middle = (self.first + self.last) / 2
+        gap = self.v_full - self.v_empty - middle.sum(axis=1)
+        return middle + gap[:, None] / middle.shape[1]
+
+
+class Units(NamedTuple):
+    """Units of the learner's inputs: numeric columns, responses and steps."""
+
+    means: np.ndarray
+    deviations: np.ndarray
+    response: float
+    step: float
+
+    @classmethod
+    def of(cls, seen: Seen) -> Self:
+        """Return the units of taught rows."""
+        known = np.where(np.isfinite(seen.numbers), seen.numbers, np.nan)
+        counts = np.maximum(np.isfinite(known).sum(axis=0), 1)
+        means = np.nansum(known, axis=0) / counts
+        deviations = np.sqrt(np.nansum((known - means) ** 2, axis=0) / counts)
+        steps = np.concatenate([seen.first, seen.last]).var(axis=0).mean()
+        # constant inputs are left as they are
+        response, step = (float(np.sqrt(v)) or 1.0 for v in (seen.v_full.var(axis=0).mean(), steps))
+        return cls(means, np.where(deviations > 0, deviations, 1.0), response, step)
+
+    def __call__(self, seen: Seen) -> np.ndarray:
+        """Return the learner's inputs, ``(r, c)``."""
+        numbers = COLUMNS_WEIGHT * (seen.numbers - self.means) / self.deviations
+        steps = np.concatenate([seen.first, seen.last], axis=1).reshape(len(numbers), -1)
+        parts = [np.where(np.isfinite(numbers), numbers, 0.0), steps / self.step]
+        return np.concatenate([*parts, seen.v_full / self.response], axis=1)
+
+
+class AmortizedExplainer(Attributor):
+    """Explain many rows of a costly model by what was learned from a few hundred of them.
+
+    In ``fit``, `n_taught` background rows are explained by the given explainer, and a kernel ridge
+    regression learns their Shapley values. Every further row costs 8 p + 1 model rows for p
+    players, where sampling takes thousands. The values are estimates with calibrated standard
+    errors, they add up to the prediction, and their ``settings.learned`` says that they were
+    learned.
+
+    Parameters
+    ----------
+    explainer : ShapleyExplainer or TreeExplainer
+        It explains the rows that are learned from, and those that resemble none of them. If it is
+        not fitted, a copy of it is fitted to the same background. Shapley values of the
+        interventional or the baseline reward can be learned, without interactions. If it is exact,
+        nothing is learned, and it explains all rows itself.
+    n_taught : int, default=500
+        Number of background rows to learn from; fewer where the background has fewer that differ.
+        At least 30 are needed; below that, the explainer explains all rows. More of them make the
+        errors smaller, and ``fit`` longer.
+
+    Attributes
+    ----------
+    explainer_ : ShapleyExplainer or TreeExplainer
+        The fitted explainer.
+    taught_ : array or frame of shape (n, d)
+        The rows to learn from.
+    learner_ : object or None
+        None if all rows are handed to the explainer.
+    exact_ : ClosedForm or None
+        That of the explainer.
+    reward_ : Reward
+        That of the explainer.
+    players_, background_, background_weights_, n_features_in_, feature_names_in_
+        As those of the explainer.
+
+    See Also
+    --------
+    ShapleyExplainer : Explains each row by itself.
+
+    Notes
+    -----
+    A row is described by its numeric columns, its prediction, and the first and last steps of each
+    player: what the player adds alone, and what it adds to all the others, averaged over four
+    herded background rows. The mean of first and last steps, shifted so that it adds up, is a
+    first guess. The regression learns what is missing. Its width and penalty are chosen by
+    leave-one-out residuals. The ratios of these residuals to the posterior deviations calibrate the
+    standard errors, so that intervals of 1.64 standard errors hold for 90 % of similar rows. The
+    variance of the values that are learned from is subtracted. Rows that are further from the
+    taught ones than those are from each other are handed to the explainer.
+
+    References
+    ----------
+    Barber, Candes, Ramdas & Tibshirani (2021), Predictive inference with the jackknife+, Annals of
+    Statistics 49. Rasmussen & Williams (2006), Gaussian processes for machine learning, chapter 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import AmortizedExplainer, ShapleyExplainer
+    >>> X = np.random.default_rng(0).normal(size=(300, 5))
+    >>> explainer = ShapleyExplainer(lambda X: np.sin(X[:, 0] * X[:, 1]) + X[:, 2], random_state=0)
+    >>> amortized = AmortizedExplainer(explainer, n_taught=200).fit(X[:200])
+    >>> explanation = amortized.explain(X[200:])
+    >>> int(np.median(explanation.n_model_rows))
+    41
+    >>> explanation.settings.learned
+    '200 rows'
+    """
+
+    _constraints: dict[str, Constraint] = {"n_taught": Count()}
+
+    def __init__(self, explainer, n_taught: int = 500) -> None:
+        self.explainer = explainer
+        self.n_taught = n_taught
+
+    def fit(self, X, y=None) -> Self:
+        """Fit the explainer if need be, and learn from rows of X.
+
+        Parameters
+        ----------
+        X : array or frame of shape (b, d)
+            Rows like those to explain; also the background of an explainer that is not fitted.
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For an explainer whose values cannot be learned, or wrong parameters or rows.
+        """
+        check_parameters(self, self._constraints)
+        _check_learnable(self.explainer)
+        self.explainer_ = self.explainer
+        try:
+            check_is_fitted(self.explainer, "players_")
+        except NotFittedError:
+            self.explainer_ = copy(self.explainer).fit(X)
+        explainer = self.explainer_
+        if not explainer.players_.n_players:
+            raise TypeError(
+                "AmortizedExplainer explains the rows of tables, but its explainer was fitted on"
+                " documents: let the explainer explain them."
+            )
+        self._background, self._model = explainer._background, explainer._model
+        self.n_features_in_ = explainer.n_features_in_
+        if hasattr(explainer, "feature_names_in_"):
+            self.feature_names_in_ = explainer.feature_names_in_
+        X = self._background.table(explainer, X)
+        _, different = np.unique(row_keys(X), return_index=True)
+        rows = generator(0, 9).permutation(np.sort(different))[: self.n_taught]
+        self.taught_ = take_rows(X, np.sort(rows))
+        self._learn()
+        return self
+
+    def _learn(self) -> None:
+        """Explain the taught rows, and learn from them."""
+        self.learner_ = None
+        if self.exact_ is not None or n_rows(self.taught_) < LEAST_TAUGHT:
+            return
+        reward, n = self.reward_, n_rows(self.taught_)
+        n_references = min(N_REFERENCES, reward.n_references_)
+        rng = generator(self._entropy, 10)
+        background = reward.background_, n_references, reward.empty_, reward.weights_, rng
+        self._references = herded(*background)
+        taught = self.explainer_.explain(self.taught_)
+        seen = self._seen(reward.game(self.taught_), self.taught_)
+        self._units = Units.of(seen)
+        errors = taught.standard_errors
+        noise = np.zeros(taught.values.shape) if errors is None else np.nan_to_num(errors) ** 2
+        wanted = taught.values.reshape(seen.base.shape) - seen.base
+        self.learner_ = Learner.fit(self._units(seen), wanted.reshape(n, -1), noise.reshape(n, -1))
+        self._of_what_is_learned = replace(taught.settings, learned=f"{n} rows")
+
+    def explain(self, X) -> Explanation:
+        """Explain the predictions for the rows of X.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+            In the background's container, with its columns.
+
+        Returns
+        -------
+        explanation : Explanation
+            Where ``n_model_rows`` is larger than 8 p + 1, the explainer explained the row.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For other columns, dtypes or containers, before the model is called.
+        ModelOutputError
+            If the model returns NaN, or another shape.
+        """
+        check_is_fitted(self, "explainer_")
+        if self.learner_ is None:
+            return self.explainer_.explain(X)
+        X = self._background.table(self.explainer_, X)
+        seen = self._seen(self.reward_.game(X), X)
+        r, p, k = seen.base.shape
+        missing, scales = self.learner_(self._units(seen))
+        outcome = Outcome.blank(r, k, np.arange(p)[:, None])
+        values = seen.base + missing.reshape(r, p, k)
+        rounding = seen.v_full - seen.v_empty - values.sum(axis=1)
+        outcome.values[:] = values + rounding[:, None] / p
+        outcome.standard_errors[:] = (scales[:, None] * self.learner_.errors).reshape(r, p, k)
+        outcome.v_empty[:], outcome.v_full[:] = seen.v_empty, seen.v_full
+        cost = 2 * p * len(self._references) + 1
+        outcome.n_evaluations[:] = outcome.n_model_rows[:] = cost
+        far = np.flatnonzero(scales > self.learner_.reach)
+        if len(far):
+            self._hand_on(outcome, take_rows(X, far), far)
+        return self._recorded(outcome, X)
+
+    def _hand_on(self, outcome: Outcome, X: Any, far: np.ndarray) -> None:
+        """Have the explainer explain the rows X, which are those at `far` of an outcome."""
+        try:
+            explained = self.explainer_.explain(X)
+        except PartialExplanationError as error:
+            raise (error.__cause__ or error) from None  # it would hold these rows alone
+        shape = outcome.values[far].shape
+        errors = explained.standard_errors
+        outcome.values[far] = explained.values.reshape(shape)
+        outcome.standard_errors[far] = np.nan if errors is None else errors.reshape(shape)
+        outcome.n_evaluations[far] += explained.n_evaluations
+        outcome.n_model_rows[far] += explained.n_model_rows
+        outcome.converged[far] = explained.converged
+
+    def _seen(self, game: Game, X: Any) -> Seen:
+        """Return what is known of rows after 2 p evaluations against each reference."""
+        r, p, k, references = game.n_rows, game.n_players, game.n_outputs, self._references
+        alone, q = np.eye(p, dtype=bool), len(references)
+        coalitions = np.tile(np.concatenate([alone, ~alone]), (q, 1))
+        named = np.repeat(references, 2 * p)[:, None]
+        first, last = np.empty((2, r, p, k))
+        full, empty = game.full(np.arange(r)), np.empty((r, k))
+        step = max(1, BLOCK_ROWS // len(named))
+        with Evaluator(game, getattr(self.explainer_, "n_jobs", None)) as evaluate:
+            for start in range(0, r, step):
+                rows = np.arange(start, min(start + step, r))
+                n = len(rows)
+                values = evaluate(
+                    Requests(
+                        np.repeat(rows, len(named)),
+                        np.tile(coalitions, (n, 1)),
+                        np.tile(named, (n, 1)),
+                    )
+                ).reshape(n, q, 2, p, k)
+                nobody = game.empty(rows)[:, references, None]
+                first[rows] = (values[:, :, 0] - nobody).mean(axis=1)
+                last[rows] = full[rows, None] - values[:, :, 1].mean(axis=1)
+                empty[rows] = game.v_empty(rows)
+        return Seen(_numbers(X), first, last, empty, full)
+
+    def _redrawn(self, entropy: int) -> Self:
+        """Return this explainer as its fit would have made it from other entropy."""
+        other = copy(self)
+        if entropy != self._entropy and self.exact_ is None:
+            other.explainer_ = self.explainer_._redrawn(entropy)
+            other._learn()
+        return other
+
+    @property
+    def estimator(self) -> Any:
+        """The explained model."""
+        return self.explainer.estimator
+
+    @property
+    def random_state(self) -> Any:
+        """That of the explainer, from which all is drawn."""
+        return getattr(self.explainer, "random_state", None)
+
+    @property
+    def exact_(self) -> Any:
+        """The closed form of the explainer, or None."""
+        return self.explainer_.exact_
+
+    @property
+    def reward_(self) -> Any:
+        """The reward of the explainer."""
+        return self.explainer_.reward_
+
+    @property
+    def _entropy(self) -> int:
+        return self.explainer_._entropy
+
+    @property
+    def _output_names(self) -> list | None:
+        return self.explainer_._output_names
+
+    def _facts(self) -> dict[str, Any]:
+        return self.explainer_._facts()
+
+    def _settings(self, outcome: Outcome | None, plan: Plan | None) -> Settings:
+        return self._of_what_is_learned
+
+
+def _check_learnable(explainer: Any) -> None:
+    """Refuse all but explainers of Shapley values under a reward of background rows."""
+    if not isinstance(explainer, Attributor) or isinstance(explainer, AmortizedExplainer):
+        raise TypeError(
+            f"AmortizedExplainer takes explainer as a ShapleyExplainer or TreeExplainer; got"
+            f" {explainer!r}: pass ShapleyExplainer(model)."
+        )
+    for name, plain in (("index", "shapley"), ("interactions", False)):
+        value = getattr(explainer, name, plain)
+        if value != plain:
+            raise ValueError(
+                f"AmortizedExplainer learns Shapley values, but its explainer has {name}="
+                f"{value!r}: leave it at {plain!r}, or let the explainer explain all rows."
+            )
+    reward = getattr(explainer, "reward", "interventional")
+    if reward not in ("interventional", "baseline") and not isinstance(
+        reward, InterventionalReward
+    ):
+        raise ValueError(
+            f'AmortizedExplainer learns values of the rewards "interventional" and "baseline", but'
+            f" its explainer has reward={reward!r}: choose one of these, or let the explainer"
+            f" explain all rows."
+        )
+
+
+def _numbers(X: Any) -> np.ndarray:
+    """Return the numeric columns of a table, ``(r, c)``; none of a sparse one."""
+    columns = [] if sparse.issparse(X) else columns_of(X)
+    numbers = [column.content for column in columns if not column.is_category]
+    return np.column_stack([np.empty((n_rows(X), 0)), *numbers])

@@ -1,0 +1,61 @@
+"""Which pairs to look at next: those that tell most about the Shapley values."""
+
+import numpy as np
+
+from skshapley._process._pairs import Pairs
+from skshapley._process._process import Process
+
+
+def choose_pairs(
+    process: Process, pool: np.ndarray, n: int, sizes: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the places in `pool` of `n` pairs, chosen one after the other.
+
+    Each choice lowers the trace of the posterior covariance of the Shapley values most; a step is
+    one column of a pivoted Cholesky factorisation. Values are not needed, only where they are seen.
+    As long as `sizes` are asked for, the choice is among pairs of those sizes.
+
+    Parameters
+    ----------
+    process : Process
+        Without blocks, of Shapley values.
+    pool : ndarray of shape (m, p)
+        Signs of the pairs to choose from.
+    n : int
+    sizes : ndarray of shape (p // 2 + 1,), int, or None
+        How many pairs of each size to choose first; of a pair the lesser size counts.
+
+    Returns
+    -------
+    chosen : ndarray of shape (at most n,), int
+    """
+    kernel, seen, (m, p) = process.kernel, len(process.points), pool.shape
+    points = Pairs(pool, np.empty((m, 0)))
+    columns = np.empty((seen + n, m))
+    columns[:seen] = process.halves(kernel.cross(pool, process.points.signs))
+    told = process.halves(process.witnessed)
+    gain = process.functional.covariances(kernel, points, np.arange(p)) - told.T @ columns[:seen]
+    size = np.rint((p - np.abs(pool.sum(axis=1))) / 2).astype(int)
+    wanted = np.zeros(p // 2 + 1, dtype=int) if sizes is None else sizes.copy()
+    prior = kernel.diagonal(pool) + kernel.noise_at(points)
+    variance = prior - np.einsum("nm,nm->m", columns[:seen], columns[:seen])
+    least = 1e-9 * prior
+    open_ = np.ones(m, dtype=bool)
+    chosen = []
+    for step in range(seen, seen + min(n, m)):
+        usable = open_ & (variance > least)
+        if not usable.any():
+            break
+        asked = usable & (wanted[size] > 0)
+        usable = asked if asked.any() else usable
+        score = np.einsum("pm,pm->m", gain, gain) / np.where(usable, variance, np.inf)
+        at = int(score.argmax())
+        chosen.append(at)
+        wanted[size[at]] -= 1
+        open_[at] = False
+        column = kernel.cross(pool[at : at + 1], pool)[0] - columns[:step, at] @ columns[:step]
+        column /= np.sqrt(variance[at])
+        gain = gain - np.outer(gain[:, at] / np.sqrt(variance[at]), column)
+        columns[step] = column
+        variance = variance - column**2
+    return np.array(chosen, dtype=np.intp)

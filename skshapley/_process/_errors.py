@@ -1,0 +1,135 @@
+"""Standard errors of the process, held against what it fails to predict.
+
+The posterior variance takes the hyper-parameters for known and the prior for true. It is widened by
+the number of hyper-parameters relative to the pairs, and by how much worse than promised values
+are predicted from others: each of them, and all together in their effect on what is estimated, to
+which errors that are small but alike add up.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from skshapley._process._kernel import Kernel
+from skshapley._process._least_squares import MISSED, span
+from skshapley._process._pairs import Pairs
+from skshapley._process._process import Posterior, Process
+
+LARGEST = 25.0  # squared standardised errors beyond it count as that
+NOTHING = 1e-6  # of the variance: pairs that promise to take away no more of it tell nothing
+# Values that repeat come from a game with steps, whose next step may be unseen. By the share of
+# those that do: times what the pair that counts most changes, and of the largest value over n.
+JUMPS, SILENT = 3.0, 0.05
+FEW = 0.5  # of the largest value over n squared: few pairs may agree by chance
+# Where steps are predicted to so little of the range of the Shapley values over sqrt n, 3/n of the
+# pairs may hide one that is not: 1.96 errors are 3/n of the range. Interactions hang on more that
+# few pairs show: theirs are no smaller, however well steps are predicted.
+PREDICTED = 1e-2
+MOST_DISTINCT, DIGITS = 0.5, 9  # of the values of steps, and digits to which they are compared
+TINY = np.finfo(float).tiny
+
+Refit = Callable[[Pairs], Kernel]  # fits hyper-parameters to some of the values
+
+
+def standard_errors(posterior: Posterior, refit: Refit | None) -> np.ndarray:
+    """Return the standard errors of all entries by what was seen, ``(e, k)``.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    refit : callable or None
+        None where the hyper-parameters were not fitted to these values.
+    """
+    process = posterior.process
+    squared = posterior.left_out**2 / process.left_out_variance[:, None]
+    scale = np.maximum(posterior.scale, squared.mean(axis=0))
+    if process.points.block is None:
+        # left out, a point moves the estimates by its influence times its error
+        weight = (process.influence**2).sum(axis=0) * process.left_out_variance
+        moved = weight @ squared / (weight.sum() * np.maximum(scale, TINY))
+        spent = 1 + process.points.n_players / len(process.points)
+        scale = scale * spent * np.maximum(1.0, np.maximum(moved, surprise(posterior, refit)))
+    return np.sqrt(process.variance[:, None] * scale)
+
+
+def surprise(posterior: Posterior, refit: Refit | None) -> np.ndarray:
+    """Return the mean squared error of held-out pairs, relative to what was promised, ``(k,)``.
+
+    The larger of two: of their values, and of the estimates, which they move.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Without blocks.
+    refit : callable or None
+        As of `standard_errors`.
+    """
+    process, values = posterior.process, posterior.values
+    held, points, full = process.held, process.points, posterior
+    if refit is None or not values[~held].any():
+        rest = process.held_out
+    else:
+        others = Pairs(points.signs[~held], values[~held])
+        kernel = refit(others)
+        rest = Process(others, kernel, process.functional)
+        full = Posterior(Process(points, kernel, process.functional), values)
+    kept = Posterior(rest, values[~held])
+    mean, variance = kept.predict(points.take(held))
+    # values may vary nowhere but at the pairs held out
+    scale = np.maximum(kept.scale, np.maximum(full.scale / LARGEST**2, TINY))
+    squared = (values[held] - mean) ** 2 / (variance[:, None] * scale)
+    moved = ((full.witnesses - kept.witnesses) ** 2).sum(axis=0)
+    before, after = rest.witness_variance.sum(), full.process.witness_variance.sum()
+    promised = max(before - after, NOTHING * before)
+    return np.maximum(np.minimum(squared, LARGEST).mean(axis=0), moved / (promised * scale))
+
+
+def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> np.ndarray:
+    """Return standard errors that allow for what a pair that was not seen may change.
+
+    Where a game jumps, few pairs show it, and others may not have been among them: some times as
+    much as the pair that changes the estimates most, predicted from all the others. Where none
+    of n pairs shows it, a jump in one of them: a share of the largest value over n. Games without
+    steps have hardly any of both. Where jumps are rare a process takes them for noise, by which no
+    pair counts for much: it counts for some share of what it does in a plain mean.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    errors : ndarray of shape (e, k)
+        By what was seen.
+    least : float, default=0.0
+        Times what the pair that counts most changes, whatever the game.
+    """
+    process, values = posterior.process, posterior.values
+    inner = process.points.roughness > 0
+    n, largest, repeated = inner.sum(), np.abs(values).max(axis=0), _repeated(values)
+    influence = np.sqrt((process.influence[:, inner] ** 2).mean(axis=0))
+    influence = np.maximum(influence, process.functional.least_counted / n)
+    seen = (influence[:, None] * np.abs(posterior.left_out[inner])).max(axis=0)
+    silent = np.hypot(SILENT * repeated, FEW / n) * largest / n
+    wide = span(posterior.witnesses)
+    agree = np.sqrt((errors**2).mean(axis=0)) <= PREDICTED * wide / np.sqrt(n)
+    steps = (repeated > 1 - MOST_DISTINCT) & (agree | process.functional.doubts_steps)
+    silent = np.where(steps, np.maximum(silent, MISSED * wide / n), silent)
+    return np.sqrt(errors**2 + (np.maximum(JUMPS * repeated, least) * seen) ** 2 + silent**2)
+
+
+def _repeated(values: np.ndarray) -> np.ndarray:
+    """Return the share of values that are there already, of each output, ``(k,)``."""
+    scale = np.maximum(np.abs(values).max(axis=0), TINY)
+    ordered = np.sort(np.round(values / scale, DIGITS), axis=0)
+    return (np.diff(ordered, axis=0) == 0).sum(axis=0) / len(values)
+
+
+def background_errors(posterior: Posterior) -> np.ndarray | float:
+    """Return standard deviations of the background's own part of the values, ``(e, k)``.
+
+    That is what the choice of background rows leaves to chance. Only blocks of rows tell: NaN
+    without.
+    """
+    process, blocks = posterior.process, posterior.process.points.blocks
+    if blocks is None:
+        return np.nan
+    own, common = (process.prior_variance(of) for of in (blocks, None))
+    return np.sqrt(np.maximum(own - common, 0.0)[:, None] * posterior.scale)

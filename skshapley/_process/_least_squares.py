@@ -1,0 +1,220 @@
+"""Least squares on pairs: where no interaction of higher order is there, and beside a process."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from skshapley._process._pairs import Pairs, relative
+from skshapley._process._process import Posterior
+
+NOTHING = 1e-9  # of the largest value: a residual no larger is rounding
+ROUNDING = 1e-13  # of the game's own values, from which those of the even part are differences
+SPARE = 2  # points of a block beyond the unknowns, below which least squares is not tried
+MISSED = 1.5  # of the range over the number of spare points: 3/n over 1.96, the "rule of three"
+ENOUGH_ZEROS = 100  # spare points: so many that are all zero are those of a constant game
+LEAST_LEFT = 1e-3  # of one: a point that determines its own fit says little of the error
+
+
+def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return values of players, errors and residuals where the odd part may be linear.
+
+    Where m spare points bear out that it is, 3/m of all pairs may not: 1.96 errors are 3/m of the
+    range of the values.
+
+    Parameters
+    ----------
+    odd : Pairs
+        The full coalition is among them, once for each block.
+
+    Returns
+    -------
+    values, errors : ndarray of shape (p, k)
+        Errors are NaN of outputs that are zero at too few pairs to tell.
+    residual : ndarray of shape (k,), bool
+        True where least squares does not explain the values, or too few pairs could tell.
+    """
+    p, largest = odd.n_players, np.abs(odd.values).max(axis=0)
+    found = _fitted(odd, lambda signs: signs / 2, 1, NOTHING * largest)
+    if found is None:
+        values, residual = np.zeros((p, len(largest))), largest > 0
+        spare = len(odd) - len(odd.by_block()) - p
+    else:
+        (values, residual), spare = found, _least(odd) - (p + 1)
+    residual = residual & (largest > 0)
+    return values, _unwitnessed(values, span(values), np.full(len(largest), spare)), residual
+
+
+def pairwise(
+    even: Pairs, odd: Pairs, of_pairs: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return values, errors and residuals of the even part where only pairs may interact.
+
+    Where n points bear it out, 3/n of all pairs may not: 1.96 errors are 3/n of the range of the
+    values or, where nothing interacts, of what the players are worth.
+
+    Parameters
+    ----------
+    even, odd : Pairs
+        Both parts at the same points, the full coalition among them, once for each block.
+    of_pairs : callable
+        Makes the values ``(e, k)`` of the interactions of all pairs, ``(p (p - 1)/2, k)``.
+
+    Returns
+    -------
+    values, errors : ndarray of shape (e, k)
+    residual : ndarray of shape (k,), bool
+        As of `linear`.
+    """
+    points, p = relative(even), even.n_players
+    first, second = np.triu_indices(p, 1)
+    scale = np.maximum(np.abs(even.values), np.abs(odd.values)).max(axis=0)
+    size, few = np.abs(points.values).max(axis=0), _least(points)
+    flat = (size <= ROUNDING * scale) & (len(points) >= SPARE)
+    found, residual = np.zeros((len(first), len(scale))), ~flat
+    if not flat.all():
+        least = np.maximum(NOTHING * size, ROUNDING * scale)
+        tried = _fitted(points, lambda s: (s[:, first] * s[:, second] - 1) / 4, 0, least)
+        if tried is not None:
+            found, residual = np.where(flat, 0.0, tried[0]), tried[1] & ~flat
+    values = of_pairs(found)
+    worth, *_ = np.linalg.lstsq(odd.signs / 2, odd.values, rcond=None)
+    spread = np.where(values.any(axis=0), span(values), span(worth))
+    return values, _unwitnessed(values, spread, np.where(flat, few, few - len(first))), residual
+
+
+def _least(points: Pairs) -> int:
+    """Return the number of points of the smallest block: what one misses all may, as rows do."""
+    return min(map(len, points.by_block()))
+
+
+def _fitted(
+    points: Pairs,
+    features: Callable[[np.ndarray], np.ndarray],
+    known: int,
+    least: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the mean of the blocks' solutions, 0 where there is a residual, and the residuals.
+
+    None where blocks have too few points, not counting `known` ones, or do not make up the
+    background.
+    """
+    blocks, n_unknowns = points.blocks, features(points.signs[:1]).shape[1]
+    complete = blocks is None or blocks.complete
+    if _least(points) - known - n_unknowns < SPARE or not complete:
+        return None
+    solution, residual = np.zeros((n_unknowns, len(least))), np.zeros(len(least), dtype=bool)
+    share = np.ones(1) if blocks is None else blocks.share
+    for at, weight in zip(points.by_block(), share, strict=True):
+        design, values = features(points.signs[at]), points.values[at]
+        found, _, rank, _ = np.linalg.lstsq(design, values, rcond=1e-10)
+        # there may be players, or pairs of them, that no point tells apart
+        residual |= (np.abs(values - design @ found).max(axis=0) > least) | (rank < n_unknowns)
+        if residual.all():
+            break
+        solution += weight * found
+    return np.where(residual, 0.0, solution), residual
+
+
+def _unwitnessed(values: np.ndarray, spread: np.ndarray, witnesses: np.ndarray) -> np.ndarray:
+    """Return the errors of values that leave no residual, as their shape is."""
+    silence = np.where(witnesses >= ENOUGH_ZEROS, 0.0, np.nan)
+    errors = np.where(spread > 0, MISSED * spread / np.maximum(witnesses, 1), silence)
+    return np.broadcast_to(errors, values.shape).copy()
+
+
+def span(values: np.ndarray) -> np.ndarray:
+    """Return the range of values ``(e, k)``, zero included, ``(k,)``."""
+    return np.maximum(values.max(axis=0), 0.0) - np.minimum(values.min(axis=0), 0.0)
+
+
+class Regression:
+    """Weighted least squares for Shapley values, exact at the first of the points.
+
+    Parameters
+    ----------
+    signs : ndarray of shape (n, p)
+        The full coalition first.
+    weights : ndarray of shape (n,)
+        Relative to the largest.
+    """
+
+    def __init__(self, signs: np.ndarray, weights: np.ndarray) -> None:
+        total = signs.sum(axis=1, keepdims=True)
+        self._half, self.design = total / 2, (signs - total / signs.shape[1]) / 2
+        weighted = self.design.T * (weights / weights.max())
+        self.influence = np.linalg.pinv(weighted @ self.design, hermitian=True) @ weighted
+
+    def solve(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the Shapley values of ``(n, k)`` values, ``(p, k)``, and residuals ``(n, k)``."""
+        share = 2 * values[:1] / self.design.shape[1]
+        target = values - self._half * share
+        change = self.influence @ target
+        return change + share, target - self.design @ change
+
+
+def blended(
+    posterior: Posterior, values: np.ndarray, errors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return values and errors mixed with those of least squares on the same pairs.
+
+    Where the prior is far off (one coalition worth more than all others together) least squares
+    errs less, and both say about how much: they are weighted by their variances, summed over the
+    players. Their errors are taken to agree in sign, which is the worst case.
+
+    Every size has the weight that it has in the Shapley kernel, shared by the points of that size
+    (and of the complement's), so that where points crowd they do not outweigh the others. The
+    variances are MacKinnon & White's (1985) HC3, all but a jackknife over pairs.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Without blocks, the full coalition first.
+    values, errors : ndarray of shape (p, k)
+        Of the process.
+    """
+    signs = posterior.process.points.signs
+    p = signs.shape[1]
+    size = np.rint((p - np.abs(signs.sum(axis=1))) / 2).astype(int)
+    count = np.bincount(size, minlength=p + 1)
+    count[p // 2] *= 2 - p % 2  # of even p: half as many pairs as coalitions
+    inner = size > 0
+    weights = np.zeros(len(signs))
+    weights[inner] = 1 / (size * (p - size) * count[size])[inner]
+    regression = Regression(signs, weights)
+    other, residual = regression.solve(posterior.values)
+    leverage = np.einsum("pn,np->n", regression.influence, regression.design)
+    residual /= np.maximum(1 - leverage, LEAST_LEFT)[:, None]
+    variance = regression.influence**2 @ residual**2
+    total = (errors**2).sum(axis=0), variance.sum(axis=0)
+    share = total[0] / np.maximum(total[0] + total[1], 1e-300)
+    return values + share * (other - values), (1 - share) * errors + share * np.sqrt(variance)
+
+
+def remainder(
+    posterior: Posterior, values: np.ndarray, errors: np.ndarray, drawn: Pairs, expected: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return values and errors that take in pairs drawn at random beyond those of the process.
+
+    phi(f) = phi(m) + phi(f - m) for the posterior mean m: the second is estimated by weighted least
+    squares on the new pairs, which is all but unbiased, and the two estimates are weighted by their
+    variances, summed over the players.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    values, errors : ndarray of shape (p, k)
+        Of the process.
+    drawn : Pairs
+    expected : ndarray of shape (n,)
+        How many pairs of that size were expected.
+    """
+    n, p = drawn.signs.shape
+    signs = np.vstack([np.ones((1, p)), drawn.signs])
+    left = np.vstack([posterior.values[:1], drawn.values]) - posterior.mean(signs)
+    size = (drawn.signs.sum(axis=1) + p) / 2
+    weights = np.append(0.0, 1 / (size * (p - size) * expected))
+    regression = Regression(signs, weights)
+    change, residual = regression.solve(left)
+    variance = regression.influence**2 @ residual**2 * n / max(1, n - p)
+    share = (errors**2).sum(axis=0) / np.maximum((errors**2 + variance).sum(axis=0), 1e-300)
+    return values + share * change, np.sqrt((1 - share) ** 2 * errors**2 + share**2 * variance)

@@ -1,0 +1,82 @@
+"""Hyper-parameters of a few background rows, the pilots, for all other instances."""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from skshapley._process._even import EvenKernel
+from skshapley._process._functionals import Functional
+from skshapley._process._kernel import Kernel
+from skshapley._process._odd import OddKernel
+from skshapley._process._pairs import Pairs
+from skshapley._process._process import Process
+
+MOST_KEPT = 16  # factorised processes: of each design, functional and set of players that matter
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """The pilots' hyper-parameters.
+
+    Attributes
+    ----------
+    taught : tuple of (ndarray of shape (n_players,), int; ndarray)
+        For each pilot, the players that matter to it and its fitted vector of the odd part.
+    even : tuple of ndarray
+        For each pilot that has one, the fitted vector of the even part, without reaches.
+    """
+
+    taught: tuple[tuple[np.ndarray, np.ndarray], ...]
+    even: tuple[np.ndarray, ...] = ()
+    # made once and used again, never a part of what is known: a sampler's designs, by what they
+    # were asked for, and factorised processes
+    designs: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _processes: OrderedDict[Any, Process] = field(default_factory=OrderedDict, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is known: the rest is large, and soon made again."""
+        known = {"taught": self.taught, "even": self.even}
+        return known | {"designs": {}, "_processes": OrderedDict()}
+
+    def knows(self, players: np.ndarray) -> bool:
+        """Return whether just these players matter to one of the pilots."""
+        return any(np.array_equal(players, at) for at, _ in self.taught)
+
+    def mean(self, players: np.ndarray, blocked: bool) -> np.ndarray | None:
+        """Return the mean of the pilots' vectors for these players.
+
+        A player takes part by the pilots to whom it matters, relative to their other players; one
+        that matters to none is as the average. None where no pilot was fitted alike, with blocks of
+        background rows or without.
+        """
+        scalars = OddKernel.priors(blocked).shape[1]
+        taught = [(at, v) for at, v in self.taught if len(v) == len(at) + scalars]
+        if not taught:
+            return None
+        width = 1 + max(players.max(), *(at.max() for at, _ in taught))
+        total, count = np.zeros(width), np.zeros(width)
+        for at, vector in taught:
+            total[at] += vector[: len(at)]
+            count[at] += 1
+        level = total.sum() / count.sum()
+        reach = np.where(count > 0, total / np.maximum(count, 1), level)
+        rest = np.mean([vector[len(at) :] for at, vector in taught], axis=0)
+        return np.concatenate([reach[players], rest])
+
+    def even_mean(self, blocked: bool) -> np.ndarray | None:
+        """Return the mean of the pilots' vectors of the even part; None where none fits."""
+        length = EvenKernel.priors(blocked).shape[1]
+        taught = [theta for theta in self.even if len(theta) == length]
+        return np.mean(taught, axis=0) if taught else None
+
+    def process(self, points: Pairs, kernel: Kernel, functional: Functional) -> Process:
+        """Return the process at these points, factorised only once for points that come again."""
+        key = type(functional), functional, kernel.key, points.key
+        if key not in self._processes:
+            self._processes[key] = Process(points, kernel, functional)
+            if len(self._processes) > MOST_KEPT:
+                self._processes.popitem(last=False)
+        self._processes.move_to_end(key)
+        return self._processes[key]

@@ -1,0 +1,202 @@
+"""Pairs of complementary coalitions: their design, and the values seen of both parts of a game.
+
+With s in {-1, 1}^p for a coalition, f(s) = (v(S) - v(complement))/2 is the odd part of the game and
+g(s) = (v(S) + v(complement))/2 the even part. Background rows may be cut into blocks, each with
+pairs of its own: take the game of each row as a common one plus one of its own, the latter
+independent and alike, of variance g q. A block is the mean over q rows and shares none with
+another: its own game has variance g. The whole background, sum_r w_r v_r, has an own part of
+variance g q sum_r w_r^2, whose covariance with a block's is g times the weight of its rows.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley.designs import Design
+
+NOTHING = 1e-12  # of the variance of the whole: blocks that leave no more make it up exactly
+ROUNDING = 1e-14  # of the largest value: a difference no larger is that of sums over the background
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Weights of the blocks of background rows of one instance.
+
+    Attributes
+    ----------
+    share : ndarray of shape (n,)
+        Weight of each block's rows: the covariance of its own game and the whole background's,
+        relative to its variance.
+    whole : float
+        Variance of the whole background's own part, likewise.
+    """
+
+    share: np.ndarray
+    whole: float
+
+    @classmethod
+    def of(cls, rows: np.ndarray, weights: np.ndarray) -> "Blocks":
+        """Return the shares of blocks of `rows`.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, q), int
+            The background rows of each block; none comes twice.
+        weights : ndarray of shape (b,)
+            Of the background rows, with sum 1.
+        """
+        return cls(weights[rows].sum(axis=1), rows.shape[1] * float(weights @ weights))
+
+    @property
+    def complete(self) -> bool:
+        """Whether the blocks, by their shares, make the whole background."""
+        return self.whole - self.share @ self.share <= NOTHING * self.whole
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Points of the cube and the values of one part of a game there.
+
+    Attributes
+    ----------
+    signs : ndarray of shape (n, p)
+        1.0 where a player is present, -1.0 where absent.
+    values : ndarray of shape (n, k)
+    block : ndarray of shape (n,), int, or None
+        The block of background rows that each was averaged over; None for all rows.
+    blocks : Blocks or None
+    """
+
+    signs: np.ndarray
+    values: np.ndarray
+    block: np.ndarray | None = None
+    blocks: Blocks | None = None
+
+    def __len__(self) -> int:
+        return len(self.signs)
+
+    @property
+    def n_players(self) -> int:
+        """Number of players."""
+        return self.signs.shape[1]
+
+    def take(self, index: np.ndarray) -> "Pairs":
+        """Return some of the points."""
+        block = None if self.block is None else self.block[index]
+        return Pairs(self.signs[index], self.values[index], block, self.blocks)
+
+    def outputs(self, index: np.ndarray) -> "Pairs":
+        """Return some of the outputs."""
+        return Pairs(self.signs, self.values[:, index], self.block, self.blocks)
+
+    def by_block(self) -> list[np.ndarray]:
+        """Return the places of each block's points; without blocks, of all points."""
+        if self.block is None:
+            return [np.arange(len(self))]
+        return [np.flatnonzero(self.block == b) for b in range(self.block.max() + 1)]
+
+    @property
+    def full(self) -> np.ndarray:
+        """Where the full coalition is, ``(n,)`` bool."""
+        return self.signs.min(axis=1) > 0
+
+    @cached_property
+    def same_block(self) -> np.ndarray | None:
+        """1.0 where two points share a block, ``(n, n)``; None without blocks."""
+        if self.block is None:
+            return None
+        return (self.block[:, None] == self.block).astype(float)
+
+    @cached_property
+    def roughness(self) -> np.ndarray:
+        """How much noise a point may hold, ``(n,)``: s (p - s)/(p^2/6) for s players."""
+        p = self.n_players
+        size = (self.signs.sum(axis=1) + p) / 2
+        return 6 * size * (p - size) / p**2
+
+    @property
+    def key(self) -> bytes:
+        """The points as bytes, without the values."""
+        key = np.packbits(self.signs > 0, axis=1).tobytes()
+        if self.block is None or self.blocks is None:
+            return key
+        return key + self.block.tobytes() + self.blocks.share.tobytes()
+
+
+def relative(pairs: Pairs) -> Pairs:
+    """Return the points but the full coalitions, with values less the full coalition's.
+
+    No interaction depends on a constant. The full coalition is seen without noise, so that to take
+    it from all others is to know nothing of the constant; each block has a constant of its own.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The full coalition is among them, once for each block.
+    """
+    full = pairs.full
+    values = pairs.values[full]
+    if pairs.block is not None:
+        ends = np.empty((pairs.block.max() + 1, values.shape[1]))
+        ends[pairs.block[full]] = values
+        values = ends[pairs.block[~full]]
+    rest = pairs.take(~full)
+    return Pairs(rest.signs, rest.values - values, rest.block, rest.blocks)
+
+
+def merged(parts: list[Pairs]) -> Pairs:
+    """Return the points of several asks as one."""
+    if len(parts) == 1:
+        return parts[0]
+    block = None
+    if parts[0].block is not None:
+        block = np.concatenate([pairs.block for pairs in parts])
+    signs, values = (np.concatenate([getattr(x, n) for x in parts]) for n in ("signs", "values"))
+    return Pairs(signs, values, block, parts[0].blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class OddDesign(Design):
+    """Coalitions, each followed by its complement, placed so as to learn the odd part of a game.
+
+    The full coalition with the empty one is among them once, or once for each block of background
+    rows.
+
+    Attributes
+    ----------
+    block : ndarray of shape (r, m/2), int, or None
+        The block of background rows that each pair is evaluated against; None for all of them.
+    blocks : tuple of Blocks or None
+        The weights of the blocks of each instance.
+    drawn : ndarray of shape (r, m/2) or None
+        For pairs drawn at random beyond those placed on purpose: how many pairs of that size were
+        expected; NaN for pairs placed on purpose, None if all are.
+    start : ndarray of shape (r, h) or None
+        Logarithms of the hyper-parameters in whose light the pairs were chosen, for the fit to
+        begin with; NaN for an instance that has none.
+    """
+
+    block: NDArray[np.intp] | None = None
+    blocks: tuple[Blocks, ...] | None = None
+    drawn: NDArray[np.float64] | None = None
+    start: NDArray[np.float64] | None = None
+
+    def pairs(self, instance: int, values: NDArray[np.float64]) -> tuple[Pairs, Pairs]:
+        """Return the odd and the even part of one instance's values ``(m, k)``."""
+        signs = np.where(self.coalitions[instance, ::2], 1.0, -1.0)
+        odd, even = (values[::2] - values[1::2]) / 2, (values[::2] + values[1::2]) / 2
+        odd[np.abs(odd) <= ROUNDING * np.abs(values).max(axis=0)] = 0.0
+        if self.block is None or self.blocks is None:
+            return Pairs(signs, odd), Pairs(signs, even)
+        own = self.block[instance], self.blocks[instance]
+        return Pairs(signs, odd, *own), Pairs(signs, even, *own)
+
+
+@dataclass(frozen=True, eq=False)
+class RandomOddDesign(OddDesign):
+    """Pairs against the whole background, those of each size a simple random sample of all of it.
+
+    Some of every size are among them.
+    """

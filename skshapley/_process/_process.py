@@ -1,0 +1,168 @@
+"""What is believed of a functional of a game once values of one part have been seen."""
+
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
+
+from skshapley._process._functionals import Functional
+from skshapley._process._kernel import Kernel
+from skshapley._process._pairs import Blocks, Pairs
+
+HELD_OUT = 3  # of every ten pairs
+STRIDE = 7  # coprime to ten, so that pairs of every kind are held out
+CHUNK_NUMBERS = 2**22  # of covariances made at once
+
+
+class Process:
+    """A Gaussian process and the points seen, whatever the values there.
+
+    Its factorisation serves every instance that shares points and hyper-parameters.
+
+    Parameters
+    ----------
+    points : Pairs
+        Their values do not matter.
+    kernel : Kernel
+    functional : Functional
+    """
+
+    def __init__(self, points: Pairs, kernel: Kernel, functional: Functional) -> None:
+        self.points, self.kernel, self.functional = points, kernel, functional
+        self.factor = cholesky(kernel.gram(points), lower=True, check_finite=False)
+        self._entries = functional.entries(points.n_players)
+        self._witnesses = functional.witnesses(points.n_players)
+
+    def solve(self, values: np.ndarray) -> np.ndarray:
+        """Return the inverse of the covariance matrix times values ``(n, k)``."""
+        return cho_solve((self.factor, True), values, check_finite=False)
+
+    def halves(self, covariances: np.ndarray) -> np.ndarray:
+        """Return the inverse of the factor times covariances ``(e, n)``, ``(n, e)``."""
+        return solve_triangular(self.factor, covariances.T, lower=True, check_finite=False)
+
+    def covariances(self, entries: np.ndarray) -> np.ndarray:
+        """Return the covariances of entries and the values seen, ``(e, n)``."""
+        return self.functional.covariances(self.kernel, self.points, entries)
+
+    def prior_variance(self, blocks: Blocks | None) -> np.ndarray:
+        """Return the prior variances of the witnesses, with blocks of rows or without, ``(m,)``."""
+        entries = self._entries[:, self._witnesses]
+        return self.functional.variances(self.kernel, entries, blocks)
+
+    def _left(self, entries: np.ndarray, covariances: np.ndarray) -> np.ndarray:
+        """Return the posterior variances of entries at scale 1, ``(e,)``."""
+        prior = self.functional.variances(self.kernel, entries, self.points.blocks)
+        told = self.halves(covariances)
+        return np.maximum(prior - np.einsum("ne,ne->e", told, told), 0.0)
+
+    @cached_property
+    def witnessed(self) -> np.ndarray:
+        """The covariances of the witnesses and the values seen, ``(m, n)``."""
+        return self.covariances(self._entries[:, self._witnesses])
+
+    @cached_property
+    def influence(self) -> np.ndarray:
+        """The witnesses for a value of one at a point and zero at the others, ``(m, n)``."""
+        return self.solve(self.witnessed.T).T
+
+    @cached_property
+    def witness_variance(self) -> np.ndarray:
+        """The posterior variances of the witnesses at scale 1, ``(m,)``."""
+        return self._left(self._entries[:, self._witnesses], self.witnessed)
+
+    @cached_property
+    def variance(self) -> np.ndarray:
+        """The posterior variances of all entries at scale 1, ``(e,)``."""
+        if not self._chunks:
+            return self.witness_variance
+        return np.concatenate([self._left(part, self.covariances(part)) for part in self._chunks])
+
+    def means(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the posterior means of all entries, ``(e, k)``, from values and solved values."""
+        if not self._chunks:
+            return self.influence @ values
+        return np.concatenate([self.covariances(part) @ weights for part in self._chunks])
+
+    @cached_property
+    def _chunks(self) -> list[np.ndarray]:
+        """All entries in parts of bounded size; none where every entry is a witness."""
+        total, step = self._entries.shape[1], max(1, CHUNK_NUMBERS // len(self.points))
+        if total == len(self._witnesses):
+            return []
+        return [self._entries[:, start : start + step] for start in range(0, total, step)]
+
+    @cached_property
+    def left_out_variance(self) -> np.ndarray:
+        """The variances of values predicted from all the others, at scale 1, ``(n,)``."""
+        inverse, _ = lapack.dtrtri(self.factor, lower=1)
+        return 1 / np.einsum("mn,mn->n", inverse, inverse)
+
+    @cached_property
+    def inverse(self) -> np.ndarray:
+        """The inverse of the covariance matrix of the values seen, ``(n, n)``."""
+        lower, _ = lapack.dpotri(self.factor, lower=1)
+        return np.tril(lower) + np.tril(lower, -1).T
+
+    @cached_property
+    def held(self) -> np.ndarray:
+        """Which points are held out to see how well the others predict them, ``(n,)`` bool."""
+        place = np.arange(len(self.points))
+        return (place * STRIDE % 10 < HELD_OUT) & (place > 0)
+
+    @cached_property
+    def held_out(self) -> "Process":
+        """The process with the same hyper-parameters that has not seen the points held out."""
+        return Process(self.points.take(~self.held), self.kernel, self.functional)
+
+
+class Posterior:
+    """A process and the values seen at its points.
+
+    Parameters
+    ----------
+    process : Process
+    values : ndarray of shape (n, k)
+
+    Attributes
+    ----------
+    scale : ndarray of shape (k,)
+        Variance of each output relative to the prior's: y' K^-1 y/n.
+    """
+
+    def __init__(self, process: Process, values: np.ndarray) -> None:
+        self.process, self.values = process, values
+        self._weights = process.solve(values)
+        self.scale = np.einsum("nk,nk->k", values, self._weights) / len(values)
+
+    @cached_property
+    def means(self) -> np.ndarray:
+        """The posterior means of all entries of the functional, ``(e, k)``."""
+        return self.process.means(self.values, self._weights)
+
+    @cached_property
+    def witnesses(self) -> np.ndarray:
+        """The posterior means of the entries that errors are held against, ``(m, k)``."""
+        return self.process.influence @ self.values
+
+    @cached_property
+    def left_out(self) -> np.ndarray:
+        """The errors of values predicted from all the others, ``(n, k)``.
+
+        Rasmussen & Williams (2006), Gaussian Processes for Machine Learning, Eqs 5.10 to 5.12.
+        """
+        return self._weights * self.process.left_out_variance[:, None]
+
+    def mean(self, signs: np.ndarray) -> np.ndarray:
+        """Return the posterior means at new points, ``(m, k)``, without blocks."""
+        process = self.process
+        return process.kernel.cross(signs, process.points.signs) @ self._weights
+
+    def predict(self, points: Pairs) -> tuple[np.ndarray, np.ndarray]:
+        """Return means ``(m, k)`` and variances at scale 1 ``(m,)`` of values, without blocks."""
+        process, kernel = self.process, self.process.kernel
+        between = kernel.cross(points.signs, process.points.signs)
+        told = process.halves(between)
+        prior = kernel.diagonal(points.signs) + kernel.noise_at(points)
+        variance = np.maximum(prior - np.einsum("nm,nm->m", told, told), 1e-12 * prior)
+        return between @ self._weights, variance

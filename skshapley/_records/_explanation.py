@@ -1,0 +1,487 @@
+"""The frozen record of an explanation: attributions, how sure they are, and what they cost."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from skshapley._records import _frames, _merge, _selection, _sizes, _texts
+from skshapley._records._frozen import freeze
+from skshapley._records._gap import efficiency_gap
+from skshapley._records._importance import cohort_masks, importance
+from skshapley._records._inferred import check_confidence, inferred_importance
+from skshapley._records._interactions import Interactions
+from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
+from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
+from skshapley._records._settings import Settings
+from skshapley._tables._portable import Portable
+from skshapley._tools._corrections import absent
+from skshapley._tools._files import write_whole
+
+UNKNOWN = Settings()
+# Names in shap and elsewhere, and what holds or draws the same
+INSTEAD = {
+    "shap_values": "values",
+    "expected_value": "base_values",
+    "expected_values": "base_values",
+    "output_name": "output_names",
+    "feature_importances_": "importance()",
+    "errors": "standard_errors",
+    "to_parquet": "save(path)",
+    "plots": "plot, as in plot.bar()",
+    **{name: f"to_frame().{name}(...)" for name in ("to_csv", "to_dict", "to_json", "to_excel")},
+    **dict.fromkeys(("to_pandas", "to_dataframe", "to_df", "df"), "to_frame()"),
+    **{name: f"plot.{name}(...)" for name in ("waterfall", "bar", "beeswarm", "dependence")},
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Portable):
+    """Attributions of r instances over p players, with their standard errors and costs.
+
+    A model with one output gives 2-D attributions ``(r, p)``; several outputs give ``(r, p, k)``.
+    For each instance and output, ``base_values + values.sum(axis=1) + efficiency_gap ==
+    predictions``, less `others` where features were left out. The gap is 0, up to rounding, for
+    Shapley values by any method; values of another kind (Banzhaf and beta values, those of players
+    on a graph) need not add up.
+
+    Rows, features and outputs are chosen by position, name or label: ``explanation[:10]``,
+    ``explanation["age"]``, ``explanation[3, ["age", "sex"]]``, ``explanation[:, :, "yes"]``,
+    ``explanation.loc["row 7"]``. What is chosen is an Explanation again, of the same number of
+    axes: a single row or feature keeps its axis, and only a single output loses it. NumPy takes an
+    explanation for its `values`.
+
+    Attributes
+    ----------
+    values : ndarray of shape (r, p) or (r, p, k)
+        Attributions in the units of the model's response.
+    standard_errors : ndarray of the same shape, or None
+        Of the attributions against the background as it was given, whichever part of it was looked
+        at. None where the method has none; NaN where an instance has too few units for one.
+    base_values : ndarray of shape (r,) or (r, k)
+        v(empty): the mean response over the background.
+    predictions : ndarray of shape (r,) or (r, k)
+        v(all): the response at the instance.
+    data : DataFrame of shape (r, p)
+        The instances, one column per player; a group shows its columns' values as text.
+    feature_names : ndarray of shape (p,), str
+        Names of the players.
+    output_names : ndarray of shape (k,), or None
+        Names of the outputs, e.g. class labels; None for a single output.
+    n_evaluations : ndarray of shape (r,)
+        Evaluations per instance, v(empty) and v(all) included. One evaluation is v on one
+        coalition, against one background row or more.
+    n_model_rows : ndarray of shape (r,), int
+        Rows given to the model per instance, without v(empty), which is shared by all. Like the
+        evaluations, NaN where they are not on record.
+    converged : ndarray of shape (r,), bool
+        Exact, or accurate enough for the stopping rule.
+    settings : Settings
+        How it was computed, by attribute: ``explanation.settings.sampler``.
+    background_errors : ndarray of the shape of `values`, or None
+        What the background leaves to chance as a sample of where it came from: standard errors of
+        the attributions against it, for those against everything that it might have been drawn
+        from. To be added to `standard_errors` in squares. NaN or None where not known.
+    interactions : Interactions or None
+        Of all pairs of players, where they were asked for.
+    others : ndarray of the shape of `base_values`, or None
+        What the features are worth in all that were left out, as by ``explanation["age"]``: base
+        values and predictions stay those of the model.
+    plot : PlotAccessor
+        The displays, as methods: ``explanation.plot.bar()``.
+    report : method
+        Everything as one file for a browser: ``explanation.report("report.html")``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(np.zeros((1, 2)))
+    >>> explanation = explainer.explain(np.array([[1.0, 1.0], [2.0, 0.0]]))
+    >>> explanation.values
+    array([[1., 2.],
+           [2., 0.]])
+    >>> explanation[[1]].to_frame()
+        x0   x1
+    1  2.0  0.0
+    >>> explanation[:, "x1"].values
+    array([[2.],
+           [0.]])
+    >>> np.asarray(abs(explanation).mean())
+    array([[1.5, 1. ]])
+    """
+
+    values: np.ndarray
+    standard_errors: np.ndarray | None
+    base_values: np.ndarray
+    predictions: np.ndarray
+    data: pd.DataFrame
+    feature_names: np.ndarray
+    output_names: np.ndarray | None
+    n_evaluations: np.ndarray
+    n_model_rows: np.ndarray
+    converged: np.ndarray
+    settings: Settings = UNKNOWN
+    background_errors: np.ndarray | None = None
+    interactions: Interactions | None = None
+    others: np.ndarray | None = None
+
+    # Pictures and reports are rooms above this one: `skshapley/__init__.py` puts them here.
+    plot: ClassVar[Any]
+    report: ClassVar[Callable[..., Path | None]]
+
+    def __post_init__(self) -> None:
+        freeze(self)
+        if self.interactions is not None and self.interactions.rows is not self.index:
+            object.__setattr__(self, "interactions", replace(self.interactions, rows=self.index))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__post_init__()  # pickled arrays come back writeable
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name) -> Any:
+            text = absent(type(self).__name__, name, INSTEAD, dir(self))
+            raise AttributeError(text, name=name, obj=self)
+
+    @property
+    def efficiency_gap(self) -> np.ndarray:
+        """What the attributions lack of prediction minus base value, ``(r,)`` or ``(r, k)``."""
+        gap = efficiency_gap(self.values, self.base_values, self.predictions)
+        return gap if self.others is None else gap - self.others
+
+    @property
+    def index(self) -> pd.Index:
+        """The index of the instances, as they were given."""
+        return self.data.index
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of `values`: ``(r, p)`` or ``(r, p, k)``."""
+        return self.values.shape
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator["Explanation"]:
+        """Give one instance after the other, each as an Explanation of shape ``(1, p)``."""
+        return (self[row] for row in range(len(self)))
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        """Return the values, for NumPy."""
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def __getitem__(self, key) -> "Explanation":
+        """Return some rows, features or outputs, as an Explanation.
+
+        ``[rows]``, ``[features]`` by name, ``[rows, features]`` or ``[rows, features, output]``.
+        Rows are an int (one instance, still 2-D), a slice, positions or a mask; features are names,
+        positions, a slice or a mask; the output is its name or position. Strings are names, and
+        ints are positions.
+
+        Of features that are left out, the sum of their attributions is kept in `others`;
+        interactions are not kept.
+        """
+        return _selection.chosen(self, key)
+
+    @property
+    def loc(self) -> _selection.Labels:
+        """Rows by their labels, as those of a frame: ``explanation.loc["a", "age"]``."""
+        return _selection.Labels(self)
+
+    def __abs__(self) -> "Explanation":
+        """Return the sizes of the attributions.
+
+        They have the standard errors of the attributions, as they vary no more. They add up to no
+        prediction: base values and predictions are NaN, and interactions are not kept.
+        """
+        return _sizes.sizes(self)
+
+    @property
+    def abs(self) -> "Explanation":
+        """The sizes of the attributions, as ``abs(explanation)``."""
+        return _sizes.sizes(self)
+
+    def mean(self, axis=0) -> "Explanation":
+        """Return the mean over the instances, as an explanation of one instance called "mean".
+
+        The mean attributions add up to the mean prediction. Their standard errors are for exactly
+        these instances, whose errors are independent; the error of the background is shared by
+        all, and stays (an upper bound). Evaluations and model rows are those of all together.
+
+        For importances use `importance`, which has the errors of instances that are a sample.
+
+        Parameters
+        ----------
+        axis : int, default=0
+            There is no other.
+
+        Raises
+        ------
+        ValueError
+            For another axis, or without instances.
+        """
+        return _sizes.mean(self, axis)
+
+    def output(self, name) -> "Explanation":
+        """Return the explanation of one output of several.
+
+        Parameters
+        ----------
+        name : label
+            One of `output_names`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such output.
+        """
+        return _selection.output(self, name)
+
+    def to_frame(self, kind: str = "wide") -> pd.DataFrame:
+        """Return the attributions as a DataFrame.
+
+        Parameters
+        ----------
+        kind : {"wide", "long"}, default="wide"
+            "wide": a row per instance, a column per player (per output and player where there are
+            several outputs). "long": a row per instance, output and player, with columns
+            ``row, [output,] feature, data, value, standard_error, background_error``.
+        """
+        return _frames.to_frame(self, kind)
+
+    def importance(
+        self, cohorts=None, *, confidence: float | None = None, simultaneous: bool = True
+    ) -> pd.DataFrame:
+        """Return the mean absolute attribution of each player, largest first, with its errors.
+
+        The instances are taken for a sample of more of their kind. Estimation noise makes small
+        attributions look larger than they are, hence their means as well: ``max_bias`` says by how
+        much at most. A larger budget makes it smaller, more instances do not. With a `confidence`,
+        the bias is removed, but for a rest of which ``max_bias`` is the most.
+
+        Parameters
+        ----------
+        cohorts : str or array-like of shape (r,), default=None
+            A column of `data`, or a label (a mask: True or False) for each instance: the
+            importances within each cohort.
+        confidence : float, default=None
+            Of intervals and ranks, such as .95. None: no intervals, and the bias stays.
+        simultaneous : bool, default=True
+            Whether intervals and ranks hold for all players (and outputs) at once in that share of
+            samples, by the largest studentised mean of the multiplier bootstrap over instances; or
+            each by itself.
+
+        Returns
+        -------
+        importance : DataFrame
+            Index: cohort (where asked for), output (where there are several) and feature. Columns,
+            NaN where unknown:
+
+            - ``importance``: the mean absolute attribution;
+            - ``standard_error``: its standard error by both causes, from the spread of the
+              instances, of which it needs two;
+            - ``sampling_error``: the part of it that other instances would bring; what
+              ``standard_error`` leaves of ``estimation_error``;
+            - ``estimation_error``: the part of it that the instances' own standard errors bring,
+              exact where attributions are clear of zero, else an upper bound;
+            - ``max_bias``: upper bound of the bias, reached where all attributions are zero, if
+              their errors are normal;
+            - ``background_error``: upper bound of what the background leaves to chance as a sample,
+              which is the same for all instances and so is not made smaller by more of them.
+
+            With a confidence ``importance`` has the bias removed (a single one may then be below
+            zero), and there are in place of the parts of the error
+
+            - ``low``, ``high``: the interval, for both causes of error, not for the background.
+              Infinite where the rows do not show how large attributions can be: of heavy tails
+              below some hundred rows, and of attributions that are the same in all rows, but 0;
+            - ``rank``, ``best_rank``, ``worst_rank``: the place of the player in its output, and
+              the places that the data do not rule out.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, or not a label for each instance; or for a confidence that
+            is none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skshapley import ShapleyExplainer
+        >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(np.zeros((1, 2)))
+        >>> explanation = explainer.explain(np.array([[1.0, 1.0], [2.0, 0.0], [3.0, 0.0]]))
+        >>> explanation.importance()["importance"]
+        feature
+        x0    2.00
+        x1    0.67
+        Name: importance, dtype: float64
+        >>> explanation.importance(cohorts=["a", "b", "b"]).loc["b", "importance"]
+        feature
+        x0    2.5
+        x1    0.0
+        Name: importance, dtype: float64
+        >>> explanation.importance(confidence=0.95)[["low", "high"]].round(1)
+                 low  high
+        feature
+        x0       0.0   4.8
+        x1       0.0   inf
+        """
+        if cohorts is not None:
+            masks = cohort_masks(self, cohorts, "Explanation.importance")
+            asked: dict = {"confidence": confidence, "simultaneous": simultaneous}
+            return pd.concat(
+                {label: self[m].importance(**asked) for label, m in masks.items()}, names=["cohort"]
+            )
+        if confidence is None:
+            return importance(self)
+        check_confidence("Explanation.importance", confidence, simultaneous)
+        return inferred_importance(lambda: [self], self, confidence, simultaneous)
+
+    def to_shap(self) -> Any:
+        """Return a `shap.Explanation` with the same numbers, for shap's own plots.
+
+        Its ``data`` are numbers, for the colours of shap's plots: other values are replaced
+        by their rank. ``display_data`` are the values themselves. Most of shap's plots draw one
+        output: choose it by `output` before.
+        """
+        return to_shap(self)
+
+    @classmethod
+    def from_shap(cls, explanation) -> "Explanation":
+        """Return the numbers of a `shap.Explanation`, for our displays and tables.
+
+        Its ``error_std``, where there is one, is the spread of single walks and no standard error:
+        `standard_errors` are None. What it cost is not on record either: NaN. The predictions are
+        the base values plus the sums of the attributions.
+
+        Parameters
+        ----------
+        explanation : shap.Explanation
+            Of one row or many, one output or several.
+
+        Raises
+        ------
+        ValueError
+            If features differ from row to row, as tokens do, or base values are missing.
+        """
+        return cls(**parts_of_shap(explanation))
+
+    def to_shapiq(self) -> list:
+        """Return a first-order `shapiq.InteractionValues` for each instance, for shapiq's plots.
+
+        Raises
+        ------
+        ValueError
+            If there are several outputs.
+        """
+        return to_shapiq(self)
+
+    @classmethod
+    def from_shapiq(cls, values, data=None, feature_names=None) -> "Explanation":
+        """Return the numbers of shapiq's values of order 1, or 2 with the interactions.
+
+        Parameters
+        ----------
+        values : shapiq.InteractionValues, or list of them
+            One for each instance.
+        data : array or frame of shape (r, p), default=None
+            The instances, which shapiq's values do not keep.
+        feature_names : sequence of str, default=None
+            By default the columns of `data`, or x0, x1, ...
+
+        Raises
+        ------
+        ValueError
+            If there are higher interactions among the values, pairs without values of players or
+            those of Banzhaf, or data or names are not theirs.
+        """
+        return cls(**parts_of_shapiq(values, data, feature_names))
+
+    @staticmethod
+    def merge(explanations: Sequence["Explanation"]) -> "Explanation":
+        """Return the instances of several explanations of one model as one explanation.
+
+        Parameters
+        ----------
+        explanations : sequence of Explanation
+            In the order that their instances shall have.
+
+        Raises
+        ------
+        ValueError
+            If they are none, or their players or outputs differ.
+        """
+        return _merge.merge(list(explanations))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the explanation into a Parquet file, which `load` and other programs read.
+
+        The file has a line for each row and output, in the columns of the files of
+        `skshapley.batches`: ``row``, ``key:<name>`` (the index), ``output`` where there are
+        several, ``prediction``, ``base_value``, then ``value:<feature>``, ``error:<feature>``,
+        ``background:<feature>`` and ``data:<feature>`` for each feature, and the costs. A column of
+        mixed objects becomes JSON.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced.
+
+        Raises
+        ------
+        ImportError
+            If pyarrow is not installed.
+        TypeError
+            If a column of `data` holds objects other than numbers, texts, dates and the like.
+        ValueError
+            If two features have the same name.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from skshapley import Explanation, ShapleyExplainer
+        >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(np.zeros((1, 2)))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     explainer.explain(np.eye(2)).save(f"{folder}/eye.parquet")
+        ...     there = Explanation.load(f"{folder}/eye.parquet")
+        >>> there.values
+        array([[1., 0.],
+               [0., 2.]])
+        """
+        try:
+            table, header = arrow_table(self)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"Explanation.save: {error}") from error
+        write_whole(Path(path), lambda file: write_table(file, table, header))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> "Explanation":
+        """Read a file that `save` wrote.
+
+        Names, types and sizes are checked before the data are read, and no code in the file is run.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Raises
+        ------
+        ImportError
+            If pyarrow is not installed.
+        ValueError
+            If the file is damaged, is another, or was written by a later version.
+        """
+        return cls(**ExplanationFile.open(Path(path)).parts())
+
+    def __repr__(self) -> str:
+        return _texts.as_text(self)
+
+    def _repr_html_(self) -> str:
+        return _texts.as_html(self)

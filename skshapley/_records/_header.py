@@ -1,0 +1,187 @@
+"""The header of a file of an explanation: what the file says of itself, and how that is checked."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields
+from hashlib import blake2b
+from typing import Any, Self
+
+from skshapley._records._lines import KINDS
+from skshapley._records._settings import Settings
+from skshapley._tables._arrow import META
+from skshapley._tables._scalars import decoded
+
+FORMAT = 1
+COSTS = ("n_evaluations", "n_model_rows", "converged")
+ENDS = {"prediction": "predictions", "base_value": "base_values", "others": "others"}
+PAIRS = {"interaction": "values", "interaction_error": "standard_errors"}
+MAY_LACK = ("standard_errors", "background_errors", "others")
+IN_FULL = ("value", "prediction")  # columns by which the length of a file is known
+# Types of what a header holds, where it is no dict
+TYPES: dict[str, Any] = {
+    **dict.fromkeys(("format", "n_rows", "n_lines"), int),
+    **dict.fromkeys(("data", "lacking", "columns"), list),
+    "of_tokens": bool,
+    "outputs": dict | None,
+    "index": list | None,
+    "interactions": str | None,
+}
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file says of itself.
+
+    Attributes
+    ----------
+    format : int
+    n_rows, n_lines : int
+        Rows that were explained, and lines of the file.
+    of_tokens : bool
+        Whether the lines are those of documents.
+    features, outputs : dict
+        Names as JSON; outputs are None where there is one.
+    settings : dict
+    index : list of [name, note], or None
+        The levels of the index and their types; None where the index is ``row``.
+    data : list of dict
+        The type of each column of the data.
+    lacking : list of str
+        The attributes that are None.
+    interactions : str or None
+        The index of the interactions.
+    columns : list of [name, type]
+        Of the file.
+    part : dict
+        What a run of batches says of this part.
+    """
+
+    format: int
+    n_rows: int
+    n_lines: int
+    of_tokens: bool
+    features: dict
+    outputs: dict | None
+    settings: dict
+    index: list | None
+    data: list
+    lacking: list
+    interactions: str | None
+    columns: list
+    part: dict = field(default_factory=dict)
+
+    @property
+    def k(self) -> int:
+        """The number of outputs."""
+        return 1 if self.outputs is None else len(self.outputs["names"])
+
+    def metadata(self) -> dict[bytes, bytes]:
+        """Return the header as metadata of a file."""
+        text = json.dumps(asdict(self)).encode()
+        return {META: text, META + b".hash": _hash(text)}
+
+    @classmethod
+    def of(cls, metadata: dict[bytes, bytes]) -> Self:
+        """Return the header of a file."""
+        text = metadata[META]
+        if metadata[META + b".hash"] != _hash(text):
+            raise ValueError("the hash of its header is wrong")
+        content = json.loads(text)
+        known = {item.name for item in fields(Settings)}
+        if content["format"] > FORMAT or set(content["settings"]) - known:
+            raise FutureFormatError
+        header = cls(**content)
+        for name, value in vars(header).items():
+            if not isinstance(value, TYPES.get(name, dict)):
+                raise TypeError(f"its header has {name}={value!r}")
+        if set(header.lacking) - set(MAY_LACK):
+            raise ValueError(f"its header lacks {header.lacking}")
+        return header
+
+    def expected(self) -> dict[str, tuple[str, ...]]:
+        """Return the names of the columns and the types that each may have; any without one."""
+        number, count = ("double",), ("double", "int64")
+        p = len(self.features["names"])
+        names = [decoded(name) for name in self.features["names"]]
+        pair = f"fixed_size_list<element: double>[{p * (p - 1) // 2}]"
+        columns: dict[str, tuple[str, ...]] = {"row": ("int64",)}
+        columns |= {key_column(name, place, self.index): () for place, (name, _) in self._levels()}
+        if self.outputs is not None:
+            columns["output"] = ()
+        ends = [end for end in ENDS if end not in self.lacking]
+        columns |= dict.fromkeys(ends, number)
+        if self.of_tokens:
+            texts = dict.fromkeys(("feature", "token", "piece"), ("string",))
+            columns |= dict.fromkeys(KINDS, number) | {"position": ("int64",)} | texts
+        else:
+            for kind in KINDS:
+                columns |= {f"{kind}:{name}": number for name in names}
+            columns |= {f"data:{name}": () for name in names}
+        if self.interactions is not None:
+            columns |= dict.fromkeys(PAIRS, (pair,))
+        return columns | dict.fromkeys(COSTS[:2], count) | {COSTS[2]: ("bool",)}
+
+    def _levels(self) -> Iterator[tuple[int, Any]]:
+        return enumerate(self.index or ())
+
+    def check(self, metadata: Any, size: int) -> None:
+        """Refuse a file whose names, types or sizes are others than it says.
+
+        Parameters
+        ----------
+        metadata : pyarrow.parquet.FileMetaData
+        size : int
+            Bytes of the file.
+        """
+        schema = metadata.schema.to_arrow_schema()
+        if [[column.name, str(column.type)] for column in schema] != self.columns:
+            raise ValueError("its columns are not those of its header")
+        expected = self.expected()
+        if [name for name, _ in self.columns] != [*expected]:
+            raise ValueError("its columns are not those of an explanation")
+        for name, kind in self.columns:
+            if (expected[name] and kind not in expected[name]) or (
+                not expected[name] and ("<" in kind or kind in ("binary", "large_binary"))
+            ):
+                raise ValueError(f"its column {name!r} has the type {kind}")
+        lines = self.n_rows * self.k
+        few = self.n_lines < lines if self.of_tokens else self.n_lines != lines
+        if metadata.num_rows != self.n_lines or few or self.n_rows < 0:
+            raise ValueError(f"it has {metadata.num_rows} lines for {self.n_rows} rows")
+        if not self.of_tokens and len(self.data) != len(self.features["names"]):
+            raise ValueError(f"it has types of {len(self.data)} columns of data")
+        _check_sizes(metadata, size)
+
+
+class FutureFormatError(Exception):
+    """A file holds what this version does not know."""
+
+
+def _check_sizes(metadata: Any, size: int) -> None:
+    """Refuse a file that unpacks to much more than it is long."""
+    total = 0
+    for group in range(metadata.num_row_groups):
+        for place in range(metadata.num_columns):
+            chunk = metadata.row_group(group).column(place)
+            total += chunk.total_uncompressed_size
+            least = 8 * chunk.num_values if kind_of(chunk.path_in_schema) in IN_FULL else 0
+            packed = chunk.compression != "UNCOMPRESSED" or chunk.total_uncompressed_size < least
+            texts = chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page
+            if packed or texts:
+                raise ValueError(f"its column {chunk.path_in_schema!r} is compressed")
+    if total > size:
+        raise ValueError(f"its columns take {total} bytes, and the file has {size}")
+
+
+def kind_of(column: str) -> str:
+    return column.partition(":")[0]
+
+
+def key_column(name: Any, place: int, levels: list | None) -> str:
+    """Return the column of a level of the index; one without a name is called by its place."""
+    unnamed = "index" if len(levels or ()) == 1 else f"index {place}"
+    return f"key:{unnamed if name is None else decoded(name)}"
+
+
+def _hash(text: bytes) -> bytes:
+    return blake2b(text, digest_size=16).hexdigest().encode()

@@ -1,0 +1,375 @@
+"""Explanations in Parquet files: the one format of `Explanation.save` and of batches.
+
+A line belongs to a row and an output, so that the table does not get wider with the outputs; for
+documents, to a token as well (see `_lines.py`). Columns: ``row``, ``key:<name>`` for each level of
+the index, ``output`` where there are several, ``prediction``, ``base_value``, ``others``, then
+``value:<player>``, ``error:<player>``, ``background:<player>`` and ``data:<player>`` for each
+player, ``interaction`` and ``interaction_error`` with a number for each pair of players,
+``n_evaluations``, ``n_model_rows`` and ``converged``.
+
+The metadata hold a header as JSON, with a hash of its own. It lists names, types and sizes, and is
+compared with the file before any data are read. Pages have Parquet's checksums. Nothing is
+compressed, and values, predictions and texts are written out in full: a file is as long as what it
+holds, so that none unpacks to much more than it is.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
+
+import numpy as np
+import pandas as pd
+
+from skshapley._records._header import (
+    COSTS,
+    ENDS,
+    FORMAT,
+    IN_FULL,
+    MAY_LACK,
+    PAIRS,
+    FutureFormatError,
+    Header,
+    key_column,
+    kind_of,
+)
+from skshapley._records._interactions import Interactions
+from skshapley._records._lines import (
+    KINDS,
+    Lines,
+    first_lines,
+    lines_of,
+    n_outputs,
+    player_columns,
+    some_documents,
+    table_numbers,
+    token_numbers,
+)
+from skshapley._records._settings import Settings
+from skshapley._tables._arrow import (
+    column_from_arrow,
+    column_to_arrow,
+    index_from_arrow,
+    without_integers,
+)
+from skshapley._tables._scalars import decoded, encoded
+from skshapley._tools._files import DamagedFileError
+from skshapley._tools._optional import needed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from skshapley._records._explanation import Explanation
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def arrow_table(
+    explanation: "Explanation",
+    rows: np.ndarray | None = None,
+    *,
+    keyed: bool = True,
+    typed: bool = True,
+    least: float = 0.0,
+    unknown: Callable[[Any], str] | None = None,
+) -> tuple["pa.Table", dict]:
+    """Return an explanation as an Arrow table, and what its header says but for the columns.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    rows : ndarray of shape (r,), int, default=None
+        The positions in ``row``. None: 0, 1, 2, ...
+    keyed : bool, default=True
+        Whether the index is kept.
+    typed : bool, default=True
+        Whether integers in the data stay integers; if not, they are kept as floats.
+    least : float, default=0.0
+        Smaller interactions, by size, are left out.
+    unknown : callable, default=None
+        Returns the text of an object in the data that cannot be kept. None refuses such objects.
+    """
+    pa = needed("pyarrow", "a Parquet file of an explanation", "parquet")
+    lines, r = lines_of(explanation), len(explanation)
+    names, outputs = explanation.feature_names, explanation.output_names
+    levels = [*_levels(explanation.index, unknown)] if keyed else None
+    data, notes = _data(explanation.data, typed, unknown) if lines.column is None else ([], [])
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "n_rows": r,
+        "n_lines": len(lines.row),
+        "of_tokens": lines.column is not None,
+        "features": _written(names, unknown),
+        "outputs": None if outputs is None else _written(outputs, unknown),
+        "settings": {n: encoded(v, unknown) for n, v in asdict(explanation.settings).items()},
+        "index": None if levels is None else [[name, note] for name, _, note in levels],
+        "data": notes,
+        "lacking": [name for name in MAY_LACK if getattr(explanation, name) is None],
+        "interactions": None,
+    }
+    columns: list[tuple[str, Any]] = [("row", (np.arange(r) if rows is None else rows)[lines.row])]
+    for place, (name, array, _) in enumerate(levels or ()):
+        columns.append((key_column(name, place, levels), array.take(pa.array(lines.row))))
+    if outputs is not None:
+        columns.append(("output", _labels(outputs).take(pa.array(lines.output))))
+    columns += _ends(explanation, lines)
+    columns += player_columns(explanation, lines)
+    pairs = zip(names, data, strict=False)
+    columns += [(f"data:{name}", array.take(pa.array(lines.row))) for name, array in pairs]
+    if explanation.interactions is not None:
+        header["interactions"] = explanation.interactions.index
+        columns += _pair_columns(explanation.interactions, least)
+    columns += [(name, getattr(explanation, name)[lines.row]) for name in COSTS]
+    text = pa.string()
+    arrays = {n: pa.array(c, text if isinstance(c, list) else None) for n, c in columns}
+    if len(arrays) < len(columns):
+        raise ValueError(
+            f"A file of an explanation needs features and levels of the index whose names differ as"
+            f" text; got {[str(name) for name in names]} under {list(explanation.index.names)}."
+        )
+    required = [
+        pa.field(name, array.type, nullable=kind_of(name) not in (*KINDS, *ENDS, *COSTS, "row"))
+        for name, array in arrays.items()
+    ]
+    return pa.table([*arrays.values()], schema=pa.schema(required)), header
+
+
+def write_table(file: BinaryIO, table: "pa.Table", header: dict, part: dict | None = None) -> None:
+    """Write a table and its header into an open file."""
+    pq = needed("pyarrow.parquet", "a Parquet file of an explanation", "parquet")
+    types = [[column.name, str(column.type)] for column in table.schema]
+    whole = Header(**header, columns=types, part=part or {})
+    may_repeat = [
+        "interaction_error.list.element" if column.name == "interaction_error" else column.name
+        for column in table.schema
+        if str(column.type) != "string" and kind_of(column.name) not in (*IN_FULL, "interaction")
+    ]
+    pq.write_table(
+        table.replace_schema_metadata(whole.metadata()),
+        file,
+        compression="none",
+        use_dictionary=may_repeat,
+        write_statistics=["row"],
+        write_page_checksum=True,
+    )
+
+
+def _levels(index: pd.Index, unknown: Any) -> Iterator[tuple[Any, Any, dict]]:
+    for place, name in enumerate(index.names):
+        column = pd.Series(index.get_level_values(place))
+        yield encoded(name, unknown), *column_to_arrow(column, unknown)
+
+
+def _data(frame: pd.DataFrame, typed: bool, unknown: Any) -> tuple[list, list]:
+    found = []
+    for place in range(frame.shape[1]):
+        column = frame.iloc[:, place]
+        try:
+            found.append(column_to_arrow(column if typed else without_integers(column), unknown))
+        except (TypeError, NotImplementedError, ValueError) as error:
+            raise TypeError(f"Column {column.name!r} cannot be kept: {error}") from error
+    return [array for array, _ in found], [note for _, note in found]
+
+
+def _ends(explanation: "Explanation", lines: Lines) -> Iterator[tuple[str, np.ndarray]]:
+    for name, attribute in ENDS.items():
+        numbers = getattr(explanation, attribute)
+        if numbers is not None:
+            whole = numbers.reshape(len(explanation), n_outputs(explanation))
+            yield name, whole[lines.row, lines.output]
+
+
+def _pair_columns(pairs: Interactions, least: float) -> Iterator[tuple[str, Any]]:
+    """Yield the numbers of all pairs as lists; those that are left out are null."""
+    import pyarrow as pa
+
+    first, second = np.triu_indices(len(pairs.feature_names), 1)
+    left_out = np.abs(pairs.values[:, first, second]) < least
+    kind = pa.list_(pa.field("element", pa.float64()), len(first))
+    k = 1 if pairs.output_names is None else len(pairs.output_names)
+    for name, attribute in PAIRS.items():
+        square = getattr(pairs, attribute)
+        shape = (len(pairs), len(first), *pairs.values.shape[3:])
+        numbers = np.full(shape, np.nan) if square is None else square[:, first, second].copy()
+        numbers[left_out] = np.nan
+        flat = pa.array(numbers.reshape(*shape[:2], k).swapaxes(1, 2).ravel(), from_pandas=True)
+        yield name, pa.FixedSizeListArray.from_arrays(flat, len(first)).cast(kind)
+
+
+def _labels(outputs: np.ndarray) -> "pa.Array":
+    """Return the labels of outputs; as text, unless all are numbers."""
+    import pyarrow as pa
+
+    labels = [label.item() if isinstance(label, np.generic) else label for label in outputs]
+    numbers = {type(label) for label in labels} in ({int}, {float}, {bool})
+    return pa.array(labels if numbers else [str(label) for label in labels])
+
+
+def _written(names: np.ndarray, unknown: Any) -> dict:
+    """Return names as JSON."""
+    values = [encoded(name, unknown) for name in names.tolist()]
+    return {"objects": names.dtype == object, "names": values}
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ExplanationFile:
+    """A file whose header has been compared with the file.
+
+    Attributes
+    ----------
+    path : Path
+    header : Header
+    """
+
+    path: Path
+    header: Header
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Return a file, before any of its data are read.
+
+        Raises
+        ------
+        DamagedFileError
+            If it is not as it was written.
+        """
+        pq = needed("pyarrow.parquet", "a Parquet file of an explanation", "parquet")
+        import pyarrow as pa
+
+        size = path.stat().st_size
+        try:
+            metadata = pq.read_metadata(path)
+            header = Header.of(metadata.metadata or {})
+            header.check(metadata, size)
+        except FutureFormatError:
+            raise ValueError(
+                f"{str(path)!r} was written by a later version of skshapley: install that one."
+            ) from None
+        except (OSError, pa.ArrowException, *_MALFORMED) as error:
+            raise DamagedFileError(path, error) from error
+        return cls(path, header)
+
+    def table(self, columns: list[str] | None = None) -> "pa.Table":
+        """Return the lines of the file; every page is compared with its checksum."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
+                return file.read(columns)
+        except (OSError, pa.ArrowException) as error:
+            raise DamagedFileError(self.path, error) from error
+
+    def predictions(self) -> np.ndarray:
+        """Return the predictions, row by row and output by output."""
+        if not self.header.of_tokens:
+            return self.table(["prediction"])["prediction"].to_numpy()
+        table = self.table(["prediction", "position"])
+        return table["prediction"].to_numpy()[first_lines(table)]
+
+    def parts(self, positions: np.ndarray | None = None) -> dict[str, Any]:
+        """Return the parts of the Explanation, or those of some rows, by their place."""
+        import pyarrow as pa
+
+        table = self.table()
+        try:
+            return _parts(self.header, table, positions)
+        except (pa.ArrowException, *_MALFORMED) as error:
+            raise DamagedFileError(self.path, error) from error
+
+
+# What content that is not as it should be leads to
+_MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
+
+
+def _parts(header: Header, table: "pa.Table", positions: np.ndarray | None) -> dict[str, Any]:
+    k, single = header.k, header.outputs is None
+    names = _read(header.features)
+    if header.of_tokens:
+        if positions is not None:
+            table = some_documents(table, positions, k)
+            labels = (label for label in table["feature"].to_pylist() if label is not None)
+            names = np.array([*dict.fromkeys(labels)], dtype=object)
+        starts = first_lines(table)
+        numbers, cells = token_numbers(table, names.tolist(), k)
+        heads = table.take(starts[::k])
+        data = pd.DataFrame(cells, columns=names, dtype=object)
+    else:
+        if positions is not None:
+            table = table.take((positions[:, None] * k + np.arange(k)).ravel())
+        starts = np.arange(len(table))
+        numbers = {kind: table_numbers(table, kind, names.tolist(), k) for kind in KINDS}
+        heads = table.take(np.arange(len(table) // k) * k)
+        pairs = zip(names, header.data, strict=True)
+        columns = [column_from_arrow(heads[f"data:{name}"], note) for name, note in pairs]
+        data = pd.DataFrame(dict(enumerate(columns)), index=range(len(heads)))
+        data = data.set_axis(names, axis=1)
+    data = data.set_axis(_index(header, heads), axis=0)
+
+    def shaped(array: np.ndarray) -> np.ndarray:
+        return array[..., 0] if single else array
+
+    parts: dict[str, Any] = {KINDS[kind]: shaped(array) for kind, array in numbers.items()}
+    for name, attribute in ENDS.items():
+        if attribute not in header.lacking:
+            parts[attribute] = shaped(table[name].to_numpy()[starts].reshape(-1, k))
+    parts |= dict.fromkeys(header.lacking)
+    parts |= {name: heads[name].to_numpy() for name in COSTS}
+    settings = {name: decoded(value) for name, value in header.settings.items()}
+    parts |= dict(
+        data=data,
+        feature_names=names,
+        output_names=None if header.outputs is None else _read(header.outputs),
+        settings=Settings(**settings),
+    )
+    if header.interactions is not None:
+        parts["interactions"] = _interactions(header.interactions, table, parts, k)
+    return parts
+
+
+def _interactions(index: str, table: "pa.Table", parts: dict[str, Any], k: int) -> Interactions:
+    """Return the interactions of the rows of a table; 0, of unknown error, where left out."""
+    values, names = parts["values"], parts["feature_names"]
+    r, p = values.shape[:2]
+    first, second = np.triu_indices(p, 1)
+    found = []
+    for name in PAIRS:
+        flat = table[name].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        pairs = flat.reshape(r, k, len(first)).swapaxes(1, 2)
+        square = np.zeros((r, p, p, k))
+        square[:, first, second] = square[:, second, first] = pairs
+        found.append(square if values.ndim == 3 else square[..., 0])
+    unknown = p > 1 and np.isnan(found[1][:, first, second]).all()
+    return Interactions(
+        np.nan_to_num(found[0], nan=0.0, posinf=np.inf, neginf=-np.inf),
+        None if unknown else found[1],
+        values,
+        parts["base_values"],
+        names,
+        index,
+        parts["data"].index,
+        parts["output_names"],
+    )
+
+
+def _index(header: Header, heads: "pa.Table") -> pd.Index:
+    if header.index is None:
+        return pd.Index(heads["row"].to_numpy())
+    levels = [
+        (decoded(name), heads[key_column(name, place, header.index)], note)
+        for place, (name, note) in enumerate(header.index)
+    ]
+    return index_from_arrow(levels)
+
+
+def _read(content: dict) -> np.ndarray:
+    """Return the names that were written."""
+    names = [decoded(name) for name in content["names"]]
+    if not content["objects"]:
+        return np.array(names)
+    whole = np.empty(len(names), dtype=object)
+    whole[:] = names
+    return whole

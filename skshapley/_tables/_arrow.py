@@ -1,0 +1,144 @@
+"""Columns and frames of pandas as Arrow data and back, each column with the type that it had.
+
+Arrow data are checked when they are read and never run code. What Arrow has no type for is kept as
+text: objects of several types as JSON, categories by their names.
+"""
+
+import json
+from collections.abc import Callable
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from pandas.api.types import is_integer_dtype, pandas_dtype
+
+from skshapley._tables._scalars import decoded, encoded
+from skshapley._tools._optional import needed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+META = b"skshapley"
+
+
+def column_to_arrow(
+    column: pd.Series, unknown: Callable[[Any], str] | None = None
+) -> tuple["pa.Array", dict]:
+    """Return a column as an Arrow array, and a note of its type in pandas.
+
+    Parameters
+    ----------
+    column : Series
+    unknown : callable, default=None
+        Returns the text of an object that JSON cannot hold. None refuses such objects.
+
+    Raises
+    ------
+    TypeError
+        For an object that cannot be kept.
+    """
+    import pyarrow as pa
+
+    kind: Any = column.dtype
+    note: dict[str, Any] = {"dtype": str(kind)}
+    if isinstance(kind, pd.SparseDtype):
+        note = {"dtype": str(kind.subtype), "fill": encoded(kind.fill_value)}
+        column = column.sparse.to_dense()
+    if isinstance(kind, pd.CategoricalDtype):
+        groups = [encoded(group, unknown) for group in kind.categories]
+        note |= {"categories": groups, "of": str(kind.categories.dtype), "ordered": kind.ordered}
+        names = [str(group) for group in kind.categories]
+        texts = [None if code < 0 else names[code] for code in column.cat.codes]
+        return pa.array(texts, pa.string()), note
+    if isinstance(kind, (pd.PeriodDtype, pd.IntervalDtype)):
+        column = column.astype(object)
+    if column.dtype == object:
+        values = column.tolist()
+        if {type(value) for value in values} <= {str, type(None)}:
+            return pa.array(values, pa.string()), note
+        texts = [None if v is None else json.dumps(encoded(v, unknown)) for v in values]
+        return pa.array(texts, pa.string()), note | {"json": True}
+    array = pa.array(column, from_pandas=True)
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    return array.cast(pa.string()) if pa.types.is_large_string(array.type) else array, note
+
+
+def column_from_arrow(array: "pa.ChunkedArray", note: dict) -> pd.Series:
+    """Return the column that `column_to_arrow` was given."""
+    if note.get("json"):
+        texts = array.to_pylist()
+        values = [None if text is None else decoded(json.loads(text)) for text in texts]
+        return pd.Series(values, dtype=object).astype(note["dtype"])
+    if "categories" in note:
+        groups = pd.Index([decoded(group) for group in note["categories"]], dtype=note["of"])
+        place = {str(group): code for code, group in enumerate(groups)}
+        codes = [-1 if text is None else place[text] for text in array.to_pylist()]
+        return pd.Series(pd.Categorical.from_codes(codes, groups, ordered=note["ordered"]))
+    kind: Any = pandas_dtype(note["dtype"])
+    if note["dtype"] == "object":
+        return pd.Series(array.to_pylist(), dtype=object)
+    if hasattr(kind, "__from_arrow__"):
+        return pd.Series(kind.__from_arrow__(array))
+    column = pd.Series(array.to_pandas().to_numpy()).astype(kind)
+    if "fill" in note:
+        return column.astype(pd.SparseDtype(kind, decoded(note["fill"])))
+    return column
+
+
+def index_to_arrow(index: pd.Index) -> list[tuple[Any, "pa.Array", dict]]:
+    """Return the name, the array and the note of each level of an index."""
+    levels = [index.get_level_values(level).to_series() for level in range(index.nlevels)]
+    return [
+        (name, *column_to_arrow(level)) for name, level in zip(index.names, levels, strict=True)
+    ]
+
+
+def index_from_arrow(levels: list[tuple[Any, "pa.ChunkedArray", dict]]) -> pd.Index:
+    """Return the index that `index_to_arrow` was given."""
+    names = [name for name, _, _ in levels]
+    columns = [column_from_arrow(array, note) for _, array, note in levels]
+    if len(columns) > 1:
+        return pd.MultiIndex.from_arrays(columns, names=names)
+    return pd.Index(columns[0]).rename(names[0])
+
+
+def frame_to_bytes(frame: pd.DataFrame) -> bytes:
+    """Return a frame as an Arrow file; the same bytes for the same frame."""
+    pa = needed("pyarrow", "a frame in a skops file", "parquet")
+    columns = [column_to_arrow(frame.iloc[:, place]) for place in range(frame.shape[1])]
+    levels, names = index_to_arrow(frame.index), frame.columns
+    content = {
+        "names": [encoded(name) for name in names],
+        "of": [encoded(name) for name in names.names],
+        "kind": None if names.nlevels > 1 else str(names.dtype),
+        "levels": [encoded(name) for name, _, _ in levels],
+        "notes": [note for _, note in columns] + [note for _, _, note in levels],
+    }
+    arrays = [array for array, _ in columns] + [array for _, array, _ in levels]
+    table = pa.table(arrays, [str(place) for place in range(len(arrays))])
+    file = BytesIO()
+    with pa.ipc.new_file(file, table.schema.with_metadata({META: json.dumps(content)})) as writer:
+        writer.write_table(table)
+    return file.getvalue()
+
+
+def frame_from_bytes(data: bytes) -> pd.DataFrame:
+    """Return the frame that `frame_to_bytes` was given."""
+    pa = needed("pyarrow", "a frame in a skops file", "parquet")
+    table = pa.ipc.open_file(BytesIO(data)).read_all()
+    content = json.loads(table.schema.metadata[META])
+    names, p = [decoded(name) for name in content["names"]], len(content["names"])
+    pairs = [*zip(table.columns, content["notes"], strict=True)]
+    keys = [decoded(name) for name in content["levels"]]
+    index = index_from_arrow([(key, *pair) for key, pair in zip(keys, pairs[p:], strict=True)])
+    columns = [column_from_arrow(*pair).set_axis(index) for pair in pairs[:p]]
+    frame = pd.DataFrame(dict(enumerate(columns)), index=index, columns=range(p))
+    of = [decoded(name) for name in content["of"]]
+    if content["kind"] is None:
+        return frame.set_axis(pd.MultiIndex.from_tuples(names, names=of), axis=1)
+    return frame.set_axis(pd.Index(names, dtype=content["kind"], name=of[0]), axis=1)
+
+
+def without_integers(column: pd.Series) -> pd.Series:
+    """Convert the integers of a column to floats, which a later piece of the table may contain."""
+    return column.astype("float64") if is_integer_dtype(column.dtype) else column

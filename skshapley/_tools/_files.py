@@ -1,0 +1,47 @@
+"""Files that are whole or not there."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+
+class DamagedFileError(OSError, ValueError):
+    """The content of a file differs from the content that was written.
+
+    Parameters
+    ----------
+    path : Path
+    why : object
+        The reason, such as another error.
+    """
+
+    def __init__(self, path: Path, why: object) -> None:
+        super().__init__(
+            f"{str(path)!r} is damaged or was not written by skshapley: {str(why).rstrip('.')};"
+            f" restore it, or make it anew."
+        )
+
+
+def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Write a file so that, whenever the process or the machine dies, all of it is there or none.
+
+    Parameters
+    ----------
+    path : Path
+    write : callable
+        Takes the open binary file.
+    """
+    draft = path.with_name(f".{path.name}.tmp")  # readers of Parquet folders pass over dots
+    draft.unlink(missing_ok=True)  # of a process that died, or a link, never to be written through
+    with draft.open("xb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+    if os.name == "posix":  # the new name is on the disk once its folder is
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

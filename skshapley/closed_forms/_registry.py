@@ -1,0 +1,108 @@
+"""The readers of fitted models, by library and class."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from skshapley._ensembles import TREE_MODELS
+from skshapley.closed_forms import (
+    _interpret,
+    _pygam,
+    _sklearn_kernels,
+    _sklearn_linear,
+    _sklearn_sums,
+)
+from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._sums import Part, Sum
+from skshapley.closed_forms._trees import read_tree_model
+from skshapley.closed_forms._xgboost import read_xgboost
+from skshapley.exceptions import UnreadableModelError
+
+Reader = Callable[[Any, str, Callable[..., ClosedForm]], ClosedForm | list[Part]]
+
+GROUP = "skshapley.readers"
+
+
+def _named(library: str, readers: Mapping[str, Reader]) -> dict[str, Reader]:
+    return {f"{library}.{name}": reader for name, reader in readers.items()}
+
+
+# "library.Class" -> reader. A class that is derived from one of these is read the same way.
+READERS: dict[str, Reader] = {
+    **{f"{library}.{name}": read_tree_model for library, name in TREE_MODELS},
+    **_named("sklearn", _sklearn_linear.READERS),
+    **_named("sklearn", _sklearn_kernels.READERS),
+    **_named("sklearn", _sklearn_sums.READERS),
+    "imblearn.Pipeline": _sklearn_sums.of_pipeline,
+    "xgboost.XGBModel": read_xgboost,
+    **_named("interpret", _interpret.READERS),
+    **_named("pygam", _pygam.READERS),
+}
+
+
+def read_model(model: Any, method: str) -> ClosedForm:
+    """Read a fitted model as a closed form.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    method : str
+        The method whose response is to be explained, such as "predict", or "log_odds".
+
+    Returns
+    -------
+    form : ClosedForm
+        With one output for each column that the method returns.
+
+    Raises
+    ------
+    UnreadableModelError
+        If no reader knows the model, or its response cannot be read.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> from skshapley.closed_forms import read_model
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> read_model(Ridge().fit(X, y), "predict").label
+    'linear terms'
+    """
+    for kind in type(model).__mro__:
+        library = kind.__module__.partition(".")[0]
+        reader = _reader(f"{library}.{kind.__name__}")
+        if reader is not None:
+            _check_own(model, method, kind, library)
+            found = reader(model, method, read_model)
+            return Sum(found) if isinstance(found, list) else found
+    raise UnreadableModelError(
+        f"{type(model).__name__}.{method} has no closed form here", "explain it by sampling"
+    )
+
+
+def _reader(name: str) -> Reader | None:
+    if name not in READERS and name in installed_readers():
+        return installed_readers()[name].load()
+    return READERS.get(name)
+
+
+@cache
+def installed_readers() -> dict[str, EntryPoint]:
+    """Return the readers of other packages, by the names of their entry points."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _check_own(model: Any, method: str, read: type, library: str) -> None:
+    """Refuse a class of another library that overrides the response which is read."""
+    asked = ("predict_proba", "decision_function") if method == "log_odds" else (method,)
+    for kind in type(model).__mro__:
+        if kind is read:
+            return
+        own = next((name for name in asked if name in vars(kind)), None)
+        if own is not None and kind.__module__.partition(".")[0] != library:
+            raise UnreadableModelError(
+                f"{kind.__name__} has a {own} of its own, which need not be that of"
+                f" {read.__name__}",
+                "explain it by sampling",
+            )

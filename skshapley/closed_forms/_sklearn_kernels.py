@@ -1,0 +1,203 @@
+"""Readers of scikit-learn's support vector machines, kernel ridge and Gaussian processes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._kernels import ProductKernels
+from skshapley.closed_forms._linear import LinearTerms
+from skshapley.closed_forms._sklearn_linear import affine, coefficients, not_linear
+from skshapley.closed_forms._sums import Part
+from skshapley.exceptions import UnreadableModelError
+
+Ask = Callable[..., ClosedForm]
+Found = list[Part] | ClosedForm
+
+POWERS = {"rbf": 2, "laplacian": 1}
+# Products take all columns, and a model of a sparse table only those that are stored
+MOST_SPARSE_COLUMNS = 1000
+
+
+def _no_sum(model: Any, method: str, instead: str | None = None) -> UnreadableModelError:
+    hint = "explain it by sampling" if instead is None else f"choose response_method={instead!r}"
+    return UnreadableModelError(
+        f"{type(model).__name__}.{method} is not a sum over its kernels", hint, instead
+    )
+
+
+def _check_kernel(model: Any, known: Any) -> None:
+    if not isinstance(model.kernel, str) or model.kernel not in known:
+        raise UnreadableModelError(
+            f"The kernel {model.kernel!r} of {type(model).__name__} is not known to be a product"
+            f" over columns",
+            "explain it by sampling",
+        )
+
+
+def _dense(matrix: Any) -> NDArray[np.float64]:
+    if sparse.issparse(matrix):
+        if matrix.shape[1] > MOST_SPARSE_COLUMNS:
+            raise UnreadableModelError(
+                f"Kernels of {matrix.shape[1]} sparse columns cost the model less than products",
+                "explain it by sampling",
+            )
+        matrix = matrix.toarray()
+    return np.asarray(matrix, dtype=np.float64)
+
+
+def _of_machine(model: Any, method: str, ask: Ask) -> Found:
+    """Return a support vector machine: linear terms, or kernels around its vectors."""
+    linear = model.kernel == "linear"
+    if not linear:
+        _check_kernel(model, ["rbf"])
+    readable = _response_of(model)
+    scores = method == "score_samples" and hasattr(model, "score_samples")
+    if method != readable and not scores:
+        raise (not_linear if linear else _no_sum)(model, method, readable)
+    if linear:
+        offset = model.offset_ if scores else 0.0
+        return LinearTerms(coefficients(model), affine(model).intercept + offset)
+    centres, dual = _dense(model.support_vectors_), _dense(model.dual_coef_)
+    coef = dual.T if len(dual) == 1 else _of_pairs(dual, model.n_support_)
+    constant = np.asarray(model.intercept_, dtype=np.float64)
+    constant = constant + model.offset_ if scores else constant
+    # the number that gamma="scale" stood for is found nowhere else
+    return ProductKernels(centres, np.full(centres.shape[1], model._gamma), coef, constant)
+
+
+def _response_of(model: Any) -> str | None:
+    """Return the response of a support vector machine that is a sum over its support vectors.
+
+    With more than two classes there is none but the votes of pairs of classes.
+    """
+    if not hasattr(model, "decision_function"):
+        return "predict"
+    pairs = getattr(model, "decision_function_shape", None) == "ovo"
+    several = len(getattr(model, "classes_", [])) > 2
+    return "decision_function" if pairs or not several else None
+
+
+def _of_ridge(model: Any, method: str, ask: Ask) -> Found:
+    _check_kernel(model, [*POWERS, "linear"])
+    if method != "predict":
+        raise _no_sum(model, method)
+    if model.kernel == "linear":
+        dual = np.asarray(model.dual_coef_).reshape(model.X_fit_.shape[0], -1)
+        return LinearTerms(np.asarray(model.X_fit_.T @ dual), np.zeros(dual.shape[1]))
+    centres = _dense(model.X_fit_)
+    gamma = 1 / centres.shape[1] if model.gamma is None else model.gamma
+    coef = np.asarray(model.dual_coef_).reshape(len(centres), -1)
+    scale, constant = np.full(centres.shape[1], gamma), np.zeros(coef.shape[1])
+    return ProductKernels(centres, scale, coef, constant, POWERS[model.kernel])
+
+
+def _of_pairs(dual: NDArray[np.float64], counts: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the coefficients ``(T, pairs)`` of each pair of classes.
+
+    Row m of `dual` holds the coefficients of each class's vectors against its m-th other class.
+    """
+    ends = np.cumsum([0, *counts])
+    own = [slice(a, b) for a, b in pairwise(ends)]
+    pairs = [(i, j) for i in range(len(counts)) for j in range(i + 1, len(counts))]
+    coef = np.zeros((dual.shape[1], len(pairs)))
+    for column, (i, j) in enumerate(pairs):
+        coef[own[i], column] = dual[j - 1, own[i]]
+        coef[own[j], column] = dual[i, own[j]]
+    return coef
+
+
+@dataclass(frozen=True)
+class Term:
+    """``factor * exp(-sum of scale (x - z) ** 2)``, times ``offset + x . z`` if there is an offset.
+
+    Attributes
+    ----------
+    factor : float
+    scale : ndarray of shape (d,)
+    offset : float or None
+    """
+
+    factor: float
+    scale: NDArray[np.float64]
+    offset: float | None = None
+
+    def __mul__(self, other: "Term") -> "Term | None":
+        """Return the product of two terms; None if it is none that is known."""
+        offsets = [term.offset for term in (self, other) if term.offset is not None]
+        scale = self.scale + other.scale
+        if offsets and (scale.any() or len(offsets) > 1):
+            return None
+        return Term(self.factor * other.factor, scale, *offsets)
+
+
+def _terms_of(kernel: Any, d: int) -> list[Term]:
+    """Return a fitted kernel between new rows and the training rows, as a sum of terms.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+    d : int
+        Number of columns.
+
+    Raises
+    ------
+    UnreadableModelError
+        For a kernel that is no sum of products over columns.
+    """
+    name, none = type(kernel).__name__, np.zeros(d)
+    if name == "WhiteKernel":  # noise is of the training rows alone
+        return []
+    if name == "ConstantKernel":
+        return [Term(kernel.constant_value, none)]
+    if name == "RBF" or (name == "Matern" and np.isinf(kernel.nu)):
+        return [Term(1.0, np.broadcast_to(0.5 / np.square(kernel.length_scale), d))]
+    if name == "DotProduct":
+        return [Term(1.0, none, kernel.sigma_0**2)]
+    if name == "Sum":
+        return _terms_of(kernel.k1, d) + _terms_of(kernel.k2, d)
+    if name == "Product":
+        left, right = _terms_of(kernel.k1, d), _terms_of(kernel.k2, d)
+        found = [one * other for one in left for other in right]
+        known = [term for term in found if term is not None]
+        if len(known) == len(found):
+            return known
+    raise UnreadableModelError(
+        f"The kernel {kernel} is not known to be a sum of products over columns",
+        "explain it by sampling",
+    )
+
+
+def _of_process(model: Any, method: str, ask: Ask) -> Found:
+    """Return the mean of a Gaussian process regressor: kernels, and what is linear."""
+    if method != "predict":
+        raise _no_sum(model, method, "predict")
+    rows, alpha = model.X_train_, np.asarray(model.alpha_)
+    alpha = alpha.reshape(len(rows), -1)
+    # what normalize_y=True did is found nowhere else
+    k = alpha.shape[1]
+    spread = np.broadcast_to(getattr(model, "_y_train_std", 1.0), k)
+    mean = np.broadcast_to(getattr(model, "_y_train_mean", 0.0), k)
+    alpha = alpha * spread
+    parts, coef, intercept = [], np.zeros((rows.shape[1], k)), mean.astype(np.float64)
+    for term in _terms_of(model.kernel_, rows.shape[1]):
+        dual = term.factor * alpha
+        if term.scale.any():
+            parts.append(Part(ProductKernels(rows, term.scale, dual, np.zeros(k))))
+        elif term.offset is None:
+            intercept = intercept + dual.sum(axis=0)
+        else:
+            coef, intercept = coef + rows.T @ dual, intercept + term.offset * dual.sum(axis=0)
+    return [*parts, Part(LinearTerms(coef, intercept))]
+
+
+READERS: dict[str, Callable[[Any, str, Ask], Found]] = {
+    **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"), _of_machine),
+    "KernelRidge": _of_ridge,
+    "GaussianProcessRegressor": _of_process,
+}

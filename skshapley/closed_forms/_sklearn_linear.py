@@ -1,0 +1,176 @@
+"""Readers of scikit-learn's linear models and of naive Bayes, from their public attributes."""
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.preprocessing import Binarizer
+
+from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._curves import Exponential, Logistic
+from skshapley.closed_forms._linear import LinearTerms
+from skshapley.closed_forms._sums import Part, View
+from skshapley.exceptions import UnreadableModelError
+
+Ask = Callable[..., ClosedForm]
+Found = list[Part] | ClosedForm
+
+REGRESSORS = (
+    *("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"),
+    *("Lars", "LarsCV", "LassoLars", "LassoLarsCV", "LassoLarsIC", "MultiTaskLasso"),
+    *("MultiTaskLassoCV", "MultiTaskElasticNet", "MultiTaskElasticNetCV"),
+    *("OrthogonalMatchingPursuit", "OrthogonalMatchingPursuitCV", "BayesianRidge"),
+    *("ARDRegression", "HuberRegressor", "TheilSenRegressor", "QuantileRegressor"),
+    *("SGDRegressor", "PassiveAggressiveRegressor", "LinearSVR"),
+)
+# Those whose intercept is that of centred columns
+CENTRED = ("PLSRegression", "PLSCanonical", "CCA")
+# The logit of the probability of two classes is the decision value
+LOGISTIC = ("LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis")
+CLASSIFIERS = (
+    *("RidgeClassifier", "RidgeClassifierCV", "LinearSVC", "SGDClassifier", "Perceptron"),
+    "PassiveAggressiveClassifier",
+)
+
+
+def not_linear(model: Any, method: str, instead: str | None = None) -> UnreadableModelError:
+    """Return the error for a response of a linear model that is not linear."""
+    hint = "explain it by sampling" if instead is None else f"choose response_method={instead!r}"
+    return UnreadableModelError(f"{type(model).__name__}.{method} is not linear", hint, instead)
+
+
+def affine(model: Any) -> LinearTerms:
+    """Return the linear terms of ``coef_`` ``(k, d)`` and ``intercept_``, for one output or k."""
+    coef = coefficients(model)
+    intercept = np.asarray(model.intercept_, dtype=np.float64)
+    return LinearTerms(coef, np.broadcast_to(intercept, coef.shape[1]))
+
+
+def coefficients(model: Any) -> NDArray[np.float64]:
+    """Return ``coef_`` as ``(d, k)``."""
+    coef = model.coef_.toarray() if sparse.issparse(model.coef_) else np.asarray(model.coef_)
+    return np.atleast_2d(coef).T
+
+
+def probability(terms: LinearTerms) -> Logistic:
+    """Return the probabilities of two classes from the linear log-odds of the second one."""
+    return Logistic(terms.coef[:, 0], terms.intercept[0], [[-1.0, 1.0]], [1.0, 0.0])
+
+
+def _of_regressor(model: Any, method: str, ask: Ask) -> Found:
+    if method != "predict":
+        raise not_linear(model, method, "predict")
+    return affine(model)
+
+
+def _of_centred(model: Any, method: str, ask: Ask) -> Found:
+    if method != "predict":
+        raise not_linear(model, method, "predict")
+    names, zeros = getattr(model, "feature_names_in_", None), np.zeros((1, model.n_features_in_))
+    said = model.predict(zeros if names is None else pd.DataFrame(zeros, columns=names))
+    return LinearTerms(np.asarray(model.coef_).T, np.reshape(said, -1))
+
+
+def _of_classifier(model: Any, method: str, ask: Ask) -> Found:
+    odds = getattr(model, "loss", "log_loss") == "log_loss" and hasattr(model, "predict_proba")
+    odds = odds and len(model.classes_) == 2
+    # in scikit-learn before 1.8, of two scores: one and its negative
+    softmax = getattr(model, "multi_class", None) == "multinomial"
+    if method == "predict_proba" and odds and not softmax:
+        return probability(affine(model))
+    if method == "decision_function" or (method == "log_odds" and odds):
+        return affine(model)
+    raise not_linear(model, method, "log_odds" if odds else "decision_function")
+
+
+def _of_glm(model: Any, method: str, ask: Ask) -> Found:
+    if method != "predict":
+        raise not_linear(model, method, "predict")
+    # of TweedieRegressor, "auto" is the identity for normal targets only
+    link = getattr(model, "link", "log")
+    if link == "identity" or (link == "auto" and model.power <= 0):
+        return affine(model)
+    return Exponential(model.coef_, model.intercept_)
+
+
+def _of_detector(model: Any, method: str, ask: Ask) -> Found:
+    coef, offset = coefficients(model), np.asarray(model.offset_, dtype=np.float64)
+    if method not in ("decision_function", "score_samples"):
+        raise not_linear(model, method, "score_samples")
+    shift = -offset if method == "decision_function" else 0.0
+    return LinearTerms(coef, np.broadcast_to(shift, coef.shape[1]))
+
+
+def _of_two_classes(model: Any, method: str) -> None:
+    """Raise UnreadableModelError unless the response is of two classes, or their log-odds."""
+    two = len(model.classes_) == 2
+    if not two or method not in ("log_odds", "predict_proba"):
+        raise not_linear(model, method, "log_odds" if two else None)
+
+
+def _of_bayes(model: Any, method: str, ask: Ask) -> Found:
+    """Return naive Bayes of counts or flags: its log-odds are linear."""
+    _of_two_classes(model, method)
+    logs, prior = model.feature_log_prob_, np.asarray(model.class_log_prior_, dtype=np.float64)
+    if type(model).__name__ == "ComplementNB":
+        prior = np.zeros(2)
+    if hasattr(model, "binarize"):
+        absent = np.log1p(-np.exp(logs))
+        logs, prior = logs - absent, prior + absent.sum(axis=1)
+    terms = LinearTerms((logs[1] - logs[0])[:, None], prior[1:] - prior[:1])
+    return terms if method == "log_odds" else probability(terms)
+
+
+def _of_flags(model: Any, method: str, ask: Ask) -> Found:
+    """Return naive Bayes of flags, behind the columns of 0 and 1 that it makes."""
+    if model.binarize is None:
+        return _of_bayes(model, method, ask)
+    plain, d = copy(model), model.n_features_in_
+    plain.binarize = None
+    return [Part(ask(plain, method), View(np.arange(d), d, (Binarizer(threshold=model.binarize),)))]
+
+
+class Squares:
+    """Transformer that adds the squares of the columns, about a centre.
+
+    Parameters
+    ----------
+    centre : ndarray of shape (d,)
+    """
+
+    def __init__(self, centre: NDArray[np.float64]) -> None:
+        self.centre = centre
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the columns ``(n, d)`` less the centre, and their squares, side by side."""
+        away = np.asarray(X, dtype=np.float64) - self.centre
+        return np.column_stack([away, away**2])
+
+
+def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Found:
+    """Return naive Bayes of normal columns: its log-odds are linear in columns and squares."""
+    _of_two_classes(model, method)
+    mean, variance, d = model.theta_, model.var_, model.n_features_in_
+    centre = mean.mean(axis=0)
+    away = mean - centre
+    logs = np.log(model.class_prior_) - 0.5 * (np.log(variance) + away**2 / variance).sum(axis=1)
+    coef = np.concatenate([away / variance, -0.5 / variance], axis=1)
+    terms = LinearTerms((coef[1] - coef[0])[:, None], logs[1:] - logs[:1])
+    view = View(np.tile(np.arange(d), 2), d, (Squares(centre),))
+    return [Part(terms if method == "log_odds" else probability(terms), view)]
+
+
+READERS: dict[str, Callable[[Any, str, Ask], Found]] = {
+    **dict.fromkeys(REGRESSORS, _of_regressor),
+    **dict.fromkeys(CENTRED, _of_centred),
+    **dict.fromkeys(LOGISTIC + CLASSIFIERS, _of_classifier),
+    **dict.fromkeys(("PoissonRegressor", "GammaRegressor", "TweedieRegressor"), _of_glm),
+    **dict.fromkeys(("MultinomialNB", "ComplementNB"), _of_bayes),
+    "BernoulliNB": _of_flags,
+    "GaussianNB": _of_normal_bayes,
+    "SGDOneClassSVM": _of_detector,
+}

@@ -1,0 +1,314 @@
+"""Readers of scikit-learn's models that are sums of others, or wrap one."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._curves import Exponential, Logistic
+from skshapley.closed_forms._linear import LinearTerms
+from skshapley.closed_forms._monomials import Monomials
+from skshapley.closed_forms._sums import Part, Sum, View
+from skshapley.exceptions import UnreadableModelError
+from skshapley.rewards._columnwise import MixedColumnsError, passes, sources
+
+Ask = Callable[..., ClosedForm]
+Found = list[Part] | ClosedForm
+
+BY_CLASS = ("predict_proba", "decision_function", "log_odds")
+ANY = ("predict", *BY_CLASS, "score_samples", "mean_depth")
+# Class -> the attribute that holds the model that it wraps, and the responses that it passes on
+WRAPPERS = {
+    "FrozenEstimator": ("estimator", ANY),
+    "BaseSearchCV": ("best_estimator_", ANY),
+    "BaseThresholdClassifier": ("estimator_", BY_CLASS),
+    "RANSACRegressor": ("estimator_", ("predict",)),
+}
+# Transformers whose inverse is affine
+AFFINE = {"StandardScaler", "RobustScaler", "MinMaxScaler", "MaxAbsScaler"}
+# Inverses of a target's transformation that bend a line to an exponential -> its constant
+EXPONENTIALS = {np.exp: 0.0, np.expm1: -1.0}
+MOST_DEGREE = 4  # of polynomial features, above which their coefficients lose digits
+
+
+def _not_a_sum(model: Any, method: str) -> UnreadableModelError:
+    return UnreadableModelError(
+        f"{type(model).__name__}.{method} is not a sum over its members", "explain it by sampling"
+    )
+
+
+def _member(owner: Any, model: Any, method: str, ask: Ask) -> ClosedForm:
+    """Return a member, read; another response that would be read does not help its owner."""
+    try:
+        return ask(model, method)
+    except UnreadableModelError as error:
+        reason = f"{error.reason}, a member of {type(owner).__name__}"
+        raise UnreadableModelError(reason, "explain it by sampling") from error
+
+
+def _weighted(forms: list[ClosedForm], weights: Any) -> list[Part]:
+    """Return the weighted mean of forms that see all columns."""
+    weights = np.ones(len(forms)) if weights is None else np.asarray(weights, dtype=np.float64)
+    shares = weights / weights.sum()
+    return [
+        Part(form.combined(share * np.eye(form.n_outputs)))
+        for form, share in zip(forms, shares, strict=True)
+    ]
+
+
+def _bent(form: ClosedForm, curve: Callable[[LinearTerms], ClosedForm]) -> ClosedForm | None:
+    """Return a curve of linear terms, which may see columns made by a pipeline; else None."""
+    if isinstance(form, LinearTerms):
+        return curve(form)
+    if isinstance(form, Sum) and len(form.parts) == 1:
+        (part,) = form.parts
+        if isinstance(part.form, LinearTerms):
+            return Sum([Part(curve(part.form), part.view)])
+    return None
+
+
+def of_pipeline(pipeline: Any, method: str, ask: Ask) -> Found:
+    """Return the last step behind the columns that the others make."""
+    final = pipeline.steps[-1][1]
+    transformers = [(name, step) for name, step in pipeline.steps[:-1] if not passes(step)]
+    if not transformers:
+        return ask(final, method)
+    width = getattr(pipeline, "n_features_in_", None)
+    if width is None:  # the first step is of another library
+        raise UnreadableModelError(
+            f"{type(transformers[0][1]).__name__} has no n_features_in_", "explain it by sampling"
+        )
+    source = np.arange(width)
+    for place, (name, step) in enumerate(transformers):
+        if type(step).__name__ == "PolynomialFeatures":
+            behind = [later for _, later in transformers[place + 1 :]]
+            last: ClosedForm = _of_powers(step, behind, ask(final, method))
+            transformers = transformers[:place]
+            break
+        try:
+            source = source[sources(step, len(source))]
+        except MixedColumnsError as mixed:
+            raise UnreadableModelError(
+                f"{mixed} (step {name!r})", "explain it by sampling"
+            ) from mixed
+    else:
+        last = ask(final, method)
+    return [Part(last, View(source, width, tuple(step for _, step in transformers)))]
+
+
+def _of_powers(powers: Any, scalers: list, form: ClosedForm) -> ClosedForm:
+    """Return linear terms of polynomial features, which may be scaled, as a sum of monomials."""
+    scaled = all(type(step).__name__ in AFFINE for step in scalers)
+    if not scaled or not isinstance(form, LinearTerms) or powers.powers_.max() > MOST_DEGREE:
+        raise UnreadableModelError(
+            f"Polynomial features are read before linear terms alone, up to degree {MOST_DEGREE}",
+            "explain it by sampling",
+        )
+    n = len(powers.powers_)
+    ends = np.concatenate([np.zeros((1, n)), np.eye(n)])
+    for step in scalers:
+        ends = step.transform(ends)
+    said = form.predict(ends)
+    return Monomials(powers.powers_, said[1:] - said[0], said[0])
+
+
+def _of_selector(selector: Any, method: str, ask: Ask) -> Found:
+    """Return the model behind a recursive elimination of features."""
+    view = View(selector.get_support(indices=True), selector.n_features_in_)
+    return [Part(ask(selector.estimator_, method), view)]
+
+
+def _of_voting(model: Any, method: str, ask: Ask) -> Found:
+    soft = getattr(model, "voting", "soft") == "soft"
+    if method != ("predict_proba" if hasattr(model, "voting") else "predict") or not soft:
+        raise _not_a_sum(model, method)
+    weights = model.weights
+    if weights is not None:
+        pairs = zip(model.estimators, weights, strict=True)
+        weights = [weight for (_, given), weight in pairs if not _dropped(given)]
+    return _weighted([_member(model, one, method, ask) for one in model.estimators_], weights)
+
+
+def _dropped(estimator: Any) -> bool:
+    return isinstance(estimator, str) and estimator == "drop"
+
+
+def _of_bagging(model: Any, method: str, ask: Ask) -> Found:
+    classify = hasattr(model, "classes_")
+    if method not in (("predict_proba", "decision_function") if classify else ("predict",)):
+        raise _not_a_sum(model, method)
+    parts, share = [], 1 / len(model.estimators_)
+    for one, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        form = _member(model, one, method, ask)
+        if classify and len(one.classes_) != len(model.classes_):
+            raise UnreadableModelError(
+                f"A member of {type(model).__name__} saw {len(one.classes_)} of"
+                f" {len(model.classes_)} classes",
+                "explain it by sampling",
+            )
+        view = View(np.asarray(columns), model.n_features_in_)
+        parts.append(Part(form.combined(share * np.eye(form.n_outputs)), view))
+    return parts
+
+
+def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
+    """Return the mean of logistic functions of decision values, if those are linear."""
+    members = model.calibrated_classifiers_
+    if method != "predict_proba" or len(model.classes_) != 2:
+        raise _not_a_sum(model, method)
+    parts, share = [], 1 / len(members)
+    for one in members:
+        form, curve = None, one.calibrators[0]
+        if hasattr(one.estimator, "decision_function") and hasattr(curve, "a_"):
+            scores = _member(model, one.estimator, "decision_function", ask)
+            form = _bent(scores.combined([[-curve.a_]], [-curve.b_]), _share_of_two(share))
+        if form is None:
+            raise UnreadableModelError(
+                f"{type(model).__name__} is not the logistic function of linear decision values",
+                "explain it by sampling",
+            )
+        parts.append(Part(form))
+    return parts
+
+
+def _share_of_two(share: float) -> Callable[[LinearTerms], ClosedForm]:
+    """Return the function from linear log-odds to a share of the probabilities of two classes."""
+    return lambda line: Logistic(
+        line.coef[:, 0], line.intercept[0], [[-share, share]], [share, 0.0]
+    )
+
+
+def _of_several(model: Any, method: str, ask: Ask) -> Found:
+    """Return one output for each member: several targets, or one class against the rest."""
+    if method != ("decision_function" if hasattr(model, "classes_") else "predict"):
+        raise _not_a_sum(model, method)
+    forms = [_member(model, one, method, ask) for one in model.estimators_]
+    if any(form.n_outputs > 1 for form in forms):
+        raise _not_a_sum(model, method)
+    return _side_by_side(forms)
+
+
+def _of_targets(model: Any, method: str, ask: Ask) -> Found:
+    """Return the classes of each target in turn; of two classes, the second."""
+    if method not in ("predict_proba", "log_odds"):
+        raise _not_a_sum(model, method)
+    forms = [_member(model, one, method, ask) for one in model.estimators_]
+    return _side_by_side(
+        [form.combined([[0.0], [1.0]]) if form.n_outputs == 2 else form for form in forms]
+    )
+
+
+def _side_by_side(forms: list[ClosedForm]) -> list[Part]:
+    """Return forms as the outputs of one."""
+    ends = np.cumsum([0, *(form.n_outputs for form in forms)])
+    outputs = np.eye(ends[-1])
+    return [
+        Part(form.combined(outputs[start : start + form.n_outputs]))
+        for form, start in zip(forms, ends, strict=False)
+    ]
+
+
+def _of_chain(model: Any, method: str, ask: Ask) -> Found:
+    """Return linear models of which each sees the responses of those before it."""
+    classify = hasattr(model, "classes_")
+    response = "decision_function" if classify else "predict"
+    if method != response or (classify and model.chain_method_ != response):
+        raise _not_a_sum(model, method)
+    first = model.estimators_[0]
+    d = first.n_features_in_
+    coef, intercept = np.zeros((d, 0)), np.zeros(0)
+    for one in model.estimators_:
+        form = _member(model, one, response, ask)
+        if not isinstance(form, LinearTerms):
+            raise _not_a_sum(model, method)
+        own, before = form.coef[:d], form.coef[d:]
+        intercept = np.append(intercept, form.intercept + intercept @ before)
+        coef = np.column_stack([coef, own + coef @ before])
+    order = np.argsort(model.order_)
+    return LinearTerms(coef[:, order], intercept[order])
+
+
+def _of_stacking(model: Any, method: str, ask: Ask) -> Found:
+    final = _member(model, model.final_estimator_, method, ask)
+    if not isinstance(final, LinearTerms):
+        raise UnreadableModelError(
+            f"The final estimator of {type(model).__name__},"
+            f" {type(model.final_estimator_).__name__}, is not linear",
+            "explain it by sampling",
+        )
+    binary = len(getattr(model, "classes_", ())) == 2
+    parts: list[Part] = []
+    start = 0
+    for one, response in zip(model.estimators_, model.stack_method_, strict=True):
+        form = _member(model, one, response, ask)
+        first = int(response == "predict_proba" and binary)  # the other class is left out
+        n = form.n_outputs - first
+        coef = np.zeros((form.n_outputs, final.n_outputs))
+        coef[first:] = final.coef[start : start + n]
+        parts.append(Part(form.combined(coef, final.intercept if not parts else 0.0)))
+        start += n
+    if model.passthrough:
+        parts.append(Part(LinearTerms(final.coef[start:], np.zeros(final.n_outputs))))
+    return parts
+
+
+def _of_target(model: Any, method: str, ask: Ask) -> Found:
+    if method != "predict":
+        raise _not_a_sum(model, method)
+    form, transformer = ask(model.regressor_, method), model.transformer_
+    function = getattr(transformer, "inverse_func", None)
+    if isinstance(function, np.ufunc) and function in EXPONENTIALS and form.n_outputs == 1:
+        constant = [EXPONENTIALS[function]]
+        bent = _bent(
+            form,
+            lambda line: Exponential(line.coef[:, 0], line.intercept[0], constant=constant),
+        )
+        if bent is not None:
+            return bent
+    slope, shift = _inverse(transformer, form.n_outputs)
+    return form.combined(slope, shift)
+
+
+def _inverse(transformer: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the matrix and the constant of the inverse of an affine transformer of targets."""
+    name = type(transformer).__name__
+    none = name == "FunctionTransformer" and transformer.inverse_func is None
+    affine = none or (name in AFFINE and not getattr(transformer, "clip", False))
+    if not affine or not type(transformer).__module__.startswith("sklearn."):
+        raise UnreadableModelError(
+            f"The target is transformed by {name}, whose inverse is not known to be affine",
+            "explain it by sampling",
+        )
+    constant = transformer.inverse_transform(np.zeros((1, k)))
+    return transformer.inverse_transform(np.eye(k)) - constant, constant[0]
+
+
+def _of_wrapper(model: Any, method: str, ask: Ask) -> Found:
+    """Return the model that another one wraps, read."""
+    kind = next(kind.__name__ for kind in type(model).__mro__ if kind.__name__ in WRAPPERS)
+    attribute, methods = WRAPPERS[kind]
+    if method not in methods:
+        raise _not_a_sum(model, method)
+    return ask(getattr(model, attribute), method)
+
+
+READERS: dict[str, Callable[[Any, str, Ask], Found]] = {
+    **dict.fromkeys(WRAPPERS, _of_wrapper),
+    "Pipeline": of_pipeline,
+    "RFE": _of_selector,
+    "VotingRegressor": _of_voting,
+    "VotingClassifier": _of_voting,
+    "BaggingRegressor": _of_bagging,
+    "BaggingClassifier": _of_bagging,
+    "CalibratedClassifierCV": _of_calibrated,
+    "MultiOutputRegressor": _of_several,
+    "MultiOutputClassifier": _of_targets,
+    "OneVsRestClassifier": _of_several,
+    "RegressorChain": _of_chain,
+    "ClassifierChain": _of_chain,
+    "StackingRegressor": _of_stacking,
+    "StackingClassifier": _of_stacking,
+    "TransformedTargetRegressor": _of_target,
+}

@@ -1,0 +1,140 @@
+"""Sums of tables of one and two columns: generalised additive models with pairwise interactions.
+
+For f(x) = sum_i g_i(x_i) + sum_{i<k} G_ik(x_i, x_k), with expectations over the background,
+
+    phi_i = g_i(x_i) - E g_i + sum_k 1/2 (G_ik(x_i, x_k) - E G_ik
+                                          + E G_ik(x_i, .) - E G_ik(., x_k)),
+
+and the interaction of i and k is G_ik(x_i, x_k) - E G_ik(x_i, .) - E G_ik(., x_k) + E G_ik.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley.closed_forms._base import SHAPLEY, ClosedForm
+from skshapley.indices import Index
+
+Table = tuple[tuple[int, ...], NDArray[np.float64]]
+
+
+class Tables(ClosedForm):
+    """A sum of look-ups in tables, by the codes of one column or of two.
+
+    Parameters
+    ----------
+    tables : sequence of (columns, table)
+        The one or two columns, and the table ``(n, k)`` or ``(n, m, k)`` that their codes look up.
+    constant : array-like of shape (k,)
+
+    References
+    ----------
+    Lou, Caruana, Gehrke & Hooker (2013), Accurate intelligible models with pairwise interactions,
+    KDD.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley.closed_forms import Tables
+    >>> both = np.array([[[0.0], [0.0]], [[0.0], [4.0]]])
+    >>> form = Tables([((0, 1), both)], [0.0]).fit(np.array([[0, 0]]))
+    >>> form.attributions(np.array([[1, 1]]))[0, :, 0]
+    array([2., 2.])
+    """
+
+    label = "tables of one and two columns"
+
+    def __init__(self, tables: Any, constant: Any) -> None:
+        self.tables: list[Table] = [
+            (tuple(columns), np.asarray(table, dtype=np.float64)) for columns, table in tables
+        ]
+        self.constant = np.asarray(constant, dtype=np.float64)
+        self.n_outputs = len(self.constant)
+
+    def combined(self, matrix: Any, constant: Any = 0.0) -> "Tables":
+        """Return linear combinations of the outputs."""
+        tables = [(columns, table @ matrix) for columns, table in self.tables]
+        return Tables(tables, self.constant @ matrix + constant)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the sum of the look-ups, ``(r, k)``."""
+        codes = _codes(X)
+        return self.constant + sum(table[_at(codes, columns)] for columns, table in self.tables)
+
+    def _fit(self) -> NDArray[np.float64]:
+        self.codes_ = _codes(self.background_)
+        # of each table of two columns, the mean over the second and over the first
+        self.means_ = [self._means(*table) for table in self.tables]
+        return self.weights_ @ self.predict(self.background_)
+
+    def _means(self, columns: tuple[int, ...], table: NDArray[np.float64]) -> tuple:
+        if len(columns) == 1:
+            return ()
+        shares = [
+            np.bincount(self.codes_[:, column], self.weights_, size)
+            for column, size in zip(columns, table.shape, strict=False)
+        ]
+        return np.tensordot(table, shares[1], (1, 0)), np.tensordot(shares[0], table, 1)
+
+    def _attributions(self, X: Any) -> NDArray[np.float64]:
+        codes = _codes(X)
+        values = np.zeros((len(codes), self.n_players_, self.n_outputs))
+        for (columns, table), means in zip(self.tables, self.means_, strict=True):
+            gain = table[_at(codes, columns)] - self.weights_ @ table[_at(self.codes_, columns)]
+            cross = means and means[0][codes[:, columns[0]]] - means[1][codes[:, columns[1]]]
+            self._share(values, columns, gain, cross)
+        return values
+
+    def _share(self, values: Any, columns: tuple[int, ...], gain: Any, cross: Any) -> None:
+        """Add to the values ``(..., p, k)`` the shares of the players of a table's columns."""
+        first, last = (self.column_player_[columns[end]] for end in (0, -1))
+        if first == last:
+            values[..., first, :] += gain
+            return
+        values[..., first, :] += 0.5 * (gain + cross)
+        values[..., last, :] += 0.5 * (gain - cross)
+
+    def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
+        """Return the interactions of every pair of players, ``(r, p, p, k)``."""
+        codes, p = _codes(X), self.n_players_
+        pairs = np.zeros((len(codes), p, p, self.n_outputs))
+        for (columns, table), means in zip(self.tables, self.means_, strict=True):
+            first, last = (self.column_player_[columns[end]] for end in (0, -1))
+            if first == last:
+                continue
+            both = table[_at(codes, columns)] + self.weights_ @ table[_at(self.codes_, columns)]
+            both = both - means[0][codes[:, columns[0]]] - means[1][codes[:, columns[1]]]
+            pairs[:, first, last] += both
+            pairs[:, last, first] += both
+        return pairs
+
+    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
+        """Return the attributions against single background rows, ``(r, q, p, k)``."""
+        codes, against = _codes(X)[:, None], self.codes_[np.asarray(rows)][None]
+        shape = len(codes), against.shape[1], self.n_players_, self.n_outputs
+        values = np.zeros(shape)
+        for columns, table in self.tables:
+            a, b = columns[0], columns[-1]
+            gain = table[_at(codes, columns)] - table[_at(against, columns)]
+            cross: Any = 0.0
+            if a != b:
+                cross = (
+                    table[codes[..., a], against[..., b]] - table[against[..., a], codes[..., b]]
+                )
+            self._share(values, columns, gain, cross)
+        return values
+
+    def state(self) -> list:
+        """Return the tables."""
+        tables = [item for columns, table in self.tables for item in (list(columns), table)]
+        return [*tables, self.constant]
+
+
+def _codes(X: Any) -> NDArray[np.intp]:
+    return np.asarray(X).astype(np.intp)
+
+
+def _at(codes: NDArray[np.intp], columns: tuple[int, ...]) -> tuple[NDArray[np.intp], ...]:
+    """Return the places of codes ``(..., D)`` in the table of some columns."""
+    return tuple(codes[..., column] for column in columns)

@@ -1,0 +1,177 @@
+"""Models and pipelines of other libraries: fit, explain, compare with all coalitions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from skshapley import ShapleyExplainer
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+RNG = np.random.default_rng(0)
+N, B, R = 200, 12, 3
+NUMBERS = pd.DataFrame(RNG.normal(size=(N, 4)), columns=list("abcd"))
+Y = NUMBERS.to_numpy() @ [1.0, -0.5, 2.0, 0.0] + NUMBERS["a"] * NUMBERS["b"]
+TWO = (Y > 0.5).astype(int)
+MIXED = NUMBERS[["a", "b"]].assign(
+    city=RNG.choice(["Rome", "Oslo", "Bern"], N),
+    day=pd.Timestamp("2024-01-01") + pd.to_timedelta(RNG.integers(0, 900, N), "D"),
+)
+GAPS = NUMBERS.mask(RNG.random(NUMBERS.shape) < 0.1)
+
+
+def ebm(kind, target, **how):
+    glassbox = pytest.importorskip("interpret.glassbox")
+    how = {"outer_bags": 2, "max_rounds": 60, "n_jobs": 1, "random_state": 0, **how}
+    return getattr(glassbox, kind)(**how), target
+
+
+def machine_of_numbers():
+    model, target = ebm("ExplainableBoostingRegressor", Y, interactions=3)
+    return model.fit(NUMBERS, target), NUMBERS, {}
+
+
+def machine_of_an_array():
+    model, target = ebm("ExplainableBoostingRegressor", Y, interactions=2)
+    return model.fit(NUMBERS.to_numpy(), target), NUMBERS.to_numpy(), {}
+
+
+def machine_of_mixed_columns():
+    table = MIXED.drop(columns="day")
+    model, target = ebm("ExplainableBoostingClassifier", TWO, interactions=2)
+    return model.fit(table, target), table, {"response_method": "log_odds"}
+
+
+def machine_of_gaps():
+    model, target = ebm("ExplainableBoostingRegressor", Y, interactions=2)
+    return model.fit(GAPS, target), GAPS, {}
+
+
+def groups_of_a_machine():
+    model, target = ebm("ExplainableBoostingRegressor", Y, interactions=3)
+    return model.fit(NUMBERS, target), NUMBERS, {"groups": {"both": ["a", "b"]}}
+
+
+def additive(kind, target):
+    pygam = pytest.importorskip("pygam")
+    terms = pygam.s(0, n_splines=6) + pygam.l(1) + pygam.s(2, n_splines=6)
+    table = NUMBERS.to_numpy()
+    return getattr(pygam, kind)(terms).fit(table, target), table, {}
+
+
+def linear_gam():
+    return additive("LinearGAM", Y)
+
+
+def poisson_gam():
+    return additive("PoissonGAM", np.exp(Y / 3).round().to_numpy())
+
+
+def logistic_gam():
+    return additive("LogisticGAM", TWO)
+
+
+def resampled():
+    pipeline = pytest.importorskip("imblearn.pipeline")
+    sampler = pytest.importorskip("imblearn.over_sampling").RandomOverSampler(random_state=0)
+    steps = StandardScaler(), sampler, LogisticRegression()
+    return pipeline.make_pipeline(*steps).fit(NUMBERS, TWO), NUMBERS, {}
+
+
+def resampled_trees():
+    pipeline = pytest.importorskip("imblearn.pipeline")
+    sampler = pytest.importorskip("imblearn.over_sampling").RandomOverSampler(random_state=0)
+    steps = sampler, StandardScaler(), RandomForestClassifier(5, max_depth=3, random_state=0)
+    return pipeline.make_pipeline(*steps).fit(NUMBERS, TWO), NUMBERS, {}
+
+
+def balanced_forest():
+    ensemble = pytest.importorskip("imblearn.ensemble")
+    model = ensemble.BalancedRandomForestClassifier(5, max_depth=3, random_state=0)
+    return model.fit(NUMBERS, TWO), NUMBERS, {}
+
+
+def table_vectorizer():
+    skrub = pytest.importorskip("skrub")
+    return make_pipeline(skrub.TableVectorizer(), Ridge()).fit(MIXED, Y), MIXED, {}
+
+
+def tabular_pipeline():
+    skrub = pytest.importorskip("skrub")
+    return skrub.tabular_pipeline(Ridge()).fit(MIXED, Y), MIXED, {}
+
+
+def imputed():
+    imputation = pytest.importorskip("feature_engine.imputation")
+    return make_pipeline(imputation.MeanMedianImputer(), Ridge()).fit(GAPS, Y), GAPS, {}
+
+
+def encoded(kind, final):
+    encoders = pytest.importorskip("category_encoders")
+    table = MIXED.drop(columns="day")
+    return make_pipeline(getattr(encoders, kind)(), final).fit(table, Y), table, {}
+
+
+def one_hot_encoder():
+    return encoded("OneHotEncoder", Ridge())
+
+
+def target_encoder():
+    return encoded("TargetEncoder", HistGradientBoostingRegressor(max_iter=5))
+
+
+def function_of_columns():
+    step = FunctionTransformer(lambda table: np.sign(table) * np.log1p(np.abs(table)))
+    return make_pipeline(step, Ridge()).fit(NUMBERS, Y), NUMBERS, {}
+
+
+CASES = (
+    machine_of_numbers, machine_of_an_array, machine_of_mixed_columns, machine_of_gaps,
+    groups_of_a_machine, linear_gam, poisson_gam, logistic_gam, resampled, resampled_trees,
+    balanced_forest, table_vectorizer, tabular_pipeline, imputed, one_hot_encoder, target_encoder,
+    function_of_columns,
+)  # fmt: skip
+SINGLE_PRECISION = (table_vectorizer, tabular_pipeline)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_values_are_those_of_all_coalitions(case):
+    model, table, how = case()
+    read, truth = (
+        ShapleyExplainer(model, sampler=sampler, **how).fit(table[:B]).explain(table[B : B + R])
+        for sampler in ("auto", "exact")
+    )
+    assert read.settings.closed_form is not None, read.settings.why_sampled
+    atol = 1e-5 if case in SINGLE_PRECISION else 1e-8
+    np.testing.assert_allclose(read.values, truth.values, rtol=0, atol=atol)
+    total = read.base_values + read.values.sum(axis=1)
+    np.testing.assert_allclose(total, truth.predictions, rtol=0, atol=atol)
+
+
+def test_interactions_of_a_machine_are_those_of_all_coalitions():
+    model, table, _ = machine_of_numbers()
+    read, truth = (
+        ShapleyExplainer(model, sampler=sampler, interactions=True)
+        .fit(table[:B])
+        .explain(table[B : B + R])
+        .interactions
+        for sampler in ("auto", "exact")
+    )
+    np.testing.assert_allclose(read.values, truth.values, rtol=0, atol=1e-8)
+
+
+def test_probabilities_of_a_machine_are_sampled():
+    model, target = ebm("ExplainableBoostingClassifier", TWO)
+    made = ShapleyExplainer(model.fit(NUMBERS, target)).fit(NUMBERS[:B]).explain(NUMBERS[:2])
+    assert made.settings.exact_response == "log_odds"
+
+
+def test_a_step_that_mixes_columns_is_not_taken_for_one_that_does_not():
+    step = FunctionTransformer(lambda table: table.assign(a=table["a"] * table["b"]))
+    model = make_pipeline(step, Ridge()).fit(NUMBERS, Y)
+    made = ShapleyExplainer(model).fit(NUMBERS[:B]).explain(NUMBERS[:2])
+    assert "FunctionTransformer mixes columns" in made.settings.masked

@@ -1,0 +1,186 @@
+"""What people type first works, or is answered by one sentence that contains the right call."""
+
+import inspect
+
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+
+import skshapley
+from skshapley import ShapleyExplainer
+
+pytestmark = pytest.mark.slow
+pytest.importorskip("matplotlib")
+
+WORKS = """
+ShapleyExplainer(model, X).explain(X[:3])
+ShapleyExplainer(model, X)(X[:3])
+ShapleyExplainer(model, X).fit(X[:9])(X[:3])
+ShapleyExplainer(model).fit(X).explain(X[:3])
+ShapleyExplainer(model).fit(X, y).explain(X[:2])
+explainer(X[:3])
+explanation.plot.waterfall(0)
+explanation.plot.waterfall(-1, max_features=2)
+explanation.plot.bar()
+explanation.plot.bar(0)
+explanation.plot.beeswarm()
+explanation.plot.dependence("petal length")
+explanation.plot.dependence(["petal length", "petal width"])
+explanation.plot.dependence()
+explanation.plot.decision()
+explanation.plot.matrix()
+explanation.plot.importance()
+explanation[0].plot.waterfall()
+explanation["petal length"].values
+explanation.to_frame()
+explanation.report()
+explanation.to_frame().to_csv("values.csv")
+species.plot.waterfall(0)
+species.plot.waterfall(0, output=1)
+species.plot.beeswarm(output=2)
+species[:, :, 1].plot.bar()
+""".strip().splitlines()
+
+# What is typed, and what the one sentence that answers contains
+ANSWERED = {
+    "ShapleyExplainer(model, data=X)": "did you mean background=",
+    "ShapleyExplainer(model, masker=X)": "did you mean background=",
+    "ShapleyExplainer(model, seed=0)": "did you mean random_state=0",
+    "ShapleyExplainer(model, random_seed=0)": "did you mean random_state=0",
+    "ShapleyExplainer(model, model_output='probability')": "response_method='predict_proba'",
+    "ShapleyExplainer(model, link='logit')": "response_method='log_odds'",
+    "ShapleyExplainer(model, nsamples=100)": "did you mean max_rows=",
+    "ShapleyExplainer(model, max_evals=100)": "did you mean max_rows=",
+    "ShapleyExplainer(model, feature_names=list('abcd'))": "pass DataFrames",
+    "ShapleyExplainer(model, algorithm='tree')": "leave it out",
+    "ShapleyExplainer(model, njobs=2)": "did you mean n_jobs=2",
+    "ShapleyExplainer(model, interaction=True)": "did you mean interactions=True",
+    "ShapleyExplainer(model=model)": "did you mean estimator=",
+    "ShapleyExplainer()": "missing a required argument: 'estimator'",
+    "ShapleyExplainer(model, frobnicate=1)": "choose among estimator, background",
+    "ShapleyExplainer(model, response_method='probability').fit(X)": "'predict_proba'?",
+    "ShapleyExplainer(model, response_method='logit').fit(X)": "'log_odds'?",
+    "ShapleyExplainer(model, response_method='margin').fit(X)": "'log_odds'?",
+    "ShapleyExplainer(model, response_method='raw').fit(X)": "'log_odds'?",
+    "ShapleyExplainer(model, sampler='permutation').fit(X)": "'antithetic'?",
+    "ShapleyExplainer(model, reward='marginal').fit(X)": "'interventional'?",
+    "ShapleyExplainer(several, output=7).fit(X)": "choose None, 0, 1, 2",
+    "ShapleyExplainer(model).explain(X)": ".fit(X_train)",
+    "ShapleyExplainer(model).background_": "call fit(X_train)",
+    "ShapleyExplainer(model).fit()": "fit(X, y, sample_weight)",
+    "ShapleyExplainer(RandomForestClassifier()).fit(X)": "fit it first",
+    "explainer.shap_values(X)": "explain(X).values",
+    "explainer.expected_value": "explain(X).base_values",
+    "explainer.explain(X.iloc[0])": "X.iloc[[0]]",
+    "explainer.explain(X.drop(columns='petal length'))": "needs the column 'petal length'",
+    "explainer.explain(X.rename(columns=str.upper))": "it has the columns 'SEPAL LENGTH'",
+    "explainer.explain(X.assign(extra=1))": "X[explainer.feature_names_in_]",
+    "explainer.explain(X, nsamples=10)": "pass max_rows=... to ShapleyExplainer",
+    "explainer.explain(X, seed=3)": "pass random_state=3 to ShapleyExplainer",
+    "explanation.shap_values": "use values",
+    "explanation.expected_value": "use base_values",
+    "explanation.base_value": "use base_values",
+    "explanation.feature_importances_": "use importance()",
+    "explanation.to_csv('values.csv')": "to_frame().to_csv(...)",
+    "explanation.to_dict()": "to_frame().to_dict(...)",
+    "explanation.to_pandas()": "use to_frame()",
+    "explanation.waterfall(0)": "plot.waterfall(...)",
+    "explanation['petal']": "choose one of ['sepal length'",
+    "explanation.plot.waterfall()": "such as row=0",
+    "explanation.plot.waterfall(100)": "plot.waterfall got row=100",
+    "explanation.plot.waterfall(0, max_display=3)": "did you mean max_features=3",
+    "explanation.plot.waterfall(0, 1, 2)": "plot.waterfall(row, output",
+    "explanation.plot.bar(max_display=3)": "plot.bar takes no max_display",
+    "explanation.plot.bar(show=False)": ".figure_.savefig(",
+    "explanation.plot.beeswarm(max_display=3)": "did you mean max_features=3",
+    "explanation.plot.dependence('petal')": "plot.dependence got features=['petal']",
+    "explanation.plot.dependence(feature='petal length')": "features='petal length'",
+    "explanation.plot.scatter('petal length')": "plot.dependence(",
+    "explanation.plot.heatmap()": "plot.matrix()",
+    "explanation.plot.summary()": "plot.beeswarm()",
+    "explanation.plot.waterfal(0)": "use waterfall",
+    "explanation.plot('bar')": "plot.waterfall(0)",
+    "species.plot.waterfall(0, class_index=1)": "did you mean output=1",
+    "species.plot.bar(output='setosa')": "choose None or one of [0, 1, 2]",
+    "skshapley.Explainer(model, X)": "ShapleyExplainer(model).fit(X_train)",
+    "skshapley.summary_plot(explanation)": "explanation.plot.beeswarm()",
+    "skshapley.plots.bar(explanation)": "explanation.plot.bar(...)",
+}
+
+
+@pytest.fixture(scope="module")
+def named():
+    """The names that the calls are made of."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    X.columns = ["sepal length", "sepal width", "petal length", "petal width"]
+    several = RandomForestClassifier(5, random_state=0).fit(X, y)
+    model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y == 2)
+    explainer = ShapleyExplainer(model, max_rows=500, random_state=0).fit(X[::5])
+    return {
+        "skshapley": skshapley,
+        "ShapleyExplainer": ShapleyExplainer,
+        "RandomForestClassifier": RandomForestClassifier,
+        "X": X,
+        "y": y,
+        "model": model,
+        "several": several,
+        "explainer": explainer,
+        "explanation": explainer.explain(X[::10]),
+        "species": ShapleyExplainer(several).fit(X[::5]).explain(X[::10]),
+    }
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Files are written where no one looks; pictures are closed."""
+    from matplotlib import pyplot as plt
+
+    monkeypatch.chdir(tmp_path)
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("call", WORKS)
+def test_a_first_call_works(call, named):
+    eval(call, named)
+
+
+@pytest.mark.parametrize(("call", "right"), ANSWERED.items(), ids=ANSWERED)
+def test_a_slip_is_answered_by_the_right_call(call, right, named):
+    with pytest.raises((AttributeError, KeyError, TypeError, ValueError, IndexError)) as caught:
+        eval(call, named)
+    assert right in str(caught.value)
+
+
+def test_a_report_without_a_path_says_where_it_is(named, capsys, tmp_path):
+    named["explanation"].report()
+    assert str(tmp_path / "report.html") in capsys.readouterr().out
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_a_background_given_first_gives_the_same_values(named):
+    X, model = named["X"], named["model"]
+    early = ShapleyExplainer(model, X, random_state=0)
+    values = ShapleyExplainer(model, random_state=0).fit(X).explain(X[:3]).values
+    assert (early(X[:3]).values == values).all()
+    assert clone(early).get_params()["background"].equals(X)
+    assert not hasattr(clone(early), "reward_")
+
+
+@pytest.mark.parametrize("name", ["waterfall", "bar", "dependence", "beeswarm"])
+def test_help_and_completion_know_the_parameters(name, named):
+    method = getattr(named["explanation"].plot, name)
+    parameters = inspect.signature(method).parameters
+    assert "output" in parameters
+    assert "explanation" not in parameters
+    assert method.__name__ == name
+    assert "explanation :" not in method.__doc__
+    assert "output : label" in method.__doc__
+
+
+def test_a_model_fitted_on_arrays_needs_no_names(named):
+    X = named["X"].to_numpy()
+    made = ShapleyExplainer(lambda X: X @ [1.0, 2.0, 0.0, 0.0], X)(pd.DataFrame(X).to_numpy()[:2])
+    assert made.values.shape == (2, 4)
