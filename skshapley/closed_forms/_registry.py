@@ -5,7 +5,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from skshapley._ensembles import TREE_MODELS
+from skshapley._trees import TREE_MODELS
 from skshapley.closed_forms import (
     _interpret,
     _pygam,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._trees import TreeEnsemble, concatenate
 from skshapley._tables._inputs import as_array, is_frame, take_rows
+from skshapley._trees import TreeEnsemble, concatenate
 from skshapley.closed_forms._base import SHAPLEY, ClosedForm
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._trees import Trees
