@@ -52,6 +52,8 @@ FEW_TREES = HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=2, random
 EVERY_REWARD["surrogate"] = SurrogateReward(FEW_TREES)
 EVERY_REWARD["causal"] = CausalReward([[1], [0, 3], [2]], [True, False, True])
 EVERY_REWARD["causal, one component"] = CausalReward([[3, 1, 0, 2]])
+EVERY_REWARD["interventional, link"] = REWARDS["interventional"](link=np.tanh)
+EVERY_REWARD["conditional, link"] = REWARDS["conditional"](link=np.tanh)
 EVERY_REWARD["baseline, given"] = REWARDS["baseline"]([0.0, -1.0, 2.0, 0.5])
 
 

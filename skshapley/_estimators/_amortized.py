@@ -360,9 +360,8 @@ def _check_learnable(explainer: Any) -> None:
                 f"{value!r}: leave it at {plain!r}, or let the explainer explain all rows."
             )
     reward = getattr(explainer, "reward", "interventional")
-    if reward not in ("interventional", "baseline") and not isinstance(
-        reward, InterventionalReward
-    ):
+    plain = isinstance(reward, InterventionalReward) and reward.link is None
+    if not plain and reward not in ("interventional", "baseline"):
         raise ValueError(
             f'AmortizedExplainer learns values of the rewards "interventional" and "baseline", but'
             f" its explainer has reward={reward!r}: choose one of these, or let the explainer"

@@ -37,6 +37,7 @@ from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
 from skshapley.indices import Index, pair_index, player_index
 from skshapley.rewards import REWARDS, InterventionalReward, Response, Reward
+from skshapley.rewards._linked import errors_of, n_folds
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
@@ -245,7 +246,7 @@ class ShapleyExplainer(Attributor):
         _ = self._indices  # raises for invalid parameters
         # other rewards know the cost of an evaluation once they are fitted
         plan, b = None, n_background(self)
-        if type(reward) is InterventionalReward:
+        if type(reward) is InterventionalReward and reward.link is None:
             plan = self._decided(Size(self.players_.n_players, b, b))
         self._background = herded_background(self, response)
         self.reward_ = reward.fit(
@@ -424,6 +425,11 @@ class ShapleyExplainer(Attributor):
         (1, 2)
         """
         check_is_fitted(self, "reward_")
+        if getattr(self.reward_, "link", None) is not None:
+            game = self.reward_.influences(self._background.table(self, X))
+            values = run(game, replace(self._plan, lesson=None), n_jobs=self.n_jobs).values
+            errors = errors_of(values, n_folds(len(self.background_weights_)))
+            return errors[..., 0] if self._output_names is None else errors
         if self.exact_ is None:
             explanation = self.explain(X)
             known = explanation.background_errors

@@ -61,6 +61,10 @@ def fitted_form(
             f"{type(reward).__name__} has no exact values",
             'choose reward="interventional", or explain it by sampling',
         )
+    if reward.link is not None:
+        raise UnreadableModelError(
+            f"A link after the mean, {reward.link!r}, has no exact values", "explain it by sampling"
+        )
     masked = reward.masked_
     form = read_outputs(masked.response)
     for wanted, given in ((index, form.indices), (pairs, form.pair_indices)):

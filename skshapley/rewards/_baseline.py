@@ -15,7 +15,7 @@ from skshapley._tables._inputs import (
     is_frame,
     narwhal,
 )
-from skshapley._tools._constraints import Fitting
+from skshapley._tools._constraints import Fitting, Flag
 from skshapley.rewards._reward import InterventionalReward
 
 
@@ -54,7 +54,7 @@ class BaselineReward(InterventionalReward):
     """
 
     _constraints = {
-        **InterventionalReward._constraints,
+        "transformed": Flag(),
         "baseline": Fitting(is_row, "None or one row: an array, a mapping, a Series or a frame"),
     }
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from skshapley._tools._constraints import Fitting
 from skshapley.rewards._factors import mixed_correlation
 from skshapley.rewards._gaussian import LEAST_SHRINKAGE, learned_correlation, shrunk
+from skshapley.rewards._linked import LINK
 from skshapley.rewards._margins import Margins, NormalMargins, RankMargins
 from skshapley.rewards._masked import MaskedModel, Preparation
 from skshapley.rewards._quadratic import fitted_quadratic
@@ -55,7 +56,10 @@ class _TransportReward(BackgroundReward):
         Not where a player is constant: what does not matter to an instance is left out of its game.
         """
         model, column = self.masked_, self.response_.column
-        if not self.players_.of_columns((self.varies_ | self._linked)[None]).all():
+        if (
+            self.link is not None
+            or not self.players_.of_columns((self.varies_ | self._linked)[None]).all()
+        ):
             return
         columns = slice(None) if column is None else slice(column, column + 1)
         standard = model.margins.standard(numbers(self.background_, model.owner, "background"))
@@ -151,6 +155,8 @@ class ConditionalReward(_TransportReward):
         shrunk as Ledoit & Wolf propose, which matters where rows are few. Where a few common
         factors (three at most, of 128 columns at most) predict rows better that were left out, by
         three standard errors, it is mixed with their correlation instead.
+    link : None, "log", "logit" or callable, default=None
+        A function of the mean, as in `InterventionalReward`.
 
     Attributes
     ----------
@@ -202,11 +208,13 @@ class ConditionalReward(_TransportReward):
     _constraints = {
         "covariance": Fitting(
             _is_covariance, "None or a symmetric matrix without negative eigenvalues"
-        )
+        ),
+        "link": LINK,
     }
 
-    def __init__(self, covariance=None) -> None:
+    def __init__(self, covariance=None, link=None) -> None:
         self.covariance = covariance
+        self.link = link
 
     def _margins(self, table, weights) -> Margins:
         return NormalMargins(table, weights, self._given_spread(table.shape[1]))
@@ -244,6 +252,11 @@ class CopulaReward(_TransportReward):
     Columns must be numbers without gaps. Fit it to many rows: margins and correlations are learned
     from them.
 
+    Parameters
+    ----------
+    link : None, "log", "logit" or callable, default=None
+        A function of the mean, as in `InterventionalReward`.
+
     Attributes
     ----------
     correlation_ : ndarray of shape (d, d)
@@ -272,6 +285,11 @@ class CopulaReward(_TransportReward):
     >>> explainer.explain(np.exp([[1.0, 2.0]])).values.round(1)
     array([[0.2, 0.7]])
     """
+
+    _constraints = {"link": LINK}
+
+    def __init__(self, link=None) -> None:
+        self.link = link
 
     def _margins(self, table, weights) -> Margins:
         return RankMargins(table, weights)

@@ -15,6 +15,7 @@ from skshapley._tables._portable import Portable
 from skshapley._tools._constraints import Flag, Parametrised
 from skshapley._tools._memory import working_bytes
 from skshapley.rewards._game import Game
+from skshapley.rewards._linked import LINK, InfluenceGame, LinkedGame
 from skshapley.rewards._masked import MaskedModel, Preparation, prepare
 from skshapley.rewards._players import Players, marked_players
 from skshapley.rewards._response import Response
@@ -103,13 +104,19 @@ class BackgroundReward(Portable, Reward):
         Those steps.
     masked_ : MaskedModel
         The rest of the model, with the background as those steps transform it.
+    link : None, str or callable
+        A function of the mean response, of which a coalition is worth the value.
     """
+
+    link: Any = None
 
     def fit(self, response, background, weights, players) -> Self:
         """Take the background and evaluate the model on it once: v(empty) against each row."""
         self.response_, self.background_ = response, background
         self.weights_, self.players_ = weights, players
         self.n_references_ = self.rows_per_value_ = len(weights)
+        if self.link is not None:  # all rows belong to each value
+            self.n_references_ = 1
         self.deck_: Deck | None = None
         self.__dict__.pop("varies_", None)  # of another background
         self.preparation_, self.masked_ = self._prepared()
@@ -162,7 +169,17 @@ class BackgroundReward(Portable, Reward):
 
     def game(self, X) -> Game:
         """Return the game of the instances X; the model is called on them once."""
-        return self._plain_game(X)
+        game = self._plain_game(X)
+        return game if self.link is None else LinkedGame(game, self.link)
+
+    def influences(self, X) -> InfluenceGame | None:
+        """Return the game of what parts of the background add to the values; None without a link.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+        """
+        return None if self.link is None else InfluenceGame(self._plain_game(X), self.link)
 
     def _plain_game(self, X) -> "InterventionalGame":
         """Return the game in which a value is the plain mean over references."""
@@ -205,6 +222,10 @@ class InterventionalReward(BackgroundReward):
         values. It holds for steps that make each of their columns of one column alone: scalers,
         imputers, encoders, binners, a ColumnTransformer of those. False: always fill in the raw
         columns, and let the whole pipeline transform every row.
+    link : None, "log", "logit" or callable, default=None
+        A function of the mean: v(S) = link(sum_b w_b f(...)). Each value then costs all background
+        rows, and there is no closed form. With ``response_method="predict_proba"`` and "log", this
+        is the score of Chen et al. (2018), section 2.1.
 
     Attributes
     ----------
@@ -230,11 +251,12 @@ class InterventionalReward(BackgroundReward):
     array([[1., 0.]])
     """
 
-    _constraints = {"transformed": Flag()}
+    _constraints = {"transformed": Flag(), "link": LINK}
     takes = ("sparse", "gaps", "text")
 
-    def __init__(self, transformed=True) -> None:
+    def __init__(self, transformed=True, link=None) -> None:
         self.transformed = transformed
+        self.link = link
 
     def _prepared(self) -> tuple[Preparation, MaskedModel]:
         """Return the steps of a pipeline that work column by column, and the rest of it."""

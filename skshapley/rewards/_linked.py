@@ -1,0 +1,123 @@
+"""A link after the mean: a coalition is worth a function of its mean response.
+
+Chen, Song, Wainwright & Jordan (2018), section 2.1, score a coalition by the logarithm of the mean
+probability, where the mean of the logarithms is another game.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+
+from skshapley._tools._constraints import Fitting
+from skshapley.exceptions import ModelOutputError
+from skshapley.rewards._wrapped import WrappedGame
+
+LINKS: dict[str, Callable[[Any], Any]] = {"log": np.log, "logit": logit}
+LINK = Fitting(
+    lambda link: link is None or callable(link) or (isinstance(link, str) and link in LINKS),
+    'None, "log", "logit" or a function of an array of means',
+)
+MOST_FOLDS = 20  # parts of the background, for the errors that it leaves
+STEP = 1e-6  # of a central difference, relative to the mean
+
+
+class LinkedGame(WrappedGame):
+    """The game of a link of the mean response, in which all background rows belong to a value.
+
+    Parameters
+    ----------
+    game : Game
+        Its values are the means.
+    link : str or callable
+    """
+
+    def __init__(self, game: Any, link: Any) -> None:
+        super().__init__(game)
+        self.link = link
+
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
+        """Return the links of the means, ``(r, m, k)``."""
+        return self._linked(self._game(coalitions, rows, None))
+
+    def _linked(self, means) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.asarray(LINKS.get(self.link, self.link)(means), dtype=np.float64)
+        if values.shape != np.shape(means) or not np.isfinite(values).all():
+            low, high = np.min(means), np.max(means)
+            raise ModelOutputError(
+                f"link={self.link!r} returned no finite number for each mean response; they are"
+                f" between {low:.4g} and {high:.4g}. Choose a link that takes them, or link=None."
+            )
+        return values
+
+    def empty(self, rows) -> NDArray[np.float64]:
+        """Return the link of the mean over the background, ``(r, 1, k)``."""
+        return self._linked(self._game.v_empty(rows))[:, None]
+
+    def full(self, rows) -> NDArray[np.float64]:
+        """Return the link of the response at the instances, ``(r, k)``."""
+        return self._linked(self._game.full(rows))
+
+    def take(self, rows) -> "LinkedGame":
+        """Return the game of some instances."""
+        return type(self)(self._game.take(rows), self.link)
+
+
+class InfluenceGame(LinkedGame):
+    """The share of each part of the background in the error of a linked game (delta method).
+
+    The values are ``link'(m(S)) * sum over r in the part of w_r (f_r(S) - m(S))``, outputs of a
+    part side by side: their Shapley values are what the part adds to those of the linked game.
+    """
+
+    def __init__(self, game: Any, link: Any) -> None:
+        super().__init__(game, link)
+        b = game.n_references
+        self._starts = np.arange(n_folds(b)) * b // n_folds(b)
+        self.n_outputs = game.n_outputs * len(self._starts)
+
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
+        """Return the influences, ``(r, m, k F)``."""
+        r, m, p = coalitions.shape
+        b, weights = self._game.n_references, self._game.reference_weights
+        every = np.broadcast_to(np.arange(b), (r * m, b))
+        game: Any = self._game
+        said = game.against(coalitions.reshape(-1, p), np.repeat(rows, m), every)
+        mean = np.einsum("nbk,b->nk", said, weights)
+        step = STEP * (np.abs(mean) + STEP)
+        slope = (self._linked(mean + step) - self._linked(mean - step)) / (2 * step)
+        away = weights[:, None] * (said - mean[:, None])
+        parts = np.add.reduceat(away, self._starts, axis=1) * slope[:, None]
+        return np.swapaxes(parts, 1, 2).reshape(r, m, -1)
+
+    def empty(self, rows) -> NDArray[np.float64]:
+        """Return the influences on v(empty), ``(r, 1, k F)``."""
+        return self(np.zeros((len(rows), 1, self.n_players), dtype=bool), rows)
+
+    def full(self, rows) -> NDArray[np.float64]:
+        """Return zeros ``(r, k F)``: no background row is in v(all)."""
+        return np.zeros((len(rows), self.n_outputs))
+
+
+def n_folds(n_references: int) -> int:
+    """Return the number of parts of a background whose influences are told apart."""
+    return min(MOST_FOLDS, n_references)
+
+
+def errors_of(influences: NDArray[np.float64], folds: int) -> NDArray[np.float64]:
+    """Return the standard errors ``(r, p, k)`` that the background leaves.
+
+    Parameters
+    ----------
+    influences : ndarray of shape (r, p, k F)
+        Shapley values of the `InfluenceGame`.
+    folds : int
+        F.
+    """
+    each = influences.reshape(*influences.shape[:2], -1, folds)
+    if folds < 2:
+        return np.full(each.shape[:3], np.nan)
+    return np.sqrt((each**2).sum(axis=-1) * folds / (folds - 1))
