@@ -49,7 +49,7 @@ def explain_network(X_train, X_test, y_train, y_test):
     network = MLPClassifier((32,), alpha=0.1, max_iter=1000, random_state=0)
     model = make_pipeline(StandardScaler(), network).fit(X_train, y_train)
     print(f"\nMLP: {model.score(X_test, y_test):.0%} of the test tumours recognised.")
-    explainer = ShapleyExplainer(model, max_background=100, max_rows=15_000, random_state=0)
+    explainer = ShapleyExplainer(model, max_rows=15_000, random_state=0)
     return timed(lambda: explainer.fit(X_train).explain(X_test))
 
 
@@ -63,11 +63,13 @@ def timed(explain):
 
 
 def table(explanation, row, n_features=6):
-    """Return the largest attributions of one tumour, with their standard errors."""
+    """Return the largest attributions of one tumour, with their standard errors or "exact"."""
     frame = explanation[row].to_frame("long").set_index("feature")
     order = frame["value"].abs().sort_values(ascending=False).index[:n_features]
     columns = {"data": "measured", "value": "attribution", "standard_error": "standard error"}
-    return frame.loc[order, list(columns)].rename(columns=columns)
+    shown = frame.loc[order, list(columns)].rename(columns=columns)
+    errors = shown["standard error"]
+    return shown.assign(**{"standard error": errors.astype(object).where(errors > 0, "exact")})
 
 
 def save(explanation, name):
@@ -85,7 +87,7 @@ def save(explanation, name):
     displays = {
         "beeswarm": explanation.plot.beeswarm(),
         "importance": explanation.plot.bar(),
-        "waterfall": explanation.plot.waterfall(row=0),
+        "waterfall": explanation.plot.waterfall(0),
     }
     if explanation.interactions is not None:
         displays["interactions"] = explanation.plot.interactions()

@@ -17,6 +17,8 @@ def test_demo(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert not done.stderr
     assert "standard error" in done.stdout
+    assert "exact" in done.stdout
+    assert "0.0000" not in done.stdout
     files = {path.name: path for path in (tmp_path / "demo_output").iterdir()}
     for name in ("xgboost", "mlp"):
         pictures = {f"{name}_{kind}.png" for kind in ("beeswarm", "importance", "waterfall")}

@@ -487,7 +487,7 @@ def test_from_shap_and_back(shap, k, rows):
     assert there.standard_errors is None
     assert np.isnan(there.n_evaluations).all()
     assert "method unknown" in repr(there)
-    assert "nan" in there._repr_html_()
+    assert "model rows" not in there._repr_html_()
 
 
 SLICES = {
@@ -711,3 +711,18 @@ def test_values_are_those_of_the_explanation(way, forest):
 def test_values_need_a_fitted_explainer():
     with pytest.raises(NotFittedError):
         ShapleyExplainer(lambda X: X[:, 0]).values(np.eye(2))
+
+
+def test_settings_print_what_matters_and_keep_the_rest():
+    settings = (
+        ShapleyExplainer(lambda X: X @ [1.0, 2.0])
+        .fit(np.zeros((3, 2)))
+        .explain(np.ones((1, 2)))
+        .settings
+    )
+    assert len(repr(settings)) < 160
+    assert "method='sampler=" in repr(settings)
+    assert "n_background=3" in repr(settings)
+    assert "settings.all" in repr(settings)
+    assert settings.all["reward"] == "InterventionalReward()"
+    assert "closed_form" not in settings.all

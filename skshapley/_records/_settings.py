@@ -1,6 +1,6 @@
 """How an explanation was computed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from skshapley._tools._texts import model_text, unaddressed
@@ -14,7 +14,7 @@ def label(thing: object) -> str:
     return thing if isinstance(thing, str) else unaddressed(model_text(thing))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Settings:
     """What was asked for, and what was used; None stands for what was not.
 
@@ -112,6 +112,24 @@ class Settings:
             entropy=plan.entropy,
             **facts,
         )
+
+    def __repr__(self) -> str:
+        """Return what matters most; `all` has the rest."""
+        most = {
+            "method": self.method,
+            "max_rows": self.max_rows,
+            "n_background": self.n_background,
+            "response_method": self.response_method,
+            "output": self.output,
+        }
+        told = ", ".join(f"{name}={value!r}" for name, value in most.items() if value is not None)
+        return f"<Settings: {told}; the rest is in settings.all>"
+
+    @property
+    def all(self) -> dict[str, Any]:
+        """All attributes that are known, by name."""
+        known = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: value for name, value in known if value is not None}
 
     @property
     def method(self) -> str:

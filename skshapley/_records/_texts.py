@@ -33,13 +33,13 @@ def as_html(explanation: "Explanation") -> str:
     titles = "".join(f"<th>{escape(title)}</th>" for title in (*frame.columns, ""))
     longest = frame["importance"].max() or 1.0
     lines = "".join(_line(line, line.importance / longest) for line in frame.itertuples())
-    facts = {
-        "method": settings.method,
-        "evaluations per instance": f"{explanation.n_evaluations.mean():.4g}" if n else "0",
-        "converged": f"{explanation.converged.sum()} of {n}",
-    }
+    facts = {"method": settings.method}
+    if n and np.any(rows := np.nan_to_num(explanation.n_model_rows)):
+        facts["model rows for each row"] = f"{rows.mean():,.0f}"
+    if explanation.converged.any() and not explanation.converged.all():
+        facts["converged"] = f"{explanation.converged.sum()} of {n}"
     if warning := _background_note(explanation):
-        facts["errors"] = warning
+        facts["errors"] = warning.removeprefix("errors ")
     if settings.exact_response is not None:
         facts["exact response"] = f"response_method={settings.exact_response!r}"
     if gap := _largest_gap(explanation):
@@ -77,7 +77,9 @@ def _background_note(explanation: "Explanation") -> str:
     )
     if apart <= own:
         return ""
-    return f"errors {own:.2g}, and {apart:.2g} of the background as a sample"
+    return (
+        f"errors {own:.2g} of sampling, and larger ones, {apart:.2g}, of the background as a sample"
+    )
 
 
 def _line(line: tuple[Any, ...], length: float) -> str:
