@@ -12,7 +12,9 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 from skshapley import ShapleyExplainer
-from skshapley._trees._read import READERS
+from skshapley._trees import TREE_MODELS
+from skshapley.closed_forms._registry import READERS
+from skshapley.closed_forms._trees import read_tree_model
 from skshapley.samplers import Classical
 from skshapley.solvers import PermutationMean
 from skshapley.testing import (
@@ -159,7 +161,8 @@ def test_a_tree_reader_from_outside_is_one_line_in_the_table(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     model = stumps.Stumps().fit(X, X @ [1.0, 2.0, 0.0, -1.0])
-    monkeypatch.setitem(READERS, ("stumps", "Stumps"), stumps.read_stumps)
+    monkeypatch.setitem(TREE_MODELS, ("stumps", "Stumps"), stumps.read_stumps)
+    monkeypatch.setitem(READERS, "stumps.Stumps", read_tree_model)
     explainer = ShapleyExplainer(model).fit(X[:20])
     explanation = explainer.explain(X[20:25])
     assert explanation.settings.closed_form == "trees"

@@ -4,11 +4,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def is_frame(X) -> bool:
-    """Return whether X is a pandas DataFrame, without importing pandas."""
-    return hasattr(X, "columns") and hasattr(X, "iloc")
-
-
 def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
     """Return a DataFrame as a float64 matrix, with categories replaced by their codes.
 

@@ -6,17 +6,17 @@ from typing import Any
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from skshapley._trees._catboost import read_catboost
 from skshapley._trees._ensemble import TreeEnsemble
-from skshapley._trees._read_catboost import read_catboost
-from skshapley._trees._read_hist_gradient_boosting import read_hist_gradient_boosting
-from skshapley._trees._read_lightgbm import read_lightgbm
-from skshapley._trees._read_sklearn import (
+from skshapley._trees._hist_gradient_boosting import read_hist_gradient_boosting
+from skshapley._trees._lightgbm import read_lightgbm
+from skshapley._trees._sklearn import (
     read_ada_boost,
     read_forest,
     read_gradient_boosting,
     read_isolation_forest,
 )
-from skshapley._trees._read_xgboost import read_xgboost
+from skshapley._trees._xgboost import read_xgboost
 from skshapley.exceptions import UnreadableModelError
 
 _FORESTS = tuple(

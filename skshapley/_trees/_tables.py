@@ -11,15 +11,16 @@ from itertools import chain, pairwise
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.parallel import Parallel, delayed
 
 from skshapley._trees._costs import meets
 from skshapley._trees._groups import Chunk
 from skshapley._trees._leaf_games import leaf_means, runs_of_leaves
 from skshapley._trees._meetings import Meetings
 from skshapley._trees._path_dependent import training_law
-from skshapley._trees._threads import each
 
 # Terms that are added at once, and rows that are looked up at once, so that they stay in the cache
 TERMS, ROWS = 1 << 17, 512
@@ -336,3 +337,16 @@ class _FewRows:
             for part in own:
                 add(totals, part, of_block)
         return totals
+
+
+def each(function, arguments, n_jobs) -> list:
+    """Return ``function(*a)`` for each of the arguments, by `n_jobs` threads.
+
+    One thread does without joblib, whose objects live on in cycles until the collector comes. So
+    does one task, which joblib would take longer to start than a row takes to explain.
+    """
+    arguments = list(arguments)
+    if len(arguments) < 2 or effective_n_jobs(n_jobs) == 1:
+        return [function(*a) for a in arguments]
+    run = Parallel(n_jobs=n_jobs, require="sharedmem")
+    return run(delayed(function)(*a) for a in arguments)

@@ -14,8 +14,7 @@ from skshapley._trees._groups import Block, make_blocks
 from skshapley._trees._leaf_games import INDICES
 from skshapley._trees._pair_tables import PairTables
 from skshapley._trees._path_dependent import PathWalk
-from skshapley._trees._tables import References, Tables
-from skshapley._trees._threads import each
+from skshapley._trees._tables import References, Tables, each
 
 # Most rows that are explained at once
 ROWS = 8192

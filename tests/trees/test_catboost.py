@@ -7,7 +7,7 @@ from scipy.special import logit
 
 from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley._trees import TreeValues
-from skshapley._trees._city_hash import category_hash
+from skshapley._trees._catboost import category_hash
 from skshapley.exceptions import UnreadableModelError
 from skshapley.trees import read_trees
 

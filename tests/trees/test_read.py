@@ -19,7 +19,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.multioutput import MultiOutputRegressor
 
 from skshapley._trees import TreeValues
-from skshapley._trees._read_hist_gradient_boosting import NODE_FIELDS
+from skshapley._trees._hist_gradient_boosting import NODE_FIELDS
 from skshapley.exceptions import UnreadableModelError
 from skshapley.trees import read_trees
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from skshapley._trees._ubjson import read_ubjson
+from skshapley._trees._xgboost import read_ubjson
 
 
 def assert_same(binary, text):

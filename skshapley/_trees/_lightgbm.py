@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skshapley._tables._inputs import is_frame
 from skshapley._trees._codes import ZERO
-from skshapley._trees._ensemble import TreeEnsemble
-from skshapley._trees._frames import frame_to_matrix, is_frame
-from skshapley._trees._joined import join_leaves
+from skshapley._trees._ensemble import TreeEnsemble, join_leaves
+from skshapley._trees._frames import frame_to_matrix
 from skshapley.exceptions import UnreadableModelError
 
 # Objectives that predict the raw score itself.
