@@ -15,7 +15,13 @@ from matplotlib.text import Text
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 
-from skshapley import Explanation, ShapleyExplainer, TreeExplainer, shapley_values
+from skshapley import (
+    AmortizedExplainer,
+    Explanation,
+    ShapleyExplainer,
+    TreeExplainer,
+    shapley_values,
+)
 from skshapley.explanation import Settings
 from skshapley.plots import BarDisplay, PlotAccessor
 from skshapley.solvers import Semivalue
@@ -695,6 +701,9 @@ WAYS = {
     "predicted": lambda forest: ShapleyExplainer(forest, output="predicted"),
     "interactions": lambda forest: ShapleyExplainer(forest, interactions=True),
     "trees": TreeExplainer,
+    "an explainer that learned nothing": lambda forest: AmortizedExplainer(
+        ShapleyExplainer(forest)
+    ),
     "sampled": lambda forest: ShapleyExplainer(forest, sampler="antithetic", random_state=0),
 }
 

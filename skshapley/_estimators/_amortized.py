@@ -302,6 +302,22 @@ class AmortizedExplainer(Attributor):
                 empty[rows] = game.v_empty(rows)
         return Seen(_numbers(X), first, last, empty, full)
 
+    def values(self, X) -> np.ndarray:
+        """Return the attributions alone, for services.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+            As for `explain`.
+
+        Returns
+        -------
+        values : ndarray of shape (r, p) or (r, p, k)
+            The `values` of the explanation.
+        """
+        check_is_fitted(self, "explainer_")
+        return self.explainer_.values(X) if self.learner_ is None else self.explain(X).values
+
     def _redrawn(self, entropy: int) -> Self:
         """Return this explainer as its fit would have made it from other entropy."""
         other = copy(self)

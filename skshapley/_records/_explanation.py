@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records import _frames, _merge, _selection, _sizes, _texts
-from skshapley._records._frozen import freeze
 from skshapley._records._gap import efficiency_gap
 from skshapley._records._importance import cohort_masks, importance
 from skshapley._records._inferred import check_confidence, inferred_importance
 from skshapley._records._interactions import Interactions
 from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
 from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
+from skshapley._records._parts import freeze
 from skshapley._records._settings import Settings
 from skshapley._tables._portable import Portable
 from skshapley._tools._corrections import absent

@@ -11,10 +11,9 @@ from skshapley._tables._documents import as_documents
 from skshapley._tables._inputs import check_columns, n_rows, take_rows
 from skshapley._tools._random import generator
 from skshapley.batches._document_source import explains_documents
-from skshapley.batches._hashes import digest_of, table_digest
+from skshapley.batches._hashes import digest_of, table_digest, told
 from skshapley.batches._sources import OWNER
 from skshapley.batches._state import state_digest
-from skshapley.batches._texts import told
 
 # What the bits of the results may depend on
 LIBRARIES = ("skshapley", "numpy", "scipy", "scikit-learn", "pandas", "pyarrow")

@@ -25,9 +25,8 @@ from skshapley.batches._files import (
     write_json,
 )
 from skshapley.batches._fingerprint import differences, explainer_facts, versions
-from skshapley.batches._hashes import table_digest
+from skshapley.batches._hashes import table_digest, told
 from skshapley.batches._sources import OWNER, Batch, Source
-from skshapley.batches._texts import told
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 from warnings import warn
 
 import numpy as np
@@ -39,35 +39,27 @@ BATCH_ROWS = 4096
 BATCH_DOCUMENTS = 256  # the tokens of all are the columns of an Explanation: some 10,000
 
 
+class Options(TypedDict, total=False):
+    """The options of `explain_batches`, for type checkers."""
+
+    batch_rows: int | None
+    columns: list | None
+    keys: Hashable | list
+    on_error: str
+    retry: bool
+    least_interaction: float
+    verbose: bool | int | str
+
+
 @overload
 def explain_batches(
-    explainer: Attributor,
-    source: Any,
-    out: None = None,
-    *,
-    batch_rows: int | None = None,
-    columns: list | None = None,
-    keys: Hashable | list = None,
-    on_error: str = "raise",
-    retry: bool = True,
-    least_interaction: float = 0.0,
-    verbose: bool | int | str = "auto",
+    explainer: Attributor, source: Any, out: None = None, **options: Unpack[Options]
 ) -> Iterator[Explanation]: ...
 
 
 @overload
 def explain_batches(
-    explainer: Attributor,
-    source: Any,
-    out: str | PathLike[str],
-    *,
-    batch_rows: int | None = None,
-    columns: list | None = None,
-    keys: Hashable | list = None,
-    on_error: str = "raise",
-    retry: bool = True,
-    least_interaction: float = 0.0,
-    verbose: bool | int | str = "auto",
+    explainer: Attributor, source: Any, out: str | PathLike[str], **options: Unpack[Options]
 ) -> ExplanationDataset: ...
 
 

@@ -22,8 +22,8 @@ from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley._tools._texts import unaddressed
 from skshapley.batches import explain_batches
 from skshapley.batches._fingerprint import answers_digest
+from skshapley.batches._hashes import told
 from skshapley.batches._state import state_digest
-from skshapley.batches._texts import plain, told
 from skshapley.exceptions import BatchError
 
 from .conftest import NAMES, contents, fitted, model
@@ -277,7 +277,6 @@ def test_texts_are_the_same_in_every_process():
     assert unaddressed(f"{model} {Service()}").count("0x") == 0
     letters = "qwertyuiopasdfgh"  # whose set has an order of its own in each process
     assert told(set(letters)) == f"set({[repr(letter) for letter in sorted(letters)]})"
-    assert plain("0xdeadbeef") == "0xdeadbeef"  # a label
 
 
 # --- background, settings, data ------------------------------------------------------------------
