@@ -20,6 +20,7 @@ class Stream(IntEnum):
     PILOTS = 6  # background rows that teach all others
     SINGLE_ROWS = 7  # background rows that tell how much single ones differ
     SPLIT = 8  # background rows that a part of the game is fitted to
+    SAMPLE = 11  # rows of a source of batches
 
 
 def entropy_from(random_state: Any, owner: str) -> int:

@@ -84,7 +84,8 @@ def _pieces_source(tables: Iterable) -> Source:
             if n_rows(table):  # an index that merely counts is none of the frame's own
                 yield split(table, None if isinstance(index, pd.RangeIndex) else index, wanted)
 
-    return Source({"kind": "iterator"}, pieces, lambda wanted: None, typed=False)
+    once = iter(tables) is tables
+    return Source({"kind": "iterator"}, pieces, lambda wanted: None, typed=False, once=once)
 
 
 def _csv_source(path: Path) -> Source:

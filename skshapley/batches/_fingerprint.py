@@ -50,16 +50,23 @@ def _hybrids_digest(explainer: Any) -> str:
 
 
 def predictions(explainer: Any, X: Any) -> np.ndarray | None:
-    """Return what the model says at some rows, as their explanation has it, to the last bit.
+    """Return the model's answers at some rows, as in their explanation, to the last bit.
 
-    None where the model is not asked: of a closed form, all is known.
+    None for closed forms, which do not ask the model.
     """
-    if not hasattr(explainer, "reward_") or explainer.exact_ is not None:
+    asked = getattr(explainer, "exact_", None) is None
+    found = answers(explainer, X) if asked else None
+    return None if found is None else found.ravel()
+
+
+def answers(explainer: Any, X: Any) -> np.ndarray | None:
+    """Return the model's answers at some rows; None for explainers that never ask it."""
+    if not hasattr(explainer, "reward_"):
         return None
     if explains_documents(explainer):
-        return explainer.reward_.ends(as_documents(X, OWNER).texts).ravel()
+        return explainer.reward_.ends(as_documents(X, OWNER).texts)
     game = explainer.reward_.game(check_columns(X, explainer.background_, OWNER))
-    return game.full(np.arange(game.n_rows)).ravel()
+    return game.full(np.arange(game.n_rows))
 
 
 def explainer_facts(explainer: Any) -> dict:

@@ -24,6 +24,7 @@ from skshapley.batches._document_source import (
 from skshapley.batches._file_sources import open_source
 from skshapley.batches._files import BatchFile
 from skshapley.batches._folder import Folder
+from skshapley.batches._sample import sampled
 from skshapley.batches._sources import (
     OWNER,
     Batch,
@@ -48,6 +49,7 @@ class Options(TypedDict, total=False):
     on_error: str
     retry: bool
     least_interaction: float
+    n_sample: int | None
     verbose: bool | int | str
 
 
@@ -74,6 +76,7 @@ def explain_batches(
     on_error="raise",
     retry=True,
     least_interaction=0.0,
+    n_sample=None,
     verbose="auto",
 ) -> ExplanationDataset | Iterator[Explanation]:
     """Explain the rows of a table of any size, or documents, a batch at a time.
@@ -110,6 +113,11 @@ def explain_batches(
     least_interaction : float, default=0.0
         Of an explainer with interactions: those that are smaller in size are not written to `out`,
         and are 0, of unknown error, where they are read back. 0: all are written.
+    n_sample : int, default=None
+        Explain a sample of so many rows, spread evenly over the predictions of all. Every row has
+        the same chance, so that importances and pictures need no weights. The source is read twice,
+        and the model predicts all rows once. Without keys, the index is the position in the source.
+        None: all rows.
     verbose : bool, int or "auto", default="auto"
         "auto" shows progress, and what would be faster, if the work takes longer than 10 s. False
         is silent.
@@ -154,11 +162,14 @@ def explain_batches(
     [[1. 0.]]
     [[0. 2.]]
     """
-    _check(explainer, batch_rows, on_error, retry, least_interaction)
+    _check(explainer, batch_rows, n_sample, on_error, retry, least_interaction)
     if batch_rows is None:
         batch_rows = BATCH_DOCUMENTS if explains_documents(explainer) else BATCH_ROWS
     source, wanted = opened(explainer, source, columns, keys)
     if out is None:
+        if n_sample is not None:
+            entropy = getattr(explainer, "_entropy", 0)
+            source = sampled(explainer, source, wanted, int(n_sample), entropy)
         run = Attempts(explainer, None, on_error)
         return _stream(run, source, wanted, int(batch_rows), verbose)
     folder = Folder(Path(out))
@@ -167,7 +178,11 @@ def explain_batches(
         settings["keys"] = wanted.keys
         if getattr(explainer, "interactions", False) is not False:
             settings["least_interaction"] = float(least_interaction)
+        if n_sample is not None:
+            settings["n_sample"] = int(n_sample)
         entropy = folder.begin(explainer, source, settings)
+        if n_sample is not None:
+            source = sampled(explainer, source, wanted, int(n_sample), entropy)
         run = Attempts(explainer, entropy, on_error)
         parts = batches(source, wanted, int(batch_rows))
         n_skipped = _write(run, folder, source.n_rows, parts, source.typed, retry, verbose)
@@ -192,16 +207,19 @@ def opened(
     return source, wanted
 
 
-def _check(explainer: Any, batch_rows: Any, on_error: Any, retry: Any, least: Any) -> None:
+def _check(
+    explainer: Any, batch_rows: Any, n_sample: Any, on_error: Any, retry: Any, least: Any
+) -> None:
     if not isinstance(explainer, Attributor):
         raise TypeError(
             f"{OWNER} takes a fitted ShapleyExplainer or TreeExplainer; got"
             f" {type(explainer).__name__}."
         )
     check_is_fitted(explainer, "players_")
-    whole = isinstance(batch_rows, (int, np.integer)) and not isinstance(batch_rows, bool)
-    if batch_rows is not None and (not whole or batch_rows < 1):
-        raise ValueError(f"{OWNER} takes batch_rows as None or a positive int; got {batch_rows!r}.")
+    for name, count in (("batch_rows", batch_rows), ("n_sample", n_sample)):
+        whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
+        if count is not None and (not whole or count < 1):
+            raise ValueError(f"{OWNER} takes {name} as None or a positive int; got {count!r}.")
     if on_error not in ON_ERROR:
         raise ValueError(f"{OWNER} takes on_error as one of {ON_ERROR}; got {on_error!r}.")
     if not isinstance(retry, (bool, np.bool_)):

@@ -120,6 +120,8 @@ class Source:
         None where it is not known before the end.
     typed : bool
         Whether all pieces are sure to have the same types of columns.
+    once : bool
+        Whether the rows can be read only once.
     """
 
     facts: dict
@@ -127,6 +129,7 @@ class Source:
     check: Callable[[Wanted], object]
     n_rows: int | None = None
     typed: bool = True
+    once: bool = False
 
 
 def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
