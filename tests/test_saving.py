@@ -205,7 +205,7 @@ def test_no_flipped_bit_goes_unnoticed_or_changes_a_number(mixed, written, tmp_p
         n_refused += there is None
         if there is not None:
             assert_same(there, mixed)
-    assert n_refused > 0.7 * len(places)  # the others hit statistics, which are not read
+    assert n_refused > 0.9 * len(places)  # the others hit bytes that are not read
 
 
 @pytest.mark.parametrize("part", [0, 0.01, 0.5, 0.99])
@@ -217,12 +217,15 @@ def test_files_that_are_cut_or_go_on_are_refused(part, written, tmp_path):
 
 
 def forged(path, content, header=None, **options):
-    """Write a table with a header whose hash is right."""
+    """Write a table with a footer whose hash is right."""
     text = content.schema.metadata[META] if header is None else json.dumps(header).encode()
-    digest = blake2b(text, digest_size=16).hexdigest().encode()
-    metadata = {META: text, META + b".hash": digest}
-    options = {"compression": "none", "use_dictionary": False} | options
-    pq.write_table(content.replace_schema_metadata(metadata), path, **options)
+    content = content.replace_schema_metadata({META: text, META + b".hash": b"0" * 32})
+    pq.write_table(content, path, **{"compression": "none", "use_dictionary": False} | options)
+    data = path.read_bytes()
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    place = data.index(b"0" * 32, data.index(META + b".hash", start))
+    digest = blake2b(data[start:-8], digest_size=16).hexdigest().encode()
+    path.write_bytes(data[:place] + digest + data[place + 32 :])
     return path
 
 

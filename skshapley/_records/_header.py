@@ -1,10 +1,12 @@
 """The header of a file of an explanation: what the file says of itself, and how that is checked."""
 
 import json
+import os
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from skshapley._records._lines import KINDS
 from skshapley._records._settings import Settings
@@ -12,6 +14,7 @@ from skshapley._tables._arrow import META
 from skshapley._tables._scalars import decoded
 
 FORMAT = 1
+HASH, BLANK = META + b".hash", b"0" * 32
 COSTS = ("n_evaluations", "n_model_rows", "converged")
 ENDS = {"prediction": "predictions", "base_value": "base_values", "others": "others"}
 PAIRS = {"interaction": "values", "interaction_error": "standard_errors"}
@@ -77,16 +80,12 @@ class Header:
 
     def metadata(self) -> dict[bytes, bytes]:
         """Return the header as metadata of a file."""
-        text = json.dumps(asdict(self)).encode()
-        return {META: text, META + b".hash": _hash(text)}
+        return {META: json.dumps(asdict(self)).encode(), HASH: BLANK}
 
     @classmethod
     def of(cls, metadata: dict[bytes, bytes]) -> Self:
         """Return the header of a file."""
-        text = metadata[META]
-        if metadata[META + b".hash"] != _hash(text):
-            raise ValueError("the hash of its header is wrong")
-        content = json.loads(text)
+        content = json.loads(metadata[META])
         known = {item.name for item in fields(Settings)}
         if content["format"] > FORMAT or set(content["settings"]) - known:
             raise FutureFormatError
@@ -183,5 +182,45 @@ def key_column(name: Any, place: int, levels: list | None) -> str:
     return f"key:{unnamed if name is None else decoded(name)}"
 
 
-def _hash(text: bytes) -> bytes:
-    return blake2b(text, digest_size=16).hexdigest().encode()
+# --- the hash of the footer ----------------------------------------------------------------------
+
+
+def seal(file: BinaryIO) -> None:
+    """Write the hash of a Parquet footer into it, in the place of the blank one."""
+    footer, start = _footer(file)
+    place, found = _hash(footer)
+    file.seek(start + place.start)
+    file.write(found)
+
+
+def check_seal(file: BinaryIO) -> None:
+    """Refuse a Parquet file with another footer than was written.
+
+    pyarrow ends the process where it meets some footers that are damaged.
+    """
+    footer, _ = _footer(file)
+    place, found = _hash(footer)
+    if footer[place] != found:
+        raise ValueError("the hash of its footer is wrong")
+
+
+def _footer(file: BinaryIO) -> tuple[bytes, int]:
+    """Return the footer of a Parquet file, and its place: its length and a mark come last."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - 8, 0))
+    tail = file.read(8)
+    start = size - 8 - int.from_bytes(tail[:4], "little")
+    if tail[4:] != b"PAR1" or start < 4:
+        raise ValueError("it is no Parquet file")
+    file.seek(start)
+    return file.read(size - 8 - start), start
+
+
+def _hash(footer: bytes) -> tuple[slice, bytes]:
+    """Return the place of the hash in a footer, and the hash of the footer with a blank one."""
+    *_, last = [None, *re.finditer(re.escape(HASH) + rb".{1,4}?([0-9a-f]{32})", footer, re.DOTALL)]
+    if last is None:
+        raise ValueError("it has no hash of its footer")
+    place = slice(*last.span(1))
+    blank = footer[: place.start] + BLANK + footer[place.stop :]
+    return place, blake2b(blank, digest_size=16).hexdigest().encode()

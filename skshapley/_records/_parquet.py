@@ -7,14 +7,15 @@ the index, ``output`` where there are several, ``prediction``, ``base_value``, `
 player, ``interaction`` and ``interaction_error`` with a number for each pair of players,
 ``n_evaluations``, ``n_model_rows`` and ``converged``.
 
-The metadata hold a header as JSON, with a hash of its own. It lists names, types and sizes, and is
-compared with the file before any data are read. Pages have Parquet's checksums. Nothing is
+The metadata hold a header as JSON, which lists names, types and sizes, and a hash of the footer.
+Both are compared with the file before any data are read. Pages have Parquet's checksums. Nothing is
 compressed, and values, predictions and texts are written out in full: a file is as long as what it
 holds, so that none unpacks to much more than it is.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
@@ -30,8 +31,10 @@ from skshapley._records._header import (
     PAIRS,
     FutureFormatError,
     Header,
+    check_seal,
     key_column,
     kind_of,
+    seal,
 )
 from skshapley._records._interactions import Interactions
 from skshapley._records._lines import (
@@ -144,14 +147,17 @@ def write_table(file: BinaryIO, table: "pa.Table", header: dict, part: dict | No
         for column in table.schema
         if str(column.type) != "string" and kind_of(column.name) not in (*IN_FULL, "interaction")
     ]
+    whole_file = BytesIO()
     pq.write_table(
         table.replace_schema_metadata(whole.metadata()),
-        file,
+        whole_file,
         compression="none",
         use_dictionary=may_repeat,
         write_statistics=["row"],
         write_page_checksum=True,
     )
+    seal(whole_file)
+    file.write(whole_file.getbuffer())
 
 
 def _levels(index: pd.Index, unknown: Any) -> Iterator[tuple[Any, Any, dict]]:
@@ -241,6 +247,8 @@ class ExplanationFile:
 
         size = path.stat().st_size
         try:
+            with path.open("rb") as file:
+                check_seal(file)
             metadata = pq.read_metadata(path)
             header = Header.of(metadata.metadata or {})
             header.check(metadata, size)

@@ -90,7 +90,7 @@ def test_a_flipped_bit_is_seen_and_cured_or_refused_or_changes_nothing(
             if wrong:
                 assert contents(folder)[name] == whole[name]
         (folder / name).write_bytes(whole[name])
-    assert n_seen > 0.6 * n  # the others are in what nobody reads
+    assert n_seen > 0.8 * n  # the others hit bytes that are not read
 
 
 def test_a_file_of_an_explanation_is_no_part(table, explainer, whole, tmp_path):
