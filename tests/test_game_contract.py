@@ -35,12 +35,14 @@ from skshapley.rewards import (
     DataGame,
     FunctionGame,
     Game,
+    InterventionalReward,
     Reward,
     SurrogateReward,
     TokenReward,
 )
 from skshapley.rewards._loss import LossGame
 from skshapley.rewards._rows import RowPool, UniformFramePool
+from skshapley.rewards._tokens import TokenGame
 from skshapley.rewards._transport import CausalPool
 from skshapley.testing import HybridGame, RandomGame, StackedGame
 from skshapley.testing.contracts import GAME_CHECKS, REWARD_CHECKS
@@ -199,11 +201,18 @@ HYBRID = bumpy, HYBRID_X, HYBRID_BACKGROUND, [0.5, 0.2, 0.3]
 TEXTS = ["good food", "bad and slow", "good", "slow food, bad wine", "fine wine", "bad"]
 
 
-def of_documents() -> Game:
-    """Documents of one to four tokens."""
+def of_a_document() -> Game:
+    """A document of four tokens."""
     words = make_pipeline(CountVectorizer(), LogisticRegression())
     explainer = ShapleyExplainer(words.fit(TEXTS, [1, 0, 1, 0, 1, 0])).fit(TEXTS)
-    return explainer.reward_.game(TEXTS)
+    return TokenGame(explainer.reward_.of(TEXTS[3]))
+
+
+def of_a_link(influences: bool) -> Game:
+    """The link of a mean, or what parts of the background add to it."""
+    reward = InterventionalReward(link=np.tanh)
+    explainer = ShapleyExplainer(curved, reward=reward).fit(HYBRID_BACKGROUND)
+    return (explainer.reward_.influences if influences else explainer.reward_.game)(HYBRID_X)
 
 
 def curved(X: np.ndarray) -> np.ndarray:
@@ -230,7 +239,9 @@ OTHERS: dict[str, Callable[[], Game]] = {
     "points, truncated": lambda: points(Ridge(), "r2", range(6), truncation=5.0),
     "log loss": lambda: of_loss(classifier(), IRIS[::7], SPECIES[::7]),
     "squared error": lambda: of_loss(scaled_net(), NUMBERS, PROGRESS),
-    "documents": of_documents,
+    "document": of_a_document,
+    "link": partial(of_a_link, influences=False),
+    "link, influences": partial(of_a_link, influences=True),
     "remainder": of_remainder,
 }
 GAMES: dict[str, Callable[[], Game]] = OTHERS | {
