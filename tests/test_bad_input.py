@@ -247,7 +247,12 @@ INSTANCES = {
     "width": (BACKGROUND, X[:, :3], ValueError, "3 features, but ShapleyExplainer is expecting 4"),
     "words": (BACKGROUND, X.astype(str), ValueError, "dtype float64, and got <U"),
     "a frame for an array": (BACKGROUND, pd.DataFrame(X), TypeError, "type ndarray, .* DataFrame"),
-    "an array for a frame": (FRAME, FRAME.to_numpy(), TypeError, "type DataFrame, .* ndarray"),
+    "an array for a frame": (
+        FRAME,
+        FRAME.to_numpy()[:, :2],
+        TypeError,
+        "type DataFrame, .* ndarray",
+    ),
     "no rows": (FRAME, FRAME[:0], ValueError, "0 sample"),
     "missing": (FRAME, FRAME[["age", "kind"]], ValueError, "needs the column 'job'"),
     "more": (FRAME, FRAME.assign(more=1), ValueError, "got the column 'more'"),

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skshapley import ShapleyExplainer
 from skshapley._tables._inputs import (
     as_array,
     as_pandas,
@@ -215,3 +216,64 @@ def test_polars_dtypes(polars):
     assert "X.cast(background.schema)" in str(caught.value)
     with pytest.raises(ValueError, match="columns in another order"):
         check_columns(background.select("s", "n"), background, "Owner")
+
+
+SERVED = pd.DataFrame(
+    {
+        "age": [30.0, 40.0, 50.0, 60.0],
+        "rooms": [1, 2, 3, 4],
+        "city": pd.Categorical(["Rome", "Oslo", "Rome", "Bern"]),
+        "name": ["a", "b", "c", "d"],
+    }
+)
+ROW = {"name": "b", "city": "Oslo", "age": 41, "rooms": 3}
+ROWS = {
+    "dict": ROW,
+    "list of dicts": [ROW],
+    "dict of lists": {name: [value] for name, value in ROW.items()},
+    "Series": pd.Series(ROW),
+}
+
+
+def served(frame):
+    return np.asarray(frame["age"]) * np.asarray(frame["rooms"]) + (
+        np.asarray(frame["city"]) == "Oslo"
+    )
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_rows_of_a_service_are_taken_as_those_of_the_frame(row):
+    explainer = ShapleyExplainer(served).fit(SERVED)
+    expected = explainer.explain(SERVED.iloc[1:2].assign(age=41.0, rooms=3))
+    made = explainer.explain(row)
+    np.testing.assert_array_equal(made.values, expected.values)
+    assert made.data["rooms"].tolist() == [3]
+
+
+def test_rows_of_a_service_for_a_frame_of_polars():
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"age": [30.0, 40.0], "rooms": [1, 2]})
+    explainer = ShapleyExplainer(lambda X: X["age"].to_numpy() * X["rooms"].to_numpy()).fit(table)
+    made = explainer.explain([{"rooms": 5, "age": 50.0}, {"age": 30.0, "rooms": 1}])
+    np.testing.assert_array_equal(made.predictions, [250.0, 30.0])
+
+
+def test_an_array_is_taken_in_the_order_of_the_columns_with_a_warning():
+    table = SERVED[["age", "rooms"]].astype(float)
+    explainer = ShapleyExplainer(lambda X: X["age"] * X["rooms"]).fit(table)
+    with pytest.warns(UserWarning, match="X does not have valid feature names, but Shapley"):
+        made = explainer.explain(table.to_numpy()[:1])
+    np.testing.assert_array_equal(made.values, explainer.explain(table[:1]).values)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({**ROW, "city": "Paris"}, "city"),
+        ({"age": 1.0}, "rooms"),
+    ],
+    ids=["unknown category", "missing column"],
+)
+def test_rows_of_a_service_with_other_values_are_refused(row, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        ShapleyExplainer(served).fit(SERVED).explain(row)

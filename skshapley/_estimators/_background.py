@@ -23,6 +23,7 @@ from skshapley._tables._inputs import (
 )
 from skshapley._tables._model_columns import check_model_columns, model_columns
 from skshapley._tables._portable import Portable
+from skshapley._tables._service import as_rows_of
 from skshapley.rewards import Players
 
 
@@ -97,6 +98,7 @@ class Background(Portable):
         ----------
         owner : estimator
         X : array or frame of shape (r, d)
+            Where the background is a frame, also a dict, a list of dicts, or a Series of one row.
 
         Raises
         ------
@@ -105,6 +107,8 @@ class Background(Portable):
         """
         if is_like(X, self.rows):
             return X  # as the rows of the fit, which were checked
+        if is_frame(self.rows) and not is_frame(X):
+            X = as_rows_of(X, self.rows, type(owner).__name__)
         return checked_table(owner, X, self.rows, fitted=True, model=owner.estimator)
 
 

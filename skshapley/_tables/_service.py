@@ -1,0 +1,63 @@
+"""Rows as services have them: a dict, a list of dicts, a Series, an array without names."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skshapley._tables._inputs import column_names
+
+
+def as_rows_of(X: Any, like: Any, owner: str) -> Any:
+    """Return rows without a container of their own in the container of a frame.
+
+    Parameters
+    ----------
+    X : object
+        A mapping from columns to a value or a list, a sequence of mappings, a Series with the
+        columns as its index, or an array ``(r, d)``, whose columns are taken in order with
+        scikit-learn's warning. Anything else is returned as it is.
+    like : frame
+        Its columns and dtypes are those of the result.
+    owner : str
+        Name of the class that asks, for the warning.
+    """
+    names = column_names(like)
+    if isinstance(X, pd.Series) and set(X.index) == set(names):
+        rows = pd.DataFrame([X.to_list()], columns=X.index, index=[X.name])
+    elif isinstance(X, Mapping):
+        several = any(isinstance(value, list | tuple | np.ndarray) for value in X.values())
+        rows = pd.DataFrame(dict(X) if several else [dict(X)])
+    elif isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
+        rows = pd.DataFrame([dict(row) for row in X])
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == len(names):
+        warnings.warn(
+            f"X does not have valid feature names, but {owner} was fitted with feature names",
+            UserWarning,
+            stacklevel=5,
+        )
+        rows = pd.DataFrame(X, columns=names)
+    else:
+        return X
+    if not isinstance(like, pd.DataFrame):
+        known = {name: kind for name, kind in like.schema.items() if name in rows}
+        return type(like)(rows[list(known)].to_dict("list"), schema=known)
+    kinds = {name: kind for name, kind in like.dtypes.items() if name in rows}
+    for name, kind in kinds.items():
+        rows[name] = _cast(rows[name], kind)
+    return rows
+
+
+def _cast(column: pd.Series, kind: Any) -> pd.Series:
+    """Return a column in another dtype, if its values stay what they are."""
+    if isinstance(kind, pd.CategoricalDtype) and not column.dropna().isin(kind.categories).all():
+        return column
+    try:
+        cast = column.astype(kind)
+    except (TypeError, ValueError):
+        return column
+    missing = column.isna()
+    same = (cast.astype(object) == column.astype(object)) | missing
+    return cast if same.all() and (cast.isna() == missing).all() else column
