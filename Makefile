@@ -55,6 +55,12 @@ test-browser: $(STAMP)-setup ## open the report in a browser, which is fetched i
 		$(BIN)/playwright install chromium-headless-shell
 	$(SINGLE) $(BIN)/python -m pytest tests/report/test_browser.py
 
+test-cluster: | $(BIN)/uv ## run the tests on dask, Spark and Ray of this machine, which needs Java
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(VENV)/$@
+	$(BIN)/uv pip install --quiet --python $(VENV)/$@/bin/python --constraints constraints.txt \
+		--editable . --group test --group cluster
+	$(SINGLE) $(VENV)/$@/bin/python -m pytest tests/cluster tests/batches/test_lazy.py
+
 # Pythons of other versions: a version that uv finds or fetches, or the path of an interpreter.
 PYTHON311 ?= 3.11
 PYTHON313 ?= 3.13

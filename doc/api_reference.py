@@ -37,6 +37,12 @@ API = [
         ],
     ),
     (
+        "Clusters",
+        "Dask, Ray and Spark.",
+        "skshapley.distributed",
+        ["explain_dask", "explain_ray", "spark_udf"],
+    ),
+    (
         "Batches",
         "Tables of any size, to an iterator or to Parquet.",
         "skshapley.batches",

@@ -43,6 +43,7 @@ LAYERS = (
         "bounds",
         "responses",
         "batches",
+        "distributed",
         "shapiq",
     },
     {"_report"},
@@ -55,6 +56,7 @@ STRANGERS = {"rewards", "samplers", "solvers", "stopping"}
 HEAVY = {
     *("matplotlib", "xgboost", "lightgbm", "catboost", "shap", "shapiq", "dask", "distributed"),
     *("polars", "networkx", "skops", "skimage", "torch", "IPython", "pandas.plotting._matplotlib"),
+    *("duckdb", "pyspark", "ray"),
 }
 # Never loaded beyond what `DEPENDENCIES` load by themselves (scikit-learn 1.9 brings scipy.stats).
 # Ruff (TID253) sees to it that no file imports them by itself.

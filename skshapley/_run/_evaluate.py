@@ -13,6 +13,7 @@ from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import LokyBackend, MultiprocessingBackend, get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
+from skshapley._run._dask import Cluster
 from skshapley._run._parcel import Parcel
 from skshapley._tools._memory import working_bytes
 from skshapley.rewards import Game
@@ -65,7 +66,10 @@ class Evaluator:
     def __init__(self, game: Game, n_jobs: int | None = None) -> None:
         self.game = game
         self._parallel = None if effective_n_jobs(n_jobs) == 1 else Parallel(n_jobs=n_jobs)
-        self._shared = _as_sent(game.shared)
+        backend, _ = get_active_backend()
+        client = getattr(backend, "client", None)  # of joblib's dask backend
+        self._cluster = Cluster(client, game.shared) if self._parallel and client else None
+        self._shared = _as_sent(game.shared, backend)
 
     def __enter__(self) -> Self:
         if self._parallel is not None:
@@ -91,10 +95,14 @@ class Evaluator:
         tasks = _slices([group[-1] for group in groups])
         parts = (requests.take(task if index is None else index[task]) for task in tasks)
         jobs = (
-            delayed(_task)(*self._shipped(part), [end - task.start for end in group])
+            (*self._shipped(part), [end - task.start for end in group])
             for part, task, group in zip(parts, tasks, groups, strict=True)
         )
-        for task, result in zip(tasks, self._parallel(jobs), strict=True):
+        if self._cluster is None:
+            results = self._parallel(delayed(_task)(self._shared, *job) for job in jobs)
+        else:
+            results = self._cluster(_task, jobs)
+        for task, result in zip(tasks, results, strict=True):
             values[task] = result
         return self._completed(requests, index, values)
 
@@ -132,22 +140,20 @@ class Evaluator:
         rows = min(BATCH_ROWS, working_bytes(BATCH_SHARE) // max(self.game.bytes_per_row, 1))
         return max(1, min(int(rows // model_rows), self.game.most_values))
 
-    def _shipped(self, requests: Requests) -> tuple[Any, Game, Requests]:
-        """Return what a worker needs: what all share, the game of these instances, the requests."""
+    def _shipped(self, requests: Requests) -> tuple[Game, Requests]:
+        """Return what a worker needs beside what all share: the game and its requests."""
         needed, local = np.unique(requests.rows, return_inverse=True)
         game = copy(self.game.take(needed))
         if self._shared is not None:
             game.shared = None
-        return self._shared, game, requests._replace(rows=local)
+        return game, requests._replace(rows=local)
 
 
-def _as_sent(shared: Any) -> Any:
-    """Return what all tasks share as the active backend gets it.
+def _as_sent(shared: Any, backend: Any) -> Any:
+    """Return what all tasks share as a backend of joblib gets it.
 
-    For joblib's own processes, which would read it with every task, it is a parcel. joblib's dask
-    backend must find among a task's arguments, as it is, what its `scatter` names and sends once.
+    For joblib's own processes, which would read it with every task, it is a parcel.
     """
-    backend, _ = get_active_backend()
     own = isinstance(backend, LokyBackend | MultiprocessingBackend)
     return Parcel(shared) if own and shared is not None else shared
 

@@ -25,6 +25,7 @@ from skshapley.batches._sources import (
 )
 
 PIECE_ROWS = 2**16
+LAZY = ("dask", "polars", "duckdb")  # whose tables that are no frames are read a part at a time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -173,6 +174,35 @@ def _arrow_source(dataset: "ds.Dataset") -> Source:
     return Source(facts, pieces, check, n)
 
 
+def _lazy_source(table: Any, library: str) -> Source:
+    """Return the source of a lazy table of dask, polars or DuckDB, read a part at a time."""
+    lazy = table if library == "dask" else needed("narwhals", OWNER).from_native(table)
+    schema = lazy.dtypes if library == "dask" else lazy.collect_schema()
+    columns = {name: str(kind) for name, kind in schema.items()}
+
+    def parts(names: list) -> Iterator[Any]:
+        if library == "dask":
+            yield from (part.compute() for part in lazy[names].partitions)
+        elif library == "polars":
+            chosen = lazy.select(names).to_native()
+            for frame in chosen.collect_batches(chunk_size=PIECE_ROWS, maintain_order=True):
+                yield frame.to_arrow()
+        else:
+            pa = needed("pyarrow", OWNER, "parquet")
+            for block in pa.RecordBatchReader.from_stream(lazy.select(names).to_native()):
+                yield pa.Table.from_batches([block])
+
+    def pieces(wanted: Wanted) -> Iterator[Piece]:
+        for part in parts(list(dict.fromkeys([*wanted.of([*columns]), *wanted.keys]))):
+            if len(part):
+                yield _contained(part, wanted)
+
+    def check(wanted: Wanted) -> None:
+        wanted.of([*columns])
+
+    return Source({"kind": library, "columns": columns}, pieces, check, typed=False)
+
+
 def _contained(table: "pd.DataFrame | pa.Table", wanted: Wanted) -> Piece:
     """Return rows of a file in the container of the background."""
     if is_foreign(wanted.like):
@@ -187,7 +217,7 @@ def _contained(table: "pd.DataFrame | pa.Table", wanted: Wanted) -> Piece:
 
 
 def open_source(source: Any) -> Source:
-    """Return the source of an array, sparse matrix, frame, iterable of them, path or dataset."""
+    """Return the source of a table, lazy or not, of an iterable of tables, a path or a dataset."""
     if isinstance(source, (str, PathLike)):
         return _from_path(Path(source))
     if type(source).__module__.split(".")[0] == "pyarrow":
@@ -202,6 +232,9 @@ def open_source(source: Any) -> Source:
                 f"{OWNER} takes tables of two dimensions; got an array of shape {source.shape}."
             )
         return _table_source(source)
+    library = type(source).__module__.split(".")[0].lstrip("_")
+    if library in LAZY:
+        return _lazy_source(source, library)
     if isinstance(source, Iterable) and not isinstance(source, (bytes, dict)):
         return _pieces_source(source)
     raise TypeError(

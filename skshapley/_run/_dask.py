@@ -1,0 +1,85 @@
+"""Tasks on a dask cluster.
+
+joblib's own dask backend hands on the errors of a task, but not those of the scheduler: if a model
+kills every worker, it waits for ever. So tasks go to its client from here.
+"""
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from sklearn import config_context, get_config
+
+from skshapley._run._parcel import Parcel
+
+TASKS_PER_SLOT = 3  # that are sent ahead
+PATIENCE_SECONDS = 60  # for a result, before it is asked whether any worker is left
+
+
+class Cluster:
+    """The workers of a dask client, and what all tasks share.
+
+    The shared object is the result of a task, and no scattered data: if all workers that have it
+    die, dask makes it again.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    shared : object
+    """
+
+    def __init__(self, client: Any, shared: Any) -> None:
+        self._client, self._ahead = client, TASKS_PER_SLOT * sum(client.ncores().values())
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")  # a model may be large
+            self._shared = client.submit(_arrived, Parcel(shared), pure=False)
+
+    def __call__(self, task: Callable[..., Any], jobs: Iterable[tuple]) -> Iterator[Any]:
+        """Yield ``task(shared, *job)`` of each job, in their order.
+
+        Raises
+        ------
+        RuntimeError
+            If no worker is left, which is seen within a minute.
+        distributed.KilledWorker
+            If several workers died of one task.
+        """
+        waiting: deque = deque()
+        try:
+            for job in jobs:
+                given = get_config(), task, self._shared, *job
+                waiting.append(self._client.submit(_configured, *given, pure=False))
+                if len(waiting) >= self._ahead:
+                    yield self._result(waiting[0])
+                    waiting.popleft()
+            while waiting:
+                yield self._result(waiting[0])
+                waiting.popleft()
+        finally:
+            self._client.cancel(list(waiting))
+
+    def _result(self, future: Any) -> Any:
+        while True:
+            try:
+                return future.result(timeout=PATIENCE_SECONDS)
+            except TimeoutError:
+                if future.status != "pending":
+                    raise  # the model's own
+                if not self._client.scheduler_info()["workers"]:
+                    raise RuntimeError(
+                        f"The dask cluster {self._client.scheduler.address} has no worker left:"
+                        f" see their logs for what ended them, such as the model or a lack of"
+                        f" memory, and start others."
+                    ) from None
+
+
+def _arrived(shared: Any) -> Any:
+    """Return what a parcel held."""
+    return shared
+
+
+def _configured(config: dict[str, Any], task: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a task returns under the settings of scikit-learn where it was asked for."""
+    with config_context(**config):
+        return task(*arguments)

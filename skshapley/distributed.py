@@ -1,0 +1,145 @@
+"""Explanations on clusters: dask, Spark and Ray.
+
+A fitted explainer goes to the parts of a large table, and attributions come back. For one table and
+few rows, see ``joblib.parallel_config("dask")`` instead, and for polars or DuckDB
+`skshapley.batches.explain_batches`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from skshapley._estimators._attributor import Attributor
+from skshapley._tables._inputs import is_frame
+
+__all__ = ["explain_dask", "explain_ray", "spark_udf"]
+
+
+def explain_dask(explainer, frame) -> Any:
+    """Explain the rows of a dask DataFrame, lazily.
+
+    Parameters
+    ----------
+    explainer : fitted ShapleyExplainer, TreeExplainer or AmortizedExplainer
+        Fitted on a pandas DataFrame or an array.
+    frame : dask.dataframe.DataFrame
+        Columns that the explainer does not know are kept, such as keys.
+
+    Returns
+    -------
+    attributions : dask.dataframe.DataFrame
+        The other columns of `frame`, and a column for each attribution.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd  # doctest: +SKIP
+    >>> from skshapley.distributed import explain_dask
+    >>> table = dd.read_parquet("rows/")  # doctest: +SKIP
+    >>> explain_dask(explainer, table).to_parquet("phi/")  # doctest: +SKIP
+    """
+    part = _Part(explainer, "explain_dask")
+    return frame.map_partitions(part, meta=part(frame._meta))
+
+
+def explain_ray(explainer, dataset, **options) -> Any:
+    """Explain the rows of a Ray dataset, lazily.
+
+    Parameters
+    ----------
+    explainer : fitted ShapleyExplainer, TreeExplainer or AmortizedExplainer
+        Fitted on a pandas DataFrame or an array.
+    dataset : ray.data.Dataset
+        Columns that the explainer does not know are kept, such as keys.
+    **options
+        Of `ray.data.Dataset.map_batches`, such as ``batch_size=4096``.
+
+    Returns
+    -------
+    attributions : ray.data.Dataset
+        The other columns of `dataset`, and a column for each attribution.
+
+    Examples
+    --------
+    >>> import ray  # doctest: +SKIP
+    >>> from skshapley.distributed import explain_ray
+    >>> table = ray.data.read_parquet("rows/")  # doctest: +SKIP
+    >>> explain_ray(explainer, table).write_parquet("phi/")  # doctest: +SKIP
+    """
+    part = _Part(explainer, "explain_ray")
+    return dataset.map_batches(part, batch_format="pandas", **options)
+
+
+def spark_udf(explainer) -> Any:
+    """Return a function of Spark columns that gives attributions.
+
+    Parameters
+    ----------
+    explainer : fitted ShapleyExplainer, TreeExplainer or AmortizedExplainer
+        Fitted on a pandas DataFrame or an array.
+
+    Returns
+    -------
+    udf : function of a struct column
+        Its result is a struct with a field for each attribution. Fields of the argument that the
+        explainer does not know are ignored.
+
+    Examples
+    --------
+    >>> from pyspark.sql.functions import struct  # doctest: +SKIP
+    >>> from skshapley.distributed import spark_udf
+    >>> table = spark.read.parquet("rows/")  # doctest: +SKIP
+    >>> udf = spark_udf(explainer)  # doctest: +SKIP
+    >>> table.withColumn("phi", udf(struct("*"))).write.parquet("phi/")  # doctest: +SKIP
+    """
+    from pyspark.sql.functions import pandas_udf
+    from pyspark.sql.types import DoubleType, StructField, StructType
+
+    part = _Part(explainer, "spark_udf")
+
+    def attributions(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        for frame in frames:
+            yield part(frame)[part.names]
+
+    return pandas_udf(attributions, StructType([StructField(n, DoubleType()) for n in part.names]))
+
+
+class _Part:
+    """Attributions of a part of a table, in the columns that all parts have.
+
+    Parameters
+    ----------
+    explainer : fitted estimator
+    owner : str
+        Name of the function that was called, for errors.
+    """
+
+    def __init__(self, explainer: Any, owner: str) -> None:
+        if not isinstance(explainer, Attributor):
+            raise TypeError(
+                f"{owner} takes a fitted explainer of tables; got {explainer!r}: pass"
+                f" ShapleyExplainer(model).fit(background)."
+            )
+        check_is_fitted(explainer, "players_")
+        if not explainer.players_.n_players:
+            raise TypeError(
+                f"{owner} takes explainers of tables, and this one was fitted on documents: use"
+                f" skshapley.batches.explain_batches."
+            )
+        self._explainer = explainer
+        self._columns = list(getattr(explainer, "feature_names_in_", [])) or None
+        self.names = [str(name) for name in explainer.get_feature_names_out()]
+
+    def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns that are no features, and the attributions."""
+        X = frame if self._columns is None else frame[self._columns]
+        kept = frame.drop(columns=X.columns)
+        if not len(frame):
+            empty = pd.DataFrame(columns=self.names, index=frame.index, dtype="float64")
+            return pd.concat([kept, empty], axis=1)
+        named = self._columns is not None or is_frame(self._explainer.background_)
+        table = X if named else X.to_numpy()
+        values = self._explainer.explain(table).values
+        flat = pd.DataFrame(values.reshape(len(frame), -1), index=frame.index, columns=self.names)
+        return pd.concat([kept, flat], axis=1)
