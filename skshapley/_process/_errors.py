@@ -16,7 +16,7 @@ from skshapley._process._pairs import Pairs
 from skshapley._process._process import Posterior, Process
 
 LARGEST = 25.0  # squared standardised errors beyond it count as that
-NOTHING = 1e-6  # of the variance: pairs that promise to take away no more of it tell nothing
+LEAST_PROMISED = 0.1  # of the variance that the others leave: held-out pairs take away as much
 # Values that repeat come from a game with steps, whose next step may be unseen. By the share of
 # those that do: times what the pair that counts most changes, and of the largest value over n.
 JUMPS, SILENT = 3.0, 0.05
@@ -47,15 +47,17 @@ def standard_errors(posterior: Posterior, refit: Refit | None) -> np.ndarray:
         # left out, a point moves the estimates by its influence times its error
         weight = (process.influence**2).sum(axis=0) * process.left_out_variance
         moved = weight @ squared / (weight.sum() * np.maximum(scale, TINY))
+        ratios = np.stack([moved, *surprises(posterior, refit)])
         spent = 1 + process.points.n_players / len(process.points)
-        scale = scale * spent * np.maximum(1.0, np.maximum(moved, surprise(posterior, refit)))
+        scale = scale * spent * np.maximum(1.0, process.functional.joined(ratios))
     return np.sqrt(process.variance[:, None] * scale)
 
 
-def surprise(posterior: Posterior, refit: Refit | None) -> np.ndarray:
-    """Return the mean squared error of held-out pairs, relative to what was promised, ``(k,)``.
+def surprises(posterior: Posterior, refit: Refit | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return two mean squared errors of held-out pairs, relative to what was promised, ``(k,)``.
 
-    The larger of two: of their values, and of the estimates, which they move.
+    Of their values, and of the estimates, which they move; so does what they tell of the
+    hyper-parameters.
 
     Parameters
     ----------
@@ -64,24 +66,21 @@ def surprise(posterior: Posterior, refit: Refit | None) -> np.ndarray:
     refit : callable or None
         As of `standard_errors`.
     """
-    process, values = posterior.process, posterior.values
-    held, points, full = process.held, process.points, posterior
-    if refit is None or not values[~held].any():
-        rest = process.held_out
-    else:
-        others = Pairs(points.signs[~held], values[~held])
-        kernel = refit(others)
-        rest = Process(others, kernel, process.functional)
-        full = Posterior(Process(points, kernel, process.functional), values)
+    process, values, held = posterior.process, posterior.values, posterior.process.held
+    rest = process.held_out
+    if refit is not None and values[~held].any():
+        others = Pairs(process.points.signs[~held], values[~held])
+        rest = Process(others, refit(others), process.functional)
     kept = Posterior(rest, values[~held])
-    mean, variance = kept.predict(points.take(held))
+    mean, variance = kept.predict(process.points.take(held))
     # values may vary nowhere but at the pairs held out
-    scale = np.maximum(kept.scale, np.maximum(full.scale / LARGEST**2, TINY))
+    scale = np.maximum(kept.scale, np.maximum(posterior.scale / LARGEST**2, TINY))
     squared = (values[held] - mean) ** 2 / (variance[:, None] * scale)
-    moved = ((full.witnesses - kept.witnesses) ** 2).sum(axis=0)
-    before, after = rest.witness_variance.sum(), full.process.witness_variance.sum()
-    promised = max(before - after, NOTHING * before)
-    return np.maximum(np.minimum(squared, LARGEST).mean(axis=0), moved / (promised * scale))
+    moved = ((posterior.witnesses - kept.witnesses) ** 2).sum(axis=0)
+    before = rest.witness_variance.sum() * scale
+    promised = before - process.witness_variance.sum() * posterior.scale
+    promised = np.maximum(promised, LEAST_PROMISED * before)
+    return np.minimum(squared, LARGEST).mean(axis=0), moved / promised
 
 
 def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> np.ndarray:

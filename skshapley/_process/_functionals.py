@@ -52,6 +52,13 @@ class Functional(ABC):
         """Return the positions of the entries that errors are held against, ``(m,)``."""
         return np.arange(p)
 
+    def joined(self, ratios: np.ndarray) -> np.ndarray:
+        """Return what ratios ``(m, k)`` of errors to promised ones say together, ``(k,)``.
+
+        Each is a noisy estimate of one, so that the largest would widen errors where all is well.
+        """
+        return np.sqrt((ratios**2).mean(axis=0))
+
     def of_pairs(self, interactions: np.ndarray) -> np.ndarray:
         """Return the entries where nothing but pairs ``(p (p - 1)/2, k)`` interact, ``(e, k)``."""
         return interactions
@@ -160,6 +167,10 @@ class Interactions(Functional):
         """Return the positions of some pairs, evenly spread over all, ``(m,)``."""
         total = p * (p - 1) // 2
         return np.linspace(0, total - 1, min(total, MOST_WITNESSES)).round().astype(int)
+
+    def joined(self, ratios: np.ndarray) -> np.ndarray:
+        """Return the largest of the ratios: few points tell of each interaction."""
+        return ratios.max(axis=0)
 
     def covariances(self, kernel: EvenKernel, points: Pairs, entries: np.ndarray) -> np.ndarray:
         """Return the covariances of interactions and the values seen, ``(e, n)``."""
