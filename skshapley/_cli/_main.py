@@ -4,108 +4,22 @@ import argparse
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import skshapley
 from skshapley._cli._explain import run_explain
-from skshapley._cli._plot import DISPLAYS, run_plot
-from skshapley._cli._report import run_report
-from skshapley._cli._state import run_status
+from skshapley._cli._folder import DISPLAYS, run_plot, run_report, run_status
 from skshapley._cli._status import FAILED, USAGE, UsageError
 from skshapley.exceptions import PartialExplanationError
 
+ABOUT = "Explain the predictions of a fitted model by Shapley values, with standard errors."
+Add = Callable[..., Any]  # the `add_argument` of a parser
 # A picture of 10 by 10 inches then takes half a gigabyte while it is drawn
 MOST_DPI = 1200
-
-CODES = """\
-exit status:
-  0  all went well
-  1  the work failed, was interrupted, or some rows were set aside; what is finished is kept
-  2  the command was wrong, and no work was begun
-"""
-
-ABOUT = "Explain the predictions of a fitted model by Shapley values, with standard errors."
-
-MANUAL = f"""\
-examples:
-  skshapley explain --model model.skops --background bg.parquet --data rows.parquet --out phi/
-  skshapley status phi/
-  skshapley plot phi/ --kind beeswarm --out beeswarm.png
-  skshapley report phi/ --out report.html
-
-Each command has a manual of its own: skshapley explain --help, and so on.
-
-{CODES}"""
-
-EXPLAIN_MANUAL = f"""\
-models:
-  A .skops file is loaded by skops, which refuses types that it does not know until you name each
-  of them after --trust. Anything else is taken for a pickle (joblib reads it), which can do
-  whatever it likes to your machine when it is loaded: --trust-pickle says that you know where it
-  comes from.
-
-tables:
-  Parquet files, folders of them, or CSV files. Of each the columns that the model was fitted on
-  are taken, by name; a model that knows no names gets --columns, or all columns but the keys. The
-  data are read a batch at a time, whatever their size.
-
-results:
-  A folder of Parquet files with one line per row and output: row, key:NAME, output, prediction,
-  base_value, and value:NAME, error:NAME and data:NAME for each feature, where the error is the
-  standard error of the value. pandas.read_parquet reads it, and `skshapley plot` draws it. The same
-  command, given again after a crash, goes on where it stopped, and ends with the same bits; it
-  makes damaged files anew, and tries again what was set aside (not with --no-retry).
-
-configuration:
-  Parameters of skshapley.ShapleyExplainer as TOML or JSON, for instance
-
-    max_rows = 50_000
-    response_method = "predict_proba"
-    stopping = {{ rtol = 0.05 }}             # of skshapley.stopping.StandardError
-    groups = {{ address = ["street", "city"] }}
-    [sampler]                              # or just sampler = "leverage"
-    name = "antithetic"
-    references = "all"
-
-examples:
-  skshapley explain --model model.skops --background bg.parquet --data rows.parquet --out phi/
-  skshapley explain --model model.joblib --trust-pickle --background bg.csv --data rows/ \\
-      --out phi/ --keys customer day --on-error skip --config explainer.toml
-
-{CODES}"""
-
-STATUS_MANUAL = """\
-Reads every file, and names those that are damaged or lost; the command that wrote the folder makes
-them anew.
-
-examples:
-  skshapley status phi/
-
-exit status:
-  0  the run has finished, every row was explained, and every file holds what was written
-  1  it has not finished, rows were set aside, or files are damaged or lost
-  2  the folder was not written by `skshapley explain`
-"""
-
-PLOT_MANUAL = f"""\
-examples:
-  skshapley plot phi/ --kind beeswarm --out beeswarm.png
-  skshapley plot phi/ --kind waterfall --row 12 --output setosa --out row12.svg
-  skshapley plot phi/ --kind dependence --features age income --out dependence.pdf
-
-{CODES}"""
-
-REPORT_MANUAL = f"""\
-One file, which opens in any browser without a server or a network: how sure the explanation is,
-what matters, and each row with its waterfall. Importances are those of the rows that are shown.
-
-examples:
-  skshapley report phi/ --out report.html
-  skshapley report phi/ --out report.html --title "Who cancels" --max-rows 5000
-
-{CODES}"""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -155,52 +69,24 @@ def _told(error: Exception | str, status: int) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "skshapley",
-        description=ABOUT,
-        epilog=MANUAL,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = argparse.ArgumentParser("skshapley", description=ABOUT, **_manual("skshapley"))
     parser.add_argument("--version", action="version", version=skshapley.__version__)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name, about, manual, arguments, command in (
-        (
-            "explain",
-            "explain a table into a folder",
-            EXPLAIN_MANUAL,
-            _explain_arguments,
-            run_explain,
-        ),
-        (
-            "status",
-            "say how far a folder of explanations is, and whether it is whole",
-            STATUS_MANUAL,
-            _status_arguments,
-            run_status,
-        ),
-        ("plot", "draw a folder of explanations", PLOT_MANUAL, _plot_arguments, run_plot),
-        (
-            "report",
-            "write a folder of explanations as a page for a browser",
-            REPORT_MANUAL,
-            _report_arguments,
-            run_report,
-        ),
-    ):
-        one = commands.add_parser(
-            name,
-            help=about,
-            description=f"{about[0].upper()}{about[1:]}.",
-            epilog=manual,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        arguments(one)
+    for name, (about, arguments, command) in COMMANDS.items():
+        description = f"{about[0].upper()}{about[1:]}."
+        one = commands.add_parser(name, help=about, description=description, **_manual(name))
+        arguments(one.add_argument)
         one.set_defaults(command=command)
     return parser
 
 
-def _explain_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+def _manual(name: str) -> dict[str, Any]:
+    """Return the manual of a command, as argparse takes it."""
+    text = (files("skshapley._cli") / "manuals" / f"{name}.txt").read_text(encoding="utf-8")
+    return {"epilog": text, "formatter_class": argparse.RawDescriptionHelpFormatter}
+
+
+def _explain_arguments(add: Add) -> None:
     add("--model", type=Path, required=True, metavar="FILE", help="the fitted model")
     add("--background", type=Path, required=True, metavar="FILE", help="rows for absent features")
     add("--data", type=Path, required=True, metavar="PATH", help="the rows to explain")
@@ -224,51 +110,31 @@ def _explain_arguments(parser: argparse.ArgumentParser) -> None:
     add("--quiet", action="store_true", help="show no progress")
 
 
-def _status_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder", type=Path, metavar="FOLDER", help="what `skshapley explain` wrote"
-    )
-
-
-def _plot_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+def _status_arguments(add: Add) -> None:
     add("folder", type=Path, metavar="FOLDER", help="what `skshapley explain` wrote")
+
+
+def _plot_arguments(add: Add) -> None:
+    _status_arguments(add)
     add("--kind", choices=sorted(DISPLAYS), required=True, help="the display")
-    add("--out", type=Path, required=True, metavar="FILE", help="the picture: .png, .svg, .pdf ...")
     add("--output", metavar="LABEL", help="the output to show, where there are several")
     add("--row", type=int, metavar="N", help="the row to show, from 0, of those explained")
     add("--features", nargs="+", metavar="NAME", help="the features to show")
-    add("--max-features", type=_positive, metavar="N", help="most features to show")
-    add(
-        "--max-rows",
-        type=_positive,
-        default=2000,
-        metavar="N",
-        help="rows to draw, evenly spread over all (%(default)s)",
-    )
+    _picture_arguments(add, 2000, None, "the picture: .png, .svg, .pdf ...")
     add("--dpi", type=_dpi, default=150, metavar="N", help="dots per inch (%(default)s)")
-    add("--overwrite", action="store_true", help="replace FILE where there is one")
 
 
-def _report_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("folder", type=Path, metavar="FOLDER", help="what `skshapley explain` wrote")
-    add("--out", type=Path, required=True, metavar="FILE", help="the page: report.html")
+def _report_arguments(add: Add) -> None:
+    _status_arguments(add)
     add("--title", metavar="TEXT", help="the title (default: named after the model)")
-    add(
-        "--max-rows",
-        type=_positive,
-        default=1000,
-        metavar="N",
-        help="rows to show, evenly spread over all (%(default)s)",
-    )
-    add(
-        "--max-features",
-        type=_positive,
-        default=50,
-        metavar="N",
-        help="features to show one by one; the others are summed (%(default)s)",
-    )
+    _picture_arguments(add, 1000, 50, "the page: report.html")
+
+
+def _picture_arguments(add: Add, rows: int, features: int | None, what: str) -> None:
+    number: dict[str, Any] = {"type": _positive, "metavar": "N"}
+    add("--out", type=Path, required=True, metavar="FILE", help=what)
+    add("--max-rows", default=rows, **number, help=f"rows to show, evenly spread ({rows})")
+    add("--max-features", default=features, **number, help="features to show one by one")
     add("--overwrite", action="store_true", help="replace FILE where there is one")
 
 
@@ -284,3 +150,11 @@ def _dpi(text: str) -> int:
     if value > MOST_DPI:
         raise argparse.ArgumentTypeError(f"at most {MOST_DPI}, not {text!r}")
     return value
+
+
+COMMANDS: dict[str, tuple[str, Callable[[Add], None], Callable[[argparse.Namespace], int]]] = {
+    "explain": ("explain a table into a folder", _explain_arguments, run_explain),
+    "status": ("say how far a folder is, and whether it is whole", _status_arguments, run_status),
+    "plot": ("draw a folder of explanations", _plot_arguments, run_plot),
+    "report": ("write a folder as a page for a browser", _report_arguments, run_report),
+}

@@ -11,7 +11,7 @@ from skshapley._report._columns import column, rounded, text
 from skshapley._report._facts import facts, is_logit
 from skshapley.explanation import Explanation
 from skshapley.plots._common import adding_up, response_name
-from skshapley.plots._partner import strongest_partner
+from skshapley.plots._partners import strongest_partner
 
 VALUE_DIGITS = 6
 ERROR_DIGITS = 3

@@ -11,8 +11,8 @@ from skshapley.plots._beeswarm import BeeswarmDisplay
 from skshapley.plots._decision import DecisionDisplay
 from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._heat_map import HeatMapDisplay
-from skshapley.plots._importance import ImportanceDisplay
 from skshapley.plots._interactions import InteractionsDisplay
+from skshapley.plots._intervals import ImportanceDisplay
 from skshapley.plots._matrix import MatrixDisplay
 from skshapley.plots._sentence import SentenceDisplay
 from skshapley.plots._waterfall import WaterfallDisplay

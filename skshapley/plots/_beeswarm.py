@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from skshapley.plots._checks import AXES, COUNT, check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, levels, one_output, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
-from skshapley.plots._key import (
+from skshapley.plots._places import (
     LEAST_KEY_ROW,
     OTHERS,
     category_colours,
     dot_size,
     faintness,
     keyed,
+    swarm,
     write_key,
 )
 from skshapley.plots._style import (
@@ -31,10 +32,6 @@ from skshapley.plots._style import (
 )
 from skshapley.plots._text import MAX_NAME, short_names
 
-# Half the height of a row that points may fill
-REACH = 0.4
-BINS = 120
-STEP = 0.12  # at most, between points of a pile
 TALL = 1.6  # height of a row with a name of two lines and a key, in rows
 LEAST_HIGH_ROW = 32.0  # points, below which there is room for one line of a name and the key
 LEAST_BAR = 150.0  # points, below which its label does not fit between its ends
@@ -234,22 +231,3 @@ def _points(shown) -> pd.DataFrame:
             "standard_error": errors_of(shown).T.ravel(),
         }
     )
-
-
-def swarm(x, rows) -> NDArray[np.float64]:
-    """Return offsets in [-0.4, 0.4] that spread points of similar x within their row, ``(n,)``.
-
-    Points of one row in the same of 120 bins over all x pile up around the middle of the row: they
-    are moved by 0, +1, -1, +2, ... steps, in their order. The highest pile of a row sets its step,
-    so that each row shows where its own points are dense.
-    """
-    span = np.ptp(x) or 1.0
-    bins = np.minimum((BINS * (x - x.min()) / span).astype(int), BINS - 1)
-    pile = pd.Series(np.zeros(len(x))).groupby([rows, bins])
-    place = pile.cumcount().to_numpy()
-    # 0, 1, -1, 2, -2, ...: symmetric where the pile is odd, half a step lower where it is even.
-    offset = np.where(place % 2, place + 1, -place) / 2
-    even = pile.transform("size").to_numpy() % 2 == 0
-    offset = offset - np.where(even, 0.5, 0.0)
-    highest = pd.Series(np.abs(offset)).groupby(rows).transform("max").to_numpy()
-    return offset * np.minimum(STEP, REACH / np.maximum(highest, 1.0))

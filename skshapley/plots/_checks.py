@@ -1,4 +1,4 @@
-"""Checks of what the displays are asked to draw, made before anything is computed or drawn."""
+"""Checks of what the displays are given, and explainers of models to draw."""
 
 from numbers import Integral
 from types import ModuleType
@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._tools._constraints import Count, Fitting, Maybe, check_values
+from skshapley.explanation import Explanation
 
 
 def pyplot(owner) -> ModuleType:
@@ -110,3 +112,37 @@ def check_names(owner, parameter, names, known) -> None:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ValueError(f"{owner} got {parameter}={unknown}: choose among {list(known)}.")
+
+
+def explainer_of(owner: str, estimator: Any, background: Any, **asked: Any) -> Any:
+    """Return a fitted explainer of an estimator; an explainer is returned as it is.
+
+    Parameters
+    ----------
+    owner : str
+        Who asks.
+    estimator : fitted estimator, function, or fitted explainer
+    background : array or frame of shape (b, d), or None
+    **asked
+        Parameters of the explainer, where one is made.
+    """
+    name = type(estimator).__name__
+    if hasattr(estimator, "explain"):
+        if background is not None:
+            raise ValueError(
+                f"{owner} got a background for a {name}, which has its own: leave one of them out."
+            )
+        return estimator
+    if background is None:
+        raise ValueError(
+            f"{owner} got background=None for a {name}: pass the rows that stand in for absent"
+            f" features, such as background=X_train, or a fitted ShapleyExplainer."
+        )
+    return ShapleyExplainer(estimator, **asked).fit(background)
+
+
+def explanation_of(
+    owner: str, estimator: Any, X: Any, background: Any, **asked: Any
+) -> Explanation:
+    """Return the explanation of rows by an estimator; parameters as for `explainer_of`."""
+    return explainer_of(owner, estimator, background, **asked).explain(X)

@@ -17,9 +17,16 @@ from skshapley.plots._common import (
     response_name,
 )
 from skshapley.plots._display import ByFeature, Display, SmallMultiples, by_output
-from skshapley.plots._key import category_colours, dot_size, faintness, keyed
-from skshapley.plots._pairs import check_pairs, interacting, measured_partner, of_interaction
-from skshapley.plots._places import places, upright, write_ticks
+from skshapley.plots._partners import check_pairs, interacting, measured_partner, of_interaction
+from skshapley.plots._places import (
+    category_colours,
+    dot_size,
+    faintness,
+    keyed,
+    places,
+    upright,
+    write_ticks,
+)
 from skshapley.plots._style import (
     COLOURS,
     LETTER,

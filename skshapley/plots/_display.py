@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._tools._constraints import Constraint, check_values
+from skshapley.plots._checks import explanation_of
 from skshapley.plots._common import (
     MOST_OUTPUTS,
     STRONGEST_OUTPUTS,
@@ -15,7 +16,6 @@ from skshapley.plots._common import (
     of_output,
     strengths,
 )
-from skshapley.plots._explain import explanation_of
 from skshapley.plots._style import (
     LARGE_PANEL,
     PANEL,

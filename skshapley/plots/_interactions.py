@@ -8,7 +8,7 @@ import pandas as pd
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import HALF_WIDTH, one_output, one_row, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
-from skshapley.plots._pairs import check_pairs
+from skshapley.plots._partners import check_pairs
 from skshapley.plots._style import (
     LETTER,
     LINE,

@@ -17,7 +17,7 @@ from skshapley.plots._common import (
     response_name,
 )
 from skshapley.plots._display import Display, SmallMultiples, by_output
-from skshapley.plots._pairs import check_pairs, with_pairs
+from skshapley.plots._partners import check_pairs, with_pairs
 from skshapley.plots._style import (
     beside,
     colour_of_steps,

@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgba
 
 from skshapley import ShapleyExplainer
 from skshapley.plots import BarDisplay, BeeswarmDisplay, WaterfallDisplay
-from skshapley.plots._beeswarm import swarm
+from skshapley.plots._places import swarm
 from skshapley.plots._style import NEGATIVE, NEUTRAL, POSITIVE
 
 DISPLAYS = [WaterfallDisplay, BarDisplay, BeeswarmDisplay]

@@ -29,9 +29,7 @@ from skshapley.plots import (
     MatrixDisplay,
     WaterfallDisplay,
 )
-from skshapley.plots._beeswarm import swarm
-from skshapley.plots._key import dot_size, faintness, keyed
-from skshapley.plots._places import places
+from skshapley.plots._places import dot_size, faintness, keyed, places, swarm
 from skshapley.plots._style import COLOURS, NEUTRAL
 from skshapley.plots._text import value_text
 

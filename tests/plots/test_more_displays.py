@@ -18,7 +18,7 @@ from skshapley.plots import (
     MatrixDisplay,
 )
 from skshapley.plots._common import _players
-from skshapley.plots._partner import strongest_partner
+from skshapley.plots._partners import strongest_partner
 
 SINGLE = [DecisionDisplay, MatrixDisplay]
 

@@ -1,12 +1,14 @@
-"""``skshapley plot``: a folder of explanations as a picture."""
+"""Commands that read a folder of explanations: ``skshapley status``, ``plot`` and ``report``."""
 
 import inspect
 import sys
 from argparse import Namespace
+from collections.abc import Callable
 from typing import Any
 
 from skshapley import plots
-from skshapley._cli._status import OK, UsageError, check_free, check_name, check_there
+from skshapley._cli._status import FAILED, OK, UsageError, check_free, check_name, check_there
+from skshapley._report import report_html
 from skshapley._tools._files import write_whole
 from skshapley._tools._optional import needed
 from skshapley.batches import ExplanationDataset
@@ -22,20 +24,56 @@ DISPLAYS: dict[str, type[plots.Display]] = {
 }
 
 
-def run_plot(arguments: Namespace) -> int:
-    """Draw a folder of explanations into a file."""
-    mpl = needed("matplotlib", "skshapley plot")
+def _opened(arguments: Namespace) -> ExplanationDataset:
+    """Return the folder of explanations."""
+    check_there(arguments.folder, "FOLDER")
+    try:
+        return ExplanationDataset(arguments.folder)
+    except FileNotFoundError as error:
+        raise UsageError(str(error)) from error
+
+
+def _check_out(arguments: Namespace) -> None:
+    """Raise UsageError if there is a file already, unless it may be replaced."""
     check_there(arguments.folder, "FOLDER")
     if arguments.overwrite:
         check_name(arguments.out, "--out")
     else:
         check_free(arguments.out, "--out", "choose another name, or pass --overwrite")
+
+
+def _written(arguments: Namespace, write: Callable[[Any], object]) -> int:
+    """Write a file whole, and say where it is."""
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(arguments.out, write)
+    sys.stdout.write(f"{arguments.out}\n")
+    return OK
+
+
+def run_status(arguments: Namespace) -> int:
+    """Say how far a run has come, and name what is damaged or lost."""
+    dataset = _opened(arguments)
+    wrong = dataset.check()
+    for sentence in wrong:
+        sys.stderr.write(f"skshapley: {sentence}\n")
+    state = "finished" if dataset.finished else "not finished"
+    if wrong:
+        sys.stdout.write(f"{arguments.folder}: {state}, {len(wrong)} damaged or lost\n")
+        return FAILED
+    skipped = len(dataset.skipped())
+    sys.stdout.write(
+        f"{arguments.folder}: {state}, {len(dataset)} rows explained, {skipped} set aside\n"
+    )
+    return OK if dataset.finished and not skipped else FAILED
+
+
+def run_plot(arguments: Namespace) -> int:
+    """Draw a folder of explanations into a file."""
+    mpl = needed("matplotlib", "skshapley plot")
+    _check_out(arguments)
     display = DISPLAYS[arguments.kind]
     options = _options(arguments, display)
-    try:
-        dataset = ExplanationDataset(arguments.folder)
-    except FileNotFoundError as error:
-        raise UsageError(str(error)) from error
+    dataset = _opened(arguments)
     row = options.get("row")
     if row is None and display is plots.WaterfallDisplay and len(dataset) != 1:
         raise UsageError(
@@ -56,13 +94,8 @@ def run_plot(arguments: Namespace) -> int:
             f"--out {str(arguments.out)!r} has a suffix that matplotlib cannot write: choose one of"
             f" {sorted(figure.canvas.get_supported_filetypes())}."
         )
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(
-        arguments.out,
-        lambda file: figure.savefig(file, format=kind, dpi=arguments.dpi, bbox_inches="tight"),
-    )
-    sys.stdout.write(f"{arguments.out}\n")
-    return OK
+    how = {"format": kind, "dpi": arguments.dpi, "bbox_inches": "tight"}
+    return _written(arguments, lambda file: figure.savefig(file, **how))
 
 
 def _options(arguments: Namespace, display: type[plots.Display]) -> dict[str, Any]:
@@ -82,7 +115,19 @@ def _options(arguments: Namespace, display: type[plots.Display]) -> dict[str, An
 def _label(explanation: Explanation, text: str) -> object:
     """Return the output whose label reads like the text."""
     names = [] if explanation.output_names is None else explanation.output_names.tolist()
-    for name in names:
-        if str(name) == text:
-            return name
+    if text in map(str, names):
+        return names[list(map(str, names)).index(text)]
     raise UsageError(f"--output {text!r} is none of the outputs: {names}.")
+
+
+def run_report(arguments: Namespace) -> int:
+    """Write the report of a folder of explanations."""
+    _check_out(arguments)
+    dataset = _opened(arguments)
+    text = report_html(
+        dataset.read(arguments.max_rows),
+        title=arguments.title,
+        max_features=arguments.max_features,
+        n_rows=len(dataset),
+    )
+    return _written(arguments, lambda file: file.write(text.encode("utf-8", "replace")))

@@ -1,0 +1,554 @@
+"""Curves: over budgets, over time, and as features are masked."""
+
+import copy
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skshapley._tools._constraints import OneOf, check_values
+from skshapley.diagnostics import masking_curve
+from skshapley.explanation import Explanation
+from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing, check_names, explainer_of
+from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
+from skshapley.plots._display import ByFeature, Drawn, SmallMultiples, by_output
+from skshapley.plots._style import (
+    COLOURS,
+    NEUTRAL,
+    ink,
+    label_x,
+    legend,
+    letters_across,
+    settle,
+    side_label,
+)
+from skshapley.plots._text import shorten, wrapped
+
+
+class ConvergenceDisplay(ByFeature):
+    """How the attributions of one instance settle as more model rows are spent.
+
+    Each feature has a panel and each method a line, with its 95 % band.
+
+    Use `from_explanations` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``method``, ``feature``, ``n_model_rows``, ``value``, ``standard_error``.
+    response : str, default="response"
+        Name of the explained response, for the axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The first of `axes_`.
+    axes_ : list of matplotlib Axes
+        One for each feature.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import ConvergenceDisplay
+    >>> X = np.random.default_rng(0).normal(size=(20, 8))
+    >>> explainer = ShapleyExplainer(lambda X: X.prod(axis=1), sampler="antithetic")
+    >>> display = ConvergenceDisplay.from_estimator(explainer.fit(X), X[:1], budgets=[2000, 4000])
+    >>> display.frame()["feature"].nunique()
+    4
+    """
+
+    _constraints = {"row": ROW, "max_features": COUNT, "axes": AXES}
+
+    def __init__(self, table, response="response") -> None:
+        self.table = table
+        self.response = response
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X, *, budgets, background=None, **kwargs
+    ) -> Self | SmallMultiples:
+        """Explain rows with growing budgets, and draw the attributions of one of them.
+
+        Parameters
+        ----------
+        estimator : fitted estimator, function or fitted ShapleyExplainer, or dict of them by name
+            Explainers are not changed: copies with each budget as their `max_rows` explain the
+            rows.
+        X : array or frame of shape (r, d)
+            The rows to explain.
+        budgets : sequence of int
+            Numbers of model rows per instance.
+        background : array or frame of shape (b, d), default=None
+            The rows that stand in for absent features. Needed for all but explainers.
+        **kwargs
+            As in `from_explanations`.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+        """
+        check_values(cls.__name__, kwargs, cls._constraints)  # before the model is called
+        estimators = estimator if isinstance(estimator, Mapping) else {"": estimator}
+        explainers = {
+            name: explainer_of(cls.__name__, one, background) for name, one in estimators.items()
+        }
+        explanations = {
+            name: [_with_budget(one, n).explain(X) for n in sorted(budgets)]
+            for name, one in explainers.items()
+        }
+        return cls.from_explanations(explanations, **kwargs)
+
+    @classmethod
+    def from_explanations(
+        cls, explanations, *, row=None, output=None, features=None, max_features=4, axes=None
+    ) -> Self | SmallMultiples:
+        """Draw explanations of growing budgets.
+
+        Parameters
+        ----------
+        explanations : sequence of Explanation, or dict of such sequences by method
+            Explanations of the same model and instances, by at most six methods.
+        row : int, default=None
+            Position of the instance. May be left out if there is only one.
+        output : label, default=None
+            One of `output_names`. None: all, side by side, or the strongest of many.
+        features : list of str, default=None
+            Names of the features to show. None: the `max_features` largest ones.
+        max_features : int or None, default=4
+            Number of features to show if `features` is None. None: all.
+        axes : sequence of matplotlib Axes, default=None
+            One for each feature (and output); a new figure by default.
+
+        Returns
+        -------
+        display : ConvergenceDisplay, or SmallMultiples of them for several outputs
+
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For no explanations, or an invalid row, output, features, max_features or axes.
+        """
+        methods = explanations if isinstance(explanations, Mapping) else {"": list(explanations)}
+        features = None if features is None else list(features)
+        _check_methods(cls.__name__, methods, features)
+        for one in chain.from_iterable(methods.values()):
+            check_drawing(
+                cls,
+                one,
+                axes=axes,
+                output=output,
+                row=row,
+                max_features=max_features,
+                one_row=True,
+            )
+
+        def read(output) -> tuple[pd.DataFrame, str]:
+            chosen = {
+                name: [one_row(one_output(e, output), row) for e in series]
+                for name, series in methods.items()
+            }
+            end = next(iter(chosen.values()))[-1]
+            names = features or fold(end, max_features).feature_names[:max_features]
+            lines = [_lines(name, series, names) for name, series in chosen.items()]
+            return pd.concat(lines, ignore_index=True), response_name(end)
+
+        return by_output(cls, _last(methods), output, axes, read)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the points of the lines.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``method``, ``feature``, ``n_model_rows``, ``value``, ``standard_error``.
+        """
+        return self.table.copy()
+
+    def plot(self, axes=None) -> Self:
+        """Draw the lines.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib Axes, default=None
+            One for each feature; a new figure by default.
+
+        Returns
+        -------
+        self : ConvergenceDisplay
+        """
+        features = pd.unique(self.table["feature"])
+        axes, lines = self._panels(axes), {}
+        for ax, feature in zip(axes, features, strict=True):
+            part = self.table[self.table["feature"] == feature]
+            for place, (method, line) in enumerate(part.groupby("method", sort=False)):
+                half = HALF_WIDTH * line["standard_error"]
+                x, y, colour = line["n_model_rows"], line["value"], COLOURS[place]
+                ax.fill_between(x, y - half, y + half, color=colour, alpha=0.22, linewidth=0)
+                lines[method] = ax.plot(x, y, "o-", color=colour, markersize=3.5, linewidth=1.3)[0]
+            letters = letters_across(ax)
+            ax.set_title(wrapped(feature, letters), fontsize="medium", parse_math=False)
+            ax.spines[["top", "right"]].set_visible(False)
+            ax.set_xlabel("model rows")
+        banded = self.table["standard_error"].notna().any()
+        what = f"attribution ({self.response})" + (" and 95 % band" if banded else "")
+        axes[0].set_ylabel(side_label(axes[0], what), parse_math=False)
+        if len(lines) > 1:
+            legend(axes[0], list(lines.values()), lines, letters - 4, fontsize="small")
+        return self._drawn_on(axes)
+
+
+def _check_methods(owner, methods, features) -> None:
+    """Refuse too few or too many methods, methods without explanations, and unknown features."""
+    if not 1 <= len(methods) <= len(COLOURS) or not all(len(e) for e in methods.values()):
+        raise ValueError(
+            f"{owner} got { {name: len(e) for name, e in methods.items()} } explanations by method:"
+            f" choose 1 to {len(COLOURS)} methods with 1 explanation or more each."
+        )
+    check_names(owner, "features", features or [], _last(methods).feature_names)
+
+
+def _last(methods) -> Explanation:
+    """Return the last explanation of the first method."""
+    return next(iter(methods.values()))[-1]
+
+
+def _lines(method, series, features) -> pd.DataFrame:
+    """Return the table of one method's lines, for the features in their order."""
+    frames = []
+    for explanation in series:
+        columns = {"value": explanation.values[0], "standard_error": errors_of(explanation)[0]}
+        frame = pd.DataFrame(columns, index=explanation.feature_names).loc[list(features)]
+        spent = explanation.n_model_rows[0]
+        frames.append(
+            frame.rename_axis("feature").reset_index().assign(method=method, n_model_rows=spent)
+        )
+    order = ["method", "feature", "n_model_rows", "value", "standard_error"]
+    return pd.concat(frames, ignore_index=True)[order]
+
+
+def _with_budget(explainer: Any, max_rows: int) -> Any:
+    """Return an explainer with another budget, fitted to the same background."""
+    other = copy.copy(explainer).set_params(max_rows=max_rows)
+    return other.fit(other.background_, sample_weight=other.background_weights_)
+
+
+MOST_TICKS = 8
+
+
+class ControlChartDisplay(ByFeature):
+    """Means of attributions over time, a panel for each feature.
+
+    The line in the middle is the mean of the baseline, the band the limits that nothing but chance
+    should leave, in all panels together. Points beyond it are marked.
+
+    Use `from_drift` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``period``, ``feature``, ``mean``, ``centre``, ``low``, ``high``, ``alarm``.
+    label : str, default="mean attribution"
+        What is drawn, for the axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The first of `axes_`.
+    axes_ : list of matplotlib Axes
+        One for each feature.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.comparison import drift
+    >>> from skshapley.plots import ControlChartDisplay
+    >>> X = np.random.default_rng(0).normal(size=(400, 2))
+    >>> X[300:, 1] += 1
+    >>> explanation = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(X).explain(X)
+    >>> display = ControlChartDisplay.from_drift(drift(explanation, np.arange(400) // 100))
+    >>> display.frame().loc[lambda frame: frame["alarm"], ["period", "feature"]]
+       period feature
+    7       3      x1
+    """
+
+    _constraints = {"max_features": COUNT, "ax": AXES}
+
+    _scale = None
+
+    def __init__(self, table, label="mean attribution") -> None:
+        self.table = table
+        self.label = label
+
+    @classmethod
+    def from_drift(
+        cls, drift, *, features=None, output=None, max_features=6, ax=None
+    ) -> Self | SmallMultiples:
+        """Draw a drift.
+
+        Parameters
+        ----------
+        drift : Drift
+        features : str or list of str, default=None
+            Names of the features to show. None: the `max_features` that are farthest beyond their
+            limits, or nearest to them.
+        output : label, default=None
+            Of several outputs. None: all, below each other, or those of many that are farthest
+            beyond their limits.
+        max_features : int or None, default=6
+            Number of features to show if `features` is None. None: all.
+        ax : matplotlib Axes, or one for each feature (and output), default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : ControlChartDisplay, or SmallMultiples of them for several outputs
+
+        Raises
+        ------
+        ValueError, TypeError
+            For an invalid feature, output, max_features or ax.
+        """
+        check_values(cls.__name__, {"max_features": max_features, "ax": ax}, cls._constraints)
+        table = drift.to_frame()
+        known = pd.unique(table["feature"]).tolist()
+        if features is not None:
+            features = [features] if isinstance(features, str) else list(features)
+            check_names(cls.__name__, "features", features, known)
+        outputs = drift.output_names
+        if output is not None and (outputs is None or output not in outputs):
+            names = [] if outputs is None else outputs.tolist()
+            raise ValueError(
+                f"{cls.__name__} got output={output!r}: choose None or one of {names}."
+            )
+        label = "mean attribution" if drift.kind == "attribution" else "mean |attribution|"
+
+        def read(name) -> tuple[pd.DataFrame, str]:
+            part = table if name is None else table[table["output"] == name]
+            shown = features or _farthest(part)[:max_features]
+            return part[part["feature"].isin(shown)].reset_index(drop=True), label
+
+        def strength(drift) -> NDArray[np.float64]:
+            """Return how far the outputs are beyond their limits."""
+            far = _beyond(table).groupby(table["output"], sort=False).max()
+            return far.loc[drift.output_names].fillna(0.0).to_numpy()
+
+        return by_output(cls, drift, output, ax, read, strength)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the points.
+
+        Returns
+        -------
+        frame : DataFrame
+            With the columns of the parameter `table`, and ``n_rows``.
+        """
+        return self.table.copy()
+
+    def plot(self, ax=None) -> Self:
+        """Draw the charts.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, or a sequence of them for several features, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : ControlChartDisplay
+        """
+        shown = _farthest(self.table)
+        axes = self._panels(ax)
+        for panel, feature in zip(axes, shown, strict=True):
+            self._panel(panel, feature, self.table[self.table["feature"] == feature])
+        axes[0].set_ylabel(side_label(axes[0], self.label), parse_math=False)
+        return self._drawn_on(axes)
+
+    def _panel(self, ax, feature, part) -> None:
+        """Draw the chart of one feature."""
+        x, mean = np.arange(len(part)), part["mean"].to_numpy()
+        edges = np.repeat(np.arange(len(part) + 1) - 0.5, 2)[1:-1]
+        low, high = (np.repeat(part[name].to_numpy(), 2) for name in ("low", "high"))
+        ax.fill_between(edges, low, high, color=NEUTRAL, alpha=0.25, linewidth=0, zorder=1)
+        ax.axhline(part["centre"].iloc[0], color=ink(ax), linewidth=0.8, alpha=0.6, zorder=2)
+        ax.plot(x, mean, color=COLOURS[0], linewidth=1.2, marker="o", markersize=3.5, zorder=3)
+        alarm = part["alarm"].to_numpy()
+        ax.scatter(x[alarm], mean[alarm], s=70, facecolor="none", edgecolor=COLOURS[1],
+                   linewidth=1.8, zorder=4)  # fmt: skip
+        ax.set_xlabel(wrapped(feature, letters_across(ax)), parse_math=False)
+        ax.spines[["top", "right"]].set_visible(False)
+        step = -(-len(part) // MOST_TICKS)
+        names = [shorten(period, 12) for period in part["period"].iloc[::step]]
+        turned = sum(map(len, names)) > 24
+        ax.set_xticks(x[::step], names, parse_math=False, fontsize="small")
+        if turned:
+            ax.tick_params(axis="x", labelrotation=30)
+
+
+def _farthest(table) -> list:
+    """Return the features, those farthest beyond their limits first."""
+    far = _beyond(table).groupby(table["feature"], sort=False).max()
+    return far.sort_values(ascending=False, kind="stable").index.tolist()
+
+
+def _beyond(table) -> pd.Series:
+    """Return how far each mean is from the centre, in half the distance between the limits."""
+    half = (table["high"] - table["low"]) / 2
+    return (table["mean"] - table["centre"]).abs() / half.where(half > 0)
+
+
+XLABELS = {
+    "deletion": "masked, of the features that rank first (%)",
+    "insertion": "kept alone, of the features that rank first (%)",
+}
+STYLES = ("-", "--", ":", "-.")
+
+
+class MaskingCurveDisplay(Drawn):
+    """Masking curves: how the response changes as more and more features are masked, or kept.
+
+    Each line is the mean over instances for one method, with its 95 % band.
+
+    Use `from_curves` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``method``, ``kind``, ``fraction``, ``mean``, ``low``, ``high``.
+    kind : {"deletion", "insertion"}, default="deletion"
+        Whether the features that rank first are masked, or they alone are kept.
+    response : str, default="log-odds"
+        Name of the response that the curves follow, for the axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from skshapley.diagnostics import masking_curve
+    >>> from skshapley.plots import MaskingCurveDisplay
+    >>> curve = masking_curve(lambda S: S @ [3.0, 1.0], [3.0, 1.0], fractions=(0, 0.5, 1))
+    >>> MaskingCurveDisplay.from_curves({"exact": curve}).frame()[["fraction", "mean"]]
+       fraction  mean
+    0       0.0   0.0
+    1       0.5  -3.0
+    2       1.0  -4.0
+    """
+
+    _constraints = {"kind": OneOf(tuple(XLABELS)), "ax": AXES}
+
+    def __init__(self, table, kind="deletion", response="log-odds") -> None:
+        self.table = table
+        self.kind = kind
+        self.response = response
+
+    @classmethod
+    def from_curves(cls, curves, *, kind="deletion", response="log-odds", ax=None) -> Self:
+        """Draw the curves of some methods.
+
+        Parameters
+        ----------
+        curves : MaskingCurve, or mapping of name to MaskingCurve
+        kind : {"deletion", "insertion"}, default="deletion"
+            Whether the features that rank first are masked, or they alone are kept.
+        response : str, default="log-odds"
+            Name of the response that the curves follow, for the axis.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : MaskingCurveDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            For an invalid kind or ax.
+        """
+        check_values(cls.__name__, {"kind": kind, "ax": ax}, cls._constraints)
+        curves = curves if isinstance(curves, Mapping) else {"": curves}
+        frames = [curve.frame().assign(method=name) for name, curve in curves.items()]
+        table = pd.concat(frames, ignore_index=True)
+        table = table[table["kind"] == kind].reset_index(drop=True)
+        return cls(table, kind, response).plot(ax)
+
+    @classmethod
+    def from_estimator(cls, estimator, X, *, background=None, **kwargs) -> Self:
+        """Explain rows, and draw how well the explanations rank their features.
+
+        Parameters
+        ----------
+        estimator : fitted estimator, function, or fitted ShapleyExplainer
+        X : array or frame of shape (r, d)
+            The rows to explain.
+        background : array or frame of shape (b, d), default=None
+            The rows that stand in for absent features. Needed for all but an explainer.
+        **kwargs
+            As in `from_curves`.
+
+        Returns
+        -------
+        display : MaskingCurveDisplay
+        """
+        check_values(cls.__name__, kwargs, cls._constraints)  # before the model is called
+        several = len(getattr(estimator, "classes_", ())) > 2
+        asked = {"output": "predicted"} if several else {}
+        explainer = explainer_of(cls.__name__, estimator, background, **asked)
+        return cls.from_curves(masking_curve(explainer, explainer.explain(X), X), **kwargs)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the points of the lines and bands.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``method``, ``kind``, ``fraction``, ``mean``, ``low``, ``high``.
+        """
+        return self.table.copy()
+
+    @property
+    def _width(self) -> float:
+        return 5.6
+
+    def _height(self, width) -> float:
+        return 4.2
+
+    def plot(self, ax=None) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : MaskingCurveDisplay
+        """
+        (ax,) = self._panels(ax)
+        methods = self.table["method"].unique()
+        settle(ax)
+        handles = []
+        for number, method in enumerate(methods):
+            part = self.table[self.table["method"] == method]
+            colour = COLOURS[number % len(COLOURS)]
+            style = STYLES[number // len(COLOURS) % len(STYLES)]
+            percent = 100 * part["fraction"]
+            handles += ax.plot(
+                percent, part["mean"], color=colour, linestyle=style, label=method or None
+            )
+            ax.fill_between(percent, part["low"], part["high"], color=colour, alpha=0.15, lw=0)
+        ax.axhline(0, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
+        label_x(ax, XLABELS[self.kind])
+        ax.set_ylabel(side_label(ax, f"change in {self.response}"), parse_math=False)
+        if any(methods):
+            legend(ax, handles, methods, letters_across(ax) - 6)
+        return self._drawn_on([ax])

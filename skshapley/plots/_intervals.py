@@ -1,0 +1,633 @@
+"""Points with intervals: importances, and explanations beside each other."""
+
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skshapley._records._inferred import CONFIDENCE
+from skshapley._tools._constraints import Number, check_values
+from skshapley.comparison._compare import KIND
+from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing, explanation_of
+from skshapley.plots._common import HALF_WIDTH, errors_of, one_output, one_row, response_name
+from skshapley.plots._display import Display, Drawn, SmallMultiples, by_output
+from skshapley.plots._style import (
+    COLOURS,
+    NEUTRAL,
+    height_of_legend,
+    height_of_rows,
+    interval_bars,
+    interval_note,
+    label_x,
+    legend_above,
+    letters_beside,
+    name_rows,
+    zero_line,
+)
+from skshapley.plots._text import MAX_NAME, short_names
+
+
+class ImportanceDisplay(Display):
+    """How much each feature matters, with intervals, ranks and the features selected.
+
+    A point is an importance, its bar the interval, the numbers beside the names the ranks that the
+    data leave open. Where features were tested, those that are not selected are pale.
+
+    Use `from_explanation`, `from_importance` or `from_selector` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``feature``, ``value``, ``low``, ``high``, ``best_rank``, ``worst_rank`` (None
+        without ranks) and ``selected`` (None without a test), from top to bottom.
+    label : str, default="importance"
+        What is drawn, for the axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, -3.0]).fit(np.zeros((1, 2)))
+    >>> explanation = explainer.explain(np.arange(20.0).reshape(10, 2))
+    >>> display = explanation.plot.importance()
+    >>> display.frame()[["feature", "value", "best_rank", "worst_rank"]]
+      feature  value  best_rank  worst_rank
+    0      x1   30.0          1           1
+    1      x0    9.0          2           2
+    """
+
+    _constraints = {"max_features": COUNT, "ax": AXES, **CONFIDENCE,
+                    "alpha": Number(above=0, below=1)}  # fmt: skip
+
+    _scale = "x"
+
+    def __init__(self, table, label="importance") -> None:
+        self.table = table
+        self.label = label
+
+    @classmethod
+    def from_explanation(
+        cls,
+        explanation,
+        *,
+        output=None,
+        confidence=0.95,
+        simultaneous=True,
+        max_features=20,
+        ax=None,
+    ) -> Self | SmallMultiples:
+        """Draw mean absolute attributions, as `Explanation.importance` with a confidence.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        output : label, default=None
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+        confidence : float, default=0.95
+            Of intervals and ranks.
+        simultaneous : bool, default=True
+            Whether they hold for all features at once, or each by itself.
+        max_features : int or None, default=20
+            Features shown, the largest first. None: all.
+        ax : matplotlib Axes, or one for each output, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : ImportanceDisplay, or SmallMultiples of them for several outputs
+
+        Raises
+        ------
+        ValueError, TypeError
+            For an invalid output, confidence, max_features or ax.
+        """
+        asked = {"confidence": confidence, "simultaneous": simultaneous}
+        check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features, **asked)
+
+        def read(output) -> tuple[pd.DataFrame, str]:
+            shown = one_output(explanation, output)
+            table = _table(shown.importance(**asked), None)[:max_features]
+            return table, f"mean |attribution| ({response_name(shown)}){_note(confidence)}"
+
+        return by_output(cls, explanation, output, ax, read)
+
+    @classmethod
+    def from_importance(
+        cls, importance, *, alpha=0.05, confidence=0.95, simultaneous=True, max_features=20, ax=None
+    ) -> Self:
+        """Draw SAGE values, and which of them are above zero.
+
+        Parameters
+        ----------
+        importance : GlobalExplanation
+        alpha : float, default=0.05
+            The share of false ones among those selected, at most and on average.
+        confidence : float, default=0.95
+            Of intervals and ranks.
+        simultaneous : bool, default=True
+            Whether they hold for all features at once, or each by itself.
+        max_features : int or None, default=20
+            Features shown, the largest first. None: all.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            For an invalid alpha, confidence, max_features or ax.
+        """
+        given = {"alpha": alpha, "confidence": confidence, "max_features": max_features, "ax": ax}
+        check_values(cls.__name__, given, cls._constraints)
+        table = importance.importance(confidence, simultaneous)
+        selected = table["p_adjusted"] <= alpha
+        label = f"mean {response_name(importance.rows)}{_note(confidence)}"
+        return cls(_table(table, selected)[:max_features], label).plot(ax)
+
+    @classmethod
+    def from_selector(cls, selector, *, max_features=20, ax=None) -> Self:
+        """Draw the gains of a fitted `ShapleyImportance`, and its selection.
+
+        Parameters
+        ----------
+        selector : ShapleyImportance
+            Fitted. Noise columns are shown too, where there are any.
+        max_features : int or None, default=20
+            Features shown, the largest first. None: all.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+            With pointwise 95 % intervals.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For an invalid max_features or ax.
+        """
+        check_values(cls.__name__, {"max_features": max_features, "ax": ax}, cls._constraints)
+        table = selector.to_frame()
+        half = 1.96 * table["standard_error"]
+        table = table.assign(low=table["importance"] - half, high=table["importance"] + half)
+        table = _table(table, table["selected"])[:max_features]
+        return cls(table, f"gain out of fold{_note(0.95)}").plot(ax)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the points.
+
+        Returns
+        -------
+        frame : DataFrame
+            With the columns of the parameter `table`.
+        """
+        return self.table.copy()
+
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        names = short_names(self.table["feature"], width=letters)
+        if self.table["best_rank"].isna().any():
+            return names
+        ranks = zip(self.table["best_rank"], self.table["worst_rank"], strict=True)
+        texts = [f"{best}" if best == worst else f"{best}–{worst}" for best, worst in ranks]
+        return [f"{name}  ({text})" for name, text in zip(names, texts, strict=True)]
+
+    def _height(self, width) -> float:
+        return height_of_rows(len(self.table))
+
+    def plot(self, ax=None) -> Self:
+        """Draw the points.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : ImportanceDisplay
+        """
+        (ax,) = self._panels(ax)
+        value = self.table["value"].to_numpy()
+        tested = self.table["selected"].notna().all()
+        chosen = self.table["selected"].ne(False).to_numpy(dtype=bool)
+        rows = np.arange(len(value))
+        zero_line(ax)
+        name_rows(ax, self._row_names(letters_beside(ax)))
+        interval_bars(ax, self.table["low"], self.table["high"], rows)
+        handles = [
+            ax.scatter(value[which], rows[which], s=34, c=colour, zorder=5)
+            for which, colour in ((chosen, COLOURS[0]), (~chosen, NEUTRAL))
+        ]
+        label_x(ax, self.label)
+        if tested:
+            legend_above(ax, handles, ["selected", "not selected"])
+        return self._drawn_on([ax])
+
+
+def _table(importance, selected) -> pd.DataFrame:
+    """Return the points of a table of importances, one line for each feature."""
+    columns = {name: importance.get(name) for name in ("best_rank", "worst_rank")}
+    table = pd.DataFrame(
+        {
+            "feature": importance.index,
+            "value": importance["importance"].to_numpy(),
+            "low": importance["low"].to_numpy(),
+            "high": importance["high"].to_numpy(),
+        }
+    )
+    for name, part in (*columns.items(), ("selected", selected)):
+        table[name] = None if part is None else part.to_numpy()
+    return table
+
+
+def _note(confidence) -> str:
+    return f", with {100 * confidence:g} % interval"
+
+
+MARKERS = "oDs^vP"
+
+
+class ComparisonDisplay(Drawn):
+    """The same features in several explanations, for example of two models.
+
+    Each feature is a row with a point for every explanation and its 95 % interval. A point is an
+    attribution of one instance, or the mean absolute attribution over all.
+
+    Use `from_explanations` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``explanation``, ``feature``, ``value``, ``standard_error``; the features from top
+        to bottom.
+    local : bool, default=False
+        Whether the points are of one instance.
+    response : str, default="response"
+        Name of the explained response, for the axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import ComparisonDisplay
+    >>> X = np.array([[1.0, 1.0], [3.0, 0.0]])
+    >>> one = ShapleyExplainer(lambda X: X @ [1.0, 3.0]).fit(X[:1]).explain(X)
+    >>> two = ShapleyExplainer(lambda X: X @ [1.0, 3.0]).fit(X[1:]).explain(X)
+    >>> display = ComparisonDisplay.from_explanations({"first": one, "second": two}, row=0)
+    >>> display.frame()[["explanation", "feature", "value"]]
+      explanation feature  value
+    0       first      x1    0.0
+    1       first      x0    0.0
+    2      second      x1    3.0
+    3      second      x0   -2.0
+    """
+
+    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
+
+    _scale = "x"
+
+    def __init__(self, table, local=False, response="response") -> None:
+        self.table = table
+        self.local = local
+        self.response = response
+
+    @classmethod
+    def from_explanations(
+        cls, explanations, *, row=None, output=None, max_features=10, ax=None
+    ) -> Self | SmallMultiples:
+        """Draw several explanations.
+
+        Parameters
+        ----------
+        explanations : dict of str to Explanation
+            Two to six explanations by name, of the same players. With a `row`, of the same
+            instances, too.
+        row : int, default=None
+            Position of the one instance to compare. None: mean absolute attributions.
+        output : label, default=None
+            One of `output_names`. None: all, side by side, or the strongest of many.
+        max_features : int or None, default=10
+            Features shown, the most important on average first. None: all.
+        ax : matplotlib Axes, or one for each output, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : ComparisonDisplay, or SmallMultiples of them for several outputs
+
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For explanations of different players, or an invalid row, output, max_features or ax.
+        """
+        _check_explanations(cls.__name__, explanations)
+        for one in explanations.values():
+            check_drawing(cls, one, ax=ax, output=output, row=row, max_features=max_features)
+
+        def read(output) -> tuple[pd.DataFrame, bool, str]:
+            chosen = {name: one_row(one_output(e, output), row) for name, e in explanations.items()}
+            names = _order(list(chosen.values()), max_features)
+            points = [_points(name, e, names, row is not None) for name, e in chosen.items()]
+            response = response_name(next(iter(chosen.values())))
+            return pd.concat(points, ignore_index=True), row is not None, response
+
+        return by_output(cls, next(iter(explanations.values())), output, ax, read)
+
+    @classmethod
+    def from_estimator(cls, estimators, X, *, background=None, **kwargs) -> Self | SmallMultiples:
+        """Explain rows with several estimators and draw their explanations.
+
+        Parameters
+        ----------
+        estimators : dict of str to fitted estimator, function or fitted explainer
+            Two to six of them by name.
+        X : array or frame of shape (r, d)
+            The rows to explain.
+        background : array or frame of shape (b, d), default=None
+            The rows that stand in for absent features. Needed for all but explainers.
+        **kwargs
+            As in `from_explanations`.
+
+        Returns
+        -------
+        display : ComparisonDisplay, or SmallMultiples of them for several outputs
+        """
+        check_values(cls.__name__, kwargs, cls._constraints)  # before a model is called
+        _check_dict(cls.__name__, "estimators", estimators)
+        explanations = {
+            name: explanation_of(cls.__name__, one, X, background)
+            for name, one in estimators.items()
+        }
+        return cls.from_explanations(explanations, **kwargs)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the points.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``explanation``, ``feature``, ``value``, ``standard_error``.
+        """
+        return self.table.copy()
+
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return short_names(pd.unique(self.table["feature"]), width=letters)
+
+    def _height(self, width) -> float:
+        names = pd.unique(self.table["explanation"])
+        return height_of_rows(1.2 * self.table["feature"].nunique()) + height_of_legend(names)
+
+    def plot(self, ax=None) -> Self:
+        """Draw the points.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : ComparisonDisplay
+        """
+        parts = list(self.table.groupby("explanation", sort=False))
+        (ax,) = self._panels(ax)
+        zero_line(ax)
+        step, handles = 0.5 / len(parts), []
+        for place, (_, part) in enumerate(parts):
+            half = HALF_WIDTH * part["standard_error"].fillna(0.0).to_numpy()
+            values = part["value"].to_numpy()
+            rows = np.arange(len(part)) + (place - (len(parts) - 1) / 2) * step
+            points = ax.errorbar(values, rows, xerr=half, fmt=MARKERS[place], color=COLOURS[place],
+                                 markersize=5, elinewidth=1.1, capsize=2)  # fmt: skip
+            handles.append(points)
+        name_rows(ax, self._row_names(letters_beside(ax)))
+        what = "attribution" if self.local else "mean |attribution|"
+        label_x(ax, f"{what} ({self._said}){interval_note(self.table)}")
+        legend_above(ax, handles, [name for name, _ in parts])
+        return self._drawn_on([ax])
+
+
+def _check_dict(owner, name, given) -> None:
+    """Refuse what is not a dict of two to six things by name."""
+    if not isinstance(given, Mapping) or not 2 <= len(given) <= len(COLOURS):
+        got = list(given) if isinstance(given, Mapping) else given
+        raise ValueError(
+            f"{owner} got {name}={got!r}: choose a dict of 2 to {len(COLOURS)} {name} by name."
+        )
+
+
+def _check_explanations(owner, explanations) -> None:
+    """Refuse what is not a dict of two to six explanations of the same players."""
+    _check_dict(owner, "explanations", explanations)
+    (first, one), *others = explanations.items()
+    for name, other in others:
+        ours, theirs = set(one.feature_names), set(other.feature_names)
+        if ours != theirs:
+            raise ValueError(
+                f"{owner} got explanations of different players, as only one of {first!r} and"
+                f" {name!r} has {sorted(ours ^ theirs)[:5]}: choose explanations of the same ones."
+            )
+
+
+def _points(name, explanation, features, local) -> pd.DataFrame:
+    """Return the table of one explanation's points, for the features in their order."""
+    if local:
+        columns = {"value": explanation.values[0], "standard_error": errors_of(explanation)[0]}
+        frame = pd.DataFrame(columns, index=explanation.feature_names)
+    else:
+        frame = explanation.importance().rename(columns={"importance": "value"})
+    frame = frame.loc[features, ["value", "standard_error"]].rename_axis("feature").reset_index()
+    frame.insert(0, "explanation", str(name))
+    return frame
+
+
+def _order(explanations, max_features) -> np.ndarray:
+    """Return the features to show, those with the largest mean over the explanations first."""
+    names = explanations[0].feature_names
+    sizes = [pd.Series(np.abs(e.values).mean(axis=0), index=e.feature_names) for e in explanations]
+    order = np.argsort(-sum(size.loc[names].to_numpy() for size in sizes), kind="stable")
+    return names[order][:max_features]
+
+
+CLEAR = 0.05  # adjusted p-values up to which a difference is drawn as one
+
+
+class DumbbellDisplay(Drawn):
+    """Two explanations beside each other: a dumbbell for each feature.
+
+    The bar leads from the first explanation to the second, whose point has the interval of the
+    difference. It is pale where the difference may be chance (adjusted p-value above .05).
+
+    Use `from_comparison` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``feature``, ``first``, ``second``, ``difference``, ``low``, ``high`` (of the
+        difference), ``p_adjusted``; the features from top to bottom.
+    names : tuple of two str
+        What the explanations are called.
+    label : str, default="mean |attribution|"
+        What is drawn, for the axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.comparison import compare
+    >>> from skshapley.plots import DumbbellDisplay
+    >>> X = np.arange(40.0).reshape(20, 2)
+    >>> explanation = ShapleyExplainer(lambda X: X @ [1.0, 2.0]).fit(X[:1]).explain(X)
+    >>> comparison = compare(explanation[:10], explanation[10:])
+    >>> display = DumbbellDisplay.from_comparison(comparison, kind="attribution")
+    >>> display.frame()[["feature", "first", "second", "difference"]]
+      feature  first  second  difference
+    0      x1   18.0    58.0        40.0
+    1      x0    9.0    29.0        20.0
+    """
+
+    _constraints = {"max_features": COUNT, "ax": AXES, **CONFIDENCE, **KIND}
+
+    _scale = "x"
+
+    def __init__(self, table, names, label="mean |attribution|") -> None:
+        self.table = table
+        self.names = names
+        self.label = label
+
+    @classmethod
+    def from_comparison(
+        cls,
+        comparison,
+        *,
+        kind="importance",
+        output=None,
+        confidence=0.95,
+        simultaneous=True,
+        max_features=10,
+        ax=None,
+    ) -> Self | SmallMultiples:
+        """Draw a comparison.
+
+        Parameters
+        ----------
+        comparison : Comparison
+        kind : {"importance", "attribution"}, default="importance"
+            Whether mean absolute attributions are compared, or mean attributions.
+        output : label, default=None
+            One of `comparison.output_names`. None: all, side by side, or those of many that differ
+            most.
+        confidence : float, default=0.95
+            Of the intervals.
+        simultaneous : bool, default=True
+            Whether they hold for all features (and outputs) at once, or each by itself.
+        max_features : int or None, default=10
+            Features shown, the largest differences first. None: all.
+        ax : matplotlib Axes, or one for each output, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : DumbbellDisplay, or SmallMultiples of them for several outputs
+
+        Raises
+        ------
+        ValueError, TypeError
+            For an invalid kind, output, confidence, max_features or ax.
+        """
+        given = {"kind": kind, "confidence": confidence, "simultaneous": simultaneous}
+        given |= {"max_features": max_features, "ax": ax}
+        check_values(cls.__name__, given, cls._constraints)
+        names = [] if comparison.output_names is None else comparison.output_names.tolist()
+        if output is not None and output not in names:
+            raise ValueError(
+                f"{cls.__name__} got output={output!r}: choose None or one of {names}."
+            )
+        whole = comparison.to_frame(kind, confidence=confidence, simultaneous=simultaneous)
+        label = "mean attribution" if kind == "attribution" else "mean |attribution|"
+        label += f", with {100 * confidence:g} % interval of the difference"
+
+        def read(name) -> tuple[pd.DataFrame, tuple[str, str], str]:
+            table = _differences(whole if name is None else whole.loc[name], comparison)
+            return table[:max_features], comparison.names, label
+
+        def strength(comparison) -> NDArray[np.float64]:
+            """Return the sum of the sizes of each output's differences."""
+            sizes = whole["difference"].abs().groupby(level=0).sum()
+            return sizes.loc[comparison.output_names].to_numpy()
+
+        return by_output(cls, comparison, output, ax, read, strength)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the dumbbells.
+
+        Returns
+        -------
+        frame : DataFrame
+            With the columns of the parameter `table`.
+        """
+        return self.table.copy()
+
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return short_names(self.table["feature"], width=letters)
+
+    def _height(self, width) -> float:
+        return height_of_rows(1.2 * len(self.table)) + height_of_legend(self.names)
+
+    def plot(self, ax=None) -> Self:
+        """Draw the dumbbells.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : DumbbellDisplay
+        """
+        (ax,) = self._panels(ax)
+        first, second = self.table["first"].to_numpy(), self.table["second"].to_numpy()
+        rows = np.arange(len(first))
+        clear = self.table["p_adjusted"].to_numpy() <= CLEAR
+        zero_line(ax)
+        name_rows(ax, self._row_names(letters_beside(ax)))
+        ax.hlines(rows, first, second, color=NEUTRAL, linewidth=3.5, alpha=0.45, zorder=2)
+        interval_bars(ax, first + self.table["low"], first + self.table["high"], rows)
+        handles, alphas = [], np.where(clear, 1.0, 0.35)
+        for values, colour in zip((first, second), COLOURS, strict=False):
+            ax.scatter(values, rows, s=46, color=colour, alpha=alphas, linewidth=0, zorder=5)
+            handles.append(ax.scatter([], [], s=46, color=colour))
+        label_x(ax, self.label)
+        legend_above(ax, handles, self.names)
+        return self._drawn_on([ax])
+
+
+def _differences(differences, comparison) -> pd.DataFrame:
+    """Return the dumbbells of one output."""
+    known = differences[differences.index.isin(comparison.feature_names)]
+    first, second = comparison.names
+    columns = ["difference", "low", "high", "p_adjusted"]
+    table = known[[first, second, *columns]].set_axis(["first", "second", *columns], axis=1)
+    return table.rename_axis("feature").reset_index()
