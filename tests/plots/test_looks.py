@@ -13,7 +13,7 @@ from matplotlib.offsetbox import AnnotationBbox
 from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from skshapley import ShapleyExplainer
@@ -288,8 +288,8 @@ def test_from_estimator_of_several_models_and_budgets(model):
     pd.testing.assert_frame_equal(drawn.frame(), expected.frame())
     with pytest.raises(ValueError, match=r"got estimators=\['one'\]: choose a dict of 2 to 6"):
         ComparisonDisplay.from_estimator({"one": model}, X[:5], background=X)
-    bayes, budgets = GaussianNB().fit(X, Y == 1), [50, 500]
-    frame = ConvergenceDisplay.from_estimator(bayes, X[:1], background=X, budgets=budgets).frame()
+    near, budgets = KNeighborsClassifier().fit(X, Y == 1), [50, 500]
+    frame = ConvergenceDisplay.from_estimator(near, X[:1], background=X, budgets=budgets).frame()
     assert frame["n_model_rows"].nunique() == 2
 
 
