@@ -110,11 +110,6 @@ def test_trees_of_shap_exactly():
 # --- the answer does not depend on how it was computed -------------------------------------------
 
 DIABETES, TARGET = load_diabetes(return_X_y=True)
-FOREST = RandomForestClassifier(n_estimators=5, max_depth=5, random_state=0)
-FOREST.fit(DIABETES, np.digitize(TARGET, [100, 200]))
-MLP = MLPRegressor(
-    hidden_layer_sizes=(8,), solver="lbfgs", max_iter=5000, random_state=0, alpha=10.0
-).fit(DIABETES, TARGET)
 INSTANCES = DIABETES[100:112]
 PAIRS = ["exact", "antithetic", "orthogonal", "leverage"]
 ARRAYS = (
@@ -125,6 +120,18 @@ ARRAYS = (
     "n_evaluations",
     "n_model_rows",
 )
+
+
+@cache
+def forest():
+    model = RandomForestClassifier(n_estimators=5, max_depth=5, random_state=0)
+    return model.fit(DIABETES, np.digitize(TARGET, [100, 200]))
+
+
+@cache
+def perceptron():
+    options = dict(solver="lbfgs", max_iter=5000, random_state=0, alpha=10.0)
+    return MLPRegressor(hidden_layer_sizes=(8,), **options).fit(DIABETES, TARGET)
 
 
 def explained(model, X, sampler, **parameters):
@@ -155,8 +162,8 @@ def test_workers_do_not_matter(n_jobs, backend):
 
     for sampler in PAIRS if backend == "threading" else ["antithetic"]:
         with joblib.parallel_config(backend=backend):
-            made = explained(FOREST, INSTANCES, sampler, n_jobs=n_jobs)
-        assert_same(made, alone(FOREST, 12, sampler))
+            made = explained(forest(), INSTANCES, sampler, n_jobs=n_jobs)
+        assert_same(made, alone(forest(), 12, sampler))
 
 
 @pytest.mark.parametrize("sampler", PAIRS)
@@ -164,7 +171,7 @@ def test_workers_do_not_matter(n_jobs, backend):
 def test_the_working_memory_does_not_matter(sampler, memory):
     import sklearn
 
-    for model, atol in ((FOREST, 0.0), (MLP, 1e-9)):
+    for model, atol in ((forest(), 0.0), (perceptron(), 1e-9)):
         with sklearn.config_context(working_memory=memory):
             made = explained(model, INSTANCES[:6], sampler)
         assert_same(made, alone(model, 6, sampler), atol)
@@ -172,7 +179,7 @@ def test_the_working_memory_does_not_matter(sampler, memory):
 
 @pytest.mark.parametrize("sampler", PAIRS)
 def test_a_row_does_not_depend_on_the_rows_after_it(sampler):
-    for model, atol in ((FOREST, 0.0), (MLP, 1e-9)):
+    for model, atol in ((forest(), 0.0), (perceptron(), 1e-9)):
         whole = alone(model, 12, sampler)
         for n in (1, 6):
             assert_same(alone(model, n, sampler), whole[:n], atol)
@@ -186,7 +193,7 @@ def test_frames_and_arrays_agree(sampler):
     model.fit(frame, np.digitize(y, [100, 200]))
     explainer = ShapleyExplainer(model, sampler=sampler, max_rows=222 * 15 + 1, random_state=0)
     made = explainer.fit(frame[:15]).explain(X)
-    assert_same(made, alone(FOREST, 6, sampler))
+    assert_same(made, alone(forest(), 6, sampler))
 
 
 def test_the_configuration_reaches_the_workers():

@@ -1,7 +1,7 @@
 """ShapleyExplainer as a scikit-learn citizen: parameters, outputs, weights, pipelines, copies."""
 
 import pickle
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -439,11 +439,16 @@ def test_set_output_keeps_the_index():
 # --- citizens' rights ----------------------------------------------------------------------------
 
 DIABETES, TARGET = load_diabetes(return_X_y=True, as_frame=True)
-FOREST = RandomForestRegressor(n_estimators=3, max_depth=4, random_state=0).fit(DIABETES, TARGET)
+
+
+@cache
+def forest():
+    model = RandomForestRegressor(n_estimators=3, max_depth=4, random_state=0)
+    return model.fit(DIABETES, TARGET)
 
 
 def test_in_a_pipeline():
-    model = FrozenEstimator(FOREST)
+    model = FrozenEstimator(forest())
     explainer = ShapleyExplainer(model, max_background=20, max_rows=1161, random_state=0)
     pipeline = make_pipeline(explainer, Ridge()).fit(DIABETES[:60], TARGET[:60])
     assert pipeline.predict(DIABETES[:3]).shape == (3,)
@@ -453,14 +458,14 @@ def test_in_a_pipeline():
 def test_weights_through_a_pipeline():
     weights = np.zeros(60)
     weights[:10] = 1
-    pipeline = make_pipeline(ShapleyExplainer(FrozenEstimator(FOREST), max_rows=581), Ridge())
+    pipeline = make_pipeline(ShapleyExplainer(FrozenEstimator(forest()), max_rows=581), Ridge())
     pipeline.fit(DIABETES[:60], TARGET[:60], shapleyexplainer__sample_weight=weights)
     pd.testing.assert_frame_equal(pipeline[0].background_, DIABETES[:10])
 
 
 def test_in_a_cached_pipeline(tmp_path):
     explainer = ShapleyExplainer(
-        FrozenEstimator(FOREST), max_background=10, max_rows=581, random_state=0
+        FrozenEstimator(forest()), max_background=10, max_rows=581, random_state=0
     )
     plain = make_pipeline(clone(explainer), Ridge()).fit(DIABETES[:40], TARGET[:40])
     for _ in range(2):
@@ -472,7 +477,7 @@ def test_in_a_cached_pipeline(tmp_path):
 
 
 def test_in_a_grid_search():
-    explainer = ShapleyExplainer(FrozenEstimator(FOREST), max_background=5, random_state=0)
+    explainer = ShapleyExplainer(FrozenEstimator(forest()), max_background=5, random_state=0)
     pipeline = make_pipeline(explainer, StandardScaler(), Ridge())
     grid = {"shapleyexplainer__max_rows": [141, 291], "shapleyexplainer__sampler": ["antithetic"]}
     search = GridSearchCV(pipeline, grid, cv=2).fit(DIABETES[:40], TARGET[:40])
@@ -480,21 +485,21 @@ def test_in_a_grid_search():
 
 
 def test_a_model_that_is_not_frozen_cannot_be_cloned_away():
-    explainer = clone(ShapleyExplainer(FOREST))
+    explainer = clone(ShapleyExplainer(forest()))
     with pytest.raises(NotFittedError, match=r"sklearn\.frozen\.FrozenEstimator"):
         explainer.fit(DIABETES)
 
 
 def test_clone_keeps_the_parameters_and_forgets_the_fit():
     explainer = ShapleyExplainer(
-        FrozenEstimator(FOREST),
+        FrozenEstimator(forest()),
         sampler=Antithetic(references="all"),
         groups={"blood": ["s1", "s2"]},
         max_rows=581,
         stopping=StandardError(rtol=0.1),
     ).fit(DIABETES[:10])
     copy = clone(explainer)
-    assert copy.estimator.estimator is FOREST
+    assert copy.estimator.estimator is forest()
     assert copy.sampler.references == "all"
     assert copy.groups == {"blood": ["s1", "s2"]}
     with pytest.raises(NotFittedError):
@@ -517,7 +522,7 @@ def test_parameters_are_only_stored():
 
 
 def test_pickling_a_fitted_explainer():
-    explainer = ShapleyExplainer(FOREST, max_rows=581, random_state=0).fit(DIABETES[:10])
+    explainer = ShapleyExplainer(forest(), max_rows=581, random_state=0).fit(DIABETES[:10])
     copy = pickle.loads(pickle.dumps(explainer))
     made, again = explainer.explain(DIABETES[:2]), copy.explain(DIABETES[:2])
     np.testing.assert_array_equal(made.values, again.values)
@@ -525,6 +530,6 @@ def test_pickling_a_fitted_explainer():
 
 
 def test_repr_and_html():
-    explainer = ShapleyExplainer(FOREST, max_rows=60)
+    explainer = ShapleyExplainer(forest(), max_rows=60)
     assert "max_rows=60" in repr(explainer)
     assert "ShapleyExplainer" in explainer._repr_html_()

@@ -1,4 +1,4 @@
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -13,7 +13,11 @@ from skshapley.responses import highest_probability, rank, same_class
 from skshapley.testing import brute_force
 
 X, y = load_iris(return_X_y=True)
-FOREST = RandomForestClassifier(n_estimators=20, random_state=0).fit(X, y)
+
+
+@cache
+def forest():
+    return RandomForestClassifier(n_estimators=20, random_state=0).fit(X, y)
 
 
 def by_definition(function, x, background):
@@ -25,7 +29,8 @@ def by_definition(function, x, background):
     return np.mean([brute_force(partial(worth, row=row), len(x)) for row in background], axis=0)
 
 
-def explained(x, background, model=FOREST, **options):
+def explained(x, background, model=None, **options):
+    model = forest() if model is None else model
     explainer = ShapleyExplainer(model, max_rows=62 * len(background) + 1, **options)
     return explainer.fit(background).explain(x[None]).values[0]
 
@@ -37,19 +42,19 @@ REFERENCES = {"one reference": X[[3]], "a population": X[[3, 60, 110, 9]]}
 @pytest.mark.parametrize("i", [0, 70, 120])
 def test_rewards_of_the_paper(background, i):
     x = X[i]
-    own = FOREST.predict(x[None])[0]
+    own = forest().predict(x[None])[0]
     rewards = {
         "same class": (
             dict(response_method=same_class, output="predicted"),
-            lambda Z: FOREST.predict(Z) == own,
+            lambda Z: forest().predict(Z) == own,
         ),
         "probability of the predicted class": (
             dict(response_method="predict_proba", output="predicted"),
-            lambda Z: FOREST.predict_proba(Z)[:, own],
+            lambda Z: forest().predict_proba(Z)[:, own],
         ),
         "maximum probability": (
             dict(response_method=highest_probability),
-            lambda Z: FOREST.predict_proba(Z).max(axis=1),
+            lambda Z: forest().predict_proba(Z).max(axis=1),
         ),
     }
     for options, function in rewards.values():
