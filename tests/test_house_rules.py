@@ -250,19 +250,12 @@ RULES: list[Callable[[Source], Iterator[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        pytest.param(imports_run_downward, marks=pytest.mark.xfail(strict=False, reason="circles")),
-        *RULES[1:],
-    ],
-)
+@pytest.mark.parametrize("rule", RULES)
 def test_package_keeps_rule(rule):
     complaints = [complaint for source in package_sources() for complaint in rule(source)]
     assert not complaints, "\n" + "\n".join(complaints)
 
 
-@pytest.mark.xfail(strict=False, reason="two circles are being taken apart")
 def test_rooms_import_in_no_circle():
     graph = room_graph(package_sources())
     assert not circles(graph), f"circles {circles(graph)} in\n{drawn(graph)}"

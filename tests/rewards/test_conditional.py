@@ -352,7 +352,7 @@ def test_gaps_of_an_instance_are_refused():
 
 
 def test_a_single_row_teaches_nothing():
-    with pytest.raises(ValueError, match="got a single row"):
+    with pytest.raises(ValueError, match="got 1 sample"):
         ShapleyExplainer(bumpy, reward="conditional").fit(ROWS[:1])
     found = ShapleyExplainer(bumpy, reward=ConditionalReward(SIGMA)).fit(ROWS[:1]).explain(X)
     assert np.isfinite(found.values).all()
