@@ -360,11 +360,14 @@ class CoalitionDesign(Design):
     replacement : bool
         Whether one coalition may come twice. Without replacement, a size with
         ``expected_draws == C(p, s)`` is enumerated and carries no sampling error.
+    whole : ndarray of shape (p + 1,), bool, or None
+        With replacement: the sizes that are enumerated nevertheless.
     """
 
     expected_draws: NDArray[np.float64]
     unit: int = 1
     replacement: bool = True
+    whole: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,8 +21,7 @@ class OuterSizes(Kernel):
 
     It differs from the sampler "kernel" in what it does with the rest of the budget, where
     coalitions may come twice. Here a repeated coalition counts against the budget, as if it were
-    evaluated; shap draws until the budget is full of different ones. Standard errors take the rest
-    for draws without repetition, and 95 % intervals hold the truth in 90 of 100 cases.
+    evaluated; shap draws until the budget is full of different ones.
 
     References
     ----------
@@ -71,7 +70,7 @@ class OuterSizes(Kernel):
             coalitions,
             expected_draws=expected[coalitions.sum(axis=2)],
             unit=2,
-            replacement=False,
+            whole=law == 0,
             exact=left == 0 and n == 2**p - 2,
         )
 

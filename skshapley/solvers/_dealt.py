@@ -58,8 +58,8 @@ class DealtUnits:
         ]
         values, variances, shares, apart = (np.stack(part) for part in zip(*cases, strict=True))
         if gain is not None:
-            values, left = without_gap(values, variances, gain)
-            variances = variances * left
+            values, taken = without_gap(values, variances, gain)
+            variances = variances * (1 - taken)
         errors = unseen(np.sqrt(variances), scale, shares[:, None, None] / self._unit)
         return values, errors, np.sqrt(apart)
 

@@ -1,17 +1,18 @@
-"""Estimates of players apart from each other, moved to the sum that is known."""
+"""Estimates of separate players, moved to the sum that is known."""
 
 import numpy as np
+
+ROUNDING = 1e-9  # of the means: a gap no larger is none
 
 
 def without_gap(
     means: np.ndarray, variances: np.ndarray, gain: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return means that add up to `gain`, and what is left of their variances.
+    """Return means that add up to `gain`, and the share of the gap that each has taken.
 
-    Each of them takes a share of the gap in proportion to its variance: of all ways to share it out
-    the one that leaves the least variance, where the means are independent (the projection of least
-    squares). A share w leaves 1 - w of the variance. Without any variance the squares of the means
-    say who gets how much, and if all of them are 0 everybody gets the same.
+    Shares are in proportion to the variances: the projection of least squares, if the means are
+    independent. Without any variance they are in proportion to the squares of the means, or equal
+    if all of these are 0.
 
     Parameters
     ----------
@@ -23,12 +24,41 @@ def without_gap(
     Returns
     -------
     means : ndarray of shape (r, p, k)
-    left : ndarray of shape (r, p, k)
-        The part of each variance that is left, in [0, 1].
+    shares : ndarray of shape (r, p, k)
+        With sum 1 over players.
     """
-    gap = gain[:, None] - means.sum(axis=1, keepdims=True)
     silent = variances.sum(axis=1, keepdims=True) <= 0
     shares = np.where(silent, means**2, variances)
     shares = np.where(shares.sum(axis=1, keepdims=True) > 0, shares, 1.0)
     shares /= shares.sum(axis=1, keepdims=True)
-    return means + shares * gap, np.where(silent, 1.0, 1 - shares)
+    return means + shares * (gain[:, None] - means.sum(axis=1, keepdims=True)), shares
+
+
+def errors_without_gap(
+    errors: np.ndarray, shares: np.ndarray, means: np.ndarray, gain: np.ndarray
+) -> np.ndarray:
+    """Return the standard errors of means whose gap has been shared out, ``(r, p, k)``.
+
+    A gap that is larger than the errors allow comes from contributions that few draws have met. Who
+    makes these is not known: each player's error holds its share, an equal one at least.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (r, p, k)
+        Of the independent means.
+    shares, means, gain
+        As given by and to `without_gap`.
+    """
+    squares = errors**2
+    total = squares.sum(axis=1, keepdims=True)
+    projected = np.maximum(squares * (1 - 2 * shares) + shares**2 * total, 0.0)
+    return np.sqrt(projected + unexplained(total, shares, means, gain))
+
+
+def unexplained(
+    total: np.ndarray | float, shares: np.ndarray, means: np.ndarray, gain: np.ndarray
+) -> np.ndarray:
+    """Return what a gap beyond a variance of `total` adds to the variances, ``(r, p, k)``."""
+    gap = np.abs(gain[:, None] - means.sum(axis=1, keepdims=True))
+    gap = np.where(gap > ROUNDING * np.abs(means).sum(axis=1, keepdims=True), gap, 0.0)
+    return np.maximum(shares, 1 / means.shape[1]) ** 2 * np.maximum(gap**2 - total, 0.0)

@@ -72,7 +72,7 @@ class LeastSquares(Solver):
             weight = m * np.exp(log_binomial(p, size) - p * np.log(2)) / design.expected_draws
         else:
             weight = m / (size * (p - size) * design.expected_draws)
-        drawn = np.zeros_like(weight) if design.replacement else _fraction_drawn(design, size, p)
+        drawn = _fraction_drawn(design, size, p)
         self._unit, self._exact = design.unit, design.exact
         for i, row in enumerate(rows):
             self._seen[row].append((design.coalitions[i], weight[i], 1 - drawn[i], values[i]))
@@ -164,7 +164,10 @@ class LeastSquares(Solver):
 
 
 def _fraction_drawn(design: CoalitionDesign, size: np.ndarray, p: int) -> np.ndarray:
-    """Return the fraction of the coalitions of that size that the design holds, in [0, 1]."""
+    """Return the fraction of the coalitions of each size that cannot come again, in [0, 1]."""
+    if design.replacement:
+        whole = np.zeros(p + 1, dtype=bool) if design.whole is None else design.whole
+        return whole[size].astype(np.float64)
     return np.minimum(1.0, np.exp(np.log(design.expected_draws) - log_binomial(p, size)))
 
 

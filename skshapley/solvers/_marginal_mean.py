@@ -4,7 +4,7 @@ import numpy as np
 
 from skshapley.designs import MarginalDesign
 from skshapley.solvers._base import Estimate, Solver, SolverTask
-from skshapley.solvers._gap import without_gap
+from skshapley.solvers._gap import errors_without_gap, without_gap
 from skshapley.solvers._moments import Moments
 from skshapley.solvers._permutation_mean import errors_over_units
 from skshapley.solvers._silence import Scale, missed
@@ -16,8 +16,9 @@ class MarginalMean(Solver):
     Unlike along a walk, the contributions of a round do not add up to v(all) - v(empty). The gap is
     shared out in proportion to the variances of the means, which is the projection of least
     variance, unless the design estimates a value that need not add up. A single round has no
-    variances, and squares stand in for them. Where coalitions are drawn by another law than the
-    value's own, contributions carry weights.
+    variances, and squares stand in for them. Standard errors are no smaller than what the sizes of
+    a player's coalitions add, and hold a gap that they do not explain. Where coalitions are drawn
+    by another law than the value's own, contributions carry weights.
 
     References
     ----------
@@ -48,6 +49,9 @@ class MarginalMean(Solver):
         r, k = self.v_full_.shape
         self._moments = Moments((r, 1), (self.n_players_, k))
         self._scale = Scale(r, self.n_players_, k)
+        # how often each player joined a coalition of each size, and what that added for all players
+        self._joined = np.zeros((r, self.n_players_, self.n_players_))
+        self._by_size = np.zeros((r, self.n_players_, k))
 
     def update(self, rows: np.ndarray, design: MarginalDesign, values: np.ndarray) -> None:
         """Add the rounds of a design."""
@@ -56,6 +60,10 @@ class MarginalMean(Solver):
         r, n, p, k = contributions.shape
         units = contributions.reshape(r, n // design.unit, design.unit, p, k).mean(axis=2)
         self._scale.add(rows, contributions)
+        sizes = design.coalitions[:, ::2].sum(axis=2).reshape(r, n, p)
+        for row, size, gained in zip(rows, sizes, contributions, strict=True):
+            np.add.at(self._joined[row], (np.arange(p), size), 1)
+            np.add.at(self._by_size[row], size, gained)
         strata = np.zeros(units.shape[:2], dtype=np.intp)
         self._moments.add(rows, strata, units[:, :, None], design.unit)
 
@@ -68,5 +76,16 @@ class MarginalMean(Solver):
         scale = np.maximum(self._scale.range, missed(means, gain))
         errors = errors_over_units(m, np.ones(1), squares, 1, scale)
         variances = np.where(m.units[:, :1, None] > 1, squares[:, 0], means**2)
-        values, left = without_gap(means, variances, gain)
-        return Estimate(values, errors * np.sqrt(left))
+        values, shares = without_gap(means, variances, gain)
+        errors = errors_without_gap(errors, shares, means, gain)
+        return Estimate(values, np.maximum(errors, np.abs(self._by_place())))
+
+    def _by_place(self) -> np.ndarray:
+        """Return what players' sizes of coalitions add, beyond those of all players, ``(r, p, k)``.
+
+        Where few coalitions are worth nearly all, most players have joined none of these.
+        """
+        of_all = self._joined.sum(axis=1)
+        mean = self._by_size / np.maximum(of_all, 1)[..., None]
+        own = self._joined / np.maximum(self._joined.sum(axis=2, keepdims=True), 1)
+        return (own - (of_all / of_all.sum(axis=1, keepdims=True))[:, None]) @ mean

@@ -13,7 +13,7 @@ from skshapley.designs import OrderedDesign, PermutationDesign
 from skshapley.indices import INDICES
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._dealt import DealtUnits
-from skshapley.solvers._positions import Centring, Walks, fitted
+from skshapley.solvers._positions import LEAST_DEGREES, Centring, Walks, fitted
 from skshapley.solvers._silence import FEW, Scale, unseen
 from skshapley.solvers._student import effective_degrees, widening
 
@@ -39,7 +39,8 @@ class PermutationMean(Solver):
     Contributions are centred by position: from each is taken what the step at its place adds on
     average in the other units, times a coefficient that is fitted to the units (0 below four of
     them). On games that jump when the first players come in (valuation of data, ensembles) this
-    leaves a fourth to a thirtieth of the squared error; elsewhere the coefficient is near 0. A
+    leaves a fourth to a thirtieth of the squared error; elsewhere the coefficient is near 0. Below
+    four units, standard errors are no smaller than what would be taken off. A
     player whose contributions are all alike keeps them, so that additive games are solved by any
     walk.
 
@@ -158,6 +159,10 @@ class PermutationMean(Solver):
             spent = 2
         scale = self._scale.likely
         errors = errors_over_units(m, self._weights, cost * squares, spent, scale)
+        # too few units to fit a coefficient leave open what the places of their steps add
+        places = (self._weights[:, None, None] * m.mean[:, :, 1]).sum(axis=1)
+        told = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1) >= LEAST_DEGREES
+        errors = np.where(told[:, None, None], errors, np.maximum(errors, np.abs(places)))
         apart = None
         if len(self._weights) > 1:
             apart = background_errors(m, self._weights, mean, cost * squares, spent)

@@ -10,7 +10,7 @@ import numpy as np
 
 from skshapley.designs import PairDesign
 from skshapley.solvers._base import Estimate, Solver, SolverTask
-from skshapley.solvers._gap import without_gap
+from skshapley.solvers._gap import unexplained, without_gap
 from skshapley.solvers._moments import Moments
 from skshapley.solvers._silence import Scale, missed, unseen
 from skshapley.solvers._student import effective_degrees, widening
@@ -20,11 +20,12 @@ class StratifiedMean(Solver):
     """Weighted sum over strata of a player's mean marginal contribution in each.
 
     Standard errors come from the spread within strata, over units; they are NaN as long as any
-    stratum with an error has a single unit, or none has one. Those of few units are widened as
-    Student's t is against the normal. Where all contributions agree, they allow for what none of
-    them has met: 1.5/n of the range of contributions for n draws. What the means lack of
+    stratum of any player with an error has a single unit, or none has one. Those of few units are
+    widened as Student's t is against the normal. Where all contributions agree, they allow for what
+    none of them has met: 1.5/n of the range of contributions for n draws. What the means lack of
     v(all) - v(empty) is shared out in proportion to their variances (in a stratum with a single
-    unit, to the square of its mean); errors are those before it, which are no smaller.
+    unit, to the square of its mean). Errors are those before it, which are no smaller, and the
+    share of the gap.
 
     References
     ----------
@@ -85,12 +86,15 @@ class StratifiedMean(Solver):
         known = ((degrees > 0) | self._certain[:, None]).all(axis=2)
         if self.n_players_ > 2:  # between the two ends something is left to chance
             known &= (degrees > 0).any(axis=2)
+        known = known.all(axis=1, keepdims=True)
         gain = self.v_full_ - self.v_empty_
         open_share = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0).sum(axis=2)
         scale = np.maximum(self._scale.range, missed(values, gain))
         errors = unseen(self._errors(share, degrees), scale, open_share)
         variances = np.where((degrees > 0) | self._certain[:, None], share, (weights * means) ** 2)
-        values, _ = without_gap(values, variances.sum(axis=2), gain)
+        means = values
+        values, shares = without_gap(means, variances.sum(axis=2), gain)
+        errors = np.sqrt(errors**2 + unexplained(0.0, shares, means, gain))
         return Estimate(values, np.where(known, errors, np.nan))
 
     def _errors(self, share: np.ndarray, degrees: np.ndarray) -> np.ndarray:

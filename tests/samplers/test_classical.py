@@ -196,7 +196,7 @@ def test_classical_standard_errors():
     estimate = solver.result()
     spread = estimate.values[:, :, 0].std(axis=0, ddof=1)
     errors = np.sqrt((estimate.standard_errors[:, :, 0] ** 2).mean(axis=0))
-    np.testing.assert_allclose(errors, spread, rtol=0.15)
+    np.testing.assert_allclose(errors, spread, rtol=0.2)
     off = estimate.values[:, :, 0].mean(axis=0) - GAME.shapley_values
     assert (np.abs(off) < 5 * spread / np.sqrt(500)).all()
 
@@ -206,7 +206,7 @@ def test_figure_2_classical_and_optimised(monkeypatch):
 
     The paper counts draws, and leaves the gap of the classical scheme where it is.
     """
-    keep = lambda means, variances, gain: (means, np.ones_like(means))  # noqa: E731
+    keep = lambda means, variances, gain: (means, np.zeros_like(means))  # noqa: E731
     monkeypatch.setattr("skshapley.solvers._marginal_mean.without_gap", keep)
     for sampler in (Classical, MonteCarlo):
         monkeypatch.setattr(sampler, "traits", SamplerTraits(goes_on=False))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skshapley import shapley_values
-from skshapley.solvers._gap import without_gap
+from skshapley.solvers._gap import errors_without_gap, without_gap
 from skshapley.testing import DividendGame, RandomGame, as_instances, explain_game
 
 
@@ -16,7 +16,9 @@ def test_the_gap_goes_where_variances_are_as_in_the_projection():
         rng.gamma(1, size=(2, 5, 3)),
         np.ones((2, 3)),
     )
-    values, left = without_gap(means, variances, gain)
+    values, shares = without_gap(means, variances, gain)
+    small = means + (gain - means.sum(axis=1))[:, None] / 5  # whose gap is none
+    errors = errors_without_gap(np.sqrt(variances), shares, small, gain)
     ones = np.ones(5)
     for i, k in np.ndindex(2, 3):
         covariance = np.diag(variances[i, :, k])
@@ -24,15 +26,17 @@ def test_the_gap_goes_where_variances_are_as_in_the_projection():
         expected = means[i, :, k] + moved * (1 - means[i, :, k].sum())
         rest = covariance - np.outer(moved, ones @ covariance)
         np.testing.assert_allclose(values[i, :, k], expected, rtol=1e-12)
-        np.testing.assert_allclose(left[i, :, k] * variances[i, :, k], np.diag(rest), rtol=1e-12)
+        np.testing.assert_allclose(errors[i, :, k] ** 2, np.diag(rest), rtol=1e-12)
 
 
 def test_without_variances_the_units_are_wrong_together():
     """Nothing varied, and the sum is wrong: values still add up, by the squares of the means."""
     means = np.array([[[1.0], [-2.0], [0.0]], [[0.0], [0.0], [0.0]]])
-    values, left = without_gap(means, np.zeros_like(means), np.array([[4.0], [3.0]]))
+    gain = np.array([[4.0], [3.0]])
+    values, shares = without_gap(means, np.zeros_like(means), gain)
     np.testing.assert_allclose(values[:, :, 0], [[2.0, 2.0, 0.0], [1.0, 1.0, 1.0]])
-    assert (left == 1).all()
+    errors = errors_without_gap(np.zeros_like(means), shares, means, gain)
+    np.testing.assert_allclose(errors[:, :, 0], [[5 / 3, 4.0, 5 / 3], [1.0, 1.0, 1.0]])
 
 
 @pytest.mark.parametrize("sampler", ["classical", "owen", "owen-halved", "stratified"])
@@ -45,7 +49,7 @@ def test_sharing_the_gap_makes_errors_no_larger(sampler, evals, monkeypatch):
     for shared in (True, False):
         if not shared:
             for name in ("_marginal_mean", "_stratified_mean"):
-                keep = lambda means, variances, gain: (means, np.ones_like(means))  # noqa: E731
+                keep = lambda means, variances, gain: (means, np.zeros_like(means))  # noqa: E731
                 monkeypatch.setattr(f"skshapley.solvers.{name}.without_gap", keep)
         found = explain_game(runs, **how).values[:, :, 0]
         errors.append(np.mean((found - game.shapley_values) ** 2))
