@@ -86,7 +86,7 @@ class StratifiedMean(Solver):
         known = ((degrees > 0) | self._certain[:, None]).all(axis=2)
         if self.n_players_ > 2:  # between the two ends something is left to chance
             known &= (degrees > 0).any(axis=2)
-        known = known.all(axis=1, keepdims=True)
+        known = np.all(known, axis=1, keepdims=True)
         gain = self.v_full_ - self.v_empty_
         open_share = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0).sum(axis=2)
         scale = np.maximum(self._scale.range, missed(values, gain))
