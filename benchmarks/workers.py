@@ -2,7 +2,7 @@
 
 A random forest of 100 trees on 30 features, which does not thread by itself; a background of 100
 rows, 160 instances, 100 evaluations each: 49 tasks of 32768 model rows. joblib's loky backend, and
-dask's with two worker processes to which the model (9 MB) was scattered. The workers have done a
+dask's with two worker processes, to which the model (9 MB) goes once a run. The workers have done a
 small explanation before; those of loky get the model anew in each run. CPU seconds, the least of
 three runs, are those of this process and, where work is spread, of the workers; "shared" is the
 part of them that the workers did. Efficiency is the quotient of both: two workers that do nothing
@@ -60,7 +60,7 @@ def dask(explainer):
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster),
-        parallel_config("dask", scatter=[explainer.reward_.masked_]),
+        parallel_config("dask"),
     ):
         yield
 

@@ -140,6 +140,6 @@ class _Part:
             return pd.concat([kept, empty], axis=1)
         named = self._columns is not None or is_frame(self._explainer.background_)
         table = X if named else X.to_numpy()
-        values = self._explainer.explain(table).values
+        values = self._explainer.values(table)
         flat = pd.DataFrame(values.reshape(len(frame), -1), index=frame.index, columns=self.names)
         return pd.concat([kept, flat], axis=1)

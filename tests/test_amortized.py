@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 
 from skshapley import AmortizedExplainer, Explanation, ShapleyExplainer, TreeExplainer
@@ -128,7 +129,9 @@ def test_an_exact_explainer_explains_all_rows_itself(tables, kind):
     made = AmortizedExplainer(explainer).fit(X).explain(tables[1])
     assert made.settings.learned is None
     assert made.settings.closed_form is not None
-    np.testing.assert_array_equal(made.values, explainer.fit(X).explain(tables[1]).values)
+    wanted = explainer.fit(X).explain(tables[1]).values
+    np.testing.assert_array_equal(made.values, wanted)
+    np.testing.assert_array_equal(AmortizedExplainer(explainer).fit(X).values(tables[1]), wanted)
 
 
 def test_of_too_few_rows_nothing_is_learned(tables):
@@ -225,6 +228,18 @@ def test_what_cannot_be_learned_is_refused_before_the_model_is_called(
 ):
     with pytest.raises(error, match=words):
         AmortizedExplainer(explainer).fit(tables[0])
+
+
+def test_skops_keeps_it(frame, tmp_path):
+    skops_io = pytest.importorskip("skops.io")
+    X = frame[["size", "rooms"]].fillna(0.0)
+    settings = {"hidden_layer_sizes": 4, "solver": "lbfgs", "max_iter": 2000, "random_state": 0}
+    model = MLPRegressor(**settings).fit(X, X["size"] * X["rooms"])
+    made = AmortizedExplainer(ShapleyExplainer(model, random_state=0), n_taught=40).fit(X[:60])
+    skops_io.dump(made, tmp_path / "made.skops")
+    types = skops_io.get_untrusted_types(file=tmp_path / "made.skops")
+    there = skops_io.load(tmp_path / "made.skops", trusted=types)
+    np.testing.assert_array_equal(there.values(X[60:]), made.values(X[60:]))
 
 
 def test_sparse_rows():

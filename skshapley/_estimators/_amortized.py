@@ -19,6 +19,7 @@ from skshapley._run._engine import Plan
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley._tables._keys import row_keys
+from skshapley._tables._portable import Portable
 from skshapley._tools._constraints import Constraint, Count, check_parameters
 from skshapley._tools._random import generator
 from skshapley.exceptions import PartialExplanationError
@@ -85,7 +86,7 @@ class Units(NamedTuple):
         return np.concatenate([*parts, seen.v_full / self.response], axis=1)
 
 
-class AmortizedExplainer(Attributor):
+class AmortizedExplainer(Portable, Attributor):
     """Explain many rows of a costly model by what was learned from a few hundred of them.
 
     In ``fit``, `n_taught` background rows are explained by the given explainer, and a kernel ridge
@@ -261,6 +262,9 @@ class AmortizedExplainer(Attributor):
         if len(far):
             self._hand_on(outcome, take_rows(X, far), far)
         return self._recorded(outcome, X)
+
+    def _exact_outcome(self, table: Any) -> Outcome:
+        return self.explainer_._exact_outcome(table)
 
     def _hand_on(self, outcome: Outcome, X: Any, far: np.ndarray) -> None:
         """Have the explainer explain the rows X, which are those at `far` of an outcome."""
