@@ -185,23 +185,29 @@ class Memory:
         if not found.any():  # mostly, and parts are many
             return
         ends = np.cumsum([len(part.homes) for part in self._parts])
+        stored = []
         for part, wanted in zip(self._parts, np.split(found, ends[:-1]), strict=True):
             wanted &= part.left
             if wanted.any():
                 part.left &= ~wanted
                 at = np.flatnonzero(part.asked.spread(wanted) & part.fresh)
-                self._store(part, at[part.room[part.asked.place[at]]])
+                stored.append((part, at[part.room[part.asked.place[at]]]))
+        if stored:
+            self._store(stored)
 
-    def _store(self, part: _Part, at: np.ndarray) -> None:
-        keys, checks = self._make_keys(part.asked, at)
-        keys, checks = np.append(self._keys, keys), np.append(self._checks, checks)
+    def _store(self, stored: "list[tuple[_Part, np.ndarray]]") -> None:
+        """Merge the keys of some requests of each part into those that are sorted already."""
+        made = [self._make_keys(part.asked, at) for part, at in stored]
+        keys, checks = (np.concatenate(both) for both in zip(*made, strict=True))
         order = np.argsort(keys, kind="stable")
-        self._keys, self._checks = keys[order], checks[order]
-        if part.values is not None:
-            values = part.values[at]
-            if self._values is not None:
-                values = np.concatenate([self._values, values])
-            self._values = values[order]
+        keys, checks = keys[order], checks[order]
+        at = np.searchsorted(self._keys, keys)
+        self._keys = np.insert(self._keys, at, keys)
+        self._checks = np.insert(self._checks, at, checks)
+        if stored[0][0].values is not None:
+            values = np.concatenate([np.asarray(part.values)[rows] for part, rows in stored])[order]
+            known = values[:0] if self._values is None else self._values
+            self._values = np.insert(known, at, values, axis=0)
 
     def completed(self, values: np.ndarray, fresh: np.ndarray, met: Met) -> np.ndarray:
         """Return all values ``(u, k)``, those of the fresh ones given."""
