@@ -124,7 +124,7 @@ API = [
         "skshapley.indices",
         ["Index", "beta"],
     ),
-    ("Stopping", "", "skshapley.stopping", ["StoppingRule", "StandardError"]),
+    ("Stopping", "", "skshapley.stopping", ["StoppingRule", "StandardError", "RelativeError"]),
     ("For shapiq", "", "skshapley.shapiq", ["ShapleyApproximator"]),
     (
         "Diagnostics",

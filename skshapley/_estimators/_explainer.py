@@ -100,11 +100,12 @@ class ShapleyExplainer(Attributor):
         Most rows that the model is given per instance, all different in their raw columns. It buys
         the same error against a background of a thousand rows or a million. "auto": some 33,000
         against 100 rows or more, for up to 64 players.
-    stopping : StoppingRule, default=None
+    stopping : "auto", StoppingRule or None, default="auto"
         Stop each instance when its standard errors are small enough, e.g.
-        ``StandardError(rtol=0.05)``. A sampler that draws its whole design at once (its
-        ``traits.one_shot`` is True) spends its budget first; ``converged`` then says whether it was
-        enough.
+        ``StandardError(rtol=0.05)``. "auto": permutations stop at a relative error of about 5 %
+        (`skshapley.stopping.RelativeError`), unless `max_rows` is given. None: spend the budget. A
+        sampler that draws its whole design at once (its ``traits.one_shot`` is True) spends its
+        budget first; ``converged`` then says whether it was enough.
     index : str or Index, default="shapley"
         Which values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16, 1)`.
         Values of others than Shapley's need not add up: ``efficiency_gap`` says what is missing.
@@ -176,7 +177,7 @@ class ShapleyExplainer(Attributor):
         solver: str | Solver = "auto",
         groups: dict | None = None,
         max_rows: int | str = "auto",
-        stopping: StoppingRule | None = None,
+        stopping: StoppingRule | str | None = "auto",
         index: str | Index = "shapley",
         interactions: bool | str = False,
         max_background: int | None = None,

@@ -22,7 +22,8 @@ from skshapley.solvers._base import entries
 # so that errors of many instances do not line up
 N_DESIGNS = 8
 ASK_BYTES = 2**22  # of the coalitions of an instance in one ask
-GROWTH = 1.5  # of the draws, from one look of the stopping rule to the next
+FIRST_LOOK = 64  # draws, or the least of a design, before a stopping rule is asked
+GROWTH = 1.6  # of the draws, from one look of the stopping rule to the next
 # Values between 2**-200 and 2**200 are handed over as they are: standard errors take fourth powers
 PLAIN_EXPONENT = 200
 
@@ -69,7 +70,8 @@ class Cohort:
         # whether each coalition is evaluated against every group of the sample
         self.started, self.grouped = False, False
         # a stopping rule is asked when so many draws are in
-        self.goal = max(bought.to_stop, 2 * self.price.unit)
+        first = -(-FIRST_LOOK // self.price.unit) * self.price.unit
+        self.goal = max(bought.to_stop, first)
         self.asked = 0
         self.open = self.asking = np.arange(len(members))
         self.converged = np.zeros(len(members), dtype=bool)

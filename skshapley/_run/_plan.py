@@ -1,6 +1,6 @@
 """The plan of a run: methods, budget and random numbers, decided once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sklearn.base import clone
@@ -8,12 +8,13 @@ from sklearn.base import clone
 from skshapley._run._budget import Budget, Size
 from skshapley._tools._params import resolve
 from skshapley._tools._random import entropy_from
+from skshapley.designs import WalkDesign
 from skshapley.indices import INDICES, Index, pair_index, player_index
 from skshapley.samplers import SAMPLERS, Antithetic, Exact, MonteCarlo, Odd, Sampler
 from skshapley.samplers._exact import MOST_PLAYERS
 from skshapley.samplers._price import Bought
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver
-from skshapley.stopping import StoppingRule
+from skshapley.stopping import RelativeError, StoppingRule
 
 MOST_IN_A_PROCESS = 500  # players
 TIMES_WITH_STOPPING = 16  # of the usual budget: room to go on until the rule says stop
@@ -120,7 +121,8 @@ def make_plan(
     Parameters
     ----------
     sampler, solver, stopping, random_state, interactions, index
-        As users pass them.
+        As users pass them. With stopping "auto" and no budget given, permutations stop at a
+        relative error; other methods spend the usual budget.
     size : Size
         Of the game.
     owner : str
@@ -141,10 +143,13 @@ def make_plan(
         For unknown names, wrong parameters, or a budget that is less than the least design.
     """
     wanted, pairs = player_index(index, owner), pair_index(interactions, owner)
-    if stopping is not None:
+    by_precision = is_auto(stopping)
+    if by_precision:
+        stopping = None
+    elif stopping is not None:
         if not isinstance(stopping, StoppingRule):
             raise TypeError(
-                f"{owner} takes stopping as None or a stopping rule; got {stopping!r}. Try"
+                f'{owner} takes stopping as "auto", None or a stopping rule; got {stopping!r}. Try'
                 f" skshapley.stopping.StandardError(rtol=0.05)."
             )
         stopping.check()
@@ -161,6 +166,9 @@ def make_plan(
     entropy = entropy_from(random_state, owner)
     plan = Plan(budget, chosen, solving, n_rows, stopping, entropy, wanted, pairs, process)
     chosen, solving = plan.methods(n_players)
+    walks = issubclass(chosen.produces, WalkDesign) and not chosen.traits.one_shot
+    if by_precision and is_auto(given) and walks and solving.traits.standard_errors:
+        plan = replace(plan, stopping=RelativeError())
     for component in (chosen, solving):
         component.check()
     solving.check_players(n_players)
