@@ -186,19 +186,19 @@ class Cohort:
         if known is None:
             return estimate
         at = self.members[:, None], self.players
-        values, errors, apart = estimate
+        values, errors, apart, additive = estimate
         if errors is not None:
             errors = np.hypot(errors, known.standard_errors[at])
         if apart is not None:
             weights = self.block.game.reference_weights
             apart = np.sqrt(apart**2 + known.variances[at] * (weights @ weights))
-        return Estimate(values + known.values[at], errors, apart)
+        return Estimate(values + known.values[at], errors, apart, additive)
 
     def _sampled(self) -> Estimate:
         """Return what was sampled, of the game that was left to be sampled."""
-        values, *errors = self.solver.result()
+        values, *errors, additive = self.solver.result()
         errors = [None if part is None else part * self.units for part in errors]
-        estimate = Estimate(values * self.units, *errors)
+        estimate = Estimate(values * self.units, *errors, additive)
         if self.sample is None or not self.grouped:
             return estimate
         gain = self.block.v_full[self.members] - self.block.v_empty[self.members]
@@ -210,11 +210,13 @@ class Cohort:
         """Leave the instances that are accurate enough, or whose budget is spent."""
         stopping = self.block.plan.stopping
         if stopping is not None and (self.asked >= self.goal or not self.left):
-            values, errors, _ = self._result()
+            values, errors, _, additive = self._result()
             if errors is not None:
                 # of the players: what else is wanted must not change what they are worth
                 at = slice(None) if self.block.plan.pairs is None else slice(self.count)
                 done = stopping.done(values[self.open, at], errors[self.open, at])
+                if additive is not None and self.left:
+                    done &= ~additive[self.open]
                 self.converged[self.open[done]] = True
                 self.open = self.open[~done]
             more = int(self.asked * (GROWTH - 1)) // self.price.unit
@@ -244,7 +246,7 @@ class Cohort:
 
     def write(self, outcome: Outcome) -> None:
         """Write values and standard errors at the entries that matter; the others get exactly 0."""
-        values, errors, apart = self._result()
+        values, errors, apart, _ = self._result()
         outcome.used(self.sampler, self.solver)
         rows = self.block.rows[self.members]
         exact = np.zeros(len(rows), dtype=bool)

@@ -89,7 +89,7 @@ class Sample:
         estimate : Estimate
             Of shape ``(r, e, k)``.
         """
-        values, errors, _ = estimate
+        values, errors, *_ = estimate
         r, e, _ = values.shape
         groups = values.reshape(r, e, self.n_groups, -1)
         mean = groups.mean(axis=2)

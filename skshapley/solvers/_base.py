@@ -23,11 +23,15 @@ class Estimate(NamedTuple):
     background_errors : ndarray of shape (r, e, k) or None
         What the background leaves to chance as a sample of where it came from; None where the
         method cannot tell.
+    additive : ndarray of shape (r,), bool, or None
+        Instances that look additive against each background row. They are exact once every row has
+        been met, so that a stopping rule waits for that; None where the method cannot tell.
     """
 
     values: np.ndarray
     standard_errors: np.ndarray | None
     background_errors: np.ndarray | None = None
+    additive: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -78,14 +78,19 @@ class PermutationMean(Solver):
         self._dealt: DealtUnits | None = None
         r, k = self.v_full_.shape
         self._scale = Scale(r, self.n_players_, k)
+        self._additive = np.ones(r, dtype=bool)
 
     def update(self, rows: np.ndarray, design, values: np.ndarray) -> None:
         """Add the units of a design."""
         contributions = design.contributions(values, self._step_weights(self.n_players_))
         r, n, p, k = contributions.shape
+        self._scale.add(rows, contributions)
+        inside = contributions.reshape(r, n // design.unit, design.unit, p, k)
+        spread = np.ptp(inside, axis=2).max(axis=(1, 2))
+        alike = (spread <= self._rounding[rows, 0]).all(axis=1)
+        self._additive[rows] &= alike & (design.unit > 1)
         if design.dealt:
-            self._scale.add(rows, contributions)
-            units = contributions.reshape(r, n // design.unit, design.unit, p, k).mean(axis=2)
+            units = inside.mean(axis=2)
             if self._dealt is None:
                 self._dealt = DealtUnits(self._known_deck(), self.players_, design.unit)
             self._dealt.add(rows, design.references[:, :: design.unit], units)
@@ -100,7 +105,6 @@ class PermutationMean(Solver):
             for part in (contributions, by_step)
         )
         positions = np.argsort(design.permutations, axis=2).astype(np.int32).reshape(cut)
-        self._scale.add(rows, contributions)
         walks = Walks(rows, _strata(design), units, steps, positions, shares)
         self._seen().add(walks, self._scale.range)
 
@@ -133,10 +137,15 @@ class PermutationMean(Solver):
 
     def result(self) -> Estimate:
         """Return the mean over references of the means within, and standard errors over units."""
-        values, errors, apart = self._estimated()
+        values, errors, apart, _ = self._estimated()
+        values = np.where(self._scale.own > self._rounding, values, 0.0)
+        return Estimate(values, errors, apart, self._additive)
+
+    @property
+    def _rounding(self) -> np.ndarray:
+        """The size of a contribution that may be rounding, ``(r, 1, k)``."""
         largest = np.abs(self.v_full_) + np.abs(self.v_empty_)
-        moves = self._scale.own > ROUNDING * (largest[:, None] + self._scale.range)
-        return Estimate(np.where(moves, values, 0.0), errors, apart)
+        return ROUNDING * (largest[:, None] + self._scale.range)
 
     def _estimated(self) -> Estimate:
         if self._dealt is not None:
