@@ -196,9 +196,10 @@ class Cohort:
 
     def _sampled(self) -> Estimate:
         """Return what was sampled, of the game that was left to be sampled."""
-        values, *errors, additive = self.solver.result()
-        errors = [None if part is None else part * self.units for part in errors]
-        estimate = Estimate(values * self.units, *errors, additive)
+        values, errors, apart, additive = self.solver.result()
+        errors = None if errors is None else errors * self.units
+        apart = None if apart is None else apart * self.units
+        estimate = Estimate(values * self.units, errors, apart, additive)
         if self.sample is None or not self.grouped:
             return estimate
         gain = self.block.v_full[self.members] - self.block.v_empty[self.members]
