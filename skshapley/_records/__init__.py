@@ -1,1 +1,1 @@
-"""What users get back: results, importances, and their exchange with other packages."""
+"""Records of results: explanations, importances, their files, and their exchange with others."""

@@ -151,7 +151,7 @@ class Explanation(Portable):
 
     @property
     def efficiency_gap(self) -> np.ndarray:
-        """What the attributions lack of prediction minus base value, ``(r,)`` or ``(r, k)``."""
+        """Prediction minus base value minus the sum of attributions, ``(r,)`` or ``(r, k)``."""
         gap = efficiency_gap(self.values, self.base_values, self.predictions)
         return gap if self.others is None else gap - self.others
 
@@ -263,7 +263,7 @@ class Explanation(Portable):
         The instances are taken for a sample of more of their kind. Estimation noise makes small
         attributions look larger than they are, hence their means as well: ``max_bias`` says by how
         much at most. A larger budget makes it smaller, more instances do not. With a `confidence`,
-        the bias is removed, but for a rest of which ``max_bias`` is the most.
+        the bias is removed, up to a rest of at most ``max_bias``.
 
         Parameters
         ----------
@@ -285,7 +285,7 @@ class Explanation(Portable):
 
             - ``importance``: the mean absolute attribution;
             - ``standard_error``: its standard error by both causes, from the spread of the
-              instances, of which it needs two;
+              instances; it needs two of them;
             - ``sampling_error``: the part of it that other instances would bring; what
               ``standard_error`` leaves of ``estimation_error``;
             - ``estimation_error``: the part of it that the instances' own standard errors bring,
@@ -307,8 +307,8 @@ class Explanation(Portable):
         Raises
         ------
         ValueError
-            If there is no such column, or not a label for each instance; or for a confidence that
-            is none.
+            If there is no such column, or not a label for each instance; or for an invalid
+            confidence.
 
         Examples
         --------
@@ -415,7 +415,7 @@ class Explanation(Portable):
         Raises
         ------
         ValueError
-            If they are none, or their players or outputs differ.
+            If there are no explanations, or their players or outputs differ.
         """
         return _merge.merge(list(explanations))
 

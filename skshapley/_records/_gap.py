@@ -1,4 +1,4 @@
-"""What attributions lack of the difference that they explain."""
+"""The efficiency gap: the difference that attributions do not explain."""
 
 import numpy as np
 

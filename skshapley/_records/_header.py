@@ -33,7 +33,7 @@ TYPES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of itself.
+    """Names, types and sizes of the content of a file.
 
     Attributes
     ----------

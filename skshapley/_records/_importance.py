@@ -1,4 +1,4 @@
-"""How much each player matters over many instances, and in cohorts of them."""
+"""Importances: mean absolute attributions over many rows, and in cohorts of them."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -157,14 +157,14 @@ class Interactions(Portable):
 
     @property
     def main_effects(self) -> np.ndarray:
-        """What is left of each attribution without half of its player's interactions, ``(r, p)``.
+        """The attributions without half of the interactions of each player, ``(r, p)``.
 
         With several outputs ``(r, p, k)``.
         """
         return self.attributions - self.values.sum(axis=2) / 2
 
     def matrix(self, row: int | None = None) -> np.ndarray:
-        """Return interactions as shap lays them out, all sums of which are the prediction's.
+        """Return interactions in the layout of shap, whose sums are attributions and predictions.
 
         Off the diagonal stands half the interaction of the pair, as both players have a share in
         it; on the diagonal the main effects. Each row adds up to its player's attribution, and the

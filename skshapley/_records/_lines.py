@@ -23,7 +23,7 @@ KINDS = {"value": "values", "error": "standard_errors", "background": "backgroun
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Where lines are in an array of shape (r, p, k), one entry for each line.
+    """Positions of lines in an array of shape (r, p, k), one entry for each line.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Several explanations of one model as one."""
+"""Merge explanations of one model."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -76,7 +76,7 @@ def arrow_table(
     least: float = 0.0,
     unknown: Callable[[Any], str] | None = None,
 ) -> tuple["pa.Table", dict]:
-    """Return an explanation as an Arrow table, and what its header says but for the columns.
+    """Return an explanation as an Arrow table, and its header without the columns.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What `shapley_values` returns."""
+"""ShapleyResult: the record that `shapley_values` returns."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -51,7 +51,7 @@ class ShapleyResult:
 
     @property
     def efficiency_gap(self) -> float | np.ndarray:
-        """What the values lack of v(all) - v(empty): 0, up to rounding, for Shapley values."""
+        """v(all) - v(empty) minus the sum of values: 0, up to rounding, for Shapley values."""
         return (self.full_value - self.base_value) - self.values.sum(axis=0)
 
     @classmethod

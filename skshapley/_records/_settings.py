@@ -1,4 +1,4 @@
-"""How an explanation was computed."""
+"""Settings: the record of the computation of an explanation."""
 
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -16,7 +16,7 @@ def label(thing: object) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Settings:
-    """What was asked for, and what was used; None stands for what was not.
+    """The parameters and methods of an explanation; None where one does not apply.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What an explanation says of itself, as text and as HTML."""
+"""The text and the HTML of an explanation in a notebook."""
 
 from html import escape
 from typing import TYPE_CHECKING, Any

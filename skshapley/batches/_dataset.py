@@ -1,4 +1,4 @@
-"""What a run of batches leaves on disk, read back."""
+"""ExplanationDataset: the explanations in a folder of a run."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -106,7 +106,7 @@ class ExplanationDataset:
         Raises
         ------
         ValueError
-            If there are none, or for a max_rows that is no count.
+            If there are no instances, or for an invalid max_rows.
         """
         if max_rows is not None and (not isinstance(max_rows, (int, np.integer)) or max_rows < 1):
             raise ValueError(
@@ -139,7 +139,7 @@ class ExplanationDataset:
         Raises
         ------
         ValueError
-            If there are no instances, or for a confidence that is none.
+            If there are no instances, or for an invalid confidence.
         """
         check_confidence("ExplanationDataset.importance", confidence, simultaneous)
         if not self._of_documents:

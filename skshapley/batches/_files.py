@@ -52,7 +52,7 @@ def strangers(folder: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class BatchRecord:
-    """What the file of a batch says of the run and of the rows.
+    """The run and the rows of a batch, as its file states them.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What tells whether a run goes on with the same model and settings."""
+"""Facts and hashes by which a resumed run knows its model and settings."""
 
 import sys
 from importlib.metadata import PackageNotFoundError, version

@@ -36,7 +36,7 @@ MOST_DIFFERENCES = 20
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """What came of explaining a batch.
+    """The outcome of explaining a batch.
 
     Attributes
     ----------

@@ -90,9 +90,9 @@ def explain_batches(
         fitted on. For an explainer of documents also a list, Series or array of str, or an iterable
         of str or of those; of a table, the column that is named as in ``fit``, or the only one.
     out : str or path, default=None
-        A folder that takes the results, one Parquet file per batch. A run that was killed goes on
-        where it stopped when it is called again with the same arguments, and ends with the same
-        bits. None: nothing is written.
+        A folder for the results, one Parquet file per batch. A killed run continues where it
+        stopped when it is called again with the same arguments, and gives the same bits. None:
+        nothing is written.
     batch_rows : int, default=None
         Rows of a batch, however the source cuts them: what memory holds, and what is lost at most
         when a run dies. None: 4096; of documents 256.
@@ -111,8 +111,8 @@ def explain_batches(
         Whether rows that an earlier run into `out` set aside are tried again: where one can be
         explained now, its batch is explained anew.
     least_interaction : float, default=0.0
-        Of an explainer with interactions: those that are smaller in size are not written to `out`,
-        and are 0, of unknown error, where they are read back. 0: all are written.
+        Interactions that are smaller in size are not written to `out`. They are read back as 0, of
+        unknown error. 0: all are written.
     n_sample : int, default=None
         Explain a sample of so many rows, spread evenly over the predictions of all. Every row has
         the same chance, so that importances and pictures need no weights. The source is read twice,
@@ -137,7 +137,7 @@ def explain_batches(
         For wrong arguments or columns, or an empty source.
     FileExistsError
         If `out` holds a run with other settings, data, model or versions (the differences are
-        listed), or files that are none of ours.
+        listed), or files of something else.
     BlockingIOError
         If another process is writing to `out`.
     OSError
@@ -146,10 +146,10 @@ def explain_batches(
 
     Notes
     -----
-    An explanation depends on the fitted explainer and on the row alone: the size of batches matters
-    no more than to the last bits of models whose prediction of a row depends on the rows beside it
-    (BLAS). A run that goes on draws from the entropy that its manifest says, be the explainer
-    fitted anew.
+    An explanation depends only on the fitted explainer and the row, not on the size of batches. The
+    exception are last bits of models whose prediction of a row depends on the rows beside it
+    (BLAS). A resumed run draws from the entropy in its manifest, even if the explainer was fitted
+    again.
 
     Examples
     --------

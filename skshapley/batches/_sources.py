@@ -76,7 +76,7 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """What is taken of each piece, and the container that it goes into.
+    """The columns and keys to take from each piece, and their container.
 
     Attributes
     ----------
