@@ -237,9 +237,9 @@ def test_wrong_weights(weights, message):
 
 INSTANCES = {
     "one row": (BACKGROUND, X[0], ValueError, r"ndarray of shape \(4,\): .*\.reshape\(1, -1\)"),
-    "a row of a frame": (
+    "a column of a frame": (
         FRAME,
-        FRAME.iloc[0],
+        FRAME["age"],
         ValueError,
         r"Series of .* X\.iloc\[\[0\]\] of a frame",
     ),

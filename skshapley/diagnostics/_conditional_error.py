@@ -16,7 +16,7 @@ from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._tools._constraints import Count, check_values
 from skshapley._tools._random import entropy_from, generator
 from skshapley.rewards import Reward
-from skshapley.rewards._masks import kernel_coalitions
+from skshapley.rewards._surrogate import kernel_coalitions
 
 
 def conditional_error(

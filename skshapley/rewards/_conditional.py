@@ -8,16 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tools._constraints import Fitting
-from skshapley.rewards._factors import mixed_correlation
-from skshapley.rewards._gaussian import LEAST_SHRINKAGE, learned_correlation, shrunk
+from skshapley.rewards._gaussian import (
+    LEAST_SHRINKAGE,
+    learned_correlation,
+    mixed_correlation,
+    shrunk,
+)
 from skshapley.rewards._linked import LINK
-from skshapley.rewards._margins import Margins, NormalMargins, RankMargins
 from skshapley.rewards._masked import MaskedModel, Preparation
-from skshapley.rewards._quadratic import fitted_quadratic
-from skshapley.rewards._quadratic_values import KnownPart, quadratic_values
+from skshapley.rewards._quadratic import KnownPart, fitted_quadratic, quadratic_values
 from skshapley.rewards._remainder import TransportGame
 from skshapley.rewards._reward import BackgroundReward
-from skshapley.rewards._transport import TransportModel, numbers
+from skshapley.rewards._transport import (
+    Margins,
+    NormalMargins,
+    RankMargins,
+    TransportModel,
+    numbers,
+)
 
 
 class _TransportReward(BackgroundReward):

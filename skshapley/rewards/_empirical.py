@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from skshapley._tools._constraints import Fitting, Number
 from skshapley.rewards._gaussian import learned_correlation, squared_distances
-from skshapley.rewards._margins import NormalMargins
+from skshapley.rewards._linked import WrappedGame
 from skshapley.rewards._masked import MaskedModel, Preparation
 from skshapley.rewards._reward import BackgroundReward, InterventionalGame
-from skshapley.rewards._transport import numbers
-from skshapley.rewards._wrapped import WrappedGame
+from skshapley.rewards._transport import NormalMargins, numbers
 
 
 @dataclass(frozen=True, eq=False)

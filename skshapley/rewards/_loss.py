@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley.exceptions import ModelOutputError
+from skshapley.rewards._function import as_floats
 from skshapley.rewards._game import Game
+from skshapley.rewards._linked import WrappedGame
 from skshapley.rewards._methods import FUNCTION, estimator_type
-from skshapley.rewards._numbers import as_floats
 from skshapley.rewards._response import Response, _flat_classes
-from skshapley.rewards._wrapped import WrappedGame
 
 TINY = np.finfo(np.float64).eps
 SLACK = 1e-6

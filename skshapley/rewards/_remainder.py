@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley.rewards._game import Known
-from skshapley.rewards._quadratic_values import KnownPart
+from skshapley.rewards._quadratic import KnownPart
 from skshapley.rewards._reward import InterventionalGame
 from skshapley.rewards._transport import TransportModel, TransportPool
 

@@ -7,7 +7,7 @@ import pytest
 from skshapley import ShapleyExplainer
 from skshapley.diagnostics import conditional_error
 from skshapley.rewards import ConditionalReward
-from skshapley.rewards._masks import kernel_coalitions
+from skshapley.rewards._surrogate import kernel_coalitions
 
 RHO = 0.8
 SIGMA = np.array([[1.0, RHO], [RHO, 1.0]])

@@ -10,7 +10,7 @@ from sklearn.covariance import ledoit_wolf
 
 from skshapley import ShapleyExplainer
 from skshapley.rewards import ConditionalReward, CopulaReward, Players, Response, _gaussian
-from skshapley.rewards._margins import RankMargins
+from skshapley.rewards._transport import RankMargins
 from skshapley.testing import brute_force
 
 RNG = np.random.default_rng(0)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from skshapley.rewards import ConditionalReward, CopulaReward, Players, Response
-from skshapley.rewards._factors import _of_factors, mixed_correlation
-from skshapley.rewards._gaussian import learned_correlation
+from skshapley.rewards._gaussian import _of_factors, learned_correlation, mixed_correlation
 
 D = 12
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from skshapley import ShapleyExplainer
 from skshapley.rewards import SurrogateReward
-from skshapley.rewards._hidden import HiddenColumns
+from skshapley.rewards._surrogate import HiddenColumns
 
 RNG = np.random.default_rng(0)
 FEW = HistGradientBoostingRegressor(max_iter=3, early_stopping=False, random_state=0)
