@@ -1,36 +1,16 @@
-"""Any cooperative game given as a function of coalitions."""
+"""Games that are functions of coalitions: any function, and the response to parts of an input."""
 
-from numbers import Real
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from skshapley._records._settings import Settings, label
 from skshapley.exceptions import ModelOutputError
+from skshapley.explanation import Explanation
 from skshapley.rewards._game import Game
-
-LARGEST = 1e306  # leaves room for differences and sums
-
-
-def as_floats(raw) -> np.ndarray | None:
-    """Return `raw` as a float64 array; None if it holds anything but real numbers.
-
-    numpy would read the text "1" as a number. It is refused, since class labels often look so.
-    """
-    values = np.asarray(raw)
-    if values.dtype.kind == "O":
-        real = all(isinstance(value, (Real, np.bool_)) for value in values.ravel())
-    else:
-        real = values.dtype.kind in "biuf"
-    return values.astype(np.float64, copy=False) if real else None
-
-
-def flaw(values: np.ndarray) -> tuple[str, np.ndarray] | None:
-    """Return what is wrong with values, and where; None if nothing is."""
-    wrong = ~(np.abs(values) <= LARGEST)
-    if not wrong.any():
-        return None
-    finite = np.isfinite(values).all()
-    return f"numbers beyond {LARGEST:.0e}" if finite else "NaN or infinity", wrong
+from skshapley.rewards._response import LARGEST, Response, as_floats, flaw
 
 
 class FunctionGame(Game):
@@ -97,3 +77,61 @@ class FunctionGame(Game):
     def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(r, k)``."""
         return np.repeat(self._ends[1:], len(rows), axis=0)
+
+
+class InputReward:
+    """Base class of rewards of one input, such as a document or an image, cut into players.
+
+    Attributes
+    ----------
+    response : Response
+    n_players : int
+    """
+
+    response: Response
+    n_players: int
+    _winners: np.ndarray
+
+    def _chosen(self, raw) -> NDArray[np.float64]:
+        """Return the explained outputs of raw responses ``(n, K)``."""
+        return self.response.choose(raw, self._winners)
+
+    def _without_axis(self, values) -> NDArray[np.float64]:
+        """Return values ``(n, k)``; ``(n,)`` for one output."""
+        return values[:, 0] if self.response.output_names is None else values
+
+    def _settings(self, reward: str) -> Settings:
+        return Settings(
+            model=label(self.response.estimator),
+            response_method=label(self.response.method),
+            output=self.response.explained_output(self._winners[0]),
+            reward=reward,
+        )
+
+    def _record(
+        self, result: Any, data: pd.DataFrame, settings: Settings, rows_per_value: int = 1
+    ) -> Explanation:
+        """Return a result of `shapley_values` as an explanation of one row.
+
+        Parameters
+        ----------
+        result : ShapleyResult
+        data : DataFrame of shape (1, p)
+        settings : Settings
+        rows_per_value : int, default=1
+            Model rows of an evaluation.
+        """
+        names, errors, p = self.response.output_names, result.standard_errors, self.n_players
+        return Explanation(
+            values=result.values[None, :p],
+            standard_errors=None if errors is None else errors[None, :p],
+            base_values=np.asarray(result.base_value)[None],
+            predictions=np.asarray(result.full_value)[None],
+            data=data,
+            feature_names=data.columns.to_numpy(dtype=object),
+            output_names=None if names is None else np.array(names, dtype=object),
+            n_evaluations=np.array([result.n_evaluations]),
+            n_model_rows=np.array([result.n_evaluations * rows_per_value]),
+            converged=np.array([result.converged]),
+            settings=settings,
+        )

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley.exceptions import ModelOutputError
-from skshapley.rewards._function import as_floats
 from skshapley.rewards._game import Game
 from skshapley.rewards._linked import WrappedGame
 from skshapley.rewards._methods import FUNCTION, estimator_type
-from skshapley.rewards._response import Response, _flat_classes
+from skshapley.rewards._response import Response, _flat_classes, as_floats
 
 TINY = np.finfo(np.float64).eps
 SLACK = 1e-6

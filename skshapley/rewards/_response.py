@@ -1,6 +1,7 @@
 """The model's response as numbers: its method, its outputs, checked at every call."""
 
 from copy import copy
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,6 @@ from scipy.special import expit
 from skshapley._tables._inputs import as_array, column_names, is_frame, n_rows
 from skshapley._tables._model_columns import model_columns
 from skshapley.exceptions import ModelOutputError
-from skshapley.rewards._function import as_floats, flaw
 from skshapley.rewards._methods import (
     BY_CLASS,
     FUNCTION,
@@ -24,6 +24,8 @@ from skshapley.rewards._methods import (
 )
 from skshapley.rewards._rows import row_chunks
 from skshapley.rewards._tensors import as_numpy, asked_module, is_torch_module
+
+LARGEST = 1e306  # leaves room for differences and sums
 
 
 class Response:
@@ -388,3 +390,25 @@ def _are_complements(values, method) -> bool:
     if method != "predict_proba":
         values = np.exp(values) if method == "predict_log_proba" else expit(values)
     return np.allclose(values.sum(axis=1), 1, rtol=0, atol=1e-4)
+
+
+def as_floats(raw) -> np.ndarray | None:
+    """Return `raw` as a float64 array; None if it holds anything but real numbers.
+
+    numpy would read the text "1" as a number. It is refused, since class labels often look so.
+    """
+    values = np.asarray(raw)
+    if values.dtype.kind == "O":
+        real = all(isinstance(value, (Real, np.bool_)) for value in values.ravel())
+    else:
+        real = values.dtype.kind in "biuf"
+    return values.astype(np.float64, copy=False) if real else None
+
+
+def flaw(values: np.ndarray) -> tuple[str, np.ndarray] | None:
+    """Return what is wrong with values, and where; None if nothing is."""
+    wrong = ~(np.abs(values) <= LARGEST)
+    if not wrong.any():
+        return None
+    finite = np.isfinite(values).all()
+    return f"numbers beyond {LARGEST:.0e}" if finite else "NaN or infinity", wrong

@@ -8,9 +8,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from skshapley._records._settings import Settings, label
 from skshapley._tools._memory import working_bytes
 from skshapley.explanation import Explanation
+from skshapley.rewards._function import InputReward
 from skshapley.rewards._response import Response
 
 FILLS = ("mean", "blur", "inpaint")
@@ -19,7 +19,7 @@ FILLS = ("mean", "blur", "inpaint")
 BLUR_SHARE = 1 / 8
 
 
-class TileReward:
+class TileReward(InputReward):
     """The model's response to an image of which only some tiles are shown.
 
     Use it as the reward of `shapley_values`. The model is called with many images at once, as the
@@ -97,12 +97,8 @@ class TileReward:
         self.response = Response(estimator, response_method, output, owner="TileReward")
         whole = self._given(self.image[None])
         values = self.response.probe(whole)
-        self._winner = int(self.response.winners(whole, values)[0])
-
-    @property
-    def n_players(self) -> int:
-        """Return the number of tiles p."""
-        return int(self.labels.max()) + 1
+        self._winners = self.response.winners(whole, values)
+        self.n_players = int(self.labels.max()) + 1
 
     def images(self, coalitions) -> NDArray:
         """Return the image with only the tiles of each coalition.
@@ -133,14 +129,12 @@ class TileReward:
             self._mean_response(coalitions[start : start + step], b)
             for start in range(0, len(coalitions), step)
         ]
-        values = np.concatenate(parts)
-        return values[:, 0] if self.response.output_names is None else values
+        return self._without_axis(np.concatenate(parts))
 
     def _mean_response(self, coalitions, b) -> NDArray[np.float64]:
         images = self.images(coalitions).reshape(-1, *self.image.shape)
         raw = self.response(self._given(images), where=" on parts of the image")
-        chosen = self.response.choose(raw, self._winner)
-        return chosen.reshape(len(coalitions), b, -1).mean(axis=1)
+        return self._chosen(raw).reshape(len(coalitions), b, -1).mean(axis=1)
 
     def _given(self, images) -> NDArray:
         """Return images as the model takes them."""
@@ -168,32 +162,15 @@ class TileReward:
         ----------
         result : ShapleyResult
         """
-        names, errors = self.response.output_names, result.standard_errors
         tiles = [f"tile {j}" for j in range(self.n_players)]
         if self.grid is not None:
             tiles = [f"tile {i}, {j}" for i, j in np.ndindex(self.grid)]
         channels = self.image.reshape(*self.image.shape[:2], -1).mean(axis=2)
         sizes = np.bincount(self.labels.ravel())
         means = np.bincount(self.labels.ravel(), channels.ravel()) / sizes
-        rows = result.n_evaluations * (1 if self._fill is None else len(self._fill))
-        return Explanation(
-            values=result.values[None],
-            standard_errors=None if errors is None else errors[None],
-            base_values=np.asarray(result.base_value)[None],
-            predictions=np.asarray(result.full_value)[None],
-            data=pd.DataFrame([means], columns=tiles),
-            feature_names=np.array(tiles, dtype=object),
-            output_names=None if names is None else np.array(names, dtype=object),
-            n_evaluations=np.array([result.n_evaluations]),
-            n_model_rows=np.array([rows]),
-            converged=np.array([result.converged]),
-            settings=Settings(
-                model=label(self.response.estimator),
-                response_method=label(self.response.method),
-                output=self.response.explained_output(self._winner),
-                reward=f"TileReward(absent={_shown(self.absent)})",
-            ),
-        )
+        b = 1 if self._fill is None else len(self._fill)
+        settings = self._settings(f"TileReward(absent={_shown(self.absent)})")
+        return self._record(result, pd.DataFrame([means], columns=tiles), settings, b)
 
 
 def _checked_image(image) -> NDArray:

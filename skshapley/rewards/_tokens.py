@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._records._settings import Settings, label
+from skshapley._records._settings import Settings
 from skshapley._tables._documents import Piece
 from skshapley._tables._keys import row_keys
 from skshapley.explanation import Explanation
-from skshapley.rewards._function import FunctionGame
+from skshapley.rewards._function import FunctionGame, InputReward
 from skshapley.rewards._response import Response
 
 WORDS = r"\w+(?:['’-]\w+)*"
@@ -22,7 +22,7 @@ CHUNK_TEXTS = 1024
 BYTES_PER_LETTER = 64  # of a document on its way through a vectoriser
 
 
-class TokenReward:
+class TokenReward(InputReward):
     r"""The model's response to a document of which only some tokens are kept.
 
     Use it as the reward of `shapley_values`, for example with a sampler for chains such as "local".
@@ -129,6 +129,7 @@ class TokenReward:
         found = list(re.finditer(token_pattern, document))
         self.document, self.mask = document, mask
         self.tokens = [match.group() for match in found]
+        self.n_players = len(self.tokens)
         starts = [match.start() for match in found] or [len(document)]
         ends = [*starts[1:], len(document)]
         self._head = document[: starts[0]]
@@ -137,11 +138,6 @@ class TokenReward:
         ]
         gaps = [document[match.end() : end] for match, end in zip(found, ends, strict=False)]
         self._absent = None if mask is None else [mask + gap for gap in gaps]
-
-    @property
-    def n_players(self) -> int:
-        """Return the number of tokens p."""
-        return len(self.tokens)
 
     def texts(self, coalitions) -> list[str]:
         """Return the document with only the tokens of each coalition.
@@ -164,8 +160,7 @@ class TokenReward:
         """Return the values of coalitions ``(m, p)``; ``(m,)``, or ``(m, k)`` for k outputs."""
         texts = self.container(self.texts(coalitions))
         raw = self.response(texts, where=" on parts of a document")
-        values = self.response.choose(raw, self._winners)
-        return values[:, 0] if self.response.output_names is None else values
+        return self._without_axis(self._chosen(raw))
 
     def explanation(self, result) -> Explanation:
         """Return a result of `shapley_values` for this reward as an `Explanation`.
@@ -177,35 +172,17 @@ class TokenReward:
         ----------
         result : ShapleyResult
         """
-        settings = Settings(
-            model=label(self.response.estimator),
-            response_method=label(self.response.method),
-            output=self.response.explained_output(self._winners[0]),
-            reward=f"TokenReward(mask={self.mask!r})",
-        )
-        return self.explained(result, settings)
+        return self.explained(result, self._settings(f"TokenReward(mask={self.mask!r})"))
 
     def explained(self, result, settings: Settings, index: Any = 0) -> Explanation:
         """Return a result as an `Explanation` with given settings and label of its row."""
-        names, labels, p = self.response.output_names, numbered(self.tokens), self.n_players
         pieces = [Piece.at(place, piece) for place, piece in enumerate(self._pieces)]
         pieces[:1] = [Piece.at(0, self._head + piece) for piece in pieces[:1]]
-        errors = result.standard_errors
-        data = np.empty((1, p), dtype=object)
+        data = np.empty((1, self.n_players), dtype=object)
         data[0] = pieces
-        return Explanation(
-            values=result.values[None, :p],
-            standard_errors=None if errors is None else errors[None, :p],
-            base_values=np.asarray(result.base_value)[None],
-            predictions=np.asarray(result.full_value)[None],
-            data=pd.DataFrame(data, columns=labels, index=[index], dtype=object),
-            feature_names=np.array(labels, dtype=object),
-            output_names=None if names is None else np.array(names, dtype=object),
-            n_evaluations=np.array([result.n_evaluations]),
-            n_model_rows=np.array([result.n_evaluations]),
-            converged=np.array([result.converged]),
-            settings=settings,
-        )
+        labels = pd.Index(numbered(self.tokens), dtype=object)
+        table = pd.DataFrame(data, columns=labels, index=[index], dtype=object)
+        return self._record(result, table, settings)
 
 
 class TokenGame(FunctionGame):
