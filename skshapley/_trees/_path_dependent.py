@@ -14,6 +14,7 @@ quotient, less that of the node before, times the sum of v P below.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -159,23 +160,34 @@ class PathWalk:
         ----------
         codes : ndarray of shape (n_rows, r), unsigned
         """
-        p, roots = self.n_players, self.ends[1]
-        found = np.zeros((codes.shape[1], len(self.value), p, p))
+        p = self.n_players
+        found = np.zeros((codes.shape[1], len(self.value), p * p))
         for total, code in zip(found, codes.T, strict=True):
             for of_output, below, quotient in self._below(code):
-                worth = below * quotient / self.weights
-                node = above = np.arange(len(worth))
-                while True:
-                    above = self.parent[roots:][above] - roots
-                    node, above = node[above >= 0], above[above >= 0]
-                    if not len(node):
-                        break
-                    both = np.einsum("nt,nt->n", worth[node], quotient[above])
-                    key = self._asked[node] * p + self._asked[above]
-                    total[of_output] += np.bincount(key, both, p * p).reshape(p, p)
+                # Both children of a node have the same player, and the same nodes above
+                worth = below * quotient
+                worth = (worth[::2] + worth[1::2]) / self.weights
+                for node, above, key in self._above:
+                    both = np.einsum(
+                        "nt,nt->n", worth.take(node, axis=0), quotient.take(above, axis=0)
+                    )
+                    total[of_output] += np.bincount(key, both, p * p)
+        found = found.reshape(len(found), -1, p, p)
         found += found.swapaxes(2, 3)
         found[..., np.arange(p), np.arange(p)] = 0.0
         return found.transpose(1, 2, 3, 0)
+
+    @cached_property
+    def _above(self) -> list[tuple[NDArray[np.int64], ...]]:
+        """Return inner nodes, the nodes above them in some distance, and the players of both."""
+        pairs, roots = [], self.ends[1]
+        node, above = np.arange(len(self.inner)), self.inner
+        while len(node := node[above >= roots]):
+            above = above[above >= roots]
+            key = self._asked[2 * node] * self.n_players + self.player[above]
+            pairs.append((node, above - roots, key))
+            above = self.parent[above]
+        return pairs
 
     @property
     def _asked(self) -> NDArray[np.int64]:
@@ -203,5 +215,5 @@ class PathWalk:
             below = factor * value[:, None]
             for first, last in reversed(self._levels()):
                 parents = self.parent[first:last:2]
-                below[parents] = below[first:last].reshape(-1, 2, q).sum(axis=1)
+                below[parents] = below[first:last:2] + below[first + 1 : last : 2]
             yield output, below[roots:], quotient
