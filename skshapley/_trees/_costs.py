@@ -6,19 +6,23 @@ boosted trees of depth 3 to 10 and on grown forests; only their ratios matter.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tools._memory import working_bytes
-from skshapley._trees._pair_tables import pair_entries
+from skshapley._trees._pair_tables import most_pair_entries, pair_entries
 
 # Nodes times players that are counted: of larger ensembles some of the trees stand for all
 COUNTED = 1 << 22
 # A node that a pair of rows visits, for values and for interactions
 VISIT_NS, PAIR_VISIT_NS = 40.0, 120.0
-# An entry of a leaf's table that is made, and the leaf's share in all around it
-ENTRY_NS, LEAF_NS = 7.0, 5e3
+# An entry of a leaf's table that is made, in the cache and beyond it, and the leaf's share in all
+# around it
+ENTRY_NS, LARGE_ENTRY_NS, LEAF_NS = 7.0, 12.0, 5e3
+# Path players of a leaf whose table is made in the cache
+CACHED_BITS = 12
 # A path player of a leaf that is looked up for a row
 LOOK_UP_NS = 3.0
 # An entry of a leaf's table of pairs that is made, and two path players that are looked up
@@ -28,7 +32,7 @@ ROWS_WORTH_TABLES = 20
 # A row and a background row that meet at a leaf without a table
 MEETING_NS = 7.0
 # Leaves do without a table if it costs more than so many rows without
-ROWS_MET = 500
+ROWS_MET = 300
 # Leaves of more path players have no tables, and are not met
 MOST_BITS, MOST_MET_BITS = 18, 64
 # The training data cost as much as so many background rows
@@ -71,7 +75,7 @@ class Costs:
     def _by_tables(self, r, b) -> float:
         """Return the cost of making tables, and of looking up r rows."""
         k = self._players
-        make, look_up = ENTRY_NS * k * 2.0**k, LOOK_UP_NS * k
+        make, look_up = _table_ns(k), LOOK_UP_NS * k
         if b is not None:
             met = np.array([meets(bits, b) for bits in k])
             make, look_up = np.where(met, 0.0, make), np.where(met, MEETING_NS * b, look_up)
@@ -97,6 +101,8 @@ class Costs:
     def interacts_in_pairs(self, r, b) -> bool:
         """Return whether r rows go down with the references for their interactions."""
         k = self._players
+        if pair_entries(k) @ self.leaves <= most_pair_entries():  # tables that are kept
+            r = max(r, ROWS_WORTH_TABLES)
         tables = PAIR_ENTRY_NS * pair_entries(k) + PAIR_LOOK_UP_NS * r * k * (k - 1) / 2
         in_pairs = PAIR_VISIT_NS / VISIT_NS * self._in_pairs(r, b)
         return not self.has_tables(None) or in_pairs < float((tables + LEAF_NS) @ self.leaves)
@@ -104,7 +110,12 @@ class Costs:
 
 def meets(n_bits, b) -> bool:
     """Return whether leaves on their own do without a table, with b background rows."""
-    return n_bits > MOST_BITS or ENTRY_NS * n_bits * 2.0**n_bits > MEETING_NS * b * ROWS_MET
+    return n_bits > MOST_BITS or _table_ns(n_bits) > MEETING_NS * b * ROWS_MET
+
+
+def _table_ns(k) -> Any:
+    """Return the cost of the tables of leaves with so many path players."""
+    return np.where(k <= CACHED_BITS, ENTRY_NS, LARGE_ENTRY_NS) * k * 2.0**k
 
 
 def count_costs(trees, players) -> Costs:

@@ -36,7 +36,7 @@ class PairTables:
         self.blocks, self.references, self.index = blocks, references, index
         self.n_outputs, self.n_players = n_outputs, n_players
         sizes = (pair_entries(chunk.n_path).sum() for block in blocks for chunk in block.chunks)
-        self._keeps = sum(sizes) <= working_bytes(TABLE_SHARE) / 8
+        self._keeps = sum(sizes) <= most_pair_entries()
         self._kept: dict[int, list[_PairTable]] = {}
 
     def values(self, codes) -> NDArray[np.float64]:
@@ -92,6 +92,11 @@ class PairTables:
 def pair_entries(n_path) -> NDArray[Any]:
     """Return the number of entries in the tables of pairs of leaves with so many path players."""
     return n_path * (n_path - 1) / 2 * 2.0**n_path
+
+
+def most_pair_entries() -> float:
+    """Return how many entries of tables of pairs are kept."""
+    return working_bytes(TABLE_SHARE) / 8
 
 
 @dataclass(frozen=True, eq=False)
