@@ -35,8 +35,8 @@ MEETING_NS = 7.0
 ROWS_MET = 300
 # Leaves of more path players have no tables, and are not met
 MOST_BITS, MOST_MET_BITS = 18, 64
-# The training data cost as much as so many background rows
-TRAINING_ROWS = 100
+# The training data cost as much as so many background rows; a leaf in their interactions
+TRAINING_ROWS, WALKED_LEAF_NS = 100, 500.0
 # Share of the working memory that the tables which are kept may take
 TABLE_SHARE = 0.5
 
@@ -105,6 +105,8 @@ class Costs:
             r = max(r, ROWS_WORTH_TABLES)
         tables = PAIR_ENTRY_NS * pair_entries(k) + PAIR_LOOK_UP_NS * r * k * (k - 1) / 2
         in_pairs = PAIR_VISIT_NS / VISIT_NS * self._in_pairs(r, b)
+        if b is None:
+            in_pairs = WALKED_LEAF_NS * r * self.leaves.sum()
         return not self.has_tables(None) or in_pairs < float((tables + LEAF_NS) @ self.leaves)
 
 

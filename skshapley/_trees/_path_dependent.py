@@ -180,7 +180,8 @@ class PathWalk:
     @cached_property
     def _above(self) -> list[tuple[NDArray[np.int64], ...]]:
         """Return inner nodes, the nodes above them in some distance, and the players of both."""
-        pairs, roots = [], self.ends[1]
+        pairs: list[tuple[NDArray[np.int64], ...]] = []
+        roots = self.ends[1]
         node, above = np.arange(len(self.inner)), self.inner
         while len(node := node[above >= roots]):
             above = above[above >= roots]

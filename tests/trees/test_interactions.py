@@ -84,7 +84,8 @@ def test_pairs_of_rows_agree_with_tables(d):
 def test_few_rows_go_in_pairs_and_many_are_looked_up():
     model, _ = deep_forest(10, n=600, n_estimators=2)
     costs = TreeValues(read_trees(model))._costs
-    assert costs.interacts_in_pairs(1, 100)
+    assert costs.interacts_in_pairs(1, 10)
+    assert costs.interacts_in_pairs(1, None)
     assert not costs.interacts_in_pairs(1000, 1000)
 
 
