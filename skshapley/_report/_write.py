@@ -1,19 +1,36 @@
-"""The report as a file: what may be asked for, and what is written."""
+"""The report as a file: what may be asked for, and the page, which needs nothing else."""
 
+import json
 import sys
+from base64 import b64encode
+from hashlib import sha256
 from html import escape
+from importlib.resources import files
 from os import PathLike
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 from skshapley._report._content import content
-from skshapley._report._page import page
 from skshapley._tools._constraints import Count, Fitting, Maybe, check_values
 
 if TYPE_CHECKING:
     from skshapley.explanation import Explanation
 
 FRAME = "width: 100%; height: 45em; border: 0"  # of a report in a notebook
+# One subject a file, in the order in which they need each other
+SCRIPTS = (
+    "elements.js",
+    "texts.js",
+    "charts.js",
+    "importance.js",
+    "beeswarm.js",
+    "dependence.js",
+    "interactions.js",
+    "waterfall.js",
+    "rows.js",
+    "main.js",
+)
 _CONSTRAINTS = {
     "title": Maybe(Fitting(lambda title: isinstance(title, str), "a str"), error=TypeError),
     "max_rows": Maybe(Count(), hint="None shows all"),
@@ -103,3 +120,42 @@ def _title(model: str | None) -> str:
     """Return a title that names the model's class."""
     name = (model or "").split("(")[0]
     return f"Explanation of {name}" if name.isidentifier() else "Explanation"
+
+
+def page(title: str, content: dict[str, Any]) -> str:
+    """Return the whole page.
+
+    Its policy lets the browser run this very script and use this very style, and load nothing.
+
+    Parameters
+    ----------
+    title : str
+    content : dict
+        What `content` returns.
+    """
+    # not in one block of the file's scope, where their names would be those of the window
+    script = "(() => {\n" + "\n".join(map(_text, SCRIPTS)) + "\n})();"
+    style = _text("report.css")
+    return Template(_text("report.html")).substitute(
+        title=escape(title),
+        style=style,
+        style_hash=_hash(style),
+        script=script,
+        script_hash=_hash(script),
+        content=_json(content),
+    )
+
+
+def _text(name: str) -> str:
+    return (files("skshapley._report") / "page" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """Return the name under which a policy allows an inline text."""
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def _json(content: dict[str, Any]) -> str:
+    """Return content as JSON that cannot end the element that it stands in, whatever its names."""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

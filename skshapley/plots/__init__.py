@@ -5,13 +5,12 @@ from skshapley.plots._accessor import INSTEAD, PlotAccessor
 from skshapley.plots._bar import BarDisplay
 from skshapley.plots._beeswarm import BeeswarmDisplay
 from skshapley.plots._curves import ControlChartDisplay, ConvergenceDisplay, MaskingCurveDisplay
-from skshapley.plots._decision import DecisionDisplay
 from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._display import Display, SmallMultiples
 from skshapley.plots._heat_map import HeatMapDisplay
 from skshapley.plots._interactions import InteractionsDisplay
 from skshapley.plots._intervals import ComparisonDisplay, DumbbellDisplay, ImportanceDisplay
-from skshapley.plots._matrix import MatrixDisplay
+from skshapley.plots._many_rows import DecisionDisplay, MatrixDisplay
 from skshapley.plots._sentence import SentenceDisplay
 from skshapley.plots._waterfall import WaterfallDisplay
 

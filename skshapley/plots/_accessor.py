@@ -8,12 +8,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from skshapley._tools._corrections import absent, corrected
 from skshapley.plots._bar import BarDisplay
 from skshapley.plots._beeswarm import BeeswarmDisplay
-from skshapley.plots._decision import DecisionDisplay
 from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._heat_map import HeatMapDisplay
 from skshapley.plots._interactions import InteractionsDisplay
 from skshapley.plots._intervals import ImportanceDisplay
-from skshapley.plots._matrix import MatrixDisplay
+from skshapley.plots._many_rows import DecisionDisplay, MatrixDisplay
 from skshapley.plots._sentence import SentenceDisplay
 from skshapley.plots._waterfall import WaterfallDisplay
 

@@ -181,17 +181,6 @@ class BarDisplay(Display):
         )
         return cls(table, True, f"mean {response_name(rows)}").plot(ax)
 
-    def frame(self) -> pd.DataFrame:
-        """Return the bars.
-
-        Returns
-        -------
-        frame : DataFrame
-            Columns ``cohort`` (None without cohorts), ``feature``, ``data`` (None unless the bars
-            are of one instance), ``value`` and ``standard_error``.
-        """
-        return self.table.copy()
-
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return named_values(self.table[~self.table["feature"].duplicated()], width=letters)
 

@@ -4,20 +4,14 @@ from typing import Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from skshapley.plots._checks import AXES, COUNT, check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, levels, one_output, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._places import (
-    LEAST_KEY_ROW,
-    OTHERS,
-    category_colours,
     dot_size,
     faintness,
-    keyed,
     swarm,
-    write_key,
 )
 from skshapley.plots._style import (
     NEUTRAL,
@@ -27,13 +21,10 @@ from skshapley.plots._style import (
     letters_beside,
     level_colours,
     name_rows,
-    points_of_rows,
     zero_line,
 )
 from skshapley.plots._text import MAX_NAME, short_names
 
-TALL = 1.6  # height of a row with a name of two lines and a key, in rows
-LEAST_HIGH_ROW = 32.0  # points, below which there is room for one line of a name and the key
 LEAST_BAR = 150.0  # points, below which its label does not fit between its ends
 
 
@@ -41,9 +32,9 @@ class BeeswarmDisplay(Display):
     """Attributions of all instances, one row of points for each feature.
 
     Each point is an instance. Its place along the axis is the attribution, and its colour is the
-    value of the feature, from low to high, or its category, by the key below the name; it is grey
-    if the value is missing. Points pile up where many instances have nearly the same attribution.
-    The line through a point is the 95 % interval of its attribution.
+    value of the feature, from low to high. Missing values and categories without an order are grey;
+    `DependenceDisplay` shows each category. Points pile up where many instances have nearly the
+    same attribution. The line through a point is the 95 % interval of its attribution.
 
     Use `from_explanation` or `from_estimator` to make one.
 
@@ -136,9 +127,7 @@ class BeeswarmDisplay(Display):
         return short_names(pd.unique(self.table["feature"]), width=letters)
 
     def _height(self, width) -> float:
-        names = self._row_names()
-        three = any("\n" in names[row] for row in self._keys())  # lines, with the key
-        return height_of_rows((TALL if three else 1.15) * len(names))
+        return height_of_rows(1.15 * self.table["feature"].nunique())
 
     def plot(self, ax=None) -> Self:
         """Draw the points.
@@ -160,46 +149,14 @@ class BeeswarmDisplay(Display):
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
         x, y = frame["value"].to_numpy(), frame["y"].to_numpy()
         ax.hlines(y, x - half, x + half, color=NEUTRAL, linewidth=0.7, alpha=faintness(n), zorder=2)
-        colours, keys = self._colours()
-        ax.scatter(x, y, s=dot_size(n), c=colours, linewidth=0, zorder=3,
+        level = np.ma.masked_invalid(frame["level"].to_numpy(dtype=np.float64))
+        ax.scatter(x, y, s=dot_size(n), c=level_colours()(level), linewidth=0, zorder=3,
                    rasterized=len(frame) > 5000)  # fmt: skip
-        letters, height = letters_beside(ax), points_of_rows(ax, len(names))
-        labels = self._row_names(letters)
-        if height >= LEAST_KEY_ROW:
-            lines = 2 if height >= LEAST_HIGH_ROW else 1
-            for row, name in enumerate(short_names(names, lines, letters)):
-                if row in keys:
-                    labels[row] = f"{name}\n "  # and the key
-        name_rows(ax, labels)
-        if height >= LEAST_KEY_ROW:
-            for row, texts in keys.items():
-                write_key(ax, row, texts)
+        name_rows(ax, self._row_names(letters_beside(ax)))
         label_x(ax, f"attribution ({self._said}){interval_note(frame)}")
         if frame["level"].notna().any():
             _level_bar(ax)
         return self._drawn_on([ax])
-
-    def _colours(self) -> tuple[NDArray[np.float64], dict[int, list[str]]]:
-        """Return the colour of each point, ``(n, 4)``, and the categories of the rows with any."""
-        from matplotlib.colors import to_rgba_array
-
-        level = self.table["level"].to_numpy(dtype=np.float64)
-        colours, keys = level_colours()(np.ma.masked_invalid(level)), self._keys()
-        for here, codes, texts in keys.values():
-            places = np.where(np.isnan(codes), -1, codes).astype(int)
-            colours[here] = to_rgba_array([*category_colours(texts), NEUTRAL])[places]
-        return colours, {row: texts for row, (_, _, texts) in keys.items()}
-
-    def _keys(self) -> dict[int, tuple[NDArray[np.bool_], NDArray[np.float64], list[str]]]:
-        """Return of each row with categories: its points, their categories, and the texts."""
-        level = self.table["level"].to_numpy(dtype=np.float64)
-        keys = {}
-        for row, name in enumerate(pd.unique(self.table["feature"])):
-            here = (self.table["feature"] == name).to_numpy()
-            found = None if np.isfinite(level[here]).any() else keyed(self.table["data"][here])
-            if found is not None and not found[1][-1].endswith(OTHERS):
-                keys[row] = here, *found
-        return keys
 
 
 def _level_bar(ax) -> None:

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from skshapley._tools._constraints import OneOf, check_values
 from skshapley.diagnostics import masking_curve
 from skshapley.explanation import Explanation
-from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing, check_names, explainer_of
+from skshapley.plots._checks import (
+    AXES,
+    COUNT,
+    ROW,
+    check_drawing,
+    check_names,
+    check_output,
+    explainer_of,
+)
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
 from skshapley.plots._display import ByFeature, Drawn, SmallMultiples, by_output
 from skshapley.plots._style import (
@@ -158,16 +166,6 @@ class ConvergenceDisplay(ByFeature):
             return pd.concat(lines, ignore_index=True), response_name(end)
 
         return by_output(cls, _last(methods), output, axes, read)
-
-    def frame(self) -> pd.DataFrame:
-        """Return the points of the lines.
-
-        Returns
-        -------
-        frame : DataFrame
-            Columns ``method``, ``feature``, ``n_model_rows``, ``value``, ``standard_error``.
-        """
-        return self.table.copy()
 
     def plot(self, axes=None) -> Self:
         """Draw the lines.
@@ -321,12 +319,7 @@ class ControlChartDisplay(ByFeature):
         if features is not None:
             features = [features] if isinstance(features, str) else list(features)
             check_names(cls.__name__, "features", features, known)
-        outputs = drift.output_names
-        if output is not None and (outputs is None or output not in outputs):
-            names = [] if outputs is None else outputs.tolist()
-            raise ValueError(
-                f"{cls.__name__} got output={output!r}: choose None or one of {names}."
-            )
+        check_output(cls.__name__, drift, output)
         label = "mean attribution" if drift.kind == "attribution" else "mean |attribution|"
 
         def read(name) -> tuple[pd.DataFrame, str]:
@@ -340,16 +333,6 @@ class ControlChartDisplay(ByFeature):
             return far.loc[drift.output_names].fillna(0.0).to_numpy()
 
         return by_output(cls, drift, output, ax, read, strength)
-
-    def frame(self) -> pd.DataFrame:
-        """Return the points.
-
-        Returns
-        -------
-        frame : DataFrame
-            With the columns of the parameter `table`, and ``n_rows``.
-        """
-        return self.table.copy()
 
     def plot(self, ax=None) -> Self:
         """Draw the charts.
@@ -503,16 +486,6 @@ class MaskingCurveDisplay(Drawn):
         asked = {"output": "predicted"} if several else {}
         explainer = explainer_of(cls.__name__, estimator, background, **asked)
         return cls.from_curves(masking_curve(explainer, explainer.explain(X), X), **kwargs)
-
-    def frame(self) -> pd.DataFrame:
-        """Return the points of the lines and bands.
-
-        Returns
-        -------
-        frame : DataFrame
-            Columns ``method``, ``kind``, ``fraction``, ``mean``, ``low``, ``high``.
-        """
-        return self.table.copy()
 
     @property
     def _width(self) -> float:

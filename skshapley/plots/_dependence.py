@@ -179,16 +179,6 @@ class DependenceDisplay(ByFeature, Display):
 
         return by_output(cls, explanation, output, ax, read)
 
-    def frame(self) -> pd.DataFrame:
-        """Return the points.
-
-        Returns
-        -------
-        frame : DataFrame
-            With the columns of the parameter `table`.
-        """
-        return self.table.copy()
-
     def _height(self, width) -> float:
         return super()._height(width) + (0.6 if any(map(upright, self.ticks.values())) else 0.0)
 

@@ -57,6 +57,7 @@ class Drawn(ABC):
     figure_: "Figure"
 
     response: str
+    table: pd.DataFrame
 
     # The axis of the response, "x" or "y", which small multiples share
     _scale: str | None = None
@@ -87,9 +88,15 @@ class Drawn(ABC):
     def plot(self, ax=None) -> Self:
         """Draw on the given axes, or on a new figure."""
 
-    @abstractmethod
     def frame(self) -> pd.DataFrame:
-        """Return what is drawn, as numbers."""
+        """Return what is drawn, as numbers.
+
+        Returns
+        -------
+        frame : DataFrame
+            With the columns of the parameter `table`.
+        """
+        return self.table.copy()
 
     @abstractmethod
     def _height(self, width) -> float:
@@ -133,8 +140,6 @@ class Drawn(ABC):
 
 class ByFeature(Drawn):
     """Base class of the displays that draw each feature of their `table` on axes of its own."""
-
-    table: pd.DataFrame
 
     @property
     def _width(self) -> float:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from skshapley.plots._checks import AXES, ROW, check_drawing
 from skshapley.plots._common import errors_of, one_output, one_row, response_name
 from skshapley.plots._display import Display, SmallMultiples, by_output
-from skshapley.plots._style import ink, side_label, signed_colours
+from skshapley.plots._style import colour_bar, ink, signed_colours
 
 
 class HeatMapDisplay(Display):
@@ -121,16 +121,6 @@ class HeatMapDisplay(Display):
 
         return by_output(cls, chosen, output, ax, read)
 
-    def frame(self) -> pd.DataFrame:
-        """Return the attributions and their positions.
-
-        Returns
-        -------
-        frame : DataFrame
-            Columns ``feature``, ``row``, ``column``, ``value``, ``standard_error``.
-        """
-        return self.table.copy()
-
     @property
     def _width(self) -> float:
         return 7.0 if self._is_signal else 5.2
@@ -193,7 +183,7 @@ class HeatMapDisplay(Display):
         ax.set_yticks([])
         if not signal:
             ax.set_xticks([])
-        ax.figure.colorbar(painted, ax=ax, label=side_label(ax, f"attribution ({self._said})"))
+        colour_bar(ax, painted, f"attribution ({self._said})")
         return self._drawn_on([ax])
 
 

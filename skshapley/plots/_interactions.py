@@ -12,13 +12,13 @@ from skshapley.plots._partners import check_pairs
 from skshapley.plots._style import (
     LETTER,
     LINE,
+    colour_bar,
     fit_names,
     font_size,
     ink,
     label_x,
     letters_beside,
     settle,
-    side_label,
     signed_colours,
     write_names,
 )
@@ -121,16 +121,6 @@ class InteractionsDisplay(Display):
 
         return by_output(cls, one_row(explanation, row), output, ax, read)
 
-    def frame(self) -> pd.DataFrame:
-        """Return the cells, row by row.
-
-        Returns
-        -------
-        frame : DataFrame
-            Columns ``feature``, ``other``, ``value``, ``standard_error``.
-        """
-        return self.table.copy()
-
     @property
     def _features(self) -> pd.Series:
         return self.table["feature"].drop_duplicates()
@@ -187,10 +177,7 @@ class InteractionsDisplay(Display):
         for spine in ax.spines.values():
             spine.set_visible(False)
         faded = "; faded: 95 % interval holds 0" if np.nansum(unsure) else ""
-        bar = ax.figure.colorbar(
-            image, ax=ax, aspect=30, pad=0.02, label=side_label(ax, self._said)
-        )
-        bar.outline.set_visible(False)
+        bar = colour_bar(ax, image, self._said)
         if (values[np.isfinite(values)] >= 0).all():
             bar.ax.set_ylim(0, limit)
         settle(ax)  # long names leave little room for the cells

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from skshapley._records._inferred import CONFIDENCE
 from skshapley._tools._constraints import Number, check_values
 from skshapley.comparison._compare import KIND
-from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing, explanation_of
+from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing, check_output, explanation_of
 from skshapley.plots._common import HALF_WIDTH, errors_of, one_output, one_row, response_name
 from skshapley.plots._display import Display, Drawn, SmallMultiples, by_output
 from skshapley.plots._style import (
@@ -183,16 +183,6 @@ class ImportanceDisplay(Display):
         table = table.assign(low=table["importance"] - half, high=table["importance"] + half)
         table = _table(table, table["selected"])[:max_features]
         return cls(table, f"gain out of fold{_note(0.95)}").plot(ax)
-
-    def frame(self) -> pd.DataFrame:
-        """Return the points.
-
-        Returns
-        -------
-        frame : DataFrame
-            With the columns of the parameter `table`.
-        """
-        return self.table.copy()
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         names = short_names(self.table["feature"], width=letters)
@@ -376,16 +366,6 @@ class ComparisonDisplay(Drawn):
         }
         return cls.from_explanations(explanations, **kwargs)
 
-    def frame(self) -> pd.DataFrame:
-        """Return the points.
-
-        Returns
-        -------
-        frame : DataFrame
-            Columns ``explanation``, ``feature``, ``value``, ``standard_error``.
-        """
-        return self.table.copy()
-
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return short_names(pd.unique(self.table["feature"]), width=letters)
 
@@ -559,11 +539,7 @@ class DumbbellDisplay(Drawn):
         given = {"kind": kind, "confidence": confidence, "simultaneous": simultaneous}
         given |= {"max_features": max_features, "ax": ax}
         check_values(cls.__name__, given, cls._constraints)
-        names = [] if comparison.output_names is None else comparison.output_names.tolist()
-        if output is not None and output not in names:
-            raise ValueError(
-                f"{cls.__name__} got output={output!r}: choose None or one of {names}."
-            )
+        check_output(cls.__name__, comparison, output)
         whole = comparison.to_frame(kind, confidence=confidence, simultaneous=simultaneous)
         label = "mean attribution" if kind == "attribution" else "mean |attribution|"
         label += f", with {100 * confidence:g} % interval of the difference"
@@ -578,16 +554,6 @@ class DumbbellDisplay(Drawn):
             return sizes.loc[comparison.output_names].to_numpy()
 
         return by_output(cls, comparison, output, ax, read, strength)
-
-    def frame(self) -> pd.DataFrame:
-        """Return the dumbbells.
-
-        Returns
-        -------
-        frame : DataFrame
-            With the columns of the parameter `table`.
-        """
-        return self.table.copy()
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return short_names(self.table["feature"], width=letters)

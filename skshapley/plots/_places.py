@@ -8,21 +8,17 @@ from numpy.typing import NDArray
 
 from skshapley._tables._documents import Piece
 from skshapley.plots._partners import categories
-from skshapley.plots._style import COLOURS, LINE, NEUTRAL, letters_beside
-from skshapley.plots._text import MAX_NAME, short_names, value_text
+from skshapley.plots._style import COLOURS, NEUTRAL
+from skshapley.plots._text import value_text
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 from skshapley.plots._common import ordered_numbers
 from skshapley.plots._style import width_in_points
 
-KEY_LETTERS = 40  # of a key beside a row
-LEAST_TEXT = 8  # letters of a category
-KEY_SIZE = 7.5  # points
 THERE = "in the text"
 OTHERS = " others"  # the end of the text of those that share a colour
-LEAST_KEY_ROW = 20.0  # points, below which a row has no room for a key
 # Half the height of a row that points may fill
 REACH = 0.4
 BINS = 120
@@ -84,35 +80,6 @@ def category_colours(texts: list[str]) -> list[str]:
     """Return the colour of each category; grey for those that share one."""
     shared = len(texts) == len(COLOURS) and texts[-1].endswith(OTHERS)
     return [*COLOURS[: len(texts) - shared], *[NEUTRAL] * shared]
-
-
-def write_key(ax: "Axes", row: int, texts: list[str]) -> None:
-    """Write the categories of a row in their colours, in the last line of its name."""
-    from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
-
-    most = KEY_LETTERS * letters_beside(ax) // MAX_NAME
-    letters = max(most // len(texts), LEAST_TEXT * most // KEY_LETTERS)
-    shown = short_names(texts, lines=1, width=letters)
-    words: list[Any] = [
-        TextArea(text, textprops={"color": colour, "size": KEY_SIZE})
-        for text, colour in zip(shown, category_colours(texts), strict=True)
-    ]
-    for word in words:
-        word.get_children()[0].set_parse_math(False)
-    label = ax.get_yticklabels()[row]
-    below = label.get_text().count("\n") / 2 * LINE * float(label.get_fontsize())
-    box = AnnotationBbox(
-        HPacker(children=words, pad=0, sep=4, align="baseline"),
-        (0, row),
-        xybox=(-4, -below),
-        xycoords=("axes fraction", "data"),
-        boxcoords="offset points",
-        box_alignment=(1, 0.5),
-        frameon=False,
-        pad=0,
-        annotation_clip=False,
-    )
-    ax.add_artist(box)
 
 
 MOST_PLACES = 30  # categories side by side, beyond which the rarer ones share a place

@@ -105,16 +105,6 @@ class SentenceDisplay(Display):
 
         return by_output(cls, one_row(explanation, row), output, ax, read)
 
-    def frame(self) -> pd.DataFrame:
-        """Return the tokens.
-
-        Returns
-        -------
-        frame : DataFrame
-            Columns ``token``, ``value``, ``standard_error``.
-        """
-        return self.table.copy()
-
     def html(self) -> str:
         """Return the text as HTML, with a span for each token and its attribution as a tooltip."""
         spans = []

@@ -15,6 +15,7 @@ from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colorbar import Colorbar
     from matplotlib.colors import Colormap
     from matplotlib.legend import Legend
     from matplotlib.typing import ColorType
@@ -250,6 +251,14 @@ def _label_size() -> float:
     from matplotlib.font_manager import FontProperties
 
     return LARGER * FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
+
+
+def colour_bar(ax, image, label, pad=0.02) -> "Colorbar":
+    """Draw and return the bar of an image's colours, beside the axes."""
+    label = side_label(ax, label)
+    bar = ax.figure.colorbar(image, ax=ax, aspect=30, pad=pad, label=label)
+    bar.outline.set_visible(False)
+    return bar
 
 
 def ink(ax) -> "ColorType":

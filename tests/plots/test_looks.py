@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgba
-from matplotlib.offsetbox import AnnotationBbox
 from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -30,7 +29,7 @@ from skshapley.plots import (
     WaterfallDisplay,
 )
 from skshapley.plots._places import dot_size, faintness, keyed, places, swarm
-from skshapley.plots._style import COLOURS, NEUTRAL
+from skshapley.plots._style import NEUTRAL
 from skshapley.plots._text import value_text
 
 N = 60
@@ -64,24 +63,12 @@ def test_dots_shrink_and_intervals_fade_slowly_with_the_number():
     assert [faintness(n) for n in (10, 100, 10**6)] == [0.45, 0.2, 0.04]
 
 
-@pytest.mark.parametrize("style", ["default", "dark_background"])
-def test_beeswarm_colours_categories_and_writes_their_key(explanation_maker, style):
-    jobs = pd.Categorical(np.resize(["cook", "$pilot$", "smith", None], N))
-    with plt.style.context(style):
-        drawn = BeeswarmDisplay.from_explanation(shown(explanation_maker, job=jobs))
-        drawn.figure_.canvas.draw()
-    frame = drawn.frame()
+def test_beeswarm_leaves_categories_grey(explanation_maker):
+    jobs = pd.Categorical(np.resize(["cook", "$pilot$", None], N))
+    drawn = BeeswarmDisplay.from_explanation(shown(explanation_maker, job=jobs))
     colours = drawn.ax_.collections[-1].get_facecolors()
-    expected = dict(zip(["$pilot$", "cook", "smith"], COLOURS, strict=False))
-    for data, colour in zip(frame["data"], colours, strict=True):
-        if isinstance(data, str):
-            assert tuple(colour) == to_rgba(expected[data])
-        elif pd.isna(data):
-            assert tuple(colour) == to_rgba(NEUTRAL)
-    (key,) = [artist for artist in drawn.ax_.artists if isinstance(artist, AnnotationBbox)]
-    words = key.offsetbox.get_children()
-    assert {w.get_text(): w._text.get_color() for w in words} == expected
-    assert key.get_window_extent().x0 >= 0
+    of_jobs = colours[(drawn.frame()["feature"] == "job").to_numpy()]
+    assert {tuple(colour) for colour in of_jobs} == {to_rgba(NEUTRAL)}
 
 
 def test_rare_categories_share_a_colour():
@@ -199,10 +186,6 @@ def test_a_token_is_there_or_not_whatever_stands_after_it():
     documents = ["A dull film.", "Dull plot, dull!", "Fine, moving.", "a fine plot"] * 3
     model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(documents, [0, 0, 1, 1] * 3)
     explanation = ShapleyExplainer(model, random_state=0).fit(documents).explain(documents[:4])
-    drawn = explanation.plot.beeswarm()
-    keys = [artist for artist in drawn.ax_.artists if isinstance(artist, AnnotationBbox)]
-    words = {word.get_text() for key in keys for word in key.offsetbox.get_children()}
-    assert words == {"in the text"}
     dependence = explanation.plot.dependence(features="dull")
     assert [t.get_text() for t in dependence.ax_.get_xticklabels()] == ["in the text", "missing"]
     names = [t.get_text() for t in explanation.plot.waterfall(row=1).ax_.get_yticklabels()]
