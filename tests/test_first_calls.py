@@ -21,6 +21,7 @@ ShapleyExplainer(model, X).fit(X[:9])(X[:3])
 ShapleyExplainer(model).fit(X).explain(X[:3])
 ShapleyExplainer(model).fit(X, y).explain(X[:2])
 explainer(X[:3])
+explainer(X.iloc[0])
 explanation.plot.waterfall(0)
 explanation.plot.waterfall(-1, max_features=2)
 explanation.plot.bar()
@@ -73,7 +74,6 @@ ANSWERED = {
     "ShapleyExplainer(RandomForestClassifier()).fit(X)": "fit it first",
     "explainer.shap_values(X)": "explain(X).values",
     "explainer.expected_value": "explain(X).base_values",
-    "explainer.explain(X.iloc[0])": "X.iloc[[0]]",
     "explainer.explain(X.drop(columns='petal length'))": "needs the column 'petal length'",
     "explainer.explain(X.rename(columns=str.upper))": "it has the columns 'SEPAL LENGTH'",
     "explainer.explain(X.assign(extra=1))": "X[explainer.feature_names_in_]",
