@@ -5,6 +5,8 @@ The truth is enumerated against every row.
 
 import numpy as np
 import pytest
+from joblib import parallel_config
+from sklearn.linear_model import LinearRegression
 
 from skshapley import GlobalImportance, ShapleyExplainer
 from skshapley.samplers import Odd
@@ -152,3 +154,23 @@ def test_interactions_are_told_of_a_sample_too(sampler):
     errors = found.interactions.standard_errors[upper]
     inside = np.abs(error) <= 1.96 * errors + 1e-12
     assert inside.mean() >= 0.9
+
+
+def test_background_errors_follow_the_weights():
+    """Half of the weight on four of 400 rows: as large as those of some 15 rows, and not of 400."""
+    weights = np.where(np.arange(400) < 4, 99.0, 1.0)
+    model = LinearRegression().fit(TABLE, TABLE[:, 0])
+    explainer = ShapleyExplainer(model, random_state=0).fit(TABLE[:400], sample_weight=weights)
+    share = weights / weights.sum()
+    spread = np.sqrt(share @ (TABLE[:400, 0] - share @ TABLE[:400, 0]) ** 2)
+    errors = explainer.background_errors(INSTANCES[:2])[:, 0]
+    # the spread of 64 rows is known to a tenth; 1/sqrt(400) would be a fifth of it
+    np.testing.assert_allclose(errors, spread * np.sqrt(share @ share), rtol=0.5)
+
+
+@pytest.mark.parametrize("how", [{"sampler": "odd"}, {"reward": "conditional"}])
+def test_what_fit_learns_does_not_depend_on_the_workers_around_it(how):
+    alone = explained(TABLE[:100], INSTANCES[:2], max_rows=3001, **how)
+    with parallel_config(backend="threading", n_jobs=2):
+        among = explained(TABLE[:100], INSTANCES[:2], max_rows=3001, **how)
+    np.testing.assert_array_equal(among.values, alone.values)

@@ -32,7 +32,7 @@ MOST_NUMBERS = 1_000_000_000  # some seconds
 EXACT = 1e-13  # relative: the noise of rounding in a covariance
 # Skewness of a mean, times the critical value, from which the rows do not tell the end of a tail:
 # lognormal columns have it below some 1,000 rows, exponential ones below 100
-MOST_LEAN = 0.6
+MOST_LEAN = 0.65
 
 
 def intervals(means: Means, confidence: float, simultaneous: bool) -> tuple[np.ndarray, np.ndarray]:
