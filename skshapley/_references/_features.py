@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-N_FEATURES = 256
+N_FEATURES = 128
 BANDWIDTH_PAIRS = 1000  # of rows, whose median distance is the bandwidth
 
 

@@ -33,12 +33,16 @@ class DealtUnits:
         self._deck, self._players, self._unit = deck, players, unit
         self._units: list[list[np.ndarray]] = [[] for _ in players]
         self._rows: list[list[np.ndarray]] = [[] for _ in players]
+        # of each instance, until it gets more units
+        self._found: list[tuple[np.ndarray, np.ndarray, float, np.ndarray] | None]
+        self._found = [None for _ in players]
 
     def add(self, rows: np.ndarray, references: np.ndarray, units: np.ndarray) -> None:
         """Take in units ``(r, u, p, k)`` and their background rows ``(r, u)``."""
         for i, row in enumerate(rows):
             self._units[row].append(units[i])
             self._rows[row].append(references[i])
+            self._found[row] = None
 
     def estimate(
         self, gain: np.ndarray | None, scale: np.ndarray
@@ -52,16 +56,21 @@ class DealtUnits:
         scale : ndarray of shape (r, p, k)
             The size of a contribution that was not seen.
         """
-        cases = [
-            self._estimate(np.concatenate(rows), np.concatenate(units), players)
-            for rows, units, players in zip(self._rows, self._units, self._players, strict=True)
-        ]
+        cases = [self._case(row) for row in range(len(self._players))]
         values, variances, shares, apart = (np.stack(part) for part in zip(*cases, strict=True))
         if gain is not None:
             values, taken = without_gap(values, variances, gain)
             variances = variances * (1 - taken)
         errors = unseen(np.sqrt(variances), scale, shares[:, None, None] / self._unit)
         return values, errors, np.sqrt(apart)
+
+    def _case(self, row: int) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
+        """Return what `_estimate` does of one instance."""
+        found = self._found[row]
+        if found is None:
+            rows, units = np.concatenate(self._rows[row]), np.concatenate(self._units[row])
+            found = self._found[row] = self._estimate(rows, units, self._players[row])
+        return found
 
     def _estimate(
         self, rows: np.ndarray, units: np.ndarray, players: np.ndarray
