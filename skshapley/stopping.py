@@ -116,5 +116,7 @@ class RelativeError(StoppingRule):
 
     def done(self, values: np.ndarray, standard_errors: np.ndarray) -> np.ndarray:
         """Return which instances are accurate enough; one without a standard error is not."""
-        allowed = self.rtol**2 * (values**2).sum(axis=(1, 2))
-        return (standard_errors**2).sum(axis=(1, 2)) <= allowed
+        largest = np.maximum(np.abs(values), standard_errors).max(axis=(1, 2), keepdims=True)
+        unit = np.where(largest > 0, largest, 1.0)  # squares of large numbers are no floats
+        allowed = self.rtol**2 * ((values / unit) ** 2).sum(axis=(1, 2))
+        return ((standard_errors / unit) ** 2).sum(axis=(1, 2)) <= allowed
