@@ -73,6 +73,11 @@ SEED_KEEPERS = {"_tools._random", "testing", "datasets"}
 RANDOM_TYPES = {"Generator", "BitGenerator", "SeedSequence", "RandomState"}
 SEEDERS = {"default_rng", "SeedSequence", "RandomState", "check_random_state"}
 
+# A docstring's first line names the thing: a verb and a noun of the field.
+NOT_PLAIN = re.compile(
+    r"\b(what|whose|whoever|told|of which|those of|is none|but for|be it|dealt)\b", re.IGNORECASE
+)
+
 FRAGMENT = re.compile(r"\d+\.[a-z0-9-]+\.(feature|change|fix|doc)\.md")
 
 
@@ -242,11 +247,24 @@ def no_hidden_randomness(source: Source) -> Iterator[str]:
                     )
 
 
+def first_lines_are_plain(source: Source) -> Iterator[str]:
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    for node in ast.walk(source.tree):
+        if isinstance(node, documented) and (docstring := ast.get_docstring(node)):
+            first = docstring.splitlines()[0]
+            if found := NOT_PLAIN.search(first):
+                yield (
+                    f"{source.name}:{node.body[0].lineno} begins with {first!r}: write a verb and "
+                    f"a noun of the field instead of {found[0]!r}"
+                )
+
+
 RULES: list[Callable[[Source], Iterator[str]]] = [
     imports_run_downward,
     no_assert,
     short_enough,
     no_hidden_randomness,
+    first_lines_are_plain,
 ]
 
 
@@ -320,6 +338,17 @@ BROKEN = {
     "makes a generator": (no_hidden_randomness, "_run._engine", "rng = np.random.default_rng(0)"),
     "makes a seed": (no_hidden_randomness, "samplers._exact", "SeedSequence(1).spawn(2)"),
     "checks a random state": (no_hidden_randomness, "rewards", "rng = check_random_state(None)"),
+    "says what it holds": (first_lines_are_plain, "designs", '"""What a design is."""'),
+    "has a class told something": (
+        first_lines_are_plain,
+        "designs",
+        'class Design:\n    """Coalitions, of which some are told.\n\n    More.\n    """',
+    ),
+    "returns what is asked": (
+        first_lines_are_plain,
+        "designs",
+        'class A:\n    def f(self):\n        """Return what was asked."""',
+    ),
 }
 
 
@@ -349,6 +378,16 @@ KEPT = {
         no_hidden_randomness,
         "datasets",
         "rng = np.random.default_rng(0)",
+    ),
+    "says what below the first line": (
+        first_lines_are_plain,
+        "designs",
+        '"""Designs.\n\nWhat they cost is told elsewhere.\n"""',
+    ),
+    "has words that contain one": (
+        first_lines_are_plain,
+        "designs",
+        'def f():\n    """Return values somewhat smaller than the threshold told_."""',
     ),
 }
 

@@ -51,7 +51,7 @@ def _written(arguments: Namespace, write: Callable[[Any], object]) -> int:
 
 
 def run_status(arguments: Namespace) -> int:
-    """Say how far a run has come, and name what is damaged or lost."""
+    """Print the progress of a run, and name damaged or lost files."""
     dataset = _opened(arguments)
     wrong = dataset.check()
     for sentence in wrong:
@@ -113,7 +113,7 @@ def _options(arguments: Namespace, display: type[plots.Display]) -> dict[str, An
 
 
 def _label(explanation: Explanation, text: str) -> object:
-    """Return the output whose label reads like the text."""
+    """Return the output with the given label as text."""
     names = [] if explanation.output_names is None else explanation.output_names.tolist()
     if text in map(str, names):
         return names[list(map(str, names)).index(text)]

@@ -1,4 +1,4 @@
-"""How a command ends, and what it says of paths that cannot be right."""
+"""Exit codes of commands, and errors for invalid paths."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""AmortizedExplainer: attributions of many rows, learned from those of a few hundred."""
+"""AmortizedExplainer: attributions of many rows, learned from a few hundred explained ones."""
 
 from copy import copy
 from dataclasses import replace
@@ -33,7 +33,7 @@ BLOCK_ROWS = 2**17  # hybrid rows that are prepared at once
 
 
 class Seen(NamedTuple):
-    """What is known of some rows before any is explained.
+    """The known quantities of some rows before any is explained.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Units(NamedTuple):
 
 
 class AmortizedExplainer(Portable, Attributor):
-    """Explain many rows of a costly model by what was learned from a few hundred of them.
+    """Explain many rows of a costly model by a regression on a few hundred explained rows.
 
     In ``fit``, `n_taught` background rows are explained by the given explainer, and a kernel ridge
     regression learns their Shapley values. Every further row costs 8 p + 1 model rows for p
@@ -281,7 +281,7 @@ class AmortizedExplainer(Portable, Attributor):
         outcome.converged[far] = explained.converged
 
     def _seen(self, game: Game, X: Any) -> Seen:
-        """Return what is known of rows after 2 p evaluations against each reference."""
+        """Return the descriptions of rows after 2 p evaluations against each background row."""
         r, p, k, references = game.n_rows, game.n_players, game.n_outputs, self._references
         alone, q = np.eye(p, dtype=bool), len(references)
         coalitions = np.tile(np.concatenate([alone, ~alone]), (q, 1))

@@ -1,4 +1,4 @@
-"""What the estimators of tables share: the record of attributions, and the transformer."""
+"""Base class of estimators for tables: the record of attributions and the transformer."""
 
 from abc import abstractmethod
 from typing import Any
@@ -50,7 +50,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
 
     @abstractmethod
     def _facts(self) -> dict[str, Any]:
-        """Return what the record says of the response and the reward."""
+        """Return the record's entries about the response and the reward."""
 
     def _take(self, background: Background) -> None:
         """Keep the background, and the model's name: its repr may take longer than a row."""
@@ -141,7 +141,7 @@ def _known(errors: np.ndarray | None) -> np.ndarray | None:
 
 
 class Attributor(TransformerMixin, TableEstimator):
-    """Base class of explainers: what each player adds to the response, row by row."""
+    """Base class of explainers: attributions of the response, row by row."""
 
     @abstractmethod
     def explain(self, X) -> Explanation:

@@ -288,7 +288,7 @@ class ShapleyExplainer(Attributor):
         return plan_of(self, size, read=self._auto)
 
     def _prepared(self, plan: Plan) -> Plan:
-        """Learn from the background what the plan needs, and return the plan with its lesson."""
+        """Fit the plan's needs to the background, and return the plan with its lesson."""
         plan.check_indices()
         if plan.takes_parts:
             self.reward_.split(generator(plan.entropy, Stream.SPLIT))
@@ -394,7 +394,7 @@ class ShapleyExplainer(Attributor):
         raise AttributeError(absent(owner, name, INSTEAD, known))
 
     def background_errors(self, X) -> np.ndarray:
-        """Return what the background leaves to chance, as a sample of where it came from.
+        """Return the standard errors due to the choice of background rows.
 
         The spread of the attributions against single background rows, over the root of their
         number. A sampled explanation has it already, as ``background_errors``. A response that is

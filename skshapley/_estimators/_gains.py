@@ -1,4 +1,4 @@
-"""Gains: what a feature's attributions tell of the target, on rows that the model has not seen.
+"""Gains: the information in a feature's attributions about the target, on held-out rows.
 
 The gain of feature j at a row with target y, response f and attribution phi_j is
 

@@ -1,4 +1,4 @@
-"""GlobalImportance: what each feature is worth to a model's accuracy, by SAGE values."""
+"""GlobalImportance: the contribution of each feature to a model's accuracy, by SAGE values."""
 
 from collections.abc import Callable
 from math import ceil
@@ -150,7 +150,7 @@ class GlobalImportance(TableEstimator):
         self.verbose = verbose
 
     def fit(self, X, y=None, sample_weight=None) -> Self:
-        """Take the background, whose rows stand in for absent features.
+        """Store the background; its rows replace absent features.
 
         Parameters
         ----------

@@ -152,7 +152,7 @@ class Neighbours(NamedTuple):
 
 
 def _chances(index: Index, n: int, present: int) -> NDArray[np.float64]:
-    """Return E[t^present (1 - t)^(m - present)], of m = 0..n - 1 others, 0 where there is none."""
+    """Return E[t^present (1 - t)^(m - present)] for m = 0..n - 1 others; 0 for m < present."""
     out = np.zeros(n)
     for others in range(present, n):
         out[others] = index.size_law(others)[present] / comb(others, present)

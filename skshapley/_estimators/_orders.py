@@ -123,7 +123,7 @@ def _over_supersets(table: np.ndarray, players: tuple[int, ...], weights) -> np.
 
 
 def moebius(values: np.ndarray) -> np.ndarray:
-    """Return what each set adds that no part of it does, from all values ``(2^p, k)``."""
+    """Return the Moebius coefficient of each set from all values ``(2^p, k)``."""
     out, half = np.array(values, dtype=np.float64), 1
     while half < len(out):
         pairs = out.reshape(-1, 2, half, out.shape[1])
@@ -133,7 +133,7 @@ def moebius(values: np.ndarray) -> np.ndarray:
 
 
 def _means(values: np.ndarray, order: int, index: Index, least: int = 1) -> Sets:
-    """Return the means of differences over coalitions of the others, whose law is the index's."""
+    """Return the means of differences over coalitions of the others, weighted by the index."""
     p, coefficients = len(values).bit_length() - 1, walsh(values)
     moments = index.moments(p + 1)
     return {
@@ -143,7 +143,7 @@ def _means(values: np.ndarray, order: int, index: Index, least: int = 1) -> Sets
 
 
 def _k_shapley(values: np.ndarray, order: int) -> Sets:
-    """Return Shapley interactions with their share in those of larger sets (Eq 7, B_1 = -1/2)."""
+    """Return k-Shapley values: interactions plus a share of larger ones (Eq 7, B_1 = -1/2)."""
     single = _means(values, order, INDICES["shapley"])
     numbers, out = bernoulli(order), {}
     p = len(values).bit_length() - 1
@@ -172,7 +172,7 @@ def _shapley_taylor(values: np.ndarray, order: int) -> Sets:
 
 
 def _faithful_shapley(values: np.ndarray, order: int) -> Sets:
-    """Return Tsai et al.'s Theorem 19: what each set adds, and its share in that of larger ones."""
+    """Return the faithful Shapley interactions (Tsai et al., Theorem 19)."""
     p, alone = len(values).bit_length() - 1, moebius(values)
     out = {}
     for players in _sets(p, order):

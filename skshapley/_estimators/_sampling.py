@@ -1,4 +1,4 @@
-"""What the estimators that sample share: their counts, their plan, and the run of it."""
+"""Base class of the estimators that sample: parameters, plan and run."""
 
 from collections.abc import Callable
 from functools import partial

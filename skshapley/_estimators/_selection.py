@@ -1,4 +1,4 @@
-"""ShapleyImportance: features selected by what their attributions tell out of fold."""
+"""ShapleyImportance: feature selection by the gains of out-of-fold attributions."""
 
 from dataclasses import replace
 from typing import Any, Self
@@ -135,7 +135,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y) -> Self:
-        """Explain each fold by a model of the others, and test what the attributions tell.
+        """Explain each fold by a model fitted on the others, and test the gains of the features.
 
         Parameters
         ----------
@@ -316,7 +316,7 @@ def _rows_of(folds: list, owner: str) -> np.ndarray:
 
 
 def _refuse_missing_classes(folds: list, y: np.ndarray, owner: str) -> None:
-    """Refuse folds whose models would have other outputs than others."""
+    """Refuse folds with models that would lack some outputs."""
     classes, counts = np.unique(y, return_counts=True)
     for train, _ in folds:
         missing = ~np.isin(classes, y[train])

@@ -1,4 +1,4 @@
-"""DataShapley: what each training point is worth, on the engine that explains predictions."""
+"""DataShapley: the value of each training point, computed by the explainers' engine."""
 
 from typing import Any, ClassVar, Self
 
@@ -209,7 +209,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
 
     @property
     def _sampler(self) -> str | Sampler:
-        """Walks where they are to be cut short, else what was asked for."""
+        """Return the permutation sampler if values are truncated, else the given sampler."""
         auto = is_auto(self.sampler) and is_auto(self.solver)
         return "antithetic" if auto and self.truncation is not None else self.sampler
 

@@ -1,1 +1,1 @@
-"""What means over rows say of more rows of their kind: intervals, ranks and tests."""
+"""Inference from means over rows to more rows of their kind: intervals, ranks and tests."""

@@ -152,7 +152,7 @@ def _draws(means: Means, n: int, numbers: int) -> Iterator[np.ndarray]:
 
 
 def _root(covariance: np.ndarray) -> np.ndarray:
-    """Return a root of a covariance, be it singular."""
+    """Return a root of a covariance matrix, which may be singular."""
     # in units of their errors, so that the rounding of the largest is not that of the smallest
     errors = np.sqrt(np.diag(covariance))
     unit = np.where(errors > 0, errors, 1.0)

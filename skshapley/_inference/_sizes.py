@@ -38,7 +38,7 @@ FARTHEST = 40.0  # where what is taken off is less than a thousandth of the erro
 
 @cache
 def _taken_off() -> tuple[np.ndarray, np.ndarray]:
-    """Return sizes in standard errors, and what to take off there, in standard errors."""
+    """Return sizes and their bias corrections, both in standard errors."""
     sizes = np.linspace(0.0, FARTHEST, KNOTS)
     step = BAND / FREQUENCIES
     w = (np.arange(FREQUENCIES) + 0.5) * step
@@ -47,7 +47,7 @@ def _taken_off() -> tuple[np.ndarray, np.ndarray]:
 
 
 def debiased_sizes(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Return numbers whose mean is that of |phi|, but for a kink's worth.
+    """Return numbers with the mean of |phi|, up to a small bias near 0.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def debiased_sizes(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """What may be taken for noise in the attributions of m players.
+    """The noise in the attributions of m players.
 
     Errors that rest on few units are widened, some by a factor of 6, and those of players on which
     all draws agree are upper bounds. An interval may be too wide; a bias that is not there should

@@ -104,7 +104,7 @@ class Case:
         return self._by_even(self._placed(odd), self._placed(even), Interactions(index))
 
     def _placed(self, pairs: Pairs) -> Pairs:
-        """Return the pairs but those drawn beyond what a process can hold."""
+        """Drop the pairs drawn beyond the number that a Gaussian process can hold."""
         placed = np.isnan(np.concatenate(self._drawn))
         return pairs if placed.all() else pairs.take(placed)
 

@@ -1,4 +1,4 @@
-"""Standard errors of the process, held against what it fails to predict.
+"""Standard errors of the Gaussian-process estimator, checked on pairs held out of the fit.
 
 The posterior variance takes the hyper-parameters for known and the prior for true. It is widened by
 the number of hyper-parameters relative to the pairs, and by how much worse than promised values
@@ -32,7 +32,7 @@ Refit = Callable[[Pairs], Kernel]  # fits hyper-parameters to some of the values
 
 
 def standard_errors(posterior: Posterior, refit: Refit | None) -> np.ndarray:
-    """Return the standard errors of all entries by what was seen, ``(e, k)``.
+    """Return the standard errors of all entries given the observed pairs, ``(e, k)``.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def standard_errors(posterior: Posterior, refit: Refit | None) -> np.ndarray:
 
 
 def surprises(posterior: Posterior, refit: Refit | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return two mean squared errors of held-out pairs, relative to what was promised, ``(k,)``.
+    """Return two mean squared errors of held-out pairs, relative to predictions, ``(k,)``.
 
     Of their values, and of the estimates, which they move; so does what they tell of the
     hyper-parameters.
@@ -84,7 +84,7 @@ def surprises(posterior: Posterior, refit: Refit | None) -> tuple[np.ndarray, np
 
 
 def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> np.ndarray:
-    """Return standard errors that allow for what a pair that was not seen may change.
+    """Widen standard errors by the change that an unseen pair may cause.
 
     Where a game jumps, few pairs show it, and others may not have been among them: some times as
     much as the pair that changes the estimates most, predicted from all the others. Where none

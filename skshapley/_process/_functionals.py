@@ -53,7 +53,7 @@ class Functional(ABC):
         return np.arange(p)
 
     def joined(self, ratios: np.ndarray) -> np.ndarray:
-        """Return what ratios ``(m, k)`` of errors to promised ones say together, ``(k,)``.
+        """Combine ratios ``(m, k)`` of actual to predicted errors into one factor, ``(k,)``.
 
         Each is a noisy estimate of one, so that the largest would widen errors where all is well.
         """
@@ -145,7 +145,7 @@ class EvenValues(Functional):
         return out
 
     def _single_law(self, p: int) -> tuple[float, float]:
-        """Return what a player and its complement count in its own value, and in others'."""
+        """Return the weights of a player and its complement in its own and others' values."""
         if p < 3:
             return 0.0, 0.0
         law = self.index.size_law(p - 1)
@@ -220,7 +220,7 @@ class Interactions(Functional):
         return out
 
     def _single_law(self, p: int) -> tuple[float, float]:
-        """Return what a player and its complement count in its interactions, and in others'."""
+        """Return the weights of a player and its complement in its interactions and in others'."""
         if p < 3:
             return 0.0, 0.0
         law = self.index.size_law(p - 2)

@@ -89,7 +89,7 @@ class Kernel(ABC):
     @property
     @abstractmethod
     def higher_scale(self) -> float:
-        """The variances of all interactions above the lowest order, summed: what divides them."""
+        """The normalizer: the summed variances of all interactions above the lowest order."""
 
     @abstractmethod
     def interactions(

@@ -83,7 +83,7 @@ def pairwise(
 
 
 def _least(points: Pairs) -> int:
-    """Return the number of points of the smallest block: what one misses all may, as rows do."""
+    """Return the number of points of the smallest block, as all blocks may miss the same event."""
     return min(map(len, points.by_block()))
 
 
@@ -155,7 +155,7 @@ class Regression:
 def blended(
     posterior: Posterior, values: np.ndarray, errors: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return values and errors mixed with those of least squares on the same pairs.
+    """Average values and errors with the least-squares estimates from the same pairs.
 
     Where the prior is far off (one coalition worth more than all others together) least squares
     errs less, and both say about how much: they are weighted by their variances, summed over the
@@ -193,7 +193,7 @@ def blended(
 def remainder(
     posterior: Posterior, values: np.ndarray, errors: np.ndarray, drawn: Pairs, expected: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return values and errors that take in pairs drawn at random beyond those of the process.
+    """Update values and errors with pairs drawn at random after the Gaussian process's own.
 
     phi(f) = phi(m) + phi(f - m) for the posterior mean m: the second is estimated by weighted least
     squares on the new pairs, which is all but unbiased, and the two estimates are weighted by their

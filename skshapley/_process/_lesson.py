@@ -36,7 +36,7 @@ class Lesson:
     _processes: OrderedDict[Any, Process] = field(default_factory=OrderedDict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is known: the rest is large, and soon made again."""
+        """Return the state to pickle, without the large parts that are quickly rebuilt."""
         known = {"taught": self.taught, "even": self.even}
         return known | {"designs": {}, "_processes": OrderedDict()}
 

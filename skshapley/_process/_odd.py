@@ -39,7 +39,7 @@ class OddKernel(Kernel):
 
     @cached_property
     def higher_scale(self) -> float:
-        """The variances of all odd interactions of three or more, summed: what divides them."""
+        """The normalizer: the summed variances of all odd interactions of three or more players."""
         total = self.reach.sum()
         both = np.exp(self.log_norm + total) - np.exp(self.log_norm - total)
         return float(both / 2 - self.rho.sum())

@@ -196,7 +196,7 @@ class OddDesign(Design):
 
 @dataclass(frozen=True, eq=False)
 class RandomOddDesign(OddDesign):
-    """Pairs against the whole background, those of each size a simple random sample of all of it.
+    """Pairs against the whole background, with a simple random sample of the pairs of each size.
 
     Some of every size are among them.
     """

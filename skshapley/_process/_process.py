@@ -1,4 +1,4 @@
-"""What is believed of a functional of a game once values of one part have been seen."""
+"""Gaussian-process posterior of a functional of a game, given the values of observed points."""
 
 from functools import cached_property
 

@@ -1,4 +1,4 @@
-"""The frozen record of an explanation: attributions, how sure they are, and what they cost."""
+"""The frozen record of an explanation: attributions, their uncertainty and their cost."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -191,7 +191,7 @@ class Explanation(Portable):
 
     @property
     def loc(self) -> _selection.Labels:
-        """Rows by their labels, as those of a frame: ``explanation.loc["a", "age"]``."""
+        """Select rows by label, as in a frame: ``explanation.loc["a", "age"]``."""
         return _selection.Labels(self)
 
     def __abs__(self) -> "Explanation":

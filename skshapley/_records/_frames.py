@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def to_frame(explanation: "Explanation", kind: str) -> pd.DataFrame:
-    """Return what `Explanation.to_frame` gives."""
+    """Return a frame of the explanation; see `Explanation.to_frame`."""
     if kind not in ("wide", "long"):
         raise ValueError(f'Explanation.to_frame takes kind as "wide" or "long"; got {kind!r}.')
     frame = _wide(explanation) if kind == "wide" else _long(explanation)

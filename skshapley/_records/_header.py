@@ -1,4 +1,4 @@
-"""The header of a file of an explanation: what the file says of itself, and how that is checked."""
+"""The header of an explanation's file: its content and its checks."""
 
 import json
 import os
@@ -124,7 +124,7 @@ class Header:
         return enumerate(self.index or ())
 
     def check(self, metadata: Any, size: int) -> None:
-        """Refuse a file whose names, types or sizes are others than it says.
+        """Refuse a file with names, types or sizes that contradict its header.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class Header:
 
 
 class FutureFormatError(Exception):
-    """A file holds what this version does not know."""
+    """A file uses a format newer than this version."""
 
 
 def _check_sizes(metadata: Any, size: int) -> None:

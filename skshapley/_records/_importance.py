@@ -50,7 +50,7 @@ def importance(explanation: "Explanation") -> pd.DataFrame:
 
 
 def label_series(labels: Any, owner: str, word: str) -> pd.Series:
-    """Return labels of instances as a Series; refuse what is not one label after the other."""
+    """Return labels of rows as a Series; raise ValueError unless they are one-dimensional."""
     if np.ndim(labels) != 1:
         raise ValueError(
             f"{owner} takes {word}s as a column of the data or a label for each instance; got"

@@ -62,7 +62,7 @@ def inferred_importance(
 
 
 def noise_of(sample: "Explanation") -> Noise:
-    """Return what is taken for noise in the attributions, ``(k p,)``."""
+    """Return the noise in the attributions, ``(k p,)``."""
     noise = Noise.of(flat(sample.values), flat_errors(sample))
     shrunk = (sample.settings.solver or "").startswith(SHRINKING)
     return replace(noise, kept=np.ones_like(noise.kept)) if shrunk else noise
@@ -90,7 +90,7 @@ def inferences(
 
 
 def player_index(explanation: "Explanation") -> pd.Index:
-    """Return the index of a table of players, those of each output together."""
+    """Return the index of a table of players, grouped by output."""
     if explanation.output_names is None:
         return pd.Index(explanation.feature_names, name="feature")
     levels = [explanation.output_names, explanation.feature_names]
@@ -118,5 +118,5 @@ def units(values: np.ndarray, n_players: int) -> np.ndarray:
 
 
 def check_confidence(owner: str, confidence: float, simultaneous: bool) -> None:
-    """Refuse what is no confidence."""
+    """Refuse an invalid confidence."""
     check_values(owner, {"confidence": confidence, "simultaneous": simultaneous}, CONFIDENCE)

@@ -76,7 +76,7 @@ class Interactions(Portable):
     def of_pairs(
         cls, pairs: np.ndarray, errors: np.ndarray | None, attributions: np.ndarray, **others: Any
     ) -> Self:
-        """Return the record of what a run gives.
+        """Return the record of a run's results.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class Interactions(Portable):
         return self.attributions - self.values.sum(axis=2) / 2
 
     def matrix(self, row: int | None = None) -> np.ndarray:
-        """Return interactions in the layout of shap, whose sums are attributions and predictions.
+        """Return interactions in the layout of shap: rows sum to the attributions.
 
         Off the diagonal stands half the interaction of the pair, as both players have a share in
         it; on the diagonal the main effects. Each row adds up to its player's attribution, and the
@@ -261,7 +261,7 @@ class Interactions(Portable):
         return frame.set_axis(pd.MultiIndex.from_arrays(list(levels.values()), names=list(levels)))
 
     def to_shap(self) -> np.ndarray:
-        """Return what shap's tree explainers call interaction values: `matrix` of all instances."""
+        """Return shap's interaction values: `matrix` of all rows."""
         return self.matrix()
 
     @classmethod

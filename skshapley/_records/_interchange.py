@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def to_shap(explanation: "Explanation") -> Any:
-    """Return what `Explanation.to_shap` gives."""
+    """Return a shap.Explanation; see `Explanation.to_shap`."""
     shap = needed("shap", "Explanation.to_shap")
     names = explanation.output_names
     data = explanation.data
@@ -72,7 +72,7 @@ def parts_of_shap(theirs: Any) -> dict:
 
 
 def to_shapiq(explanation: "Explanation") -> list:
-    """Return what `Explanation.to_shapiq` gives."""
+    """Return shapiq's InteractionValues; see `Explanation.to_shapiq`."""
     shapiq = needed("shapiq", "Explanation.to_shapiq")
     if explanation.output_names is not None:
         raise ValueError(
@@ -159,7 +159,7 @@ def _parts(values: np.ndarray, base: np.ndarray, data: pd.DataFrame, **others: A
 
 
 def _table(data: Any, names: Any, shape: tuple[int, int], owner: str) -> pd.DataFrame:
-    """Return the instances as a frame whose columns are the players' names, ``(r, p)``."""
+    """Return the rows to explain as a frame with the players' names, ``(r, p)``."""
     if names is None:
         names = data.columns if hasattr(data, "columns") else [f"x{j}" for j in range(shape[1])]
     if len(names) != shape[1]:

@@ -1,4 +1,4 @@
-"""The lines of a file of explanations: what each stands for, and the numbers of the players in it.
+"""The lines of a file of explanations: their meaning and the players' numbers in them.
 
 A table has a line for each row and output, with columns for each player. Documents have a line for
 each row, output and token, since each has tokens of its own.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def merge(explanations: Sequence["Explanation"]) -> "Explanation":
-    """Return what `Explanation.merge` gives."""
+    """Return the merged explanation; see `Explanation.merge`."""
     if not explanations:
         raise ValueError("Explanation.merge needs at least one explanation; got none.")
     first = explanations[0]
@@ -50,14 +50,14 @@ def _joined(explanations: Sequence["Explanation"], name: str) -> np.ndarray | No
 
 
 def _unknown(explanation: "Explanation", name: str) -> np.ndarray:
-    """Return what stands for a part that an explanation does not have."""
+    """Return the fill value for a part that an explanation lacks."""
     if name == "others":  # nothing was left out
         return np.zeros(explanation.base_values.shape)
     return np.full(explanation.values.shape, np.nan)
 
 
 def _subject(explanation: "Explanation") -> dict[str, Any]:
-    """Return what explanations that are merged must agree on."""
+    """Return the properties that merged explanations must share."""
     names, pairs = explanation.output_names, explanation.interactions
     return {
         "feature_names": explanation.feature_names.tolist(),

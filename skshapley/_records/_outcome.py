@@ -100,7 +100,7 @@ class Outcome:
 
     @property
     def solver(self) -> Any:
-        """The solver that came last, with what it kept of its run (a trace), or None."""
+        """The last solver, with any trace that it kept of its run, or None."""
         return self.methods[-1][1] if self.methods else None
 
     def used(self, sampler: Any, solver: Any) -> None:

@@ -27,7 +27,7 @@ ADD_UP = ("SII", "k-SII", "STII", "FSII")  # whose values of players are Shapley
 
 
 def to_shapiq(interactions: "Interactions") -> list:
-    """Return what `Interactions.to_shapiq` gives."""
+    """Return shapiq's InteractionValues; see `Interactions.to_shapiq`."""
     shapiq = needed("shapiq", "Interactions.to_shapiq")
     if interactions.output_names is not None:
         raise ValueError(
@@ -103,7 +103,7 @@ def _of_order_one(theirs: Any) -> np.ndarray:
 
 
 def _empty(theirs: Any) -> float:
-    """Return v(empty); NaN where what stands in its place is the index of the empty set."""
+    """Return v(empty); NaN if shapiq stores the index of the empty set in its place."""
     if theirs.index in ("BII", "FBII") and theirs.min_order == 0:
         return np.nan
     return theirs.baseline_value

@@ -222,7 +222,7 @@ def _written(names: np.ndarray, unknown: Any) -> dict:
 
 @dataclass(frozen=True, eq=False)
 class ExplanationFile:
-    """A file whose header has been compared with the file.
+    """A file with a header that has been checked against its content.
 
     Attributes
     ----------
@@ -279,7 +279,7 @@ class ExplanationFile:
         return table["prediction"].to_numpy()[first_lines(table)]
 
     def parts(self, positions: np.ndarray | None = None) -> dict[str, Any]:
-        """Return the parts of the Explanation, or those of some rows, by their place."""
+        """Return the arguments of Explanation by name, for all rows or for some."""
         import pyarrow as pa
 
         table = self.table()

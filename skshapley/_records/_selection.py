@@ -17,7 +17,7 @@ MOST_NAMES = 12
 
 
 def chosen(explanation: "Explanation", key: Any) -> "Explanation":
-    """Return what `Explanation.__getitem__` gives."""
+    """Return the selected part; see `Explanation.__getitem__`."""
     if _are_names(key):
         return players(explanation, key)
     if not isinstance(key, tuple):
@@ -132,7 +132,7 @@ def outputs(explanation: "Explanation", key: Any) -> "Explanation":
 
 
 def output(explanation: "Explanation", name: Any) -> "Explanation":
-    """Return what `Explanation.output` gives."""
+    """Return the explanation of one output; see `Explanation.output`."""
     names = explanation.output_names
     if names is None:
         raise ValueError(f"{OWNER} has a single output; .output({name!r}) chooses nothing.")
@@ -202,7 +202,7 @@ def _places(key: Any, names: np.ndarray, what: str) -> np.ndarray:
 
 
 def _hint(name: Any, known: Any) -> str:
-    """Return what may be chosen instead: what looks alike, or all if they are few."""
+    """Return a hint for an error: similar names, or all names if they are few."""
     texts = [str(other) for other in known[:1000]]
     if len(texts) <= MOST_NAMES:
         return f": choose one of {list(known)}"

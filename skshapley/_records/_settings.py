@@ -114,7 +114,7 @@ class Settings:
         )
 
     def __repr__(self) -> str:
-        """Return what matters most; `all` has the rest."""
+        """Return the main settings; `all` has the rest."""
         most = {
             "method": self.method,
             "max_rows": self.max_rows,

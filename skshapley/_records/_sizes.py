@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def sizes(explanation: "Explanation") -> "Explanation":
-    """Return what `abs(explanation)` gives."""
+    """Return the explanation of absolute values; see `abs(explanation)`."""
     unknown = np.full(explanation.base_values.shape, np.nan)
     return replace(
         explanation,
@@ -26,7 +26,7 @@ def sizes(explanation: "Explanation") -> "Explanation":
 
 
 def mean(explanation: "Explanation", axis: Any) -> "Explanation":
-    """Return what `Explanation.mean` gives."""
+    """Return the mean explanation; see `Explanation.mean`."""
     if axis != 0 or isinstance(axis, bool):
         raise ValueError(
             f"Explanation.mean takes axis=0, the mean over instances; got {axis!r}: attributions"

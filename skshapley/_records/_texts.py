@@ -26,7 +26,7 @@ def as_text(explanation: "Explanation") -> str:
 
 
 def as_html(explanation: "Explanation") -> str:
-    """Return what was done and a table of the most important players, names escaped."""
+    """Return the method and a table of the most important players as HTML, names escaped."""
     settings, n = explanation.settings, len(explanation)
     frame = explanation.importance()[["importance", "standard_error"]].head(MOST_SHOWN)
     frame = frame.reset_index()
@@ -66,7 +66,7 @@ def _largest_gap(explanation: "Explanation") -> str:
 
 
 def _background_note(explanation: "Explanation") -> str:
-    """Return what to say where the background leaves more to chance than the method does."""
+    """Return a note if the background error exceeds the method's error."""
     if explanation.background_errors is None or not len(explanation):
         return ""
     errors = explanation.standard_errors

@@ -1,4 +1,4 @@
-"""An explanation as one file for a browser: what is in it, its numbers, and its page."""
+"""An explanation as one HTML file: its content, its numbers, and its page."""
 
 from skshapley._report._write import report_html, write_report
 

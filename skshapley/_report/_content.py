@@ -1,4 +1,4 @@
-"""The numbers of a report: those of an explanation, rounded, the strongest features first."""
+"""The numbers of a report: an explanation's, rounded, with the strongest features first."""
 
 from dataclasses import replace
 from typing import Any
@@ -29,7 +29,7 @@ def content(
     max_features: int | None = None,
     n_rows: int | None = None,
 ) -> dict[str, Any]:
-    """Return what the page shows, as lists and dicts.
+    """Return the page's content as lists and dicts.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def content(
 
 
 def _by_output(explanation: Explanation) -> list[Explanation]:
-    """Return an explanation of each output, whose features are known by their positions."""
+    """Return an explanation of each output, with features identified by position."""
     positions = np.arange(len(explanation.feature_names))
     pairs = explanation.interactions
     numbered = replace(

@@ -1,4 +1,4 @@
-"""What was explained and how sure it is, in words."""
+"""The facts of an explanation in words: its subject, method and uncertainty."""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ ABSENT = {
 
 
 def facts(explanation: "Explanation") -> list[list[str]]:
-    """Return pairs of a name and what is to be said of it.
+    """Return pairs of a fact's name and its text.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The report as a file: what may be asked for, and the page, which needs nothing else."""
+"""The report as a file: check the arguments and write one self-contained page."""
 
 import json
 import sys

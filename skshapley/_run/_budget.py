@@ -1,4 +1,4 @@
-"""What an instance may cost, in model rows or in evaluations of a game."""
+"""The budget for one row to explain, in model rows or in evaluations of a game."""
 
 from dataclasses import dataclass
 from math import ceil, sqrt
@@ -51,7 +51,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Budget:
-    """What was asked for, and how much it is.
+    """The requested budget and its size.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Budget:
 
     @property
     def asked(self) -> str:
-        """Whose budget it is, for errors."""
+        """The owner and value of the budget, for errors."""
         return f"{self.owner} got {self._parameter}={self.given!r}"
 
     @property
@@ -78,7 +78,7 @@ class Budget:
         return "max_evals" if self.in_evals else "max_rows"
 
     def told(self, n_values: int) -> str:
-        """Return in words what it costs to ask for so many coalitions against one reference."""
+        """Return a phrase for the cost of so many coalitions against one background row."""
         size = self.size
         n_rows = -(-n_values * size.rows_per_value // size.n_references) + 1
         if not self.in_evals:
@@ -105,7 +105,7 @@ class Budget:
         return min(given, size.rows(max(2**p, ENOUGH_EVALS)))
 
     def check(self, n_rows: int, sampler: Sampler, name: str, stops: bool) -> None:
-        """Refuse what buys no design, or more than the memory holds or anybody lives to see."""
+        """Refuse a budget that is too small for any design, or too large for memory or time."""
         p, values = self.size.n_players, self.size.values(n_rows)
         bought = sampler.afford(values, p, self.size.n_references)
         price, n_draws = bought.price, bought.n_draws
@@ -131,7 +131,7 @@ class Budget:
             )
 
     def _remedy(self, sampler: Sampler) -> str:
-        """Return what else helps where an evaluation needs all of many background rows."""
+        """Return a further remedy if an evaluation needs many background rows."""
         if self.in_evals or self.size.rows_per_value < 2 or self.size.n_references > 1:
             return ""
         return "; or keep fewer of the background rows, such as max_background=100"
@@ -153,5 +153,5 @@ def auto_rows(size: Size) -> int:
 
 
 def design_bytes(coalitions: int, n_players: int, n_outputs: int = 1) -> int:
-    """Return about what coalitions of an instance take, with their values, until they are told."""
+    """Return the approximate memory of a row's coalitions and values, in bytes."""
     return coalitions * (4 * n_players + 48 * n_outputs + 64)

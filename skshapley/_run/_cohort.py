@@ -195,7 +195,7 @@ class Cohort:
         return Estimate(values + known.values[at], errors, apart, additive)
 
     def _sampled(self) -> Estimate:
-        """Return what was sampled, of the game that was left to be sampled."""
+        """Return the estimate of the sampled part of the game."""
         values, errors, apart, additive = self.solver.result()
         errors = None if errors is None else errors * self.units
         apart = None if apart is None else apart * self.units
@@ -208,7 +208,7 @@ class Cohort:
         return self.sample.together(estimate, v_full - v_empty, gain, own)
 
     def _close(self) -> None:
-        """Leave the instances that are accurate enough, or whose budget is spent."""
+        """Close the rows that are accurate enough or have spent their budget."""
         stopping = self.block.plan.stopping
         if stopping is not None and (self.asked >= self.goal or not self.left):
             values, errors, _, additive = self._result()
@@ -282,7 +282,7 @@ def places(entries: np.ndarray, wanted: np.ndarray, n_players: int) -> np.ndarra
 
 
 def _units(values: tuple[np.ndarray, ...], scales: bool) -> np.ndarray:
-    """Return a power of two for each instance and output, ``(r, 1, k)``: what values are worth.
+    """Return the scale of the values as a power of two per row and output, ``(r, 1, k)``.
 
     Of values ``(r, m, k)`` and those of both ends, ``(r, k)`` each. The largest value is then about
     1, and its powers are floats; 1 where that needs no help, or the solver does not scale.

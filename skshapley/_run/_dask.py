@@ -18,7 +18,7 @@ PATIENCE_SECONDS = 60  # for a result, before it is asked whether any worker is 
 
 
 class Cluster:
-    """The workers of a dask client, and what all tasks share.
+    """The workers of a dask client, and the object that all tasks share.
 
     The shared object is the result of a task, and no scattered data: if all workers that have it
     die, dask makes it again.
@@ -75,11 +75,11 @@ class Cluster:
 
 
 def _arrived(shared: Any) -> Any:
-    """Return what a parcel held."""
+    """Return the content of a parcel."""
     return shared
 
 
 def _configured(config: dict[str, Any], task: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a task returns under the settings of scikit-learn where it was asked for."""
+    """Run a task under the scikit-learn settings of the caller."""
     with config_context(**config):
         return task(*arguments)

@@ -109,7 +109,7 @@ class Evaluator:
     def _completed(
         self, requests: Requests, index: np.ndarray | None, values: np.ndarray
     ) -> np.ndarray:
-        """Return values with those of coalitions that the game has none for."""
+        """Fill in the values of coalitions for which the game returned NaN."""
         missing = np.flatnonzero(np.isnan(values[:, 0]))
         if len(missing):
             at = missing if index is None else index[missing]
@@ -117,7 +117,7 @@ class Evaluator:
         return values
 
     def _ends(self, rows: np.ndarray, width: int) -> list[int]:
-        """Return where batches of requests end, whose instances are `rows`."""
+        """Return the ends of the batches of requests, given the rows to explain."""
         n = len(rows)
         if not n:
             return []
@@ -141,7 +141,7 @@ class Evaluator:
         return max(1, min(int(rows // model_rows), self.game.most_values))
 
     def _shipped(self, requests: Requests) -> tuple[Game, Requests]:
-        """Return what a worker needs beside what all share: the game and its requests."""
+        """Return a worker's input besides the shared object: the game and its requests."""
         needed, local = np.unique(requests.rows, return_inverse=True)
         game = copy(self.game.take(needed))
         if self._shared is not None:
@@ -150,7 +150,7 @@ class Evaluator:
 
 
 def _as_sent(shared: Any, backend: Any) -> Any:
-    """Return what all tasks share as a backend of joblib gets it.
+    """Wrap the shared object in a parcel if the joblib backend needs it.
 
     For joblib's own processes, which would read it with every task, it is a parcel.
     """

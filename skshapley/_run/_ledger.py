@@ -1,4 +1,4 @@
-"""What was evaluated already: the known is filled in, and only the rest is sent."""
+"""Cache of evaluations: known values are filled in, and only the rest is evaluated."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -30,7 +30,7 @@ class Evaluated(NamedTuple):
 
 
 class Ledger:
-    """Knows what was evaluated for each instance of a block, so that nothing is evaluated twice.
+    """Cache of the evaluations for each row of a block, so that none is repeated.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class Asked:
 
     @property
     def starts(self) -> np.ndarray:
-        """Where runs begin, ``(w,)`` int; a request of which nothing is known is one."""
+        """The starts of runs, ``(w,)`` int; without known runs, each request is its own."""
         if self.runs is None:
             return np.arange(len(self.place))
         return np.cumsum(self.runs) - self.runs
@@ -77,12 +77,12 @@ class Asked:
         return homes if self.references is None else homes + self.references[at] + 1
 
     def spread(self, flags: np.ndarray) -> np.ndarray:
-        """Return what is said of each home as said of each of its requests, ``(u,)``."""
+        """Repeat the flag of each home for all of its requests, ``(u,)``."""
         return flags if self.runs is None else np.repeat(flags, self.runs)
 
 
 class Keys:
-    """What tells requests from each other: 128 bits of a hash, or their own where 64 hold them.
+    """Keys of requests: 128 bits of a hash, or the request itself if 64 bits hold it.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Met(NamedTuple):
 
 @dataclass(eq=False)
 class _Part:
-    """Requests of one ask: those of the homes that are `left` nobody has looked for yet.
+    """Requests of one ask, limited to homes that are `left` to look up.
 
     Only those that were `fresh` are kept, and only of the instances that have `room`.
     """
@@ -151,7 +151,7 @@ class Memory:
         self._held = np.zeros(n_rows, dtype=np.int64)
 
     def meet(self, asked: Asked) -> Met:
-        """Return what is known of requests."""
+        """Return the cached entries that match the requests."""
         homes = asked.homes(self._n_references)
         self._look_up(homes)
         at = self._maybe(asked, homes)
@@ -178,7 +178,7 @@ class Memory:
         return np.flatnonzero(asked.spread(np.isin(homes, np.concatenate([again, *before]))))
 
     def _look_up(self, homes: np.ndarray) -> None:
-        """Make the keys of what was asked for at these homes before."""
+        """Make the keys of earlier requests at these homes."""
         if not self._parts:
             return
         found = np.isin(np.concatenate([part.homes for part in self._parts]), homes)
@@ -210,7 +210,7 @@ class Memory:
             self._values = np.insert(known, at, values, axis=0)
 
     def completed(self, values: np.ndarray, fresh: np.ndarray, met: Met) -> np.ndarray:
-        """Return all values ``(u, k)``, those of the fresh ones given."""
+        """Return all values ``(u, k)``, given the fresh ones."""
         everything = np.empty((len(met.fresh), values.shape[1]))
         everything[fresh] = values
         if self._values is not None:

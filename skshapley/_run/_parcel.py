@@ -1,4 +1,4 @@
-"""What every task of a run needs, such as the model: pickled once, and read once by each worker.
+"""Objects shared by all tasks of a run, such as the model: pickled once, read once per worker.
 
 joblib pickles the arguments of each task anew and a worker reads them anew, except for large
 arrays, which it writes to a file that all workers map. So the object travels as an array of bytes,
@@ -42,7 +42,7 @@ class Parcel:
 
 
 def _opened(token: str, data: Any) -> Any:
-    """Return what a parcel holds."""
+    """Return the content of a parcel."""
     if token not in _received:
         _received.clear()
         _received[token] = pickle.loads(data)

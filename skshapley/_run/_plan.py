@@ -69,13 +69,13 @@ class Plan:
         return sampler, _default_solver(sampler)
 
     def bought(self) -> Bought:
-        """Return what the budget buys if all players matter."""
+        """Return the draws that the budget buys if all players matter."""
         p, size = self.size.n_players, self.size
         return self.methods(p)[0].afford(size.values(self.max_rows), p, size.n_references)
 
     @property
     def takes_parts(self) -> bool:
-        """Whether a part of the game whose Shapley values are known may be taken off."""
+        """True if a part of the game with known Shapley values may be subtracted."""
         sampler, solver = self.methods(self.size.n_players)
         parts = self.index == INDICES["shapley"] and sampler.produces in solver.traits.parts
         return self.size.n_players > 1 and parts
@@ -116,7 +116,7 @@ def make_plan(
     index: Any = "shapley",
     read: bool = False,
 ) -> Plan:
-    """Check the parameters of a run, those of its components too, and return its plan.
+    """Check the parameters of a run and its components, and return its plan.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def _sampler(sampler, owner: str) -> Sampler:
 
 
 def _pair(sampler, solver, owner: str) -> tuple[Sampler, Solver]:
-    """Return a sampler and a solver that fit, of which one may be left to us."""
+    """Return a compatible sampler and solver; one of them may be "auto"."""
     solver = solver if is_auto(solver) else _solver(solver, owner)
     if is_auto(sampler):
         chosen = SAMPLERS[solver.default_sampler]()

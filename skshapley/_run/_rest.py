@@ -1,4 +1,4 @@
-"""What repeated coalitions leave of a budget, and the further draws that it buys."""
+"""Extra draws, paid by the part of a budget that repeated coalitions leave."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ MOST_ROWS = 2**40  # more than anybody waits for, and a number that fits
 
 
 class Rest:
-    """What is left of the budgets of instances that have made their planned draws.
+    """The remaining budgets of rows after their planned draws.
 
     Each instance goes on by itself, so that nobody's draws depend on who else is in the block. Only
     hybrid rows that it has not asked for before count: what came twice cost nothing, nor did the

@@ -51,7 +51,7 @@ def as_rows_of(X: Any, like: Any, owner: str) -> Any:
 
 
 def _cast(column: pd.Series, kind: Any) -> pd.Series:
-    """Return a column in another dtype, if its values stay what they are."""
+    """Return a column cast to another dtype if its values are unchanged."""
     if isinstance(kind, pd.CategoricalDtype) and not column.dropna().isin(kind.categories).all():
         return column
     try:

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 
 class Stream(IntEnum):
-    """Purposes of the random numbers of a run, beside those of single instances."""
+    """Purposes of a run's random streams; single rows have their own."""
 
     HERD = 1  # background rows to keep
     DESIGN = 2  # designs that instances share
@@ -74,5 +74,5 @@ def row_generators(entropy: int, keys: Iterable[int]) -> list[np.random.Generato
 
 
 def generator(entropy: int, *key: int) -> np.random.Generator:
-    """Return the Generator of one purpose, independent of those of the rows."""
+    """Return the random generator of one purpose, independent of the rows' generators."""
     return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(0, *key)))

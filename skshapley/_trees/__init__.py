@@ -1,4 +1,4 @@
-"""Tree ensembles and their exact values: what `skshapley.trees` and the solvers share."""
+"""Tree ensembles and their exact values, shared by `skshapley.trees` and the solvers."""
 
 from skshapley._trees._ensemble import TreeEnsemble, concatenate
 from skshapley._trees._leaf_games import INDICES

@@ -131,7 +131,7 @@ class _Columns:
 
 
 class _Tree(NamedTuple):
-    """What `join_leaves` takes of one tree; the splits are as `_Columns.asked` has them."""
+    """One tree as input of `join_leaves`; its splits have the form of `_Columns.asked`."""
 
     splits: list[tuple]
     children: np.ndarray

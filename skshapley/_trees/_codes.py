@@ -17,7 +17,7 @@ ZERO = float(np.float32(1e-35))
 
 
 class NumericRow(NamedTuple):
-    """What a code row of a numeric feature stands for.
+    """The feature and the missing-value rules of a code row of a numeric feature.
 
     Attributes
     ----------

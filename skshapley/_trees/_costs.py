@@ -1,4 +1,4 @@
-"""What each way to exact values costs, so that the cheapest one is taken.
+"""The cost of each exact method, used to choose the cheapest one.
 
 The costs are functions of the trees, the rows and the references alone, never of a clock: the same
 call goes the same way on every machine. The constants are nanoseconds of one core, measured on

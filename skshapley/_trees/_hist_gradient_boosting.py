@@ -1,4 +1,4 @@
-"""HistGradientBoosting, whose trees scikit-learn keeps private.
+"""HistGradientBoosting: read the trees, which scikit-learn keeps private.
 
 Everything private that the package touches is in this file: ``_predictors`` and their ``nodes``,
 ``_baseline_prediction`` and ``_preprocessor``. What is expected of them is checked, so that a new
@@ -83,7 +83,7 @@ def _methods(model) -> tuple[str, ...]:
 
 
 def _unknown_layout(model, detail) -> UnreadableModelError:
-    """Return the error for a model whose private attributes are not as expected."""
+    """Return the error for a model with an unexpected layout of private attributes."""
     import sklearn
 
     return UnreadableModelError(

@@ -90,7 +90,7 @@ def _fields(text) -> dict[str, str]:
 
 
 def _column(blocks, name, dtype=np.int64) -> np.ndarray:
-    """Return the numbers that the trees have by a name, those of all trees read at once."""
+    """Return one field of all trees as a single array of numbers."""
     return np.fromstring(" ".join(block.get(name, "") for block in blocks), dtype, sep=" ")
 
 

@@ -224,7 +224,7 @@ def _read_tree(tree, value) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _MeanOfTrees:
-    """What a tree or a forest predicts, without the threads that it would do so by."""
+    """The prediction of a tree or a forest, computed without threads."""
 
     model: Any
 
@@ -237,7 +237,7 @@ class _MeanOfTrees:
 
 @dataclass(frozen=True)
 class _Response:
-    """A method of a scikit-learn estimator, whose result always has two axes."""
+    """A method of a scikit-learn estimator with a result that always has two axes."""
 
     model: Any
     method: str

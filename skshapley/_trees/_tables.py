@@ -207,7 +207,7 @@ class Tables:
         return total
 
     def _make(self, block) -> "Iterator[Part]":
-        """Yield the tables of a block, or what serves for one."""
+        """Yield the tables of a block, or their replacements."""
         references, patterns = self.references, self.references.patterns(block)
         for chunk in block.chunks:
             if (

@@ -171,7 +171,7 @@ class TreeValues:
         return np.ascontiguousarray(np.concatenate(found, axis=-1).transpose(2, 1, 0))
 
     def _each_row(self, function, codes, *given) -> list[NDArray[np.float64]]:
-        """Return what a function of rows gives for some, and for the next, by threads."""
+        """Return the results of a function over chunks of rows, computed by threads."""
         r = codes.shape[1]
         width = min(ROWS, -(-r // effective_n_jobs(self.n_jobs)) or 1)
         parts = [codes[:, first : first + width] for first in range(0, r, width)] or [codes]

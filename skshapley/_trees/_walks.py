@@ -191,7 +191,7 @@ class Walk(NamedTuple):
 
 
 def walk(layout, roots, X, at_x, R, at_r) -> Walk:
-    """Return the lineages of some starts, all of which join the walkers as others end.
+    """Return the lineages from all starts; new starts enter as others end.
 
     Parameters
     ----------

@@ -208,7 +208,7 @@ _ARRAY, _ARRAY_END, _OBJECT, _OBJECT_END, _TEXT, _CHARACTER, _TYPE, _COUNT = b"[
 
 
 def read_ubjson(raw) -> Any:
-    """Return what a document of universal binary JSON holds.
+    """Return the value decoded from a document of universal binary JSON.
 
     Parameters
     ----------

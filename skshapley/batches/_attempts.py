@@ -1,4 +1,4 @@
-"""Batches explained whole, or their good rows, and held against what is on disk."""
+"""Attempts at batches: explain a whole batch or its good rows, and compare with the files."""
 
 from concurrent.futures import BrokenExecutor
 from copy import copy
@@ -87,7 +87,7 @@ class Attempts:
         return BatchError(f"{OWNER} {how}: {type(cause).__name__}: {cause}", batch.rows, index)
 
     def keeps(self, batch: Batch, found: BatchFile) -> bool:
-        """Return whether the model says of the rows what it said when they were explained.
+        """Return True if the model's predictions for the rows are unchanged since the run.
 
         Where it fails to say anything, a run that skips bad rows takes its word of old.
         """

@@ -26,7 +26,7 @@ MOST_TOKENS = 1000  # whose means are compared, with a covariance of each pair
 
 
 def run_of(manifest: dict) -> str:
-    """Return the hash of what is fixed in a manifest, by which parts know their run."""
+    """Return the hash of the fixed part of a manifest, which identifies the run."""
     fixed = {name: fact for name, fact in manifest.items() if name != "n_rows"}
     return digest_of(json.dumps(fixed, sort_keys=True))
 
@@ -172,7 +172,7 @@ class ExplanationDataset:
         return side_by_side(explanations) if self._of_documents else Explanation.merge(explanations)
 
     def _taken(self, positions: np.ndarray) -> Iterator[Explanation]:
-        """Yield what each batch has of some instances."""
+        """Yield the explanations of some rows, batch by batch."""
         positions = np.sort(np.asarray(positions, dtype=np.intp))
         first = 0
         for batch in self._batches():
@@ -199,7 +199,7 @@ class ExplanationDataset:
         return pd.DataFrame(lines, columns=["row", "key", "error"])
 
     def check(self) -> list[str]:
-        """Read all files and return what is wrong with them, a sentence each.
+        """Read all files and return the errors found, one sentence each.
 
         Another call of `explain_batches`, with the arguments of the first, explains anew what was
         damaged or lost.

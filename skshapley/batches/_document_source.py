@@ -48,13 +48,13 @@ class WantedDocuments(Wanted):
 
 
 def wanted_documents(explainer: Any, columns: list | None, keys: list) -> WantedDocuments:
-    """Return what a document explainer wants of a source."""
+    """Return the columns and keys that a document explainer needs from a source."""
     columns = None if columns is None else list(columns)
     return WantedDocuments(columns, keys, None, column_of(explainer.reward_.container_))
 
 
 def framed(source: Any, name: Any) -> Any:
-    """Return documents in frames of one column; paths, frames and Arrow data stay what they are.
+    """Return documents in frames of one column; paths, frames and Arrow data are unchanged.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The files of a folder of results: their names, what they say of their batch, and the lock."""
+"""The files of a folder of results: their names, their batch records, and the lock."""
 
 import json
 import re

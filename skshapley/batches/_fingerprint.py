@@ -25,7 +25,7 @@ STATE = "model's state"
 
 
 def answers_digest(explainer: Any) -> str:
-    """Return the hash of what the explainer's model says, and of the form as which it was read.
+    """Return the hash of the model's predictions and of its closed form.
 
     The model is asked about the background and about hybrids of its rows, to the last bit; of
     documents there is no background, and it is asked about one without text.
@@ -70,7 +70,7 @@ def answers(explainer: Any, X: Any) -> np.ndarray | None:
 
 
 def explainer_facts(explainer: Any) -> dict:
-    """Return what the results depend on: parameters, model and background, as texts and hashes."""
+    """Return the inputs of the results: parameters, model and background, as texts and hashes."""
     parameters = explainer.get_params(deep=False)
     if "explainer" in parameters:  # which it learns from
         parameters |= parameters.pop("explainer").get_params(deep=False)

@@ -151,7 +151,7 @@ class Folder:
         return None
 
     def _facts(self, batch: Batch) -> dict[str, Any]:
-        """Return what tells the batch from others."""
+        """Return the facts that identify the batch."""
         return {
             "run": self._run,
             "batch": batch.number,
@@ -171,7 +171,7 @@ class Folder:
             self.refuse(f"the data of {batch}")
 
     def refuse(self, what: str) -> NoReturn:
-        """Say what has changed, and that nobody goes on with it."""
+        """Raise FileExistsError: the named parts have changed, so the run cannot resume."""
         raise FileExistsError(
             f"{OWNER} cannot go on in out={str(self.path)!r}: {what} are not what they were when"
             f" they were explained. Restore them, or choose another folder."
@@ -217,12 +217,12 @@ class Folder:
             write_json(self.path / MANIFEST, {**self._manifest, "n_rows": n_rows})
 
     def dataset(self) -> ExplanationDataset:
-        """Return what is there, for reading."""
+        """Return the dataset of the folder, for reading."""
         return ExplanationDataset(self.path)
 
 
 def _plain(schema: "pa.Schema") -> "pa.Schema":
-    """Return a schema without what reading adds to it."""
+    """Return a schema without the metadata that reading adds."""
     import pyarrow as pa
 
     return pa.schema([column.remove_metadata() for column in schema])

@@ -198,7 +198,7 @@ def explain_batches(
 def opened(
     explainer: Any, source: Any, columns: list | None = None, keys: Any = None
 ) -> tuple[Source, Wanted]:
-    """Return a source and what is wanted of it, if it has that, as far as can be seen by now."""
+    """Return a source and the columns needed from it; check them as far as possible."""
     wanted = _wanted(explainer, columns, keys)
     if isinstance(wanted, WantedDocuments):
         source = framed(source, wanted.usual)
@@ -276,7 +276,7 @@ def _write(
     retry: bool,
     verbose: bool | int | str,
 ) -> int:
-    """Write what is not on disk yet; return how many rows were set aside."""
+    """Write the missing batches; return the number of rows set aside."""
     n_skipped = done = before = 0
     with progress(n_rows, verbose) as report:
         for batch in parts:

@@ -212,7 +212,7 @@ def _joined(parts: list) -> Any:
 
 
 def _with_the_same_categories(frames: list[pd.DataFrame]) -> list[pd.DataFrame]:
-    """Return frames whose categorical columns may be joined without becoming objects."""
+    """Return frames with joint categories, so that joining them keeps the categorical dtype."""
     frames = [frame.copy(deep=False) for frame in frames]
     for name in frames[0].columns:
         columns = [frame[name] for frame in frames]

@@ -48,7 +48,7 @@ def _digest(thing: Any, within: tuple[CodeType, ...] = ()) -> str:
 
 
 class _Hash:
-    """A file that keeps the hash of what is written to it."""
+    """A file that keeps only the hash of its content."""
 
     def __init__(self) -> None:
         self.state = blake2b(digest_size=16)
@@ -66,7 +66,7 @@ class _Canonical(pickle.Pickler):
         self.within = within  # functions that are being hashed, which may use themselves
 
     def persistent_id(self, thing: Any) -> tuple | str | None:
-        """Return what stands for an array, a set, attributes or a booster; None for others."""
+        """Return the identifier of an array, a set, attributes or a booster; None for others."""
         kind = type(thing)
         if isinstance(thing, np.ndarray):
             return "array", *_array_parts(thing)
@@ -88,7 +88,7 @@ class _Canonical(pickle.Pickler):
         return None
 
     def reducer_override(self, thing: Any) -> NotImplementedType:
-        """Refuse what may be pickled with something of this process."""
+        """Refuse objects with state that may depend on this process."""
         kind: Any = type(thing)
         plain = (
             kind.__reduce__ is object.__reduce__
@@ -163,7 +163,7 @@ def _array_parts(array: np.ndarray) -> tuple:
 
 
 def _booster_text(booster: Any) -> str:
-    """Return the hash of a booster's trees and parameters, without what a session adds."""
+    """Return the hash of a booster's trees and parameters, without session details."""
     if _library(type(booster)) == "xgboost":
         return digest_of(bytes(booster.save_raw("ubj")))
     return digest_of(booster.model_to_string(num_iteration=-1))

@@ -1,4 +1,4 @@
-"""What the bounds share: numbers that broadcast, and the refusal of what is no choice."""
+"""Validation of the bounds' arguments: numbers that broadcast, and choices."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Closed forms: responses whose exact attributions are known, and that are not sampled."""
+"""Closed forms: responses with exact attributions, which need no sampling."""
 
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._curves import Exponential, Logistic

@@ -17,7 +17,7 @@ ROUNDING = 1e-12  # of a sum of weights
 
 
 class ClosedForm(Portable, ABC):
-    """A response as a formula whose Shapley values are known.
+    """A response as a formula with exact Shapley values.
 
     Read from a fitted model by `read_model`, it is given a background by `fit`, and then explains.
     A subclass writes `combined`, `predict`, `_attributions`, `pairs`, `references` and `state`.

@@ -158,12 +158,12 @@ class Logistic(LinearCurve):
         return self.weights_ @ self.predict(self.background_)
 
     def _steps(self, X: Any) -> NDArray[np.float64]:
-        """Return what each player adds to the score of a typical row, ``(r, p)``."""
+        """Return each player's contribution to the score of a typical row, ``(r, p)``."""
         return self.terms_.attributions(X)[:, :, 0]
 
     @cached_property
     def steps_(self) -> NDArray[np.float64]:
-        """What each player adds to the score of each background row, ``(b, p)``."""
+        """Each player's contribution to the score of each background row, ``(b, p)``."""
         return self._steps(self.background_)
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -51,7 +51,7 @@ class Codes:
 
 
 def _n_bins(bins: Any) -> int:
-    """Return the number of scores of a feature: those of missing and unseen values included."""
+    """Return the number of scores of a feature, including missing and unseen values."""
     return len(bins) + (2 if isinstance(bins, dict) else 3)
 
 

@@ -98,5 +98,5 @@ class ProductKernels(ProductForm):
         return cost_of_products(len(self.weights_), self.n_players_, self.centres.shape[1])
 
     def state(self) -> list:
-        """Return what the kernels consist of."""
+        """Return the arrays that define the kernels."""
         return [self.centres, self.scale, self.coef, self.constant, self.power]

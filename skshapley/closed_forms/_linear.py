@@ -62,7 +62,7 @@ class LinearTerms(ClosedForm):
 
     @cached_property
     def owned_(self) -> sparse.csr_array:
-        """The coefficients ``(d, p k)``: what a player's columns add to each output."""
+        """The coefficients ``(d, p k)``: the weights of a player's columns in each output."""
         d, k = self.coef.shape
         columns = k * self.column_player_[:, None] + np.arange(k)
         owned = self.coef.ravel(), columns.ravel(), k * np.arange(d + 1)

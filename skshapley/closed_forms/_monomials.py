@@ -70,5 +70,5 @@ class Monomials(ProductForm):
         return cost_of_products(len(self.weights_), self.n_players_, self.powers.shape[1])
 
     def state(self) -> list:
-        """Return the powers and what they are multiplied by."""
+        """Return the powers, their coefficients and the constant."""
         return [self.powers, self.coef, self.constant]

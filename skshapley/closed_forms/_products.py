@@ -53,7 +53,7 @@ def quadrature(p: int, index: Index = SHAPLEY) -> tuple[NDArray[np.float64], NDA
 
 
 def cost_of_products(n_references: int, n_players: int, n_columns: int) -> float:
-    """Return what an instance costs, in calls of its model for one row.
+    """Return the cost of one row to explain, in calls of its model for one row.
 
     Both are proportional to the number of terms.
     """
@@ -193,7 +193,7 @@ def _multiply_others(products: list, weight: float, others: list) -> None:
 
 
 def pair_shares(A, B, nodes, kept) -> NDArray[np.float64]:
-    """Return what `single_shares` returns, of pairs of players, ``(p, p, ...)``."""
+    """Return the shares of pairs of players, ``(p, p, ...)``; see `single_shares`."""
     A, B = A[:, :, None, :], B[:, None, :, :]
     step, p = A - B, len(A)
     result: Any = np.zeros((p, p, *kept(step[0]).shape))
@@ -219,7 +219,7 @@ def _before(F: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class ProductForm(ClosedForm):
-    """Base class of closed forms whose games are sums of products over the players.
+    """Base class of closed forms for games that are sums of products over the players.
 
     Attributes
     ----------

@@ -93,7 +93,7 @@ def fitted_form(
 
 
 def explained(form: ClosedForm, response: Any, X: Any, pairs: Index | None = None) -> Outcome:
-    """Explain what a response says at a table of instances.
+    """Explain a response at a table of rows.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ class Term:
     offset: float | None = None
 
     def __mul__(self, other: "Term") -> "Term | None":
-        """Return the product of two terms; None if it is none that is known."""
+        """Return the product of two terms; None if the product has no known form."""
         offsets = [term.offset for term in (self, other) if term.offset is not None]
         scale = self.scale + other.scale
         if offsets and (scale.any() or len(offsets) > 1):
@@ -174,7 +174,7 @@ def _terms_of(kernel: Any, d: int) -> list[Term]:
 
 
 def _of_process(model: Any, method: str, ask: Ask) -> Found:
-    """Return the mean of a Gaussian process regressor: kernels, and what is linear."""
+    """Return the mean of a Gaussian process regressor: kernels and a linear part."""
     if method != "predict":
         raise _no_sum(model, method, "predict")
     rows, alpha = model.X_train_, np.asarray(model.alpha_)

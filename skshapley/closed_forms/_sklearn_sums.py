@@ -211,7 +211,7 @@ def _side_by_side(forms: list[ClosedForm]) -> list[Part]:
 
 
 def _of_chain(model: Any, method: str, ask: Ask) -> Found:
-    """Return linear models of which each sees the responses of those before it."""
+    """Return a chain of linear models; each sees the responses of the earlier ones."""
     classify = hasattr(model, "classes_")
     response = "decision_function" if classify else "predict"
     if method != response or (classify and model.chain_method_ != response):

@@ -1,4 +1,4 @@
-"""Sums of what can be read: the attributions of a sum are the sums of the attributions."""
+"""Sums of closed forms: the attributions of a sum are the sums of the attributions."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A term of a sum: a closed form, and what it sees of the input; None for all of it."""
+    """A term of a sum: a closed form, and the part of the input that it sees; None for all."""
 
     form: ClosedForm
     view: View | None = None
@@ -100,7 +100,7 @@ class Sum(ClosedForm):
 
     @property
     def label(self) -> str:  # type: ignore[override]
-        """What the parts are read from."""
+        """The labels of the parts, joined."""
         return " and ".join(dict.fromkeys(part.form.label for part in self.parts))
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Sum":
@@ -131,7 +131,7 @@ class Sum(ClosedForm):
         )  # type: ignore[return-value]
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the sum of what the parts say, ``(r, k)``."""
+        """Return the sum of the parts' predictions, ``(r, k)``."""
         return self._sum(lambda form, rows: form.predict(rows), X)
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:
@@ -158,7 +158,7 @@ class Sum(ClosedForm):
         return sum(part.form.cost_ for part in self.parts)
 
     def state(self) -> list:
-        """Return what the parts consist of, and the columns that they see."""
+        """Return the state of the parts, and the columns that they see."""
         seen = [None if part.view is None else part.view.source.tolist() for part in self.parts]
         return [*seen, *(item for part in self.parts for item in part.form.state())]
 
@@ -170,7 +170,7 @@ def _common(named: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
 
 
 def _merged(parts: Any) -> list[Part]:
-    """Return parts of which those are one that can be: a bag of 100 is looked up once.
+    """Merge parts that can share one closed form: 100 bagged forests are looked up once.
 
     Trees that compare in the same way are one ensemble, and linear terms add up.
     """

@@ -113,7 +113,7 @@ class Trees(ClosedForm):
         return self.solver_.values_by_reference(self._matrix(X), against)
 
     def state(self) -> list:
-        """Return what the trees consist of."""
+        """Return the state of the trees."""
         return self.trees.state()
 
     def _matrix(self, X: Any) -> NDArray[np.float64]:
@@ -132,7 +132,7 @@ class Trees(ClosedForm):
         return X if self.column_names is None else pd.DataFrame(X, columns=self.column_names)
 
     def _compare(self, rows: Any, matrix: NDArray[np.float64]) -> None:
-        """Refuse trees that do not add up to what the model predicts."""
+        """Refuse trees with a sum that differs from the model's prediction."""
         trees = self.trees
         if trees.raw_response is None:
             return

@@ -83,7 +83,7 @@ def _waves_for(start, steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def shrunk(start: NDArray[np.float64], steps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return steps ``(b, p)`` of the same games, of which those that are large are smaller.
+    """Scale down the largest steps ``(b, p)`` so that the rest can offset them.
 
     A coalition with large steps is 0 or 1 if they add up to more than the rest can take back. They
     are shrunk alike until the least of their sums does just that: all of a game's large steps, then
@@ -149,7 +149,7 @@ def _by_coalitions(start, steps, index) -> NDArray[np.float64]:
 
 @cache
 def _weights(p: int, index: Index) -> NDArray[np.float64]:
-    """Return what the value of each coalition counts for each player, ``(2 ** p, p)``."""
+    """Return the weight of each coalition's value for each player, ``(2 ** p, p)``."""
     present = (np.arange(2**p)[:, None] >> np.arange(p)) & 1 > 0
     others = present.sum(axis=1, keepdims=True) - present
     share = index.size_law(p - 1) / comb(p - 1, np.arange(p))
@@ -180,7 +180,7 @@ def _blocks(b: int, width: int, n_waves: int, least: int = 1) -> list[slice]:
 
 
 def _terms(start, steps, frequencies, shares) -> tuple[NDArray[np.complex128], Any]:
-    """Return the waves of the players ``(p, 1, T b)``, and what makes values of products of them.
+    """Return the waves of the players ``(p, 1, T b)``, and a function from products to values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Groups, models and periods compared: what differs, by how much, and whether beyond chance."""
+"""Compare groups, models and periods: differences, their sizes and their significance."""
 
 from skshapley.comparison._cohorts import find_cohorts
 from skshapley.comparison._compare import Comparison, compare

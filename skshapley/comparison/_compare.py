@@ -1,4 +1,4 @@
-"""Two explanations compared: importances, mean attributions, and what predictions differ by."""
+"""Compare two explanations: importances, mean attributions and predictions."""
 
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -93,7 +93,7 @@ class Comparison:
         confidence: float = 0.95,
         simultaneous: bool = True,
     ) -> pd.DataFrame:
-        """Return what differs, the largest differences first.
+        """Return the differences, the largest first.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Comparison:
         return pd.DataFrame(columns, index=index)
 
     def _rest(self) -> pd.DataFrame:
-        """Return the lines that differences of attributions lack of those of predictions."""
+        """Return the lines that make the differences sum to the prediction difference."""
         k, start = self._n_outputs, 2 * len(self.means.index)
         lines = []
         for place, name in enumerate((BASE, GAP)):

@@ -70,7 +70,7 @@ def drift(
     kind: str = "attribution",
     confidence: float = 0.95,
 ) -> Drift:
-    """Return how attributions move over time, beside what chance would move.
+    """Return the changes of attributions over time, with limits for changes by chance.
 
     If nothing changes, then no mean of any feature in any period is beyond its limits, with the
     given confidence. The limits come from permutations of the rows of all periods, and hold for
@@ -200,7 +200,7 @@ def _baseline_labels(baseline: Any, order: list) -> list:
 
 
 def _check_rows(counts: Counter, base: list, confidence: float) -> None:
-    """Refuse a baseline and periods of so few rows that no change could be told from chance."""
+    """Refuse a baseline and periods with too few rows to detect any change."""
     n, later = sum(counts[label] for label in base), counts.keys() - set(base)
     most = max((counts[label] for label in later), default=n)
     if comb(n + most, n) < 1 / (1 - confidence):

@@ -1,4 +1,4 @@
-"""Explanations in memory or on disk, read as numbers of rows whose means are compared."""
+"""Explanations in memory or on disk as numbers of rows, for comparing means."""
 
 from collections.abc import Iterable
 from typing import Any, Protocol

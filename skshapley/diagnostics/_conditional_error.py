@@ -1,4 +1,4 @@
-"""Which reward tells best what the present columns say of the response, on rows left out.
+"""Compare rewards by their error in predicting the response from the present columns.
 
 E[(f(X) - v(S))^2] over rows and coalitions, v being a function of x_S, is least for v(S) = E[f(X) |
 X_S]: Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), Eq 9, their MSEv.

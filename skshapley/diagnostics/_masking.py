@@ -193,7 +193,7 @@ def _by_instance(values) -> list[NDArray[np.float64]]:
 
 
 def _log_odds_game(explainer, X) -> Game:
-    """Return the game of the instances whose one output is the response to follow."""
+    """Return the game of the rows to explain, with the response to follow as its one output."""
     check_is_fitted(explainer, "reward_")
     if X is None:
         raise ValueError("masking_curve got X=None with an explainer: pass the instances.")

@@ -1,4 +1,4 @@
-"""Checks of what the displays are given, and explainers of models to draw."""
+"""Checks of the arguments of displays, and explainers of models to draw."""
 
 from numbers import Integral
 from types import ModuleType
@@ -31,7 +31,7 @@ def are_axes(axes: Any) -> bool:
 
 
 def is_position(row: Any) -> bool:
-    """Return whether it is an int, be it negative."""
+    """Return True for an int, positive or negative."""
     return isinstance(row, Integral) and not isinstance(row, bool)
 
 
@@ -74,7 +74,7 @@ def check_drawing(display, explanation, *, output, one_row=False, **given) -> No
 
 
 def check_axes(owner, axes) -> None:
-    """Refuse what is neither matplotlib Axes, nor a sequence of them, nor None."""
+    """Refuse an `ax` other than matplotlib Axes, a sequence of Axes, or None."""
     pyplot(owner)
     check_values(owner, {"ax": axes}, {"ax": AXES})
 

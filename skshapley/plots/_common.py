@@ -1,4 +1,4 @@
-"""What the displays read from an Explanation, before anything is drawn."""
+"""The numbers that displays take from an Explanation before drawing."""
 
 from dataclasses import replace
 from typing import Any
@@ -74,7 +74,7 @@ def fold(explanation, max_features, size=None) -> Explanation:
 
 
 def adding_up(explanation) -> Explanation:
-    """Return an explanation with what a selection left out as a last player, of one output or more.
+    """Return an explanation with the features left out by a selection as one last player.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def adding_up(explanation) -> Explanation:
 
 
 def closed(explanation) -> Explanation:
-    """Return an explanation whose attributions add up from base values to predictions.
+    """Return an explanation with attributions that sum from base values to predictions.
 
     Some estimates need not add up, such as those of marginal samplers. If the difference is more
     than the rounding error of single precision, it becomes a last player; so does what the features
@@ -110,7 +110,7 @@ def closed(explanation) -> Explanation:
 
 
 def _with_player(explanation, name, values) -> Explanation:
-    """Return an explanation with one player more, the last, whose errors are not known."""
+    """Return an explanation with one more player, the last, without known errors."""
     data = pd.DataFrame({name: None}, index=explanation.index, dtype=object)
     return replace(
         explanation,
@@ -123,7 +123,7 @@ def _with_player(explanation, name, values) -> Explanation:
 
 
 def _and_last(numbers, last) -> np.ndarray:
-    """Return numbers ``(r, p)`` or ``(r, p, k)`` with those of one player more."""
+    """Append the column of one more player to numbers ``(r, p)`` or ``(r, p, k)``."""
     return np.concatenate([numbers, last[:, None]], axis=1)
 
 

@@ -41,7 +41,7 @@ TITLE_LINE = 0.2  # inches
 
 
 class Drawn(ABC):
-    """A picture that `plot` draws and whose numbers `frame` returns.
+    """A picture drawn by `plot`, with its numbers as a frame.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Drawn(ABC):
         """Draw on the given axes, or on a new figure."""
 
     def frame(self) -> pd.DataFrame:
-        """Return what is drawn, as numbers.
+        """Return the drawn numbers of all outputs.
 
         Returns
         -------
@@ -107,11 +107,11 @@ class Drawn(ABC):
         return []
 
     def _span(self) -> tuple[float, float] | None:
-        """Return the low and the high end of what is drawn, if it is known beforehand."""
+        """Return the lower and upper end of the drawing, if known beforehand."""
         return None
 
     def __repr__(self) -> str:
-        """Return what the picture shows."""
+        """Return a summary of the picture."""
         return (
             f"<{type(self).__name__}: {_shown(self)}; .figure_ is the picture, .frame() its data>"
         )
@@ -257,13 +257,13 @@ class SmallMultiples(Drawn):
         self.kind = kind
 
     def __repr__(self) -> str:
-        """Return what the pictures show."""
+        """Return a summary of the pictures."""
         first = next(iter(self.displays.values()))
         names = ", ".join(str(name) for name in self.displays)
         return f"<{type(first).__name__} of {len(self.displays)} outputs: {names}>"
 
     def frame(self) -> pd.DataFrame:
-        """Return what is drawn, as numbers.
+        """Return the drawn numbers.
 
         Returns
         -------
@@ -333,7 +333,7 @@ def by_output(
     read: Callable[[Any], tuple],
     strength: Callable[[Any], Any] = strengths,
 ) -> Chosen | SmallMultiples:
-    """Draw the display of one output, or those of all or the strongest outputs if it is None.
+    """Draw the display of one output; for None, of all outputs or the strongest.
 
     Parameters
     ----------
@@ -365,7 +365,7 @@ def by_output(
 
 
 def _shown(display) -> str:
-    """Return what a display shows, in words."""
+    """Return a description of a display's content."""
     frame = display.frame()
     response = getattr(display, "response", "")
     about = f" of the {response}" if response not in ("", "response") else ""

@@ -404,7 +404,7 @@ class ComparisonDisplay(Drawn):
 
 
 def _check_dict(owner, name, given) -> None:
-    """Refuse what is not a dict of two to six things by name."""
+    """Refuse anything but a dict of two to six named entries."""
     if not isinstance(given, Mapping) or not 2 <= len(given) <= len(COLOURS):
         got = list(given) if isinstance(given, Mapping) else given
         raise ValueError(
@@ -413,7 +413,7 @@ def _check_dict(owner, name, given) -> None:
 
 
 def _check_explanations(owner, explanations) -> None:
-    """Refuse what is not a dict of two to six explanations of the same players."""
+    """Refuse anything but a dict of two to six explanations of the same players."""
     _check_dict(owner, "explanations", explanations)
     (first, one), *others = explanations.items()
     for name, other in others:

@@ -141,7 +141,7 @@ def measured_partner(explanation, feature) -> str | None:
 
 
 def interacting(explanation, features, partner) -> list[tuple[str, str]]:
-    """Return features and their partners, whose interactions are to be drawn.
+    """Return features and their partners, for drawing their interactions.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def interacting(explanation, features, partner) -> list[tuple[str, str]]:
 
 
 def of_interaction(explanation, feature, partner) -> Explanation:
-    """Return an explanation whose attributions of a feature are its interactions with another.
+    """Return an explanation with a feature's attributions replaced by its interactions.
 
     Parameters
     ----------

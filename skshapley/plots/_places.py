@@ -156,7 +156,7 @@ def _on_a_scale(
 
 
 def _apart(values: NDArray[np.float64], least: float) -> list[float]:
-    """Return the values of which none is nearer than `least` to the one before."""
+    """Return the values that are at least `least` apart, from the first on."""
     kept: list[float] = []
     for value in values:
         if not kept or value - kept[-1] >= least:

@@ -25,7 +25,7 @@ LOWEST, HIGHEST = 0.2, 0.8
 
 
 class SentenceDisplay(Display):
-    """A text whose words are coloured by their attributions, in matplotlib or HTML.
+    """A text with words coloured by their attributions, in matplotlib or HTML.
 
     White means no attribution. The largest attribution, of either sign, has the full colour.
 
@@ -227,5 +227,5 @@ def _broken(word, width) -> list[str]:
 
 
 def _letters(word) -> int:
-    """Return the width of a word in Latin letters; those of Chinese and others count as two."""
+    """Return the width of a word in Latin letters; wide letters such as Chinese count as two."""
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in word)

@@ -164,7 +164,7 @@ def label_x(ax, text) -> None:
 
 
 def legend(ax, handles, names, letters=MAX_NAME, **where) -> "Legend":
-    """Write and return a legend, whose names are no formulas and may begin with "_"."""
+    """Write and return a legend; its names are no formulas and may begin with "_"."""
     made = ax.legend(handles, ["name"] * len(handles), frameon=False, **where)
     for text, name in zip(made.get_texts(), names, strict=True):
         text.set(text=wrapped(name, letters), parse_math=False)
@@ -272,7 +272,7 @@ def zero_line(ax, at=0.0) -> None:
 
 
 def error_bars(ax, x, y, half_widths, wider=None) -> None:
-    """Draw horizontal intervals around points whose error is known and positive.
+    """Draw horizontal intervals around points with known positive errors.
 
     `wider` are the half-widths of pale ones behind them.
     """

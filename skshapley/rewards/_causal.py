@@ -35,7 +35,7 @@ def _are_flags(value) -> bool:
 
 
 class CausalReward(ConditionalReward):
-    """The model's mean response if the present columns were set to what they are.
+    """The model's mean response under an intervention that sets the present columns.
 
     v(S) = E[f(X) | do(X_S = x_S)] for normal columns, whose causes are known up to components: a
     chain graph. Causes come before effects. Setting a column moves its effects, and leaves its

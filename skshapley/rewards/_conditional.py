@@ -55,7 +55,7 @@ class _TransportReward(BackgroundReward):
         return preparation, self._model(model)
 
     def _model(self, model: TransportModel) -> TransportModel:
-        """Return the model whose rows move, made of the one in which all columns go together."""
+        """Return the model that moves the rows, given the one that connects all columns."""
         return model
 
     def split(self, rng) -> None:
@@ -83,7 +83,7 @@ class _TransportReward(BackgroundReward):
             self.masked_ = replace(model, part=part)
 
     def _dealt_by(self) -> NDArray[np.float64]:
-        """Return what is left to be sampled of each background row's response, and all of it."""
+        """Return the sampled part of each background row's response, and the whole of it."""
         part = self.masked_.part
         if part is None:
             return self.empty_
@@ -125,7 +125,7 @@ class _TransportReward(BackgroundReward):
 
 
 def _is_covariance(value) -> bool:
-    """Return whether it is None or a symmetric matrix of numbers with no negative eigenvalue."""
+    """Return True for None or a symmetric matrix of numbers with no negative eigenvalue."""
     if value is None:
         return True
     try:

@@ -41,7 +41,7 @@ class AllClasses(ClassifierMixin, BaseEstimator):
         return self.classes
 
     def predict(self, X) -> NDArray:
-        """Return what the model predicts, ``(n,)``."""
+        """Return the model's predictions, ``(n,)``."""
         return self.model.predict(X)
 
     @available_if(_has_probabilities)
@@ -116,7 +116,7 @@ class DataGame(Game):
         self._v_full = self._fitted(np.ones(self.n_players, dtype=bool))
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
-        """Return the scores of coalitions, ``(r, m, 1)``; NaN where there is none."""
+        """Return the scores of coalitions, ``(r, m, 1)``; NaN for a missing score."""
         r, m, p = coalitions.shape
         values, done, last = np.empty(r * m), False, None
         for i, coalition in enumerate(coalitions.reshape(-1, p)):
@@ -137,7 +137,7 @@ class DataGame(Game):
         return np.full((len(coalitions), 1), worth)
 
     def _warn(self, coalition, worth) -> None:
-        """Say what became of the first coalition without a score: the error is made once more."""
+        """Warn about the first coalition without a score, and fit it again to show the error."""
         try:
             self._fitted(coalition)
         except Exception as error:

@@ -21,7 +21,7 @@ from skshapley.rewards._transport import NormalMargins, numbers
 
 @dataclass(frozen=True, eq=False)
 class NearModel(MaskedModel):
-    """A response whose background rows count by how near they are.
+    """A response with background rows weighted by their distance to the row to explain.
 
     Attributes
     ----------

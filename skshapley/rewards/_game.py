@@ -88,7 +88,7 @@ class Game(ABC):
         """
 
     def unvalued(self, coalitions) -> np.ndarray:
-        """Return what coalitions are worth for which the game returned NaN; in the parent process.
+        """Return replacement values for coalitions with NaN; called in the parent process.
 
         Parameters
         ----------
@@ -139,11 +139,11 @@ class Game(ABC):
         """
 
     def remainder(self) -> "Game | None":
-        """Return the game without a part whose Shapley values are known (`known`), or None."""
+        """Return the game minus a part with known Shapley values (`known`), or None."""
         return None
 
     def known(self, rows) -> Known | None:
-        """Return the Shapley values of what was taken off this game, or None.
+        """Return the Shapley values of the part subtracted from this game, or None.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class Game(ABC):
         return None
 
     def keys(self, rows) -> np.ndarray:
-        """Return what stands for each instance where random numbers are drawn, ``(r,)`` int.
+        """Return the key of each row to explain, used to seed random numbers, ``(r,)`` int.
 
         Instances of the same key are explained alike. By default their positions; a reward takes a
         hash of their content, so that the same row has the same explanation anywhere.

@@ -174,7 +174,7 @@ def row_products(rows, matrix) -> NDArray[np.float64]:
 
 
 def chain_starts(present, *labels) -> NDArray[np.intp]:
-    """Return the lines that begin a chain: whose columns do not grow, or whose labels change.
+    """Return the lines that begin a chain: the columns shrink or a label changes.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def _correlation(rows, mass) -> NDArray[np.float64]:
 
 
 def _mixtures(own, choices) -> list[NDArray[np.float64]]:
-    """Return the table's own correlation mixed with those of factors."""
+    """Return mixtures of the table's own correlation with factor-model correlations."""
     factors = {count: _of_factors(own, count) for count in {count for count, _ in choices}}
     return [(1 - weight) * own + weight * factors[count] for count, weight in choices]
 
@@ -305,7 +305,7 @@ def _of_factors(own, count) -> NDArray[np.float64]:
 
 
 def _log_likelihood(correlation, rows) -> NDArray[np.float64]:
-    """Return the normal log-likelihood of each row, but for a constant."""
+    """Return the normal log-likelihood of each row, up to a constant."""
     factor = np.linalg.cholesky(correlation)
     inner = np.linalg.solve(factor, rows.T)
     return -np.log(np.diagonal(factor)).sum() - (inner**2).sum(axis=0) / 2

@@ -36,7 +36,7 @@ class WrappedGame(Game):
 
     @property
     def shared(self) -> Any:
-        """Return what the other game shares."""
+        """Return the shared state of the other game."""
         return self._game.shared
 
     @shared.setter
@@ -45,7 +45,7 @@ class WrappedGame(Game):
         self._game.shared = content
 
     def keys(self, rows) -> NDArray[np.uint64]:
-        """Return what stands for the instances in the other game."""
+        """Return the keys of the rows to explain in the other game."""
         return self._game.keys(rows)
 
     def active(self, rows) -> NDArray[np.bool_]:
@@ -141,7 +141,7 @@ class InfluenceGame(LinkedGame):
 
 
 def n_folds(n_references: int) -> int:
-    """Return the number of parts of a background whose influences are told apart."""
+    """Return the number of background folds with separate influences."""
     return min(MOST_FOLDS, n_references)
 
 

@@ -24,7 +24,7 @@ SLACK = 1e-6
 
 
 class WholeResponse(Response):
-    """A model's response with all its columns, those of both classes for two classes."""
+    """A model's response with all its columns, including both classes of a binary classifier."""
 
     @property
     def classes(self) -> list | None:

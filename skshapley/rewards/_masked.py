@@ -177,7 +177,7 @@ def _label(steps) -> str:
 
 
 def _split(response, background) -> tuple[list, Any, NDArray[np.intp]]:
-    """Return a pipeline's first steps, what is left of it, and the raw column of each column."""
+    """Return a pipeline's first steps, the rest of it, and the raw column of each column."""
     if callable(response.method):
         raise MixedColumnsError("response_method is a function of the whole model")
     pipeline = _unwrapped(response.estimator)
@@ -246,7 +246,7 @@ def _check(preparation, raw, model, p) -> None:
 
 
 def _same(ours, theirs) -> bool:
-    """Return whether tables agree in kind, types and, but for rounding, values."""
+    """Return True if tables agree in kind, types and values up to rounding."""
     if type(ours) is not type(theirs) or ours.shape != theirs.shape:
         return False
     if sparse.issparse(ours):

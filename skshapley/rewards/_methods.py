@@ -152,7 +152,7 @@ def _by_kind(estimator, method, owner) -> str:
 
 
 def _refuse_labels_of_clusters(estimator, method, owner) -> None:
-    """Refuse a clusterer whose labels are asked for: names, not numbers."""
+    """Refuse cluster labels as a response: they are names, not numbers."""
     distances = 'response_method="transform" for the distances to the clusters, or '
     raise ValueError(
         f"{owner} got response_method={method!r} for {type(estimator).__name__}, whose predictions"

@@ -153,7 +153,7 @@ def _position(column, columns, group, owner) -> int:
 
 
 def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame whose lists, arrays and dicts are texts.
+    """Return the frame with lists, arrays and dicts converted to text.
 
     They cannot be counted, drawn or kept in a file as they are.
     """

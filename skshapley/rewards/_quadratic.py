@@ -155,7 +155,7 @@ SPREAD_ROWS = 256  # background rows that tell how values differ from one to ano
 
 @dataclass(frozen=True, eq=False)
 class QuadraticValues:
-    """What makes Shapley values of rows, as functions of the row in standard units.
+    """Coefficients of Shapley values as functions of the row in standard units.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ class QuadraticValues:
 
 @dataclass(frozen=True, eq=False)
 class KnownPart:
-    """A part of a response whose Shapley values are known.
+    """A part of a response with known Shapley values.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class KnownPart:
 def quadratic_values(
     part: Quadratic, standard, weights, correlation, column_player, rng
 ) -> QuadraticValues | None:
-    """Return what makes the Shapley values of a quadratic function; None where it is too large.
+    """Return the coefficients of a quadratic function's Shapley values; None if too large.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class TransportGame(InterventionalGame):
 
 
 class RemainderGame(InterventionalGame):
-    """What the quadratic part of the response leaves of a game: less to be sampled."""
+    """The remainder of a game after its quadratic part is subtracted: less to sample."""
 
     shared: TransportModel
     _pool: TransportPool

@@ -386,7 +386,7 @@ def _names_of_parts(parts, estimator) -> list:
 
 
 def _are_complements(values, method) -> bool:
-    """Return whether two columns are those of a class and its opposite, not of two labels."""
+    """Return True if two columns belong to a class and its complement, not to two labels."""
     if method != "predict_proba":
         values = np.exp(values) if method == "predict_log_proba" else expit(values)
     return np.allclose(values.sum(axis=1), 1, rtol=0, atol=1e-4)
@@ -406,7 +406,7 @@ def as_floats(raw) -> np.ndarray | None:
 
 
 def flaw(values: np.ndarray) -> tuple[str, np.ndarray] | None:
-    """Return what is wrong with values, and where; None if nothing is."""
+    """Return a description of the invalid values and their mask; None if all are valid."""
     wrong = ~(np.abs(values) <= LARGEST)
     if not wrong.any():
         return None

@@ -73,7 +73,7 @@ class Reward(Parametrised, ABC):
         """
 
     def split(self, rng: np.random.Generator) -> None:
-        """Learn a part of the game whose Shapley values are known, if it can be.
+        """Learn a part of the game with known Shapley values, if possible.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class BackgroundReward(Portable, Reward):
         return game if self.link is None else LinkedGame(game, self.link)
 
     def influences(self, X) -> InfluenceGame | None:
-        """Return the game of what parts of the background add to the values; None without a link.
+        """Return the game of the influence of background parts on the values; None without a link.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class InterventionalReward(BackgroundReward):
 
 
 class Instances(NamedTuple):
-    """What is known of the instances of a game.
+    """The rows to explain of a game, with their responses.
 
     Attributes
     ----------
@@ -330,7 +330,7 @@ class InterventionalGame(Game):
 
     @property
     def instances(self) -> Instances:
-        """What is known of the instances."""
+        """The rows to explain, with their responses."""
         return self._instances
 
     @cached_property
@@ -405,15 +405,15 @@ class InterventionalGame(Game):
         return self._instances.keys[rows]
 
     def active(self, rows) -> NDArray[np.bool_]:
-        """Return the players of which some column differs from some background row."""
+        """Return the players with some column that differs from some background row."""
         return self._instances.active[rows]
 
     def differing(self, rows, references) -> NDArray[np.bool_] | None:
-        """Return the players of which some masked column differs from a background row each."""
+        """Return the players with a masked column that differs from each given background row."""
         return self._unlike(self._pool, rows, references)
 
     def apart(self, rows, references) -> NDArray[np.bool_] | None:
-        """Return the players of which some raw column differs from a background row each.
+        """Return the players with some raw column that differs from each given background row.
 
         So that an explanation does not depend on which steps of a pipeline are done once.
         """

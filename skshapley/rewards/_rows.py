@@ -170,7 +170,7 @@ class ArrayPool(ColumnPool):
 
 
 class UniformFramePool(ArrayPool):
-    """Pandas frames whose columns share one numpy dtype: gathered as an array, given as a frame."""
+    """Pandas frames with one numpy dtype: gathered as an array, passed on as a frame."""
 
     def __init__(self, X, background, column_player) -> None:
         self._names = background.columns
@@ -217,7 +217,7 @@ class NarwhalsPool(ColumnPool):
 
 
 class SparsePool(RowPool):
-    """CSR matrices of one dtype: what is stored stays stored, be it zero.
+    """CSR matrices of one dtype; explicit zeros stay stored.
 
     To some models (XGBoost) an entry that is not stored is missing, and not zero.
     """

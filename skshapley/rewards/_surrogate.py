@@ -1,4 +1,4 @@
-"""The surrogate reward: a regressor of the response on rows of which columns are hidden.
+"""The surrogate reward: a regressor of the response on rows with hidden columns.
 
 The regressor with the least squared error over random masks is E[f(X) | x_S] for all S at once:
 Frye, de Mijolla, Begley, Cowton, Stanley & Feige (2021), section 3.2; Covert, Lundberg & Lee
@@ -140,7 +140,7 @@ class Surrogate:
     response: Response
 
     def predict(self, numbers, coalitions) -> NDArray[np.float64]:
-        """Return what the present columns say of the outputs, ``(n, c)``."""
+        """Return the outputs predicted from the present columns, ``(n, c)``."""
         shown = self.columns.hidden(numbers, coalitions.take(self.column_player, axis=1))
         return np.clip(_predicted(self.regressors, shown), self.low, self.high)
 
@@ -156,14 +156,14 @@ def _predicted(regressors, shown) -> NDArray[np.float64]:
 
 
 def _is_regressor(value) -> bool:
-    """Return whether it is None or an object that fits and predicts, not a class."""
+    """Return True for None or an object that fits and predicts, not a class."""
     if value is None:
         return True
     return hasattr(value, "fit") and hasattr(value, "predict") and not isinstance(value, type)
 
 
 class SurrogateReward(BackgroundReward):
-    """What a regressor says of the response if only the present columns are shown to it.
+    """A regressor's prediction of the response from the present columns alone.
 
     v(S) is one prediction of a regressor that is trained on the background's rows with columns
     hidden at random, to predict the model's response. With the least squared error, that is
@@ -346,7 +346,7 @@ class SurrogateGame(Game):
         self.bytes_per_row = 24 * numbers.shape[1]
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
-        """Return the predictions of the surrogate, ``(r, m, k)``; of both ends, what is known."""
+        """Return the surrogate's predictions, ``(r, m, k)``; v(empty) and v(all) are exact."""
         r, m, p = coalitions.shape
         flat, repeated = coalitions.reshape(-1, p), np.repeat(rows, m)
         size = flat.sum(axis=1)

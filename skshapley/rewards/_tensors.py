@@ -1,4 +1,4 @@
-"""Models and answers of other array libraries, none of which is imported here.
+"""Models and outputs of other array libraries, without importing any of them.
 
 A torch module is called with a tensor of its own device and number type, in evaluation mode and
 without gradients. What any model returns becomes a numpy array.
@@ -23,7 +23,7 @@ def is_torch_module(model: Any) -> bool:
 
 
 def asked_module(module: Any, X: Any) -> Any:
-    """Return what a torch module says of a table; one column without its axis.
+    """Return a torch module's output for a table; a single column loses its axis.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ BLUR_SHARE = 1 / 8
 
 
 class TileReward(InputReward):
-    """The model's response to an image of which only some tiles are shown.
+    """The model's response to an image with only some tiles shown.
 
     Use it as the reward of `shapley_values`. The model is called with many images at once, as the
     working memory of scikit-learn allows (``sklearn.set_config(working_memory=)``).
@@ -205,7 +205,7 @@ def _labels(tiles, shape) -> tuple[NDArray[np.intp], tuple[int, int] | None]:
 
 
 def _checked_fill(absent, image) -> NDArray | None:
-    """Return what is seen in place of absent tiles, ``(b, *image.shape)``; None: inpainting."""
+    """Return the fill of absent tiles, ``(b, *image.shape)``; None for inpainting."""
     if isinstance(absent, str):
         if absent not in FILLS:
             raise ValueError(
@@ -260,7 +260,7 @@ def _as_pixels(values, dtype) -> NDArray:
 
 
 def _inpainted(image, shown) -> NDArray:
-    """Return the image with what is not shown continued from its surroundings."""
+    """Return the image with the hidden part inpainted from its surroundings."""
     from skimage.restoration import inpaint_biharmonic
 
     if shown.all():

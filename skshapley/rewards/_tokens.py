@@ -23,7 +23,7 @@ BYTES_PER_LETTER = 64  # of a document on its way through a vectoriser
 
 
 class TokenReward(InputReward):
-    r"""The model's response to a document of which only some tokens are kept.
+    r"""The model's response to a document with only some tokens kept.
 
     Use it as the reward of `shapley_values`, for example with a sampler for chains such as "local".
     The model is called with a list of texts, one for each of many coalitions. For several
@@ -204,7 +204,7 @@ class TokenGame(FunctionGame):
 
 
 class DocumentReward:
-    """The response of a model to documents of which only some tokens are kept.
+    """The response of a model to documents with only some tokens kept.
 
     There is no background: v(empty) is the response to a document without tokens.
 

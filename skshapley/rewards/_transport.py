@@ -91,7 +91,7 @@ class RankMargins(Margins):
         return np.column_stack(scores)
 
     def moved(self, rows, standard, moves) -> NDArray[np.float64]:
-        """Return the quantiles of the moved scores; what did not move stays what it was."""
+        """Return the quantiles of the moved scores; other columns keep their values."""
         found = rows.copy()
         for column, (values, low, high) in enumerate(self._columns):
             there = np.flatnonzero(moves[:, column])
@@ -116,7 +116,7 @@ def _levels(column, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class TransportModel(MaskedModel):
-    """A response whose background rows move with the present columns.
+    """A response with background rows that move with the present columns.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ class TransportPool(RowPool):
 
 @dataclass(frozen=True, eq=False)
 class CausalModel(TransportModel):
-    """A response whose background rows move as if the present columns had been set.
+    """A response with background rows that move as if the present columns had been set.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class CausalModel(TransportModel):
 
 
 class CausalPool(TransportPool):
-    """Instances, and background rows that follow what the present columns cause.
+    """Rows to explain, and background rows that follow the effects of the present columns.
 
     Parameters
     ----------

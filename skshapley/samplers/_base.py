@@ -1,4 +1,4 @@
-"""What every sampler is: a parameter object that says which coalitions to look at."""
+"""Base class of the samplers: parameter objects that choose the coalitions to evaluate."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -98,7 +98,7 @@ class Sampler(Parametrised, ABC):
 
     @abstractmethod
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return what draws cost.
+        """Return the cost of draws.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class Sampler(Parametrised, ABC):
         return self
 
     def draws_now(self, asked: int) -> int:
-        """Return how many draws to ask for at most before `tell` may change what comes next.
+        """Return the largest number of draws to ask for before `tell` may change the next ones.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class Sampler(Parametrised, ABC):
         self._tell(rows, design, values)
 
     def _start(self, task: SamplerTask) -> None:
-        """Make what a run needs."""
+        """Set up the state of a run."""
 
     @abstractmethod
     def _ask(self, rows: np.ndarray, n: int) -> Any:

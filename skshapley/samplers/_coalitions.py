@@ -1,4 +1,4 @@
-"""Samplers of coalitions: first a size, then a coalition uniform among those of that size.
+"""Samplers of coalitions: draw a size, then a coalition uniformly among all of that size.
 
 The law of the sizes s = 1..p-1 is uniform for leverage scores (Musco & Witter 2025: the leverage
 score of S is 1/C(p, s)), and proportional to 1/(s (p - s)) for the Shapley kernel (Lundberg & Lee

@@ -21,7 +21,7 @@ ENTROPY = 2022
 
 
 class PermutationCode(PermutationSampler):
-    """Base class of the samplers whose permutations are chosen together, for the whole budget.
+    """Base class of the samplers that choose all permutations of the budget jointly.
 
     Subclasses make the set. The budget is cut into replicates; with background rows of their own,
     each row has its replicates, of the size that is left for it.

@@ -1,4 +1,4 @@
-"""What the samplers on a graph share: a fixed list of coalitions, its cost, and the refusal.
+"""Base class of the samplers on a graph: a fixed list of coalitions, its cost and its checks.
 
 Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: the attribution of a player is a
 fixed weighted sum over few coalitions, chosen by a graph on the players. Coalitions that several
@@ -85,7 +85,7 @@ class GraphSampler(Sampler):
         """Return the plan, or raise TooManyCoalitions if it has more than `limit` evaluations."""
 
     def n_evaluations(self, n_players: int) -> int:
-        """Return what an instance costs: evaluations, v(empty) and v(all) included."""
+        """Return the evaluations for one row to explain, including v(empty) and v(all)."""
         return self.price(n_players, 1).least_evals + 2
 
     def price(self, n_players: int, n_references: int) -> Price:

@@ -198,7 +198,7 @@ def _from_edges(edges: np.ndarray, n_nodes: int, grid: tuple[int, ...] | None = 
 
 
 class Patch(NamedTuple):
-    """Nodes whose neighbourhoods look alike, so that what is found for one serves all.
+    """Nodes with neighbourhoods of the same shape, so that one computation serves them all.
 
     On a line all nodes far from the ends share a patch, on a grid all pixels far from the border.
 

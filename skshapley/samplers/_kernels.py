@@ -1,4 +1,4 @@
-"""Kernels on permutations: how alike two orders of the players are, and what is the mean.
+"""Kernels on permutations: the similarity of two orders of the players, and its mean.
 
 Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
 (2022), section 3. Their sigma(i) is the rank of player i, so kernels compare *ranks*, while the
@@ -54,7 +54,7 @@ class PermutationKernel(ABC):
 
     @abstractmethod
     def features(self, permutations: np.ndarray) -> np.ndarray:
-        """Return what the kernel sees of permutations ``(n, p)``, one column each: ``(f, n)``."""
+        """Return the kernel's features of permutations ``(n, p)``, one column each: ``(f, n)``."""
 
     @abstractmethod
     def matrix(self, first: np.ndarray, second: np.ndarray, n_players: int) -> np.ndarray:

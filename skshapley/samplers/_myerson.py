@@ -67,7 +67,7 @@ class Myerson(GraphSampler):
 
 
 def _weights(coalitions: sparse.csr_array, adjacency: sparse.csr_array) -> sparse.csr_array:
-    """Return the weights ``(p, m)`` of connected sets ``(m, p)``, the first of which is empty."""
+    """Return the weights ``(p, m)`` of connected sets ``(m, p)``; the first set is empty."""
     border = (coalitions @ adjacency) > coalitions
     u, b = np.diff(coalitions.indptr), np.diff(border.indptr)
     inside = sparse.diags_array(beta(np.maximum(u, 1), b + 1.0)) @ coalitions

@@ -184,7 +184,7 @@ class Odd(Sampler):
         )
 
     def _ask_once(self, row: int, n: int) -> tuple[np.ndarray | None, ...]:
-        """Return what `_ask_one` does; a design that is shared is made once for all runs."""
+        """Return the result of `_ask_one`, computed once for a design that all runs share."""
         if row not in self._asked:
             return self._ask_one(row, n)
         key = self._asked[row] = (*self._asked[row], n)
@@ -248,7 +248,7 @@ class Odd(Sampler):
         return np.concatenate([chosen, more]), state.theta
 
     def _light(self, row: int) -> Pairs | None:
-        """Return the points in whose light to choose, if any, their hyper-parameters up to date."""
+        """Return the points that guide the choice, with hyper-parameters up to date, or None."""
         state = self._states[row]
         if row not in self._given:
             told = state.told()
@@ -300,7 +300,7 @@ class Odd(Sampler):
 
 
 class _State:
-    """What a sampler remembers of one instance."""
+    """A sampler's state for one row to explain."""
 
     def __init__(self, rows=None, blocks=None, n_players: int = 0) -> None:
         self.pairs = np.empty((0, n_players), dtype=bool)

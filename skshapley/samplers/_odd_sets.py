@@ -42,7 +42,7 @@ def scattered_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
 def filled(
     rng: np.random.Generator, parts: list[np.ndarray], n: int, seen: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return n different pairs: those of `parts`, none of `seen`, and more by leverage score."""
+    """Return n distinct pairs outside `seen`: those in `parts`, then others by leverage score."""
     seen = np.empty((0, parts[0].shape[1]), dtype=bool) if seen is None else seen
     p, known = seen.shape[1], len(seen)
     found = _different(np.concatenate([seen, *parts]))

@@ -114,7 +114,7 @@ default="antithetic"
 
     @property
     def traits(self) -> SamplerTraits:  # type: ignore[override]
-        """Those of the sampler of the permutations; every player has a place in the order."""
+        """The traits of the permutation sampler; every player has a place in the order."""
         return replace(self._walks().traits, needs_all_players=True)
 
     def price(self, n_players: int, n_references: int) -> Price:
@@ -123,7 +123,7 @@ default="antithetic"
         return self._walks().price(n_players, n_references)
 
     def afford(self, n_rows: int, n_players: int, n_references: int) -> Bought:
-        """Return what a budget buys of permutations; an order of other players is refused."""
+        """Return the permutations that a budget buys; refuse an order over other players."""
         before_of(self.graph, n_players, "Ordered")
         return self._walks().afford(n_rows, n_players, n_references)
 

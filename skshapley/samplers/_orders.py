@@ -209,7 +209,7 @@ class Extensions:
 
 
 def _ideals(before: NDArray[np.bool_]) -> dict[int, tuple[list[int], NDArray]] | None:
-    """Return what may come next, and how often it does, after each set that is closed downward.
+    """Return the possible next elements, with counts, after each set that is closed downward.
 
     Sets are bits of an int. None: there are too many of them.
     """

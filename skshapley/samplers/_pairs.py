@@ -1,4 +1,4 @@
-"""What the samplers of single marginal contributions share."""
+"""Base class of the samplers of single marginal contributions."""
 
 import numpy as np
 

@@ -80,7 +80,7 @@ class PermutationSampler(Sampler):
         return self._least_unit(n_players)
 
     def _set_unit(self, n: int) -> int:
-        """Return the unit of a set of `n` permutations of which the last unit may be cut short."""
+        """Return the unit of a set of `n` permutations; the last unit may be cut short."""
         return self._unit(n, 1)
 
     def _unit_of_parts(self, n_draws: int, n_parts: int) -> int:
@@ -123,7 +123,7 @@ class PermutationSampler(Sampler):
         )
 
     def afford(self, n_rows: int, n_players: int, n_references: int) -> Bought:
-        """Return the draws that a budget buys, dealt over all rows or over a sample of them."""
+        """Return the draws that a budget buys, on all background rows or on a sample of them."""
         bought = super().afford(n_rows, n_players, n_references)
         if not self._single(n_references):
             return bought

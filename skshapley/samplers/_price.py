@@ -1,11 +1,11 @@
-"""What the designs of a sampler cost."""
+"""The cost of a sampler's designs."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Price:
-    """What draws cost, for a number of players and of background rows.
+    """The cost of draws, for a number of players and of background rows.
 
     A *draw* is the sampler's own smallest thing to ask for: a permutation, a coalition. Costs are
     in model rows and leave out the empty and the full coalition, whose values are known.
@@ -58,7 +58,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Bought:
-    """What a budget buys of an instance.
+    """The draws that a budget buys for one row to explain.
 
     Attributes
     ----------

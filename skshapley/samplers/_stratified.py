@@ -64,7 +64,7 @@ class Stratified(Sampler):
         self.allocation = allocation
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of contributions, of which at least one is in each stratum.
+        """Return the price of contributions with at least one in each stratum.
 
         One of a player to nobody, or to everybody else, costs one evaluation and not two; of two
         players there are four contributions in all, and both coalitions are in two of them.

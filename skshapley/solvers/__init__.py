@@ -1,4 +1,4 @@
-"""Solvers: what to make of what was seen."""
+"""Solvers: estimate attributions from the values of coalitions."""
 
 from skshapley._process import OddDesign, RandomOddDesign
 from skshapley.designs import (

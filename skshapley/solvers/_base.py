@@ -1,4 +1,4 @@
-"""What every solver is: an accumulator that turns values of coalitions into attributions."""
+"""Base class of the solvers: accumulators that turn values of coalitions into attributions."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from skshapley.indices import INDICES, Index
 
 
 class Estimate(NamedTuple):
-    """What a solver knows so far.
+    """A solver's current estimates.
 
     Attributes
     ----------
@@ -69,12 +69,12 @@ class SolverTraits:
     symmetric_pairs: tuple[type, ...] = ()
 
     def gives(self, design: type, index: Index) -> bool:
-        """Return whether the values of players can be those of an index."""
+        """Return True if the solver can estimate the given index of single players."""
         listed = any(index == INDICES[name] for name in self.indices)
         return listed or issubclass(design, self.any_index)
 
     def gives_pairs(self, design: type, index: Index) -> bool:
-        """Return whether interactions of pairs of players can be those of an index."""
+        """Return True if the solver can estimate interactions of pairs for the given index."""
         symmetric = index.symmetric and issubclass(design, self.symmetric_pairs)
         return symmetric or issubclass(design, self.pairs)
 
@@ -166,7 +166,7 @@ class Solver(Parametrised, ABC):
         return self
 
     def lesson(self, earlier: Any = None) -> Any:
-        """Return what these instances teach others, with what earlier ones did; frozen.
+        """Return the knowledge to pass on to other rows, merged with an earlier lesson; frozen.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Solver(Parametrised, ABC):
         return earlier
 
     def _start(self, task: SolverTask) -> None:
-        """Make what a run needs."""
+        """Set up the state of a run."""
 
     @abstractmethod
     def update(self, rows: np.ndarray, design: Any, values: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""Attributions from walks against a sample of the background, with errors for what is not in it.
+"""Attributions from permutations on a sample of the background, with background errors.
 
 Each unit of walks keeps to one background row. What it gives for the player j is that row's
 attribution of j, and the noise of the walks. Over the rows of the sample it is regressed on what is
@@ -47,7 +47,7 @@ class DealtUnits:
     def estimate(
         self, gain: np.ndarray | None, scale: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return attributions, their standard errors and those of the background, ``(r, p, k)``.
+        """Return attributions, their standard errors and their background errors, ``(r, p, k)``.
 
         Parameters
         ----------
@@ -65,7 +65,7 @@ class DealtUnits:
         return values, errors, np.sqrt(apart)
 
     def _case(self, row: int) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-        """Return what `_estimate` does of one instance."""
+        """Return the results of `_estimate` for one row to explain."""
         found = self._found[row]
         if found is None:
             rows, units = np.concatenate(self._rows[row]), np.concatenate(self._units[row])

@@ -37,7 +37,7 @@ def without_gap(
 def errors_without_gap(
     errors: np.ndarray, shares: np.ndarray, means: np.ndarray, gain: np.ndarray
 ) -> np.ndarray:
-    """Return the standard errors of means whose gap has been shared out, ``(r, p, k)``.
+    """Return the standard errors of means after their gap has been shared out, ``(r, p, k)``.
 
     A gap that is larger than the errors allow comes from contributions that few draws have met. Who
     makes these is not known: each player's error holds its share, an equal one at least.
@@ -58,7 +58,7 @@ def errors_without_gap(
 def unexplained(
     total: np.ndarray | float, shares: np.ndarray, means: np.ndarray, gain: np.ndarray
 ) -> np.ndarray:
-    """Return what a gap beyond a variance of `total` adds to the variances, ``(r, p, k)``."""
+    """Return the variance added by a gap beyond a variance of `total`, ``(r, p, k)``."""
     gap = np.abs(gain[:, None] - means.sum(axis=1, keepdims=True))
     gap = np.where(gap > ROUNDING * np.abs(means).sum(axis=1, keepdims=True), gap, 0.0)
     return np.maximum(shares, 1 / means.shape[1]) ** 2 * np.maximum(gap**2 - total, 0.0)

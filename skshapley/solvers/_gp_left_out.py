@@ -1,4 +1,4 @@
-"""The process corrected by what it fails to predict: Shapley values with next to no bias.
+"""Gaussian-process estimator corrected by its left-out errors: Shapley values with little bias.
 
 A posterior mean is drawn towards its prior, in the same direction for every instance alike. Here
 the pairs of each size are a simple random sample, so that the process's errors on them tell those
@@ -26,7 +26,7 @@ PANEL = 128  # pairs deleted at once
 
 
 class _CorrectedCase(Case):
-    """The pairs of one instance, those of each size a simple random sample."""
+    """The pairs of one row to explain, with a simple random sample of the pairs of each size."""
 
     def _process(self, odd: Pairs, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         pairs = odd.outputs(which)

@@ -81,7 +81,7 @@ class MarginalMean(Solver):
         return Estimate(values, np.maximum(errors, np.abs(self._by_place())))
 
     def _by_place(self) -> np.ndarray:
-        """Return what players' sizes of coalitions add, beyond those of all players, ``(r, p, k)``.
+        """Return the effect of each player's coalition sizes, relative to the mean, ``(r, p, k)``.
 
         Where few coalitions are worth nearly all, most players have joined none of these.
         """

@@ -206,7 +206,7 @@ def _regressed(with_sum, squares) -> tuple[np.ndarray, np.ndarray]:
 
 
 def background_errors(moments, weights, means, squares, spent) -> np.ndarray:
-    """Return what the choice of strata leaves to chance, were they drawn by chance: ``(r, p, k)``.
+    """Return the background errors for strata drawn at random, ``(r, p, k)``.
 
     Parameters
     ----------

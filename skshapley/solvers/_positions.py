@@ -1,4 +1,4 @@
-"""What a step adds at its place in a walk, whoever makes it: known from the other walks.
+"""Control variate for permutations: the mean contribution at each position in the order.
 
 Whatever part of a game depends on the size of the coalition alone is worth the same to all players.
 Yet along a walk it goes to whoever enters there. With m(t) the mean contribution at position t over
@@ -19,7 +19,7 @@ CLOSED = -1
 
 
 class Walks(NamedTuple):
-    """Units of walks: what is needed to centre them.
+    """Units of permutations, as needed to centre them.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Walks(NamedTuple):
         return self.positions.shape[2]
 
     def of(self, members) -> Self:
-        """Return those of some of the instances."""
+        """Return the units of some of the rows to explain."""
         return type(self)(*(part[members] for part in self))
 
     def cut(self, start, end) -> Self:
@@ -183,7 +183,7 @@ def _active(parts, scale) -> np.ndarray:
 
 
 def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
-    """Return how much of the partners is taken off, and what the fit costs the variance.
+    """Return the coefficient of the control variate, and the variance added by fitting it.
 
     One number for all players: least squares within the strata over units and players, drawn to 0
     by as much as chance explains of it (James & Stein 1961, positive part); 0 with fewer than three

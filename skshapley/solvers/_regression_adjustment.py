@@ -1,4 +1,4 @@
-"""Regression adjustment: a surrogate's Shapley values, and an unbiased estimate of what it misses.
+"""Regression adjustment: a surrogate's Shapley values plus an unbiased estimate of the remainder.
 
 Witter, Liu & Musco (2025): phi(v) = phi(g) + phi(v - g) for any game g whose Shapley values are
 known; the second part is estimated by maximum sample reuse, the variance of which depends on v - g
@@ -89,7 +89,7 @@ class RegressionAdjustment(Solver):
         return SolverTraits(goes_on=False, any_index=(CoalitionDesign,) if linear else ())
 
     def check_players(self, n_players: int) -> None:
-        """Refuse a surrogate whose values are enumerated, for many players."""
+        """Refuse a surrogate that needs enumeration if there are many players."""
         check_enumerable(self.surrogate, n_players, type(self).__name__)
 
     def _start(self, task: SolverTask) -> None:
@@ -155,7 +155,7 @@ class RegressionAdjustment(Solver):
         return values, unseen(errors, span(values), 1 / max(n_units - p, 1))
 
     def _folds(self, coalitions: np.ndarray, expected: np.ndarray) -> np.ndarray:
-        """Return the fold of each unit, dealt size by size."""
+        """Return the fold of each unit, assigned in turn within each size."""
         fold = np.empty(len(coalitions) // self._unit, dtype=np.intp)
         dealt = 0
         for inside, _, _ in strata(coalitions, expected, self._unit):

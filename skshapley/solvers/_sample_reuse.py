@@ -123,7 +123,7 @@ def unit_sums(
     unit: int,
     law: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return what each unit adds to the estimate, ``(n_units, p, k)``.
+    """Return the contribution of each unit to the estimate, ``(n_units, p, k)``.
 
     Parameters
     ----------

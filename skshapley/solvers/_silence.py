@@ -1,4 +1,4 @@
-"""What agreement does not say: an event that none of n walks has met may have chance 3/n.
+"""Standard errors for samples that all agree: an unseen event may still have probability 3/n.
 
 If n draws have not seen an event, its chance is below 3/n with confidence .95 ("rule of three",
 Hanley & Lippman-Hand 1983). A player whose contributions all agree may so be worth something else,
@@ -47,7 +47,7 @@ class Scale:
 
 
 def unseen(errors: np.ndarray, scale: np.ndarray, share: ArrayLike) -> np.ndarray:
-    """Return standard errors that allow for what none of the draws has met.
+    """Return standard errors that allow for an event that no draw has met.
 
     Only where all draws agree; where they differ, their spread speaks.
 
@@ -73,7 +73,7 @@ def unseen(errors: np.ndarray, scale: np.ndarray, share: ArrayLike) -> np.ndarra
 
 
 def missed(values: np.ndarray, gain: np.ndarray) -> np.ndarray:
-    """Return what attributions ``(r, p, k)`` lack of the gain ``(r, k)``: ``(r, 1, k)``.
+    """Return the difference between the gain ``(r, k)`` and the summed attributions, ``(r, 1, k)``.
 
     Of players that are estimated apart: a contribution of at least that size was not met.
     """

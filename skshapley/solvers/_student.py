@@ -1,4 +1,4 @@
-"""What few degrees of freedom do to an interval: Student's t in place of the normal."""
+"""Confidence intervals with few degrees of freedom: Student's t in place of the normal."""
 
 import numpy as np
 from scipy.special import ndtri, stdtrit

@@ -1,4 +1,4 @@
-"""Games that are fitted to a sample of values, and whose Shapley values are known exactly."""
+"""Games fitted to a sample of values, with exact Shapley values."""
 
 from typing import Any
 

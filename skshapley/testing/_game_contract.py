@@ -1,4 +1,4 @@
-"""What every game must hold: shapes, purity, ends, references, flags, the game of some instances.
+"""Checks for every game: shapes, purity, ends, background rows, flags and subsets of rows.
 
 Every check asks a few instances for a few coalitions, at most `most_values` in one call, and
 compares to rounding: `rtol` is relative to the largest value compared.

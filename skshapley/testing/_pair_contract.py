@@ -1,4 +1,4 @@
-"""What a sampler and a solver must hold together: Shapley's axioms, budgets, reproducibility."""
+"""Checks for a sampler and a solver together: Shapley's axioms, budgets, reproducibility."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -63,7 +63,7 @@ def check_linearity(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> Non
 
 
 def check_outputs(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
-    """Several outputs at once are what each of them is alone."""
+    """Several outputs together give the values of each output alone."""
     games = [RandomGame(N_PLAYERS, seed) for seed in range(3)]
     budget = _budgets(sampler, N_PLAYERS)[-1]
     together = _explain(sampler, solver, StackedGame(games), budget)
@@ -88,7 +88,7 @@ def check_few_players(sampler: Sampler, solver: Solver) -> None:
 
 
 def check_exactness(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
-    """What claims to have converged is exact: without a stopping rule, nothing else may."""
+    """A run that claims convergence without a stopping rule is exact."""
     for p in (2, 3, N_PLAYERS):
         game = RandomGame(p, seed=p)
         result = _explain(sampler, solver, game, max(2**p, _budgets(sampler, p)[0]))

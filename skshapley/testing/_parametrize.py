@@ -97,7 +97,7 @@ def parametrize_contract(
 def _cases(
     sampler: Any, solver: Any, reward: Any, game: Any
 ) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield the checks, bound to what they are about, by the ids of their tests."""
+    """Yield pairs of a test id and a check bound to its subject."""
     if all(part is None for part in (sampler, solver, reward, game)):
         raise TypeError(f"{OWNER} needs a sampler, a solver, a reward or a game; got none of them.")
     if sampler is not None:

@@ -1,4 +1,4 @@
-"""What every reward must hold: parameters, fit, groups, outputs, costs, and the games it makes.
+"""Checks for every reward: parameters, fit, groups, outputs, costs, and the games it makes.
 
 A reward is fitted to a small table of numbers, and a function of its columns is the model. Numbers
 are compared to rounding: `rtol` is relative to the largest value compared. Checks that compare none
@@ -42,7 +42,7 @@ def check_reward_parameters(reward: Reward, rtol: float = RTOL) -> None:
 
 
 def check_reward_attributes(reward: Reward, rtol: float = RTOL) -> None:
-    """What a fitted reward says of its games is so: references, costs, players, outputs, rows."""
+    """The attributes of a fitted reward match its games: background, costs, players, outputs."""
     for output, groups in ((None, None), (1, GROUPS), ("predicted", GROUPS)):
         fitted, players = _fitted(clone(reward), output=output, groups=groups)
         game, response = fitted.game(_instances()), fitted.response_
@@ -74,7 +74,7 @@ def check_reward_inputs(reward: Reward, rtol: float = RTOL) -> None:
 
 
 def check_reward_groups(reward: Reward, rtol: float = RTOL) -> None:
-    """A group is present or absent as a whole: its coalitions are those of all its columns."""
+    """A group is present or absent as a whole: a coalition of groups includes all their columns."""
     fitted, players = _fitted(clone(reward), groups=GROUPS)
     grouped = fitted.game(_instances())
     single = _fitted(clone(reward))[0].game(_instances())
@@ -244,12 +244,12 @@ def _all_coalitions(p: int) -> np.ndarray:
 
 
 def _looked_up(values: np.ndarray, coalitions: np.ndarray) -> np.ndarray:
-    """Return the values of coalitions, of those of all of them."""
+    """Return the values of some coalitions, looked up in the values of all coalitions."""
     return values[coalitions @ 2 ** np.arange(coalitions.shape[1])]
 
 
 def _asked(game: Game, coalitions: np.ndarray | None = None) -> np.ndarray:
-    """Return what all instances have of the coalitions, or of all there are, ``(r, m, k)``."""
+    """Return the values of coalitions (by default all) for all rows, ``(r, m, k)``."""
     coalitions = _all_coalitions(game.n_players) if coalitions is None else coalitions
     everyone = np.repeat(coalitions[None], game.n_rows, axis=0)
     return values_of(game, everyone, np.arange(game.n_rows))

@@ -1,4 +1,4 @@
-"""What every sampler must hold by itself: costs, shapes, independence of rows, and its law."""
+"""Checks for every sampler alone: costs, shapes, independence of rows, and its law."""
 
 from contextlib import suppress
 from typing import Any
@@ -78,7 +78,7 @@ def check_sampler_designs(sampler: Sampler) -> None:
 
 
 def _check_runs(design: Any, r: int) -> None:
-    """Requests of a run are different, and of one instance; those of a walk of one row."""
+    """Requests of a run are distinct and of one row; a permutation keeps to one background row."""
     requested, instances, references = design.requested(r)
     runs = design.runs(instances)
     if runs is None:
@@ -121,7 +121,7 @@ def check_sampler_prefix(sampler: Sampler) -> None:
 
 
 def check_sampler_turns(sampler: Sampler) -> None:
-    """Asking again without telling what the first design was worth is refused."""
+    """A second `ask` without a `tell` in between raises an error."""
     n = _draws(sampler, 1)
     started = _started(sampler, 2, 2 * n)
     started.ask(np.arange(2), n)
@@ -154,7 +154,7 @@ def check_sampler_symmetry(sampler: Sampler, n_runs: int = 400, z: float = 5.0) 
 
 
 def goes_on(sampler: Sampler) -> bool:
-    """Return whether it can be asked again, and for the same designs whatever it is told."""
+    """Return True if the sampler makes further designs without regard to their values."""
     return not sampler.traits.one_shot and type(sampler)._tell is Sampler._tell
 
 

@@ -1,4 +1,4 @@
-"""What every solver must hold by itself, given designs: merging, rows on their own, relabelling."""
+"""Checks for every solver with given designs: merging, independence of rows, relabelling."""
 
 from dataclasses import fields, replace
 from typing import Any
@@ -55,7 +55,7 @@ def check_solver_rows(solver: Solver, sampler: Sampler) -> None:
 
 
 def check_solver_some_rows(solver: Solver, sampler: Sampler) -> None:
-    """Instances that are left out of an update keep what they had: others go on without them."""
+    """Rows that are left out of an update keep their estimates."""
     if not goes_on(sampler):
         return
     (first, values), (second, more) = _designs(sampler, 1, 1)
@@ -71,7 +71,7 @@ def check_solver_some_rows(solver: Solver, sampler: Sampler) -> None:
 
 
 def check_solver_merging(solver: Solver, sampler: Sampler, atol: float = 1e-9) -> None:
-    """Two designs, one after the other, are worth what their sum is worth."""
+    """Two designs in sequence give the same estimate as one design of both."""
     if not goes_on(sampler):
         return
     parts, whole = _designs(sampler, 1, 1), _designs(sampler, 2)
@@ -166,7 +166,7 @@ def _of_row(design: Any, row: int) -> Any:
 
 
 def _of_rows(design: Any, rows: np.ndarray) -> Any:
-    """Return the design of some of the instances: what has a leading axis of instances is cut."""
+    """Return the design of some rows: arrays with a leading axis of rows are indexed."""
     changed = {}
     for name in [item.name for item in fields(design)]:
         value = getattr(design, name)

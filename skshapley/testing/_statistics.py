@@ -1,4 +1,4 @@
-"""What a sampler and a solver must hold on average: many seeded runs against known values.
+"""Statistical checks of a sampler and a solver: many seeded runs against known values.
 
 Seeds are fixed: a check that passes passes always. Its stated false alarm rate is the probability
 that a right component would have failed on the day its seeds were chosen.

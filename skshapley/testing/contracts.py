@@ -37,7 +37,7 @@ __all__ = [
 
 
 def check_sampler(sampler: Sampler, *, skip: Container[str] = ()) -> None:
-    """Check what every sampler holds by itself: parameters, costs, designs, rows, prefix, symmetry.
+    """Check a sampler alone: parameters, costs, designs, rows, prefix, symmetry.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def check_sampler(sampler: Sampler, *, skip: Container[str] = ()) -> None:
 
 
 def check_solver(solver: Solver, sampler: Sampler, *, skip: Container[str] = ()) -> None:
-    """Check what every solver holds given designs: rows on their own, merging, relabelled players.
+    """Check a solver on given designs: independence of rows, merging, relabelled players.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def check_solver(solver: Solver, sampler: Sampler, *, skip: Container[str] = ())
 
 
 def check_pair(sampler: Sampler, solver: Solver, *, skip: Container[str] = ()) -> None:
-    """Check what sampler and solver hold together: axioms, budgets, reproducibility, exactness.
+    """Check a sampler and a solver together: axioms, budgets, reproducibility, exactness.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def check_pair(sampler: Sampler, solver: Solver, *, skip: Container[str] = ()) -
 
 
 def check_reward(reward: Reward, *, skip: Container[str] = (), rtol: float = RTOL) -> None:
-    """Check what every reward holds: parameters, fit, groups, outputs, and the games that it makes.
+    """Check a reward: parameters, fit, groups, outputs, and the games that it makes.
 
     The reward is fitted to a small table of numbers, as an array and as a frame. For a reward of
     other tables, give its games to `check_game`.
@@ -154,7 +154,7 @@ def check_reward(reward: Reward, *, skip: Container[str] = (), rtol: float = RTO
 
 
 def check_game(game: Game, *, skip: Container[str] = (), rtol: float = RTOL) -> None:
-    """Check what every game holds: shapes, purity, pickling, take, references, ends, idle players.
+    """Check a game: shapes, purity, pickling, take, background rows, ends, idle players.
 
     Parameters
     ----------

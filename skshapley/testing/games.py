@@ -1,4 +1,4 @@
-"""Cooperative games whose Shapley values are known from theory.
+"""Cooperative games with Shapley values known from theory.
 
 Every game maps boolean coalitions ``(m, p)`` to values ``(m,)`` or ``(m, k)``. The value of a
 coalition does not depend on those that it is asked with: to the last bit, unless stated.
