@@ -24,12 +24,13 @@ from sklearn.linear_model import LogisticRegression
 from skshapley import ShapleyExplainer, __version__
 from skshapley._cli import main
 from skshapley._cli._explain import read_config
-from skshapley._cli._status import FAILED, OK, USAGE
 from skshapley.batches import ExplanationDataset
 from skshapley.samplers import Antithetic
 from skshapley.stopping import StandardError
 
 TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
+
+OK, FAILED, USAGE = 0, 1, 2  # the exit statuses that the manual names
 
 
 def contents(folder):

@@ -11,7 +11,11 @@ from matplotlib.colors import to_rgba
 from skshapley import ShapleyExplainer
 from skshapley.plots import BarDisplay, BeeswarmDisplay, WaterfallDisplay
 from skshapley.plots._places import swarm
-from skshapley.plots._style import NEGATIVE, NEUTRAL, POSITIVE
+
+# The colours that the displays share
+NEGATIVE = "#2B83BA"
+NEUTRAL = "#8C8C8C"
+POSITIVE = "#E07B00"
 
 DISPLAYS = [WaterfallDisplay, BarDisplay, BeeswarmDisplay]
 

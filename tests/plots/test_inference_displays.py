@@ -10,7 +10,10 @@ from sklearn.linear_model import LinearRegression
 from skshapley import GlobalExplanation, ShapleyImportance
 from skshapley.comparison import compare, drift
 from skshapley.plots import ControlChartDisplay, DumbbellDisplay, ImportanceDisplay, SmallMultiples
-from skshapley.plots._style import COLOURS, NEUTRAL
+
+# The colours that the displays share
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+NEUTRAL = "#8C8C8C"
 
 
 def points(ax):

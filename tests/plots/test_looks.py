@@ -29,8 +29,10 @@ from skshapley.plots import (
     WaterfallDisplay,
 )
 from skshapley.plots._places import dot_size, faintness, keyed, places, swarm
-from skshapley.plots._style import NEUTRAL
 from skshapley.plots._text import value_text
+
+# The colours that the displays share
+NEUTRAL = "#8C8C8C"
 
 N = 60
 
