@@ -1,4 +1,4 @@
-"""Reader of explainable boosting machines, from `interpret`."""
+"""Readers of explainable boosting machines and linear models, from `interpret`."""
 
 from collections.abc import Callable
 from copy import copy
@@ -10,9 +10,21 @@ from numpy.typing import NDArray
 
 from skshapley._tables._inputs import is_frame
 from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._curves import Exponential
+from skshapley.closed_forms._linear import LinearTerms
+from skshapley.closed_forms._sklearn_linear import probability
 from skshapley.closed_forms._sums import Part, View
 from skshapley.closed_forms._tables import Tables
 from skshapley.exceptions import UnreadableModelError
+
+# (link, response) -> the curve of a sum of terms of one feature each
+CURVES: dict[tuple[str, str], Callable[[Any, float], ClosedForm]] = {
+    ("logit", "predict_proba"): lambda coef, constant: probability(
+        LinearTerms(coef[:, None], [constant])
+    ),
+    ("log", "predict"): Exponential,
+}
+LINKS = {"identity", "logit"}  # of which the prediction, or the log-odds, is the sum of tables
 
 
 class Codes:
@@ -22,32 +34,48 @@ class Codes:
     ----------
     machine : ExplainableBoostingModel
     keys : sequence of (int, int)
-        The feature of each column, and which of its binnings.
+        For each column, which of a feature's binnings, and the feature; sorted.
     """
 
     def __init__(self, machine: Any, keys: Any) -> None:
         # the machine itself looks up the bins, as scores of terms that are their own numbers
-        own = copy(machine)
-        own.intercept_, own.term_features_, own.term_scores_, own.bins_ = 0.0, [], [], []
         self.machines = []
-        for size in sorted({size for _, size in keys}):
-            bins = [[levels[min(size, len(levels) - 1)]] for levels in machine.bins_]
-            features = [feature for feature, of in keys if of == size]
-            numbers = [np.arange(_n_bins(bins[feature][0]), dtype=float) for feature in features]
-            part = copy(own)
-            part.bins_, part.term_scores_ = bins, numbers
-            part.term_features_ = [(feature,) for feature in features]
+        for size in sorted({size for size, _ in keys}):
+            part = copy(machine)
+            part.intercept_ = 0.0
+            part.bins_ = [[levels[min(size, len(levels) - 1)]] for levels in machine.bins_]
+            part.term_features_ = [(feature,) for of, feature in keys if of == size]
+            part.term_scores_ = [
+                np.arange(_n_bins(part.bins_[feature][0]), dtype=float)
+                for (feature,) in part.term_features_
+            ]
             self.machines.append(part)
-        self.order = np.argsort(
-            [place for size in sorted({s for _, s in keys})
-             for place, (_, of) in enumerate(keys) if of == size]
-        )  # fmt: skip
-        self.names = list(machine.feature_names_in_)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the bins of a table, ``(n, D)``."""
-        X = X if is_frame(X) else pd.DataFrame(np.asarray(X), columns=self.names)
-        return np.column_stack([part.eval_terms(X) for part in self.machines])[:, self.order]
+        return np.column_stack([_terms(part, X) for part in self.machines])
+
+
+class Scores:
+    """Transformer that evaluates the terms of a fitted machine, a column for each.
+
+    Parameters
+    ----------
+    machine : ExplainableBoostingModel
+        With terms of one feature each.
+    """
+
+    def __init__(self, machine: Any) -> None:
+        self.machine = machine
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the terms at the rows of a table, ``(n, D)``."""
+        return _terms(self.machine, X)
+
+
+def _terms(machine: Any, X: Any) -> NDArray[np.float64]:
+    names = list(machine.feature_names_in_)
+    return machine.eval_terms(X if is_frame(X) else pd.DataFrame(np.asarray(X), columns=names))
 
 
 def _n_bins(bins: Any) -> int:
@@ -65,28 +93,39 @@ def read_machine(model: Any, method: str, ask: Callable[..., ClosedForm]) -> lis
             f"{type(model).__name__} has terms of three features, or three classes",
             "explain it by sampling",
         )
-    if method not in (wanted, "decision_function") or (not two or model.link_ not in LINKS):
+    curve = CURVES.get((model.link_, method))
+    if curve is not None and max(map(len, model.term_features_)) == 1:
+        source = np.array([feature for (feature,) in model.term_features_])
+        form: ClosedForm = curve(np.ones(len(source)), float(np.ravel(model.intercept_)[0]))
+        return [Part(form, View(source, len(model.bins_), (Scores(model),)))]
+    if method not in (wanted, "decision_function") or model.link_ not in LINKS:
         raise UnreadableModelError(
             f"{type(model).__name__}.{method} is a curve of its sum of tables",
-            f"choose response_method={wanted!r}" if classes is not None else "sample it",
+            "explain it by sampling" if classes is None else f"choose response_method={wanted!r}",
             None if classes is None else wanted,
         )
-    keys: list[tuple[int, int]] = []
-    tables = []
-    for features, scores in zip(model.term_features_, model.term_scores_, strict=True):
-        own = []
-        for feature in features:
-            key = feature, min(len(features), len(model.bins_[feature])) - 1
-            if key not in keys:
-                keys.append(key)
-            own.append(keys.index(key))
-        tables.append((own, scores[..., None]))
-    source = np.array([feature for feature, _ in keys])
+    terms = [
+        [(min(len(features), len(model.bins_[feature])) - 1, feature) for feature in features]
+        for features in model.term_features_
+    ]
+    keys = sorted({key for term in terms for key in term})
+    tables = [
+        ([keys.index(key) for key in term], scores[..., None])
+        for term, scores in zip(terms, model.term_scores_, strict=True)
+    ]
+    source = np.array([feature for _, feature in keys])
     form = Tables(tables, np.reshape(model.intercept_, -1))
     return [Part(form, View(source, len(model.bins_), (Codes(model, keys),)))]
 
 
-LINKS = {"identity", "logit"}
-READERS = dict.fromkeys(
-    ("ExplainableBoostingRegressor", "ExplainableBoostingClassifier"), read_machine
-)
+def _of_linear(model: Any, method: str, ask: Callable[..., ClosedForm]) -> ClosedForm:
+    """Return the model of scikit-learn that a linear model of `interpret` wraps."""
+    return ask(model.sk_model_, method)
+
+
+READERS: dict[str, Callable[..., ClosedForm | list[Part]]] = {
+    "ExplainableBoostingRegressor": read_machine,
+    "ExplainableBoostingClassifier": read_machine,
+    "LinearRegression": _of_linear,
+    "LogisticRegression": _of_linear,
+}

@@ -56,6 +56,22 @@ def groups_of_a_machine():
     return model.fit(NUMBERS, target), NUMBERS, {"groups": {"both": ["a", "b"]}}
 
 
+def probability_of_a_machine_without_pairs():
+    model, target = ebm("ExplainableBoostingClassifier", TWO, interactions=0)
+    return model.fit(NUMBERS, target), NUMBERS, {}
+
+
+def counts_of_a_machine_without_pairs():
+    how = {"interactions": 0, "objective": "poisson_deviance"}
+    model, target = ebm("ExplainableBoostingRegressor", np.exp(Y / 3), **how)
+    return model.fit(NUMBERS, target), NUMBERS, {}
+
+
+def logistic_regression_of_interpret():
+    glassbox = pytest.importorskip("interpret.glassbox")
+    return glassbox.LogisticRegression().fit(NUMBERS, TWO), NUMBERS, {}
+
+
 def additive(kind, target):
     pygam = pytest.importorskip("pygam")
     terms = pygam.s(0, n_splines=6) + pygam.l(1) + pygam.s(2, n_splines=6)
@@ -131,8 +147,9 @@ def function_of_columns():
 
 CASES = (
     machine_of_numbers, machine_of_an_array, machine_of_mixed_columns, machine_of_gaps,
-    groups_of_a_machine, linear_gam, poisson_gam, logistic_gam, resampled, resampled_trees,
-    balanced_forest, table_vectorizer, tabular_pipeline, imputed, one_hot_encoder, target_encoder,
+    groups_of_a_machine, probability_of_a_machine_without_pairs, counts_of_a_machine_without_pairs,
+    logistic_regression_of_interpret, linear_gam, poisson_gam, logistic_gam, resampled,
+    resampled_trees, balanced_forest, table_vectorizer, tabular_pipeline, imputed, one_hot_encoder, target_encoder,
     function_of_columns,
 )  # fmt: skip
 SINGLE_PRECISION = (table_vectorizer, tabular_pipeline)
