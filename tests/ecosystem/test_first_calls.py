@@ -149,8 +149,8 @@ CASES = (
     machine_of_numbers, machine_of_an_array, machine_of_mixed_columns, machine_of_gaps,
     groups_of_a_machine, probability_of_a_machine_without_pairs, counts_of_a_machine_without_pairs,
     logistic_regression_of_interpret, linear_gam, poisson_gam, logistic_gam, resampled,
-    resampled_trees, balanced_forest, table_vectorizer, tabular_pipeline, imputed, one_hot_encoder, target_encoder,
-    function_of_columns,
+    resampled_trees, balanced_forest, table_vectorizer, tabular_pipeline, imputed, one_hot_encoder,
+    target_encoder, function_of_columns,
 )  # fmt: skip
 SINGLE_PRECISION = (table_vectorizer, tabular_pipeline)
 
