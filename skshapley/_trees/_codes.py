@@ -153,7 +153,10 @@ def plan_codes(trees) -> Codes:
 def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.int64]]:
     """Return the sorted distinct thresholds of every feature, and each node's rank among them."""
     feature, threshold = trees.feature[nodes], trees.threshold[nodes]
-    order = np.lexsort((threshold, feature))
+    order = np.argsort(threshold)
+    # Small integers are sorted by their digits.
+    small = feature.astype(np.min_scalar_type(trees.n_features))
+    order = order[np.argsort(small[order], kind="stable")]
     f, t = feature[order], threshold[order]
     new_feature = np.diff(f, prepend=-1) != 0
     new = new_feature | np.concatenate([[True], t[1:] != t[:-1]])[: len(t)]

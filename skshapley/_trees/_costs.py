@@ -15,9 +15,9 @@ from skshapley._tools._memory import working_bytes
 from skshapley._trees._pair_tables import most_pair_entries, pair_entries
 
 # Nodes times players that are counted: of larger ensembles some of the trees stand for all
-COUNTED = 1 << 22
+COUNTED = 1 << 18
 # A node that a pair of rows visits, for values and for interactions
-VISIT_NS, PAIR_VISIT_NS = 40.0, 120.0
+VISIT_NS, PAIR_VISIT_NS = 28.0, 84.0
 # An entry of a leaf's table that is made, in the cache and beyond it, and the leaf's share in all
 # around it
 ENTRY_NS, LARGE_ENTRY_NS, LEAF_NS = 7.0, 12.0, 5e3
@@ -36,7 +36,7 @@ ROWS_MET = 300
 # Leaves of more path players have no tables, and are not met
 MOST_BITS, MOST_MET_BITS = 18, 64
 # The training data cost as much as so many background rows; a leaf in their interactions
-TRAINING_ROWS, WALKED_LEAF_NS = 100, 500.0
+TRAINING_ROWS, WALKED_LEAF_NS = 150, 500.0
 # Share of the working memory that the tables which are kept may take
 TABLE_SHARE = 0.5
 
