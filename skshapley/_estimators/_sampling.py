@@ -144,8 +144,10 @@ def faster(estimator: Any, plan: Plan, seconds: float) -> str:
     fewer = int(float(f"{plan.max_rows / LESS:.0e}"))
     if fewer >= LEAST_MAX_ROWS:
         share = fewer / plan.max_rows
+        # a row that stops before its budget is spent saves less
+        price = "" if plan.stopping is None else " or more"
         told.append(
-            f"max_rows={fewer} would take {span(seconds * share)}, with errors about"
+            f"max_rows={fewer} would take {span(seconds * share)}{price}, with errors up to"
             f" {share**-0.5:.0f} times as large"
         )
     return "; ".join(told)
