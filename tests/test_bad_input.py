@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -532,20 +533,26 @@ def test_what_the_model_did_and_where(act, message, after, where):
 @pytest.mark.parametrize(
     "cause", [KeyboardInterrupt(), ValueError("no more"), MemoryError(), ModelOutputError("bad")]
 )
-def test_finished_instances_are_kept(cause, monkeypatch):
-    monkeypatch.setattr("skshapley._run._engine.BLOCK_INSTANCES", 2)
+def test_finished_instances_are_kept(cause):
+    """With so little memory that each instance is finished by itself."""
     frame = pd.DataFrame(X, columns=list("abcd"), index=list("pqrstu"))
     background = pd.DataFrame(BACKGROUND, columns=list("abcd"))
 
-    def explainer(after):
-        model = Misbehaves(after, raises(cause))
-        wrapped = ShapleyExplainer(lambda X: model(X.to_numpy()), max_rows=141, random_state=0)
-        return wrapped.fit(background)
+    def model(rows):
+        if broken and mixed(rows.to_numpy()):
+            raise cause
+        return np.sin(rows % 50).prod(axis=1) + rows.sum(axis=1)
 
-    whole = explainer(99).explain(frame)
-    # v(empty), v(all), and a call for each of the first two blocks of two instances
-    with pytest.raises(PartialExplanationError, match="after 4 of 6 instances") as caught:
-        explainer(4).explain(frame)
+    frame.iloc[4:] += 100
+    broken = False
+    explainer = ShapleyExplainer(model, max_rows=141, random_state=0).fit(background)
+    whole = explainer.explain(frame)
+    broken = True
+    with (
+        sklearn.config_context(working_memory=1e-6),
+        pytest.raises(PartialExplanationError, match="after 4 of 6 instances") as caught,
+    ):
+        explainer.explain(frame)
     assert type(cause).__name__ in one_sentence(caught, "Explaining stopped by")
     assert caught.value.__cause__ is cause
     kept = caught.value.explanation
@@ -562,16 +569,23 @@ def test_interrupted_before_anything_was_finished():
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
-def test_a_failing_worker_keeps_what_was_finished(n_jobs, monkeypatch):
-    monkeypatch.setattr("skshapley._run._engine.BLOCK_INSTANCES", 2)
+def test_a_failing_worker_keeps_what_was_finished(n_jobs):
     explainer = ShapleyExplainer(_fails_on_large, max_rows=141, n_jobs=n_jobs).fit(BACKGROUND)
     instances = np.vstack([X[:4], X[4:] + 100])
-    with pytest.raises(PartialExplanationError, match="stopped by OSError after 4") as caught:
+    with (
+        sklearn.config_context(working_memory=1e-6),
+        pytest.raises(PartialExplanationError, match="stopped by OSError after 4") as caught,
+    ):
         explainer.explain(instances)
     assert len(caught.value.explanation) == 4
 
 
+def mixed(rows):
+    """Return whether a row is a hybrid of a large instance and small background rows."""
+    return ((rows > 50).any(axis=1) & (rows < 50).any(axis=1)).any()
+
+
 def _fails_on_large(X):
-    if len(X) > 6 and X.max() > 50:
+    if mixed(X):
         raise OSError("disk full")
-    return X.sum(axis=1)
+    return X.prod(axis=1)

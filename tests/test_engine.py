@@ -9,7 +9,6 @@ from skshapley import ShapleyExplainer, shapley_values
 from skshapley._run import _cohort, _engine
 from skshapley._run._budget import Size
 from skshapley._run._engine import Interrupted, run
-from skshapley._run._ledger import Ledger
 from skshapley._run._plan import make_plan
 from skshapley.samplers import Antithetic, MonteCarlo, SamplerTraits
 from skshapley.solvers import SOLVERS
@@ -135,28 +134,15 @@ def test_small_asks_give_what_one_ask_gives(references, monkeypatch):
     np.testing.assert_array_equal(outcome.n_model_rows, expected.n_model_rows)
 
 
-def test_a_full_ledger_costs_evaluations_and_changes_nothing_else(monkeypatch):
-    monkeypatch.setattr(
-        MonteCarlo, "traits", SamplerTraits(goes_on=False)
-    )  # what is forgotten counts as new
-    for module in (_cohort, _engine):
-        monkeypatch.setattr(module, "ASK_BYTES", 1)
-    expected = explain_game(recorded(), sampler="monte-carlo", max_evals=60)
-    monkeypatch.setattr(Ledger, "capacity", 5)
-    game = recorded()
-    outcome = explain_game(game, sampler="monte-carlo", max_evals=60)
-    assert (outcome.n_model_rows > expected.n_model_rows).all()
-    assert (outcome.n_model_rows <= 58 * 3 + 1).all()
-    assert outcome.n_model_rows.sum() == 3 + len(game.requests)
-    np.testing.assert_array_equal(outcome.values, expected.values)
+class PlannedMonteCarlo(MonteCarlo):
+    """Monte Carlo without further draws, whose asks are small."""
+
+    traits = SamplerTraits(goes_on=False)
 
 
-def test_a_call_holds_no_more_than_8192_model_rows(monkeypatch):
-    monkeypatch.setattr(
-        MonteCarlo, "traits", SamplerTraits(goes_on=False)
-    )  # further asks are small
+def test_a_call_holds_no_more_than_8192_model_rows():
     game = recorded(n_rows=40, p=10, b=7)
-    explain_game(game, sampler=MonteCarlo(references="all"), max_evals=200)
+    explain_game(game, sampler=PlannedMonteCarlo(references="all"), max_evals=200)
     rows = [7 * len(call) for call in game.calls]
     assert max(rows) <= 8192
     assert sum(rows[:-1]) >= 8000 * (len(rows) - 1)  # and hardly less
@@ -228,12 +214,18 @@ def arrays(outcome):
     return {n: value for n, value in vars(outcome).items() if isinstance(value, np.ndarray)}
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
-def test_blocks_of_instances_change_nothing(size, monkeypatch):
-    game = recorded(n_rows=5)
-    expected = run(game, plan(game))
-    monkeypatch.setattr(_engine, "BLOCK_INSTANCES", size)
-    outcome = run(game, plan(game))
+def one_by_one():
+    """Leave so little memory that each instance is a block."""
+    return sklearn.config_context(working_memory=1e-6)
+
+
+def test_blocks_of_instances_change_nothing():
+    game, finished = recorded(n_rows=5), []
+    expected = run(game, plan(game), progress=[finished.append])
+    assert finished == [5]
+    with one_by_one():
+        outcome = run(game, plan(game), progress=[None, finished.append])
+    assert finished == [5, 1, 2, 3, 4, 5]
     for name, value in arrays(expected).items():
         np.testing.assert_array_equal(getattr(outcome, name), value, err_msg=name)
 
@@ -260,10 +252,9 @@ def failing_game(error, bad_row):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ZeroDivisionError("in the model")])
-def test_what_was_finished_is_kept(error, monkeypatch):
-    monkeypatch.setattr(_engine, "BLOCK_INSTANCES", 2)
+def test_what_was_finished_is_kept(error):
     well, ill = failing_game(error, bad_row=4)
-    with pytest.raises(Interrupted) as caught:
+    with one_by_one(), pytest.raises(Interrupted) as caught:
         run(ill, plan(ill))
     assert caught.value.__cause__ is error
     expected = run(well, plan(well))
@@ -272,10 +263,9 @@ def test_what_was_finished_is_kept(error, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ZeroDivisionError("in the model")])
-def test_an_error_in_the_first_block_is_raised_as_it_is(error, monkeypatch):
-    monkeypatch.setattr(_engine, "BLOCK_INSTANCES", 2)
-    _, ill = failing_game(error, bad_row=1)
-    with pytest.raises(type(error)):
+def test_an_error_in_the_first_block_is_raised_as_it_is(error):
+    _, ill = failing_game(error, bad_row=0)
+    with one_by_one(), pytest.raises(type(error)):
         run(ill, plan(ill))
 
 
@@ -414,13 +404,6 @@ def test_two_units_at_least_are_seen_before_stopping():
     )
     assert outcome.converged.all()
     assert np.isfinite(outcome.standard_errors).all()
-
-
-def test_progress_is_reported_by_finished_instances(monkeypatch):
-    monkeypatch.setattr(_engine, "BLOCK_INSTANCES", 2)
-    game, finished = recorded(n_rows=5), []
-    run(game, plan(game), progress=[None, finished.append])
-    assert finished == [2, 4, 5]
 
 
 @pytest.mark.parametrize("size", [1e-306, 1e-160, 1e160, 9e305])

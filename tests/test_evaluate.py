@@ -198,12 +198,15 @@ def test_one_coalition_against_all_and_against_single_references_are_three_thing
 
 
 @pytest.mark.parametrize("p", [5, 100])
-def test_capacity_bounds_what_an_instance_may_keep(p, monkeypatch):
+def test_capacity_bounds_what_an_instance_may_keep(p):
     """Instance 0 asks for too much to be kept; instance 1 does not."""
-    monkeypatch.setattr(Ledger, "capacity", 10)
+
+    class Small(Ledger):
+        capacity = 10
+
     coalitions = np.unique(np.random.default_rng(0).random((23, p)) < 0.5, axis=0)[:15]
     wanted = Requests(np.r_[np.zeros(11, int), np.ones(4, int)], coalitions, None)
-    game, ledger = Numbered(p), Ledger(p, 1, np.arange(2))
+    game, ledger = Numbered(p), Small(p, 1, np.arange(2))
     expected = truth(game, wanted)
     for _ in range(2):
         values, sent, _ = ledger.evaluate(Evaluator(game), wanted)

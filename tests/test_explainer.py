@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skshapley import Explanation, ShapleyExplainer
 from skshapley.rewards import BaselineReward, InterventionalReward
-from skshapley.rewards._reward import InterventionalGame
 from skshapley.samplers import Antithetic, Kernel
 from skshapley.solvers import LeastSquares, PermutationMean
 from skshapley.stopping import StandardError
@@ -259,34 +258,6 @@ def test_an_instance_serves_many_explainers():
     second = explain(curved, sampler=sampler, max_rows=rows_for(60))
     np.testing.assert_array_equal(second.values, first.values)
     assert vars(sampler) == before
-
-
-@pytest.mark.parametrize("groups", [None, {"both": [0, 3]}])
-@pytest.mark.parametrize("sampler", ["antithetic", "monte-carlo", "orthogonal"])
-def test_a_hybrid_row_that_comes_again_is_not_asked_again(sampler, groups, monkeypatch):
-    """Columns of few values: fewer model rows, and the same bits."""
-    rng = np.random.default_rng(0)
-    X, background = rng.integers(2, size=(6, 8)), rng.integers(2, size=(5, 8))
-
-    def function(rows):
-        return np.sin(rows @ np.arange(1.0, 9.0)) + rows[:, 0]
-
-    run = partial(
-        explain,
-        function,
-        X,
-        background,
-        sampler=sampler,
-        groups=groups,
-        max_rows=rows_for(40, background),
-    )
-    monkeypatch.setattr(InterventionalGame, "apart", lambda self, rows, references: None)
-    more = run()
-    monkeypatch.setattr(InterventionalGame, "finer", True)
-    less = run()
-    np.testing.assert_array_equal(less.values, more.values)
-    np.testing.assert_array_equal(less.standard_errors, more.standard_errors)
-    assert (less.n_model_rows < 0.7 * more.n_model_rows).all()
 
 
 def test_auto_goes_by_the_budget():

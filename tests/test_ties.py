@@ -1,5 +1,6 @@
 """Players that agree with a background row need no look there, and leave the budget to others."""
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -13,10 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 
 from skshapley import ShapleyExplainer
-from skshapley._run import _ties
 from skshapley.designs import PermutationDesign
 from skshapley.rewards import InterventionalReward
-from skshapley.rewards._reward import InterventionalGame
 
 P, B = 12, 6
 RNG = np.random.default_rng(0)
@@ -48,10 +47,11 @@ def explained(model=bent, rows=X, background=BACKGROUND, **how):
     return ShapleyExplainer(model, **how).fit(background).explain(rows)
 
 
-def repetitions(n, **how):
+def repetitions(n, apart=0.0, **how):
     """Return n independent explanations of X[0], which have a number that the model ignores."""
     rows = np.column_stack([X[[0]].repeat(n, axis=0), 1.0 + np.arange(n)])
-    return explained(rows=rows, background=np.column_stack([BACKGROUND, np.zeros(B)]), **how)
+    background = np.column_stack([BACKGROUND + apart, np.zeros(B)])
+    return explained(rows=rows, background=background, **how)
 
 
 # --- a walk skips what agrees --------------------------------------------------------------------
@@ -134,10 +134,8 @@ def test_every_hybrid_row_is_found_and_none_twice():
     assert found.n_model_rows[0] == every + 1
 
 
-@pytest.mark.parametrize("finer", [False, True])
-def test_where_one_column_differs_nothing_is_evaluated(finer, monkeypatch):
+def test_where_one_column_differs_nothing_is_evaluated():
     """The only step leads from the background row to the instance, and both are known."""
-    monkeypatch.setattr(InterventionalGame, "finer", finer)
     x = BACKGROUND[0]
     background = x + np.eye(P)
     found = explained(rows=x[None], background=background, max_rows=40 * P)
@@ -145,28 +143,19 @@ def test_where_one_column_differs_nothing_is_evaluated(finer, monkeypatch):
     assert_allclose(found.values[0], (bent(x[None]) - bent(background)) / P, rtol=0, atol=1e-15)
 
 
-def test_no_more_walks_are_made_where_nothing_agrees(monkeypatch):
-    """To look for ties that are none changes no bit."""
-    rng = np.random.default_rng(3)
-    rows, background = rng.normal(size=(3, P)), rng.normal(size=(B, P))
-    plain = explained(rows=rows, background=background)
-    monkeypatch.setattr(InterventionalGame, "differing", lambda self, rows, _: None)
-    unseen = explained(rows=rows, background=background)
-    assert_array_equal(plain.values, unseen.values)
-    assert_array_equal(plain.n_model_rows, unseen.n_model_rows)
-
-
 @pytest.mark.parametrize("sampler", WALKS)
-def test_ties_lower_the_error(sampler, monkeypatch):
-    """Half of the columns agree: at most .7 of the squared error of 200 runs, for as many rows."""
+def test_ties_lower_the_error(sampler):
+    """Half of the columns agree: at most .7 of the squared error of 200 runs, for as many rows.
+
+    Against background rows that nearly agree, which the model rounds.
+    """
     exact = repetitions(1, sampler="exact", max_rows="auto").values
 
-    def error():
-        return np.mean((repetitions(200, sampler=sampler).values - exact) ** 2)
+    def error(apart):
+        found = repetitions(200, apart, model=lambda Z: bent(Z.round()), sampler=sampler)
+        return np.mean((found.values - exact) ** 2)
 
-    less = error()
-    monkeypatch.setattr(InterventionalGame, "differing", lambda self, rows, _: None)
-    assert less < 0.7 * error()
+    assert error(0.0) < 0.7 * error(0.1)
 
 
 # --- what it may not change ----------------------------------------------------------------------
@@ -181,29 +170,32 @@ def test_the_mean_of_many_is_the_value(sampler):
     assert (np.abs(values.mean(axis=0) - exact) <= 4.5 * spread + 1e-12).all()
 
 
-@pytest.mark.parametrize("most", [256, 0], ids=["few rows", "many rows"])
-def test_the_same_row_in_any_company(most, monkeypatch):
-    monkeypatch.setattr(_ties, "MOST_COMPARED", most)
+MANY = (np.random.default_rng(6).random((300, P)) < 0.4).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("background", "max_rows"), [(BACKGROUND, 40 * B), (MANY, 13 * 300)], ids=["few", "many"]
+)
+def test_the_same_row_in_any_company(background, max_rows):
     rng = np.random.default_rng(4)
     rows = np.concatenate([X, BACKGROUND[:1], rng.normal(size=(2, P))])
-    together = explained(rows=rows)
+    run = partial(explained, background=background, max_rows=max_rows)
+    together = run(rows=rows)
     order = rng.permutation(len(rows))
     for name in ("values", "standard_errors", "n_model_rows"):
         whole = getattr(together, name)
-        assert_array_equal(getattr(explained(rows=rows[order]), name), whole[order])
-        alone = [getattr(explained(rows=row[None]), name)[0] for row in rows]
+        assert_array_equal(getattr(run(rows=rows[order]), name), whole[order])
+        alone = [getattr(run(rows=row[None]), name)[0] for row in rows]
         assert_array_equal(alone, whole)
         with sklearn.config_context(working_memory=0.05):
-            assert_array_equal(getattr(explained(rows=rows), name), whole)
+            assert_array_equal(getattr(run(rows=rows), name), whole)
 
 
-def test_many_background_rows_are_compared_as_they_come(monkeypatch):
+def test_many_background_rows_are_compared_as_they_come():
     """The budget is kept though nobody knows before which rows differ least."""
-    first = explained()
-    monkeypatch.setattr(_ties, "MOST_COMPARED", 0)
-    found = explained()
-    assert (found.n_model_rows <= 40 * B).all()
-    assert (found.n_model_rows >= 0.8 * first.n_model_rows).all()
+    found = explained(background=MANY, max_rows=40 * len(MANY))
+    assert (found.n_model_rows <= 40 * len(MANY)).all()
+    assert (found.n_model_rows >= 0.25 * 40 * len(MANY)).all()
 
 
 # --- pipelines -----------------------------------------------------------------------------------

@@ -4,9 +4,9 @@ from copy import copy
 
 import numpy as np
 import pytest
+import sklearn
 
 from skshapley import GlobalImportance
-from skshapley._run import _evaluate
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley.rewards._loss import LossGame
 
@@ -61,9 +61,8 @@ def test_what_is_shared_is_left_with_the_first():
     assert game.shared is not None
 
 
-def test_losses_are_parted_in_the_same_places_in_any_company(monkeypatch):
+def test_losses_are_parted_in_the_same_places_in_any_company():
     """A walk of one instance shares a factor, which is another one where a call cuts it in two."""
-    monkeypatch.setattr(_evaluate, "BATCH_ROWS", 7 * B)
     rng, game = np.random.default_rng(4), of_loss("conditional")
 
     def walks(n):
@@ -72,8 +71,8 @@ def test_losses_are_parted_in_the_same_places_in_any_company(monkeypatch):
 
     first, second = walks(11), walks(101)
     rows = np.repeat([1, 3], [len(first), len(second)])
-    together = Evaluator(game)(Requests(rows, np.concatenate([first, second]), None))
     alone = Requests(np.zeros(len(second), dtype=int), second, None)
-    np.testing.assert_array_equal(
-        Evaluator(game.take(np.array([3])))(alone), together[len(first) :]
-    )
+    with sklearn.config_context(working_memory=28 * B * game.bytes_per_row / 2**20):
+        together = Evaluator(game)(Requests(rows, np.concatenate([first, second]), None))
+        by_itself = Evaluator(game.take(np.array([3])))(alone)
+    np.testing.assert_array_equal(by_itself, together[len(first) :])

@@ -5,6 +5,9 @@ are noisy, and the sets of herding and SBQ are one set here: a factor of 1.6 is 
 less than what lies between the methods.
 """
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_regression
@@ -17,9 +20,6 @@ from skshapley.samplers import (
     Orthogonal,
     Owen,
     OwenHalved,
-    PermutationSampler,
-    Sampler,
-    SamplerTraits,
     SequentialBayesianQuadrature,
     Sobol,
 )
@@ -70,15 +70,16 @@ def games():
     return worth, values
 
 
-@pytest.fixture(autouse=True)
-def planned_draws(monkeypatch):
-    """The paper counts permutations; what repeated coalitions leave would buy more of them."""
-    for sampler in (Sampler, PermutationSampler):
-        monkeypatch.setattr(sampler, "traits", SamplerTraits(goes_on=False))
+def planned(sampler):
+    """Return the sampler without further draws: the paper counts permutations."""
+    kind, made = type(sampler), copy(sampler)
+    traits = replace(sampler.traits, goes_on=False)
+    made.__class__ = type(kind.__name__, (kind,), {"traits": traits})
+    return made
 
 
 def mean_error(games, sampler, max_evals, trials=25):
-    errors = []
+    errors, sampler = [], planned(sampler)
     for i, (worth, truth) in enumerate(zip(*games, strict=True)):
 
         def function(rows, worth=worth):

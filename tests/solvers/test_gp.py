@@ -80,7 +80,7 @@ def test_outputs_scale():
     np.testing.assert_allclose(small.standard_errors * 1e6, once.standard_errors, rtol=1e-4)
 
 
-@pytest.mark.parametrize("evals", [40, 100, 200])
+@pytest.mark.parametrize("evals", [40, pytest.param(200, marks=pytest.mark.slow)])
 def test_far_more_accurate_than_least_squares(evals):
     """Geometric mean over ten games of the ratio of squared errors (it is 1/3 to 1/100)."""
     p, ratios = 10, []
@@ -96,9 +96,9 @@ def test_far_more_accurate_than_least_squares(evals):
 
 
 def test_intervals_cover():
-    """Nominal 95 % over 20 games x 10 players; correlated within a game, hence the wide band."""
+    """Nominal 95 % over 12 games x 10 players; correlated within a game, hence the wide band."""
     p, inside = 10, []
-    for seed in range(20):
+    for seed in range(12):
         reward = smooth_game(p, seed, order=5)
         result = run(reward, p, 80, random_state=seed)
         inside.append(abs(result.values - exact(reward, p)) <= 1.96 * result.standard_errors)
@@ -111,7 +111,7 @@ def test_few_pairs_have_no_standard_error():
     assert np.isfinite(result.values).all()
 
 
-@pytest.mark.parametrize("evals", [20, 22, 26, 30, 40, 60, 200, 600, 1023])
+@pytest.mark.parametrize("evals", [20, 22, 30, 60, 200, 1023])
 def test_attributions_add_up_at_every_budget(evals):
     p, reward = 10, smooth_game(10)
     ends = np.repeat([[False], [True]], p, axis=1)
@@ -128,7 +128,7 @@ def test_more_pairs_than_a_process_holds(monkeypatch):
     monkeypatch.setattr("skshapley.samplers._odd.MOST_PAIRS", 60)
     errors = {}
     for evals in (122, 1600):
-        runs = [run(reward, p, evals, random_state=seed) for seed in range(5)]
+        runs = [run(reward, p, evals, random_state=seed) for seed in range(2)]
         errors[evals] = np.mean([((one.values - truth) ** 2).sum() for one in runs])
         spread = np.mean([(one.standard_errors**2).sum() for one in runs])
         assert 0.2 < spread / errors[evals] < 10
@@ -174,16 +174,12 @@ def test_chosen_pairs_beat_unchosen_ones():
     assert np.mean(gains) < -0.2
 
 
-def test_a_part_of_the_chosen_pairs_has_sizes_by_leverage_score(monkeypatch):
-    """Left to itself the choice is for sizes about p/2."""
-    p, shares = 16, []
-    for part in (0.5, 0.0):
-        monkeypatch.setattr("skshapley.samplers._odd.MOST_BY_SIZE", part)
-        parts = ask_and_tell(Odd(), smooth_game(p), p, (150, 150), np.random.default_rng(0))
-        size = parts[1][0].coalitions[0, ::2].sum(axis=1)
-        shares.append((np.minimum(size, p - size) <= 4).mean())
-    assert shares[0] > 0.1
-    assert shares[1] < 0.05
+def test_a_part_of_the_chosen_pairs_has_sizes_by_leverage_score():
+    """Left to itself the choice is for sizes about p/2: of four and less there are none."""
+    p = 16
+    parts = ask_and_tell(Odd(), smooth_game(p), p, (150, 150), np.random.default_rng(0))
+    size = parts[1][0].coalitions[0, ::2].sum(axis=1)
+    assert (np.minimum(size, p - size) <= 4).mean() > 0.1
 
 
 @pytest.mark.parametrize("short", [5, 40])

@@ -162,7 +162,7 @@ def test_error_falls_far_below_that_of_a_few_pairs():
     p = 12
     errors = [
         [relative_error(run(smooth_game(p, s), p, m * p), truth(smooth_game(p, s), p)) for m in M]
-        for s in range(4)
+        for s in range(2)
     ]
     assert (np.mean(errors, axis=0) < [1.0, 0.3, 0.02]).all()
 
@@ -170,13 +170,15 @@ def test_error_falls_far_below_that_of_a_few_pairs():
 M = (6, 12, 30)
 
 
-@pytest.mark.parametrize("name", SYMMETRIC)
+@pytest.mark.parametrize(
+    "name", [SYMMETRIC[0], *(pytest.param(n, marks=pytest.mark.slow) for n in SYMMETRIC[1:])]
+)
 def test_nominal_intervals_cover(name):
-    """2,640 intervals in 40 runs; nominal 95 %. Over seeds 0..9 of the games: .93 to .98."""
+    """792 intervals in 12 runs; nominal 95 %. Over seeds 0..9 of the games: .93 to .98."""
     p, held = 12, []
     for seed in range(4):
         expected = truth(smooth_game(p, seed), p, name)
-        for state in range(5):
+        for state in range(3):
             found = run(smooth_game(p, seed), p, 150, random_state=state, interactions=name)
             errors = found.interactions.standard_errors[0]
             inside = np.abs(found.interactions.values[0] - expected) <= 1.96 * errors

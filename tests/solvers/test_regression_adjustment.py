@@ -134,16 +134,16 @@ def test_a_surrogate_that_fits_takes_the_variance_of_walks(monkeypatch):
     Of walks as they are: centring takes some of the same variance off without a surrogate.
     """
     monkeypatch.setattr("skshapley.solvers._positions.LEAST_DEGREES", np.inf)
-    monkeypatch.setattr(
-        MonteCarlo, "traits", SamplerTraits(goes_on=False)
-    )  # as many walks for both
+
+    class Planned(MonteCarlo):  # as many walks for both
+        traits = SamplerTraits(goes_on=False)
 
     def deviation(solver):
         runs = [
             shapley_values(
                 game,
                 n_players=P,
-                sampler="monte-carlo",
+                sampler=Planned(),
                 solver=solver,
                 max_evals=200,
                 random_state=i,
@@ -155,14 +155,15 @@ def test_a_surrogate_that_fits_takes_the_variance_of_walks(monkeypatch):
     assert deviation(RegressionAdjustment(TREE, folds=4)) < 0.6 * deviation("permutation-mean")
 
 
-def test_around_walks_a_linear_surrogate_changes_nothing(monkeypatch):
+def test_around_walks_a_linear_surrogate_changes_nothing():
     """Walks solve additive games by themselves: v - g + h has the same steps as v."""
-    monkeypatch.setattr(
-        Antithetic, "traits", SamplerTraits(goes_on=False)
-    )  # as many walks for both
+
+    class Planned(Antithetic):  # as many walks for all
+        traits = SamplerTraits(goes_on=False)
+
     runs = [
         shapley_values(
-            game, n_players=P, sampler="antithetic", solver=solver, max_evals=60, random_state=0
+            game, n_players=P, sampler=Planned(), solver=solver, max_evals=60, random_state=0
         )
         for solver in (
             "permutation-mean",

@@ -46,17 +46,6 @@ def test_leaves_are_counted():
     assert costs_of(model).leaves.sum() == sum(t.tree_.n_leaves for t in model.estimators_)
 
 
-def test_some_trees_stand_for_all(monkeypatch):
-    """A fifth of 40 trees tells what all of them cost, to 10 %."""
-    model, _ = deep_forest(12, n=300, n_estimators=40)
-    every = costs_of(model)
-    monkeypatch.setattr("skshapley._trees._costs.COUNTED", read_trees(model).n_nodes * 12 // 5)
-    some = costs_of(model)
-    assert some.visits != every.visits
-    np.testing.assert_allclose(some.visits, every.visits, rtol=0.1)
-    np.testing.assert_allclose(some.leaves.sum(), every.leaves.sum(), rtol=0.1)
-
-
 def test_paths_of_too_many_players_have_no_tables():
     trees, _ = chain(65)
     costs = TreeValues(trees)._costs
