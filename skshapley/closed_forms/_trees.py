@@ -83,6 +83,10 @@ class Trees(ClosedForm):
         n_players : int or None, default=None
         n_jobs : int or None, default=None
             As in `fit`.
+
+        Returns
+        -------
+        self
         """
         self.column_player_ = np.asarray(column_player)
         self.n_players_ = self.column_player_.max() + 1 if n_players is None else n_players
