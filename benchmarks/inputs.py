@@ -1,4 +1,4 @@
-"""The thirty cases of `tests/test_thirty_cases.py`, beside shap's nearest explainer.
+"""The thirty cases of `tests/strangers/cases.py`, beside shap's nearest explainer.
 
 Each case is a fitted model, its background and one to three rows; both packages are fitted and
 explain. CPU milliseconds of one thread, in one process and in turn, the least of three runs or
@@ -27,7 +27,7 @@ import shap
 from skshapley import ShapleyExplainer
 
 ROOT = Path(__file__).parents[1]
-CASES = run_path(str(ROOT / "tests" / "test_thirty_cases.py"))["CASES"]
+CASES = run_path(str(ROOT / "tests" / "strangers" / "cases.py"))["CASES"]
 RESULTS = ROOT / "benchmarks" / "results" / "inputs.md"
 TREES = ("Forest", "XGB", "LGBM", "HistGradient", "IsolationForest")
 LINEAR = ("LinearRegression", "LogisticRegression", "LinearSVC")
