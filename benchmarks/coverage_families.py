@@ -183,10 +183,11 @@ def markdown(table):
 
 
 NOTE = """\
-Numbers below .92: "odd-leverage" and "odd" at 4 p to 6 p fit their errors to few evaluations; permutations and "orthogonal" on
-votes, where players of small weight decide in a few of a hundred permutations; "uniform" rarely draws the sizes that weigh most.
-Numbers above .98: with few units, where all draws agree, and where the sum shows that something was missed, errors are upper
-bounds. A share of .95 of 60 runs or charts is certain to .03, of 18 runs to .05.
+Numbers below .92: "odd-leverage" and "odd" at 4 p to 6 p fit their errors to few evaluations;
+permutations and "orthogonal" on votes, where players of small weight decide in a few of a hundred
+permutations; "uniform" rarely draws the sizes that weigh most. Numbers above .98: with few units,
+where all draws agree, and where the sum shows that something was missed, errors are upper bounds.
+A share of .95 of 60 runs or charts is certain to .03, of 18 runs to .05.
 """
 PARTS = {
     "Games": (of_games, 0.4, "First players bring nearly everything in the first family."),
