@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, make_friedman1, ma
 from xgboost import XGBClassifier, XGBRegressor
 
 from skshapley import ShapleyExplainer
-from skshapley._run._budget import Size, auto_rows
+from skshapley._run._plan import Size, auto_rows
 
 
 def tasks():

@@ -17,8 +17,7 @@ from sklearn.model_selection import KFold
 from xgboost import XGBRegressor
 
 from skshapley import ShapleyImportance
-from skshapley._inference._means import Means
-from skshapley._inference._tests import adjusted, p_values
+from skshapley._inference._means import Means, adjusted, p_values
 
 ROWS, USEFUL, ALPHA, FOLDS = 200, np.array([1.0, 0.35, 0.25, 0.2]), 0.05, 5
 REPEATS = 10  # permutations of a column, in each fold

@@ -10,7 +10,7 @@ from skshapley._estimators._valuation import DataShapley
 from skshapley._records._global_explanation import GlobalExplanation
 from skshapley._records._interactions import Interactions
 from skshapley._report import write_report
-from skshapley._tools._corrections import absent
+from skshapley._tools._texts import absent
 from skshapley.explanation import Explanation
 from skshapley.plots import PlotAccessor
 from skshapley.trees import TreeExplainer

@@ -7,9 +7,8 @@ from joblib import parallel_config
 
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley._run import _cohort, _engine
-from skshapley._run._budget import Size
 from skshapley._run._engine import Interrupted, run
-from skshapley._run._plan import make_plan
+from skshapley._run._plan import Size, make_plan
 from skshapley.samplers import Antithetic, MonteCarlo, SamplerTraits
 from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError

@@ -6,7 +6,7 @@ import sklearn
 from joblib import parallel_config
 
 from skshapley._run._evaluate import BATCH_ROWS, Evaluator, Requests
-from skshapley._run._ledger import Ledger
+from skshapley._run._memory import Ledger
 from skshapley.designs import PermutationDesign
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Game

@@ -9,8 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._run._budget import Size, auto_rows
-from skshapley._run._plan import make_plan
+from skshapley._run._plan import Size, auto_rows, make_plan
 from skshapley.rewards import InterventionalReward
 from skshapley.samplers import (
     SAMPLERS,

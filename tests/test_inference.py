@@ -11,10 +11,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skshapley import Explanation, GlobalExplanation, ShapleyExplainer, TreeExplainer
 from skshapley._inference import _simultaneous
-from skshapley._inference._means import Means
+from skshapley._inference._means import Means, adjusted, p_values
 from skshapley._inference._simultaneous import intervals, ranks
 from skshapley._inference._sizes import LEFT, Noise, debiased_sizes
-from skshapley._inference._tests import adjusted, p_values
 from skshapley.batches import explain_batches
 
 

@@ -17,8 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier, XGBRegressor
 
 from skshapley import ShapleyExplainer, ShapleyImportance
-from skshapley._estimators._gains import _same, gains
-from skshapley._estimators._noise_columns import shuffled_columns, with_noise
+from skshapley._estimators._selection import _same, gains, shuffled_columns, with_noise
 
 
 def drawn(seed=0, n=120):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._run._budget import Size, auto_rows
+from skshapley._run._plan import Size, auto_rows
 from skshapley.samplers import SAMPLERS
 from skshapley.stopping import StandardError
 from skshapley.testing import (

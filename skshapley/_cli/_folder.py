@@ -10,7 +10,7 @@ from skshapley import plots
 from skshapley._cli._status import FAILED, OK, UsageError, check_free, check_name, check_there
 from skshapley._report import report_html
 from skshapley._tools._files import write_whole
-from skshapley._tools._optional import needed
+from skshapley._tools._params import needed
 from skshapley.batches import ExplanationDataset
 from skshapley.explanation import Explanation
 

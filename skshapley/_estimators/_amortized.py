@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
 from skshapley._estimators._learner import Learner
-from skshapley._records._outcome import Outcome
-from skshapley._records._settings import Settings
+from skshapley._records._outcome import Outcome, Settings
 from skshapley._references import herded
 from skshapley._references._columns import columns_of
 from skshapley._run._engine import Plan

@@ -6,11 +6,10 @@ from typing import Any, Self
 
 import pandas as pd
 
+from skshapley._records._outcome import Settings, label
 from skshapley._records._result import ShapleyResult
-from skshapley._records._settings import Settings, label
-from skshapley._run._budget import Size
 from skshapley._run._engine import run
-from skshapley._run._plan import Plan, make_plan
+from skshapley._run._plan import Plan, Size, make_plan
 from skshapley._tables._documents import Documents, as_documents, container_for
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation

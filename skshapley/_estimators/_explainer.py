@@ -8,29 +8,27 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._estimators._attributor import Attributor
-from skshapley._estimators._background import Background
-from skshapley._estimators._documents import DocumentExplainer
-from skshapley._estimators._sampling import (
+from skshapley._estimators._attributor import (
     COUNTS,
+    Attributor,
     given_background,
     herded_background,
     n_background,
     plan_of,
     run_plan,
 )
-from skshapley._records._outcome import Outcome
-from skshapley._records._settings import label
-from skshapley._run._budget import Size
+from skshapley._estimators._background import Background
+from skshapley._estimators._documents import DocumentExplainer
+from skshapley._records._outcome import Outcome, label
 from skshapley._run._engine import run
-from skshapley._run._plan import Plan, is_auto
+from skshapley._run._plan import Plan, Size, is_auto
 from skshapley._tables._documents import as_documents, takes_documents
 from skshapley._tables._inputs import take_rows
 from skshapley._tools._constraints import check_parameters
-from skshapley._tools._corrections import absent, corrected
 from skshapley._tools._params import resolve
 from skshapley._tools._progress import progress
 from skshapley._tools._random import Stream, entropy_from, generator
+from skshapley._tools._texts import absent, corrected
 from skshapley.closed_forms import ClosedForm
 from skshapley.closed_forms._read import explained, fitted_form
 from skshapley.exceptions import UnreadableModelError

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from skshapley._records._result import ShapleyResult
-from skshapley._run._budget import Size
 from skshapley._run._engine import run
-from skshapley._run._plan import make_plan
+from skshapley._run._plan import Size, make_plan
 from skshapley._tools._constraints import Count
 from skshapley.indices import Index, pair_index
 from skshapley.rewards import FunctionGame

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skshapley._estimators._attributor import TableEstimator
-from skshapley._estimators._sampling import (
+from skshapley._estimators._attributor import (
     COUNTS,
+    TableEstimator,
     given_background,
     herded_background,
     n_background,
@@ -17,10 +17,8 @@ from skshapley._estimators._sampling import (
     run_plan,
 )
 from skshapley._records._global_explanation import GlobalExplanation
-from skshapley._records._outcome import Outcome
-from skshapley._records._settings import label
-from skshapley._run._budget import Size
-from skshapley._run._plan import Plan, is_auto
+from skshapley._records._outcome import Outcome, label
+from skshapley._run._plan import Plan, Size, is_auto
 from skshapley._tables._inputs import checked_weights, n_rows, take_rows
 from skshapley._tools._constraints import check_parameters
 from skshapley._tools._params import resolve

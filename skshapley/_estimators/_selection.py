@@ -1,10 +1,25 @@
-"""ShapleyImportance: feature selection by the gains of out-of-fold attributions."""
+"""Feature selection by out-of-fold Shapley values: gains, noise columns and tests.
 
+The gain of feature j at a row with target y, response f and attribution phi_j is
+
+    phi_j (y - (f - phi_j)),
+
+the attribution times what the target has beyond the attributions of all others. Its mean is that of
+phi_j^2 + phi_j (y - f): the mean squared attribution where the model is right, and less by what the
+model learnt by heart. For a column that is independent of the target and of all other columns the
+mean is zero or below, whatever the model makes of it: E phi_j is then 0 given the others, and
+interactions are shared alike, so that E phi_j phi_k is not below 0. Where attributions are of
+log-odds, f - phi_j goes through their inverse first.
+"""
+
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
+from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import check_cv
@@ -14,17 +29,142 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from skshapley._estimators._attributor import COUNTS
 from skshapley._estimators._background import checked_table
 from skshapley._estimators._explainer import ShapleyExplainer
-from skshapley._estimators._gains import explained_rows, gains, targets_of
-from skshapley._estimators._noise_columns import shuffled_columns, with_noise
-from skshapley._estimators._sampling import COUNTS
-from skshapley._inference._means import Means
-from skshapley._inference._tests import adjusted, p_values
-from skshapley._tables._inputs import column_names, is_frame, take_rows
+from skshapley._inference._means import Means, adjusted, p_values
+from skshapley._tables._inputs import (
+    column_names,
+    in_order_of,
+    is_foreign,
+    is_frame,
+    n_rows,
+    narwhal,
+    take_rows,
+)
 from skshapley._tools._constraints import Count, Number, check_parameters
 from skshapley._tools._random import entropy_from, generator
+from skshapley.closed_forms import Logistic
 from skshapley.explanation import Explanation
+
+CLOSE = 1e-4  # of probabilities in single precision
+
+Link = Callable[[np.ndarray], np.ndarray]
+
+
+def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Link]:
+    """Return the explanation of rows, and the expected target by explained response.
+
+    A classifier whose log-odds are explained exactly is explained by those.
+
+    Parameters
+    ----------
+    explainer : ShapleyExplainer
+        Fitted.
+    X : array or frame of shape (r, d)
+    """
+    facts = explainer._facts()
+    logistic = facts["closed_form"] == Logistic.label
+    exact = "log_odds" if logistic else facts["exact_response"]
+    if exact is not None:
+        background = explainer.background_
+        by_odds = ShapleyExplainer(**{**explainer.get_params(deep=False), "response_method": exact})
+        explanation = by_odds.fit(background).explain(X)
+        link: Link = expit if explanation.values.ndim == 2 else _softmax
+        given = explainer.estimator.predict_proba(X)
+        given = given[:, 1] if explanation.values.ndim == 2 else given
+        if np.allclose(link(explanation.predictions), given, rtol=0, atol=CLOSE):
+            return explanation, link
+    return explainer.explain(X), _same
+
+
+def gains(explanation: Explanation, link: Link, targets: np.ndarray) -> np.ndarray:
+    """Return the gain of each player at each row, summed over outputs.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    link : callable
+        The expected target by explained response.
+    targets : ndarray of shape (r,) or (r, k)
+        Numbers, or 1 at the class of the row.
+
+    Returns
+    -------
+    gains : ndarray of shape (r, p)
+    """
+    values, errors = explanation.values, explanation.standard_errors
+    without = link(explanation.predictions[:, None] - values)
+    gain = values * (targets[:, None] - without)
+    if link is _same and errors is not None:
+        gain = gain - np.nan_to_num(errors) ** 2  # what noise adds to a square
+    return gain if gain.ndim == 2 else gain.sum(axis=2)
+
+
+def targets_of(y: np.ndarray, classes: np.ndarray | None, explanation: Explanation) -> np.ndarray:
+    """Return the targets in the shape of the predictions of an explanation."""
+    if classes is None:
+        return np.asarray(y, dtype=np.float64)
+    hits = (y[:, None] == classes).astype(np.float64)
+    return hits[:, 1] if explanation.output_names is None else hits
+
+
+def _same(response: np.ndarray) -> np.ndarray:
+    return response
+
+
+def _softmax(response: np.ndarray) -> np.ndarray:
+    return softmax(response, axis=-1)
+
+
+def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:
+    """Return a table with n columns more, each a column drawn by chance, with its rows shuffled.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (r, d)
+    n : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    table : array, sparse matrix or frame of shape (r, d + n)
+    """
+    if not n:
+        return X
+    names = column_names(X)
+    drawn = rng.integers(len(names), size=n)
+    orders = [rng.permutation(n_rows(X)) for _ in drawn]
+    if sparse.issparse(X):
+        moved = [X[order][:, [j]] for j, order in zip(drawn, orders, strict=True)]
+        return sparse.hstack([X, *moved], format=X.format)
+    if isinstance(X, np.ndarray):
+        return np.column_stack([X, *(X[order, j] for j, order in zip(drawn, orders, strict=True))])
+    new = dict(zip(_new_names(names, n), zip(drawn, orders, strict=True), strict=True))
+    if is_foreign(X):
+        table = narwhal(X)
+        shuffled = [
+            narwhal(take_rows(X, order))[names[j]].alias(name) for name, (j, order) in new.items()
+        ]
+        return table.with_columns(*shuffled).to_native()
+    columns = {name: X.iloc[order, j].set_axis(X.index, axis=0) for name, (j, order) in new.items()}
+    return pd.concat([X, pd.DataFrame(columns)], axis=1)
+
+
+def shuffled_columns(X: Any, order: np.ndarray) -> Any:
+    """Return a table with its columns in another order."""
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        return X[:, order]
+    names = column_names(X)
+    return in_order_of(X, [names[j] for j in order])
+
+
+def _new_names(names: list, n: int) -> list[str]:
+    """Return names that the table has not."""
+    start = "noise"
+    while any(str(name).startswith(start) for name in names):
+        start += "_"
+    return [f"{start}{i}" for i in range(n)]
 
 
 def _has(name: str) -> Any:

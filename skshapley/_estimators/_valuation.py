@@ -8,12 +8,11 @@ from sklearn.metrics import check_scoring
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_consistent_length
 
+from skshapley._estimators._attributor import COUNTS
 from skshapley._estimators._knn_valuation import Neighbours
-from skshapley._estimators._sampling import COUNTS
 from skshapley._records._result import ShapleyResult
-from skshapley._run._budget import Size
 from skshapley._run._engine import run
-from skshapley._run._plan import is_auto, make_plan
+from skshapley._run._plan import Size, is_auto, make_plan
 from skshapley._tools._constraints import Constraint, Fitting, Maybe, Number, check_parameters
 from skshapley._tools._progress import progress
 from skshapley.indices import Index, player_index

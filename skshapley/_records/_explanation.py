@@ -15,12 +15,11 @@ from skshapley._records._importance import cohort_masks, importance
 from skshapley._records._inferred import check_confidence, inferred_importance
 from skshapley._records._interactions import Interactions
 from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
+from skshapley._records._outcome import Settings, freeze
 from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
-from skshapley._records._parts import freeze
-from skshapley._records._settings import Settings
 from skshapley._tables._portable import Portable
-from skshapley._tools._corrections import absent
 from skshapley._tools._files import write_whole
+from skshapley._tools._texts import absent
 
 UNKNOWN = Settings()
 # Names in shap and elsewhere, and what holds or draws the same

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from skshapley._inference._means import Means
-from skshapley._inference._tests import adjusted, p_values
+from skshapley._inference._means import Means, adjusted, p_values
 from skshapley._records._explanation import Explanation
 from skshapley._records._inferred import check_confidence, inferences, units
 

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any, BinaryIO, Self
 
 from skshapley._records._lines import KINDS
-from skshapley._records._settings import Settings
+from skshapley._records._outcome import Settings
 from skshapley._tables._arrow import META
 from skshapley._tables._scalars import decoded
 

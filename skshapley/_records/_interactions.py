@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._importance import importance
+from skshapley._records._outcome import freeze
 from skshapley._records._pair_interchange import parts_of_shapiq, to_shapiq
-from skshapley._records._parts import freeze
 from skshapley._tables._portable import Portable
 
 _BY_OUTPUT = ("values", "standard_errors", "attributions", "base_values")

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._interactions import Interactions
+from skshapley._records._outcome import Settings
 from skshapley._records._pair_interchange import ADD_UP
-from skshapley._records._settings import Settings
-from skshapley._tools._optional import needed
+from skshapley._tools._params import needed
 
 if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation

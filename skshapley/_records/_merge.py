@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._interactions import Interactions
-from skshapley._records._parts import BY_ROW, ERRORS
+from skshapley._records._outcome import BY_ROW, ERRORS
 
 if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation

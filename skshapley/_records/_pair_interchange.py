@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from skshapley._tools._optional import needed
+from skshapley._tools._params import needed
 
 if TYPE_CHECKING:
     from skshapley._records._interactions import Interactions

@@ -48,7 +48,7 @@ from skshapley._records._lines import (
     table_numbers,
     token_numbers,
 )
-from skshapley._records._settings import Settings
+from skshapley._records._outcome import Settings
 from skshapley._tables._arrow import (
     column_from_arrow,
     column_to_arrow,
@@ -57,7 +57,7 @@ from skshapley._tables._arrow import (
 )
 from skshapley._tables._scalars import decoded, encoded
 from skshapley._tools._files import DamagedFileError
-from skshapley._tools._optional import needed
+from skshapley._tools._params import needed
 
 if TYPE_CHECKING:
     import pyarrow as pa

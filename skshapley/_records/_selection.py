@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from skshapley._records._parts import BY_OUTPUT, BY_PLAYER, BY_ROW
+from skshapley._records._outcome import BY_OUTPUT, BY_PLAYER, BY_ROW
 
 if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation

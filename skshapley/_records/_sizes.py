@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from skshapley._records._parts import BY_OUTPUT, ERRORS
+from skshapley._records._outcome import BY_OUTPUT, ERRORS
 
 if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation

@@ -1,8 +1,6 @@
 """Background rows as a sample of a table: their order, and known quantities of all rows."""
 
-from skshapley._references._deck import CHUNK, MOST_CARDS, Deck
+from skshapley._references._deck import CHUNK, MOST_CARDS, Deck, Survey, Traits
 from skshapley._references._herd import herded
-from skshapley._references._survey import Survey
-from skshapley._references._traits import Traits
 
 __all__ = ["CHUNK", "MOST_CARDS", "Deck", "Survey", "Traits", "herded"]

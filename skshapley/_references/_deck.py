@@ -1,4 +1,8 @@
-"""An order of the background rows in which the first few represent all.
+"""Background rows in a balanced order, their traits, and means over a table from some.
+
+The attribution of a player against one reference depends on the reference mostly through the
+player's own columns and the prediction, which are known of all rows. So it is regressed on them
+over the rows that were looked at, and the table's means are put in (`_survey`).
 
 Rows are dealt by chunks, each of which resembles the whole table: in its columns and in the
 model's predictions, by the mean of smooth functions of both. A table is cut at random into groups;
@@ -7,16 +11,124 @@ to either half, so that the difference of the halves' means stays small (kernel 
 Mackey 2024, Kernel thinning, JMLR 25). Which half comes first is a coin's choice: each row is as
 likely in any place, so that chunks are exchangeable, and their spread is an honest measure of what
 is left to chance.
+
+Deville & Särndal (1992), Calibration estimators in survey sampling, JASA 87; Breidt & Opsomer
+(2017), Model-assisted survey estimation with modern prediction techniques, Statistical Science 32.
+With traits that have mean zero over the table, the estimate is the regression's intercept: the mean
+of its predictions over the table and of the residuals over the sample.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
 
-from skshapley._references._columns import columns_of, numbers_of, standardised
-from skshapley._references._features import Features
-from skshapley._references._traits import Traits
+from skshapley._references._columns import (
+    MOST_CATEGORIES,
+    Column,
+    columns_of,
+    numbers_of,
+    standardised,
+)
+from skshapley._references._herd import Features
+
+BINS = 8  # quantile bins of a numeric column
+MOST_OWN_COLUMNS = 4  # of one player that are binned
+MOST_COMMON = 128  # numbers of a row that all players share
+MOST_PREDICTIONS = 8
+NO_BIN = BINS  # codes from here on belong to no indicator
+
+
+@dataclass(frozen=True, eq=False)
+class Traits:
+    """Numbers that are known of each row, centred on their means over the table.
+
+    Attributes
+    ----------
+    common : ndarray of shape (b, l)
+        The standardised predictions and columns.
+    codes : ndarray of shape (b, w), uint8
+        The bin, or category, of some columns.
+    shares : ndarray of shape (w, BINS)
+        The part of the table in each bin.
+    of_player : tuple of p ndarrays of int
+        Which of these columns are a player's own.
+    """
+
+    common: np.ndarray
+    codes: np.ndarray
+    shares: np.ndarray
+    of_player: tuple[np.ndarray, ...]
+
+    @classmethod
+    def of(
+        cls,
+        columns: list[Column],
+        predictions: np.ndarray,
+        weights: np.ndarray,
+        column_player: np.ndarray,
+    ) -> "Traits":
+        """Return the traits of a table's rows.
+
+        Parameters
+        ----------
+        columns : list of d Column
+        predictions : ndarray of shape (b, k)
+        weights : ndarray of shape (b,)
+            With sum 1.
+        column_player : ndarray of shape (d,), int
+        """
+        common = standardised(predictions[:, :MOST_PREDICTIONS], weights)
+        numbers = standardised(numbers_of(columns), weights)
+        if common.shape[1] + numbers.shape[1] <= MOST_COMMON:
+            common = np.concatenate([common, numbers], axis=1)
+        codes = np.column_stack([_bins(column) for column in columns])
+        one_hot = codes[:, :, None] == np.arange(BINS)
+        shares = np.einsum("b,bwn->wn", weights, one_hot)
+        players = np.arange(column_player.max() + 1)
+        own = tuple(np.flatnonzero(column_player == j)[:MOST_OWN_COLUMNS] for j in players)
+        return cls(np.ascontiguousarray(common), codes, shares, own)
+
+    def take(self, rows: np.ndarray) -> "Traits":
+        """Return the traits of some rows, still centred on the table."""
+        return replace(self, common=self.common[rows], codes=self.codes[rows])
+
+    @cached_property
+    def _indicators(self) -> tuple[np.ndarray, np.ndarray]:
+        """The columns of each player, ``(p, most)`` int, and the centred indicators of their codes.
+
+        The latter are ``(p, most, BINS + 1, BINS)``, all 0 where a player has fewer columns.
+        """
+        most = max(map(len, self.of_player))
+        columns = np.zeros((len(self.of_player), most), dtype=np.intp)
+        indicators = np.zeros((*columns.shape, NO_BIN + 1, BINS))
+        for j, at in enumerate(self.of_player):
+            columns[j, : len(at)] = at
+            indicators[j, : len(at)] = np.eye(NO_BIN + 1, BINS) - self.shares[at][:, None]
+        return columns, indicators
+
+    def own(self, rows: np.ndarray, players: np.ndarray) -> np.ndarray:
+        """Return the centred indicators of the players' own columns, ``(rows, players, n)``."""
+        columns, indicators = self._indicators
+        codes = self.codes.take(rows, axis=0).take(columns[players], axis=1)
+        place = np.arange(columns.size).reshape(columns.shape)[players] * (NO_BIN + 1)
+        own = indicators.reshape(-1, BINS).take(place + codes, axis=0)
+        return own.reshape(len(rows), len(players), -1)
+
+
+def _bins(column: Column) -> np.ndarray:
+    """Return the bin of each row by quantiles, or its category, ``(b,)`` uint8."""
+    numbers = column.content
+    if column.is_category:
+        return np.where(numbers < MOST_CATEGORIES, numbers, NO_BIN).astype(np.uint8)
+    known = np.isfinite(numbers)
+    if not known.any():
+        return np.full(len(numbers), NO_BIN, dtype=np.uint8)
+    edges = np.unique(np.quantile(numbers[known], np.linspace(0, 1, BINS + 1)[1:-1]))
+    return np.where(known, np.searchsorted(edges, numbers, side="right"), NO_BIN).astype(np.uint8)
+
 
 CHUNK = 8  # rows
 GROUP_ROWS = 512  # that are halved together
@@ -150,3 +262,80 @@ def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) 
     swapped = rng.random((count, 1)) < 0.5
     first, second = np.where(swapped, second, first), np.where(swapped, first, second)
     return np.stack([first, second], axis=1).reshape(2 * count, -1)
+
+
+PENALTY = 5.0  # rows' worth of "no effect" on each coefficient
+LEAST_REGRESSED = 24  # rows, below which a plain mean serves
+MOST_LEVERAGE = 0.9  # a row that is fitted by itself alone tells no error
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """A sample of a table's rows, made ready to estimate means of many quantities.
+
+    Parameters
+    ----------
+    deck : Deck
+    rows : ndarray of shape (m,), int
+        The rows that were looked at, in the order in which they were dealt.
+    players : ndarray of shape (p,), int
+        The players whose attributions are estimated.
+    """
+
+    deck: Deck
+    rows: np.ndarray
+    players: np.ndarray
+
+    def mean(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return estimates of table means, and the errors of each row's prediction by the others.
+
+        For each player and output the regression serves where it predicts rows that it has not
+        seen better than the plain mean does.
+
+        Parameters
+        ----------
+        values : ndarray of shape (m, p, k)
+            One for each row.
+
+        Returns
+        -------
+        means : ndarray of shape (p, k)
+        errors : ndarray of shape (m, p, k)
+        """
+        m = len(values)
+        means = values.mean(axis=0)
+        errors = (values - means) * (m / max(m - 1, 1))
+        traits = self.deck.traits
+        if traits is None or m < LEAST_REGRESSED:
+            return means, errors
+        fitted, unseen = self._regressed(values, traits)
+        better = (unseen**2).sum(axis=0) < (errors**2).sum(axis=0)
+        return np.where(better, fitted, means), np.where(better, unseen, errors)
+
+    def _regressed(self, values: np.ndarray, traits: Traits) -> tuple[np.ndarray, np.ndarray]:
+        """Return the intercepts and the leave-one-out errors of ridge regressions."""
+        (m, p, k), rows = values.shape, self.rows
+        common = np.column_stack([np.ones(m), traits.common.take(rows, axis=0)])  # (m, l)
+        penalty = np.full(common.shape[1], PENALTY)
+        penalty[0] = 0.0
+        factor = cholesky(common.T @ common + np.diag(penalty), lower=True, check_finite=False)
+        # what the common traits predict of y is seen seen' y
+        turn = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False).T
+        seen = common @ turn
+        own = traits.own(rows, self.players)  # (m, p, n)
+        n = own.shape[2]
+        flat = own.reshape(m, p * n)
+        beyond = seen @ (seen.T @ flat)
+        beyond = np.subtract(flat, beyond, out=beyond).reshape(m, p, n)
+        # by player, as views: products of them are copied nowhere
+        by_player, wide = own.transpose(1, 0, 2), beyond.transpose(1, 0, 2)  # (p, m, n)
+        inverse = np.linalg.inv(by_player.swapaxes(1, 2) @ wide + PENALTY * np.eye(n))
+        slopes = inverse @ (wide.swapaxes(1, 2) @ values.transpose(1, 0, 2))
+        rest = values.reshape(m, p * k) - (by_player @ slopes).transpose(1, 0, 2).reshape(m, p * k)
+        told = seen.T @ rest
+        left = (rest - seen @ told).reshape(m, p, k)
+        taken = np.einsum("pmn,pmn->mp", wide, wide @ inverse)
+        free = 1 - np.einsum("ml,ml->m", seen, seen)[:, None] - taken
+        return (turn[0] @ told).reshape(p, k), left / np.maximum(free, 1 - MOST_LEVERAGE)[
+            :, :, None
+        ]

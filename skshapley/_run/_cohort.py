@@ -7,11 +7,10 @@ import numpy as np
 
 from skshapley._records._outcome import Outcome
 from skshapley._references import Deck
-from skshapley._run._budget import Size
 from skshapley._run._evaluate import Requests
-from skshapley._run._rest import Rest
+from skshapley._run._memory import Rest, Ties
+from skshapley._run._plan import Size
 from skshapley._run._sample import Sample
-from skshapley._run._ties import Ties
 from skshapley._tools._random import Stream, generator, row_generators
 from skshapley.designs import WalkDesign
 from skshapley.samplers import SamplerTask

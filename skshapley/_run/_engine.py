@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from skshapley._records._outcome import Outcome
-from skshapley._run._budget import Size, design_bytes
 from skshapley._run._cohort import ASK_BYTES, Cohort, places
 from skshapley._run._evaluate import Evaluator, Requests
-from skshapley._run._ledger import Ledger
-from skshapley._run._plan import Plan
+from skshapley._run._memory import Ledger
+from skshapley._run._plan import Plan, Size, design_bytes
 from skshapley._tools._counting import counted
 from skshapley._tools._memory import working_bytes
 from skshapley.designs import WalkDesign

@@ -13,8 +13,7 @@ from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import LokyBackend, MultiprocessingBackend, get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
-from skshapley._run._dask import Cluster
-from skshapley._run._parcel import Parcel
+from skshapley._run._workers import Cluster, Parcel
 from skshapley._tools._memory import working_bytes
 from skshapley.rewards import Game
 

@@ -1,18 +1,21 @@
-"""Requests of the instances of a block, and which of them came before.
+"""Repeated requests: their known values, and the budget that repeats and ties save.
 
 Most requests need no look: those of a walk are all different, and two walks of an instance against
 different background rows have nothing in common. So requests are kept by their *home*, the instance
 and, where it is one row, the background row. Keys are made of those alone whose home came before.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from skshapley._run._evaluate import Requests
+from skshapley._run._evaluate import Evaluator, Requests
+from skshapley._run._plan import Size
+from skshapley._tables._keys import hashed
 from skshapley._tools._counting import counted
-from skshapley._tools._hashing import hashed
+from skshapley.samplers._base import Price
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,3 +259,267 @@ def packed(coalitions: np.ndarray) -> np.ndarray:
     words = np.zeros((len(bits), -(-bits.shape[1] // 8)), dtype="<u8")
     words.view(np.uint8)[:, : bits.shape[1]] = bits
     return words
+
+
+LEAST_TIED = 0.02  # of players and background rows: with fewer ties to look for them costs more
+
+
+class Evaluated(NamedTuple):
+    """Requests with their values.
+
+    Attributes
+    ----------
+    values : ndarray of shape (u, k)
+    sent : ndarray of shape (u,), bool
+        Which were really evaluated.
+    new : ndarray of shape (u,), bool
+        Which the instance had not asked for before: budgets count these. Fewer are sent where
+        coalitions are alike in the players that differ, which may not change what is asked next.
+    """
+
+    values: np.ndarray
+    sent: np.ndarray
+    new: np.ndarray
+
+
+class Ledger:
+    """Cache of the evaluations for each row of a block, so that none is repeated.
+
+    Parameters
+    ----------
+    n_players, n_references : int
+    rows : ndarray of int
+        The instances of the block, contiguous.
+    keep : bool
+        Whether later calls may meet the same coalitions again. Up to `capacity` values of an
+        instance are kept.
+    differing : callable or None
+        Returns which players of given instances differ from a given background row each, ``(n, p)``
+        bool, or None. Against a single row coalitions that are alike in those are the same request.
+    """
+
+    capacity = 2**18
+
+    def __init__(
+        self,
+        n_players: int,
+        n_references: int,
+        rows: np.ndarray,
+        keep: bool = True,
+        differing: Callable[[np.ndarray, np.ndarray], np.ndarray | None] | None = None,
+    ) -> None:
+        self._first_row, self._keep = rows[0], keep
+        self._n_references, self._differing = n_references, differing
+        keys, n = Keys(n_players, n_references, len(rows)), len(rows)
+        self._known = Memory(keys, n, n_references, self.capacity)
+        # without a look at what differs
+        self._asked = Memory(keys, n, n_references, self.capacity)
+
+    def evaluate(
+        self, evaluator: Evaluator, requests: Requests, runs: np.ndarray | None = None
+    ) -> Evaluated:
+        """Return values, and which requests were sent, and new.
+
+        Parameters
+        ----------
+        evaluator : Evaluator
+        requests : Requests
+        runs : ndarray of shape (w,), int, or None
+            Lengths of stretches of requests that are surely different, each of one instance and
+            against the same references; None: nothing is known.
+        """
+        asked = Asked.of(requests, self._first_row, runs)
+        masks, new = self._masks(asked), None
+        if masks is not None:
+            new = self._new(asked)
+            asked = asked.alike(masks)
+        met = self._known.meet(asked)
+        fresh = None if met.fresh.all() else np.flatnonzero(met.fresh)
+        values = evaluator(requests._replace(bits=None), fresh)  # of use here alone
+        if fresh is not None:
+            values = self._known.completed(values, fresh, met)
+        if self._keep:
+            self._known.add(asked, met.fresh, values)
+        return Evaluated(values, met.fresh, met.fresh if new is None else new)
+
+    def _new(self, asked: Asked) -> np.ndarray:
+        """Return which coalitions the instance had not asked for before, ``(u,)`` bool."""
+        fresh = self._asked.meet(asked).fresh
+        if self._keep:
+            self._asked.add(asked, fresh)
+        return fresh
+
+    def _masks(self, asked: Asked) -> np.ndarray | None:
+        """Return the players in which a coalition counts, as words ``(u, w)``; None for all."""
+        references, rows = asked.references, asked.requests.rows
+        if references is None or self._differing is None or not len(rows):
+            return None
+        # those of a walk come one after the other
+        starts, homes = asked.starts, asked.homes(self._n_references)
+        first = starts[np.concatenate([[True], homes[1:] != homes[:-1]])]
+        differing = self._differing(rows[first], references[first])
+        if differing is None:
+            self._differing = None
+            return None
+        if differing.all():
+            return None
+        # an instance with next to no ties is spared, whoever stands beside it
+        place = asked.place[first]
+        share = np.bincount(place, differing.mean(axis=1)) / np.maximum(np.bincount(place), 1)
+        spared = share > 1 - LEAST_TIED
+        if spared[place].all():
+            return None
+        differing = differing | spared[place][:, None]
+        return np.repeat(packed(differing), np.diff(np.append(first, len(rows))), axis=0)
+
+
+# Where most draws repeat, what is left of a budget is not worth the search. These are the most
+# draws of an instance in all, by those that the budget surely buys, and its most further asks: at
+# 16 players 24 of them spend budgets of 1,000 and 4,000 evaluations to the last, and 15,900 of
+# 16,000
+MOST_TIMES = 4
+MOST_ASKS = 24
+MOST_ROWS = 2**40  # more than anybody waits for, and a number that fits
+
+
+class Rest:
+    """The remaining budgets of rows after their planned draws.
+
+    Each instance goes on by itself, so that nobody's draws depend on who else is in the block. Only
+    hybrid rows that it has not asked for before count: what came twice cost nothing, nor did the
+    players that agree with a background row. How many draws it makes in the end depends on the
+    coalitions drawn, never on their values; since among the players that differ from a background
+    row none is favoured, given that number each order of them is still uniform there, and without
+    ties each coalition among those of its size.
+
+    Parameters
+    ----------
+    price : Price
+    size : Size
+        Of the game, the players that do not matter left out.
+    planned : int
+        Draws that the budget buys if no coalition comes twice.
+    max_rows : int
+        Model rows that an instance may cost.
+    n_instances : int
+    """
+
+    def __init__(
+        self, price: Price, size: Size, planned: int, max_rows: int, n_instances: int
+    ) -> None:
+        self._price, self._size = price, size
+        self._budget = min(max_rows - 1, MOST_ROWS)
+        self._everything = min(size.rows(2**size.n_players) - 1, MOST_ROWS)
+        self._made, self._planned = np.full(n_instances, planned), planned
+        self._asks = np.zeros(n_instances, dtype=np.int64)
+
+    def draws(
+        self,
+        members: np.ndarray,
+        charged: np.ndarray,
+        most: int,
+        steps: np.ndarray | None = None,
+        every: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return how many further draws each instance is to make next; 0 for none, ``(r,)``.
+
+        The largest power of two, in steps, of those that what is left surely buys: so few asks
+        serve many instances.
+
+        Parameters
+        ----------
+        members : ndarray of shape (r,), int
+            Which instances.
+        charged : ndarray of shape (r,), int
+            Model rows that count against their budgets.
+        most : int
+            Draws in one ask.
+        steps : ndarray of shape (r,), int, or None
+            What a draw costs each of them at most; None for its price.
+        every : ndarray of shape (r,) or None
+            How many rows there are to evaluate; None for all coalitions.
+        """
+        price = self._price
+        left = np.maximum(self._budget - charged, 0)
+        rows = left * self._size.n_references // self._size.rows_per_value
+        cost = price.draw if steps is None else steps
+        room = MOST_TIMES * self._planned * price.draw // cost - self._made[members]
+        draws = np.minimum(np.minimum(rows // cost, room), most * price.draw // cost)
+        sets = np.maximum(draws // price.step, 0)
+        everything = self._everything if every is None else np.minimum(every, self._everything)
+        over = (charged >= everything) | (self._asks[members] >= MOST_ASKS) | (sets == 0)
+        exponents = np.frexp(np.maximum(sets, 1))[1] - 1
+        return np.where(over, 0, 2**exponents) * price.step
+
+    def add(self, members: np.ndarray, n: int) -> None:
+        """Note that instances `members` have made `n` further draws each."""
+        self._made[members] += n
+        self._asks[members] += 1
+
+
+MOST_COMPARED = 256  # background rows that each instance is compared with before any is dealt
+MOST_EXPONENT = 1000  # of two: more hybrid rows than can be counted
+
+
+class Ties:
+    """Knows in which players instances differ from background rows.
+
+    Parameters
+    ----------
+    game : Game
+    rows : ndarray of shape (r,), int
+        The instances.
+    players : ndarray of shape (r, count), int
+        The players that matter to each.
+
+    Attributes
+    ----------
+    steps : ndarray of shape (r,), int
+        Model rows that a walk costs at most: those between its ends. At least 1.
+    n_hybrids : ndarray of shape (r,)
+        Hybrid rows between the ends of all walks there are, or infinity if not counted.
+    """
+
+    def __init__(self, game: Any, rows: np.ndarray, players: np.ndarray) -> None:
+        self._game, self._rows, self._players = game, rows, players
+        (r, count), b = players.shape, game.n_references
+        self.steps, self.n_hybrids = np.full(r, max(count - 1, 1)), np.full(r, np.inf)
+        self._few, self._table = b <= MOST_COMPARED, None
+        if self._few:
+            every = np.broadcast_to(np.arange(b), (r, b))
+            self._table = self._compared(np.arange(r), every)
+        if self._table is not None:
+            sizes = self._table.sum(axis=2)
+            self.steps = np.maximum(sizes.max(axis=1) - 1, 1)
+            powers = np.ldexp(1.0, np.minimum(sizes, MOST_EXPONENT))
+            self.n_hybrids = np.maximum(powers - 2, 0).sum(axis=1)
+
+    def differing(self, members: np.ndarray, references: np.ndarray) -> np.ndarray | None:
+        """Return the players in which instances differ from background rows, or None for all.
+
+        Parameters
+        ----------
+        members : ndarray of shape (m,), int
+            Positions among the instances.
+        references : ndarray of shape (m, n), int
+
+        Returns
+        -------
+        differing : ndarray of shape (m, n, count), bool
+        """
+        if self._table is not None:
+            return self._table[members[:, None], references]
+        return None if self._few else self._compared(members, references)
+
+    def _compared(self, members: np.ndarray, references: np.ndarray) -> np.ndarray | None:
+        """Compare instances ``(m,)`` with background rows ``(m, n)``."""
+        n = references.shape[1]
+        found = self._game.apart(np.repeat(self._rows[members], n), references.ravel())
+        if found is None:
+            return None
+        found = found.reshape(*references.shape, -1)
+        if self._players.shape[1] < found.shape[2]:
+            found = np.take_along_axis(found, self._players[members][:, None], axis=2)
+        # an instance with next to no ties is spared, whoever stands beside it
+        spared = found.mean(axis=(1, 2)) > 1 - LEAST_TIED
+        return None if spared.all() else found | spared[:, None, None]

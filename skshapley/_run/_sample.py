@@ -10,7 +10,7 @@ import numpy as np
 from skshapley._references import Deck
 from skshapley._run._evaluate import Requests
 from skshapley.solvers import Estimate
-from skshapley.solvers._student import widening
+from skshapley.solvers._spread import widening
 
 MOST_GROUPS = 16
 LEAST_IN_GROUP = 4

@@ -13,7 +13,7 @@ import pandas as pd
 from pandas.api.types import is_integer_dtype, pandas_dtype
 
 from skshapley._tables._scalars import decoded, encoded
-from skshapley._tools._optional import needed
+from skshapley._tools._params import needed
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,11 +1,13 @@
-"""The one resolver of "a name or an object" parameters."""
+"""Parameters that are a name or an object, and packages that are optional."""
 
 from collections.abc import Mapping
+from importlib import import_module
+from types import ModuleType
 from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator, clone
 
-from skshapley._tools._corrections import suggested
+from skshapley._tools._texts import suggested
 
 T = TypeVar("T")
 
@@ -50,3 +52,28 @@ def resolve(
         f"{owner} takes {parameter} as one of {choices}, or an instance of {base.__name__};"
         f" got {value!r}{write}."
     )
+
+
+def needed(package: str, owner: str, extra: str | None = None) -> ModuleType:
+    """Return an optional package.
+
+    Parameters
+    ----------
+    package : str
+    owner : str
+        What needs it, for the error.
+    extra : str, default=None
+        The extra of skshapley that installs it. None: it is installed by its own name.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed.
+    """
+    try:
+        return import_module(package)
+    except ImportError as error:
+        name = package if extra is None else f'"skshapley[{extra}]"'
+        raise ImportError(
+            f"{owner} needs {package}, which is not installed; install it with: pip install {name}."
+        ) from error

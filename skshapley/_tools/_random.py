@@ -76,3 +76,8 @@ def row_generators(entropy: int, keys: Iterable[int]) -> list[np.random.Generato
 def generator(entropy: int, *key: int) -> np.random.Generator:
     """Return the random generator of one purpose, independent of the rows' generators."""
     return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(0, *key)))
+
+
+def uniform_permutations(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
+    """Return independent uniform permutations, ``(n, p)``."""
+    return rng.permuted(np.broadcast_to(np.arange(p), (n, p)), axis=1)

@@ -1,9 +1,12 @@
-"""Texts of objects that are the same in every process."""
+"""Texts for errors: parameters that differ from their defaults, and corrections of slips."""
 
+import inspect
 import re
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from functools import cache, wraps
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from sklearn import get_config
 from sklearn.base import BaseEstimator
@@ -62,3 +65,124 @@ def _differs(value: Any, default: Any) -> bool:
     if isinstance(value, BaseEstimator) and type(value) is not type(default):
         return True
     return default is Parameter.empty or repr(value) != repr(default)
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Parameters by the names that other libraries, or people, give them. Of several the first that the
+# call has is meant.
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    "estimator": ("model", "clf", "predictor", "f"),
+    "background": ("data", "masker", "X", "X_train", "background_data", "reference"),
+    "X": ("data", "X_train", "X_test", "df", "rows", "background"),
+    "response_method": ("model_output", "link", "output_type"),
+    "output": ("class_", "class_index", "class_name", "label", "target"),
+    "random_state": ("seed", "random_seed", "rng"),
+    "max_rows": ("nsamples", "n_samples", "max_evals", "budget", "npermutations", "n_permutations"),
+    "n_jobs": ("njobs", "n_workers", "n_cpus"),
+    "reward": ("feature_perturbation", "imputer", "value_function"),
+    "sampler": ("approximator", "method"),
+    "groups": ("feature_groups", "partition_tree", "coalitions"),
+    "interactions": ("max_order", "interaction", "interaction_index"),
+    "verbose": ("silent", "progress", "show_progress"),
+    "max_features": ("max_display", "n_features", "num_features", "top", "k"),
+    "row": ("index", "idx", "ind", "instance", "sample", "i"),
+    "features": ("feature", "ind", "column", "name"),
+    "partner": ("interaction_index", "color", "color_by", "colour"),
+    "ax": ("axes", "axis"),
+}
+# Values by the names that other libraries, or people, give them
+VALUES = {
+    **dict.fromkeys(("probability", "probabilities", "proba"), "predict_proba"),
+    **dict.fromkeys(("logit", "margin", "raw", "logodds", "log-odds"), "log_odds"),
+    "identity": "predict",
+    "marginal": "interventional",
+    "observational": "conditional",
+    **dict.fromkeys(("mean", "median", "zeros"), "baseline"),
+    **dict.fromkeys(("permutation", "permutations"), "antithetic"),
+    **dict.fromkeys(("kernelshap", "kernel_shap"), "kernel"),
+}
+# What stands in for parameters that no call has
+INSTEAD = {
+    "show": "the picture is drawn and returned: keep it by .figure_.savefig('picture.png')",
+    "feature_names": "names are those of the columns: pass DataFrames",
+    "title": "titles are matplotlib's: .ax_.set_title(...)",
+    "algorithm": "leave it out: values are exact wherever they can be",
+    "check_additivity": "leave it out: values add up, and explanation.efficiency_gap says so",
+}
+LONGEST_VALUE = 30  # letters of a value that is repeated in a message
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like another, or None."""
+    return next(iter(get_close_matches(str(name), list(known), n=1, cutoff=0.6)), None)
+
+
+def suggested(value: object, known: Iterable[str]) -> str:
+    """Return " (did you mean ...?)", for the value of a parameter, or ""."""
+    known = list(known)
+    meant = VALUES.get(str(value))
+    meant = meant if meant in known else nearest(str(value), known)
+    return f" (did you mean {meant!r}?)" if meant else ""
+
+
+def corrected(call: Callable[P, R], owner: str = "") -> Callable[P, R]:
+    """Return a function or method that answers wrong arguments by the right ones.
+
+    Its signature stays as it is, for help, completion and scikit-learn. `owner` is its name in
+    messages, by default its own.
+    """
+    signature = inspect.signature(call)
+    owner = owner or call.__qualname__.removesuffix(".__init__")
+    parameters = signature.parameters.values()
+    usual = sum(p.default is p.empty and p.kind == p.POSITIONAL_OR_KEYWORD for p in parameters)
+
+    @wraps(call)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        if kwargs or len(args) != usual:  # else there is nothing to check, at no cost
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(
+                    _sentence(owner, list(signature.parameters), kwargs, error)
+                ) from None
+        return call(*args, **kwargs)
+
+    return checked
+
+
+def _sentence(owner: str, names: list[str], given: Mapping[str, object], error: TypeError) -> str:
+    known = [name for name in names if name not in ("self", "explanation")]
+    wrong = next((name for name in given if name not in known), None)
+    if wrong is None:
+        return f"{owner}({', '.join(known)}): {error}."
+    if wrong in INSTEAD:
+        return f"{owner} takes no {wrong}; {INSTEAD[wrong]}."
+    meant = [ours for ours, theirs in PARAMETERS.items() if wrong in (ours, *theirs)]
+    here = next((ours for ours in meant if ours in known), None) or nearest(wrong, known)
+    right = here or next(iter(meant), None)
+    if right is None or (here is None and "." not in owner):
+        return f"{owner} takes no {wrong}: choose among {', '.join(known)}."
+    value = given[wrong]
+    text = repr(VALUES.get(value, value) if isinstance(value, str) else value)
+    plain = right != "max_rows" and len(text) <= LONGEST_VALUE and "\n" not in text
+    call = f"{right}={text if plain else '...'}"
+    if here is None:
+        return f"{owner} takes no {wrong}: pass {call} to {owner.split('.', maxsplit=1)[0]}."
+    return f"{owner} takes no {wrong}: did you mean {call}?"
+
+
+def absent(owner: str, name: str, instead: Mapping[str, str], known: Iterable[str]) -> str:
+    """Return the answer to an attribute that does not exist.
+
+    Parameters
+    ----------
+    owner, name : str
+    instead : mapping of str to str
+        What to write in place of names that other libraries, or people, use.
+    known : iterable of str
+        The attributes that there are.
+    """
+    meant = instead.get(name) or nearest(name, (own for own in known if not own.startswith("_")))
+    return f"{owner} has no {name!r}" + (f": use {meant}." if meant else ".")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._inferred import check_confidence, inferred_importance
-from skshapley._tools._optional import needed
+from skshapley._tools._params import needed
 from skshapley.batches._files import (
     MANIFEST,
     BatchFile,
@@ -17,7 +17,7 @@ from skshapley.batches._files import (
     part_path,
     read_json,
 )
-from skshapley.batches._hashes import digest_of
+from skshapley.batches._fingerprint import digest_of
 from skshapley.explanation import Explanation
 from skshapley.rewards._tokens import of_tokens, side_by_side
 

@@ -12,8 +12,8 @@ import pandas as pd
 from scipy import sparse
 
 from skshapley._tables._inputs import is_foreign, is_frame, n_rows, narwhal, take_rows
-from skshapley._tools._optional import needed
-from skshapley.batches._hashes import digest_of
+from skshapley._tools._params import needed
+from skshapley.batches._fingerprint import digest_of
 from skshapley.batches._sources import (
     OWNER,
     Piece,

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from skshapley._records._parquet import ExplanationFile
 from skshapley._tools._files import DamagedFileError, write_whole
-from skshapley._tools._optional import needed
-from skshapley.batches._hashes import digest_of
+from skshapley._tools._params import needed
+from skshapley.batches._fingerprint import digest_of
 from skshapley.explanation import Explanation
 
 MANIFEST = "_manifest.json"

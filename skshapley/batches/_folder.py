@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from skshapley._records._header import FORMAT
 from skshapley._records._parquet import arrow_table, write_table
 from skshapley._tools._files import DamagedFileError, write_whole
-from skshapley._tools._optional import needed
+from skshapley._tools._params import needed
 from skshapley.batches._dataset import ExplanationDataset, run_of
 from skshapley.batches._files import (
     MANIFEST,
@@ -24,8 +24,13 @@ from skshapley.batches._files import (
     strangers,
     write_json,
 )
-from skshapley.batches._fingerprint import differences, explainer_facts, versions
-from skshapley.batches._hashes import table_digest, told
+from skshapley.batches._fingerprint import (
+    differences,
+    explainer_facts,
+    table_digest,
+    told,
+    versions,
+)
 from skshapley.batches._sources import OWNER, Batch, Source
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skshapley.batches._hashes import digest_of
+from skshapley.batches._fingerprint import digest_of
 
 # Whose own ways to be pickled hold nothing of the process; classes of others only if they have none
 LIBRARIES = {"builtins", "collections", "copyreg", "numpy", "pandas", "scipy", "sklearn"}

@@ -13,6 +13,15 @@
   Epsilon is there a threshold for the *squared* norm of the error.
 """
 
+from skshapley.bounds._estimators import (
+    chebyshev_permutations,
+    dot_product_bounds,
+    function_variation,
+    hoeffding_permutations,
+    leverage_error,
+    leverage_samples,
+    quadrature_error,
+)
 from skshapley.bounds._gradient import (
     condition_number,
     deviation_probability,
@@ -23,13 +32,6 @@ from skshapley.bounds._gradient import (
     strong_convexity,
 )
 from skshapley.bounds._graphs import absolute_information, graph_dependence, graph_error
-from skshapley.bounds._leverage import leverage_error, leverage_samples
-from skshapley.bounds._monte_carlo import chebyshev_permutations, hoeffding_permutations
-from skshapley.bounds._permutations import (
-    dot_product_bounds,
-    function_variation,
-    quadrature_error,
-)
 
 __all__ = [
     "absolute_information",

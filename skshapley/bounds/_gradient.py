@@ -38,7 +38,7 @@ attributions themselves is below 1.
 
 import numpy as np
 
-from skshapley.bounds._numbers import Numbers, one_of
+from skshapley.bounds._estimators import Numbers, one_of
 
 VERSIONS = ("corrected", "sharp", "published", "preprint")
 STEPS = ("inverse", "sqrt", "constant")

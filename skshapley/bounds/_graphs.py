@@ -11,7 +11,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from skshapley.bounds._numbers import Numbers, one_of
+from skshapley.bounds._estimators import Numbers, one_of
 
 VALUES = ("local", "connected")
 

@@ -3,8 +3,7 @@
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._curves import Exponential, Logistic
 from skshapley.closed_forms._kernels import ProductKernels
-from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._monomials import Monomials
+from skshapley.closed_forms._linear import LinearTerms, Monomials
 from skshapley.closed_forms._registry import READERS, read_model
 from skshapley.closed_forms._sums import Part, Sum, View
 from skshapley.closed_forms._tables import Tables

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._curves import Exponential, Logistic
-from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._monomials import Monomials
+from skshapley.closed_forms._linear import LinearTerms, Monomials
 from skshapley.closed_forms._sums import Part, Sum, View
 from skshapley.exceptions import UnreadableModelError
 from skshapley.rewards._columnwise import MixedColumnsError, passes, sources

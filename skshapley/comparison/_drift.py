@@ -13,8 +13,7 @@ from skshapley._inference._permuted import limits_of_changes
 from skshapley._records._importance import cohort_masks, label_series
 from skshapley._records._inferred import check_confidence, flat, player_index, units
 from skshapley._tools._constraints import check_values
-from skshapley.comparison._compare import KIND
-from skshapley.comparison._scores import Rows, Stored
+from skshapley.comparison._compare import KIND, Rows, Stored
 from skshapley.explanation import Explanation
 
 ROUNDING = 1e-9  # of the largest attribution

@@ -2,8 +2,7 @@
 
 from skshapley.diagnostics._conditional_error import conditional_error
 from skshapley.diagnostics._discrepancy import permutation_discrepancy
-from skshapley.diagnostics._masking import MaskingCurve, masking_curve
-from skshapley.diagnostics._removal import removal_curve
+from skshapley.diagnostics._masking import MaskingCurve, masking_curve, removal_curve
 
 __all__ = [
     "MaskingCurve",

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._records._settings import label
+from skshapley._records._outcome import label
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._tools._constraints import Count, check_values
 from skshapley._tools._random import entropy_from, generator

@@ -1,6 +1,6 @@
 """Displays: explanations as pictures, and the numbers of each picture as a frame."""
 
-from skshapley._tools._corrections import absent
+from skshapley._tools._texts import absent
 from skshapley.plots._accessor import INSTEAD, PlotAccessor
 from skshapley.plots._bar import BarDisplay
 from skshapley.plots._beeswarm import BeeswarmDisplay

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from skshapley._tools._corrections import absent, corrected
+from skshapley._tools._texts import absent, corrected
 from skshapley.plots._bar import BarDisplay
 from skshapley.plots._beeswarm import BeeswarmDisplay
 from skshapley.plots._dependence import DependenceDisplay

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._records._settings import Settings, label
+from skshapley._records._outcome import Settings, label
 from skshapley.exceptions import ModelOutputError
 from skshapley.explanation import Explanation
 from skshapley.rewards._game import Game

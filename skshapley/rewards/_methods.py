@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._tools._corrections import suggested
+from skshapley._tools._texts import suggested
 from skshapley.rewards._tensors import is_torch_module
 
 METHODS = (

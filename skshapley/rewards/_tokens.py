@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._records._settings import Settings
+from skshapley._records._outcome import Settings
 from skshapley._tables._documents import Piece
 from skshapley._tables._keys import row_keys
 from skshapley.explanation import Explanation

@@ -2,25 +2,37 @@
 
 from skshapley.samplers._base import Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._classical import Classical
-from skshapley.samplers._coalitions import CoalitionSampler, Kernel, Leverage
-from skshapley.samplers._connected import ConnectedShapley
-from skshapley.samplers._connected_regression import ConnectedRegression
-from skshapley.samplers._drawn import draw_permutations
+from skshapley.samplers._coalitions import (
+    CoalitionSampler,
+    Importance,
+    Kernel,
+    Leverage,
+    OuterSizes,
+    SquareRoot,
+    Uniform,
+)
 from skshapley.samplers._exact import Exact
+from skshapley.samplers._graph_methods import (
+    ConnectedRegression,
+    ConnectedShapley,
+    LocalPermutations,
+    LocalShapley,
+    Myerson,
+)
 from skshapley.samplers._herding import Herding, SequentialBayesianQuadrature
-from skshapley.samplers._importance import Importance, Uniform
 from skshapley.samplers._kernels import KendallKernel, MallowsKernel, SpearmanKernel
-from skshapley.samplers._local import LocalShapley
-from skshapley.samplers._local_permutations import LocalPermutations
-from skshapley.samplers._myerson import Myerson
 from skshapley.samplers._odd import Odd
 from skshapley.samplers._odd_leverage import OddLeverage
 from skshapley.samplers._ordered import Ordered
-from skshapley.samplers._outer_sizes import OuterSizes
 from skshapley.samplers._owen import Owen, OwenHalved
-from skshapley.samplers._permutations import Antithetic, MonteCarlo, Orthogonal, PermutationSampler
+from skshapley.samplers._permutations import (
+    Antithetic,
+    MonteCarlo,
+    Orthogonal,
+    PermutationSampler,
+    draw_permutations,
+)
 from skshapley.samplers._sobol import Sobol
-from skshapley.samplers._square_root import SquareRoot
 from skshapley.samplers._stratified import Stratified
 
 SAMPLERS: dict[str, type[Sampler]] = {

@@ -11,8 +11,7 @@ import numpy as np
 
 from skshapley._tools._constraints import Fitting, Maybe
 from skshapley.designs import MarginalDesign
-from skshapley.samplers._base import Sampler
-from skshapley.samplers._price import Price
+from skshapley.samplers._base import Price, Sampler
 
 
 class Classical(Sampler):

@@ -1,8 +1,18 @@
-"""Samplers of coalitions: draw a size, then a coalition uniformly among all of that size.
+"""Samplers of coalitions by size: kernel, leverage, uniform, square root, importance, outer sizes.
 
 The law of the sizes s = 1..p-1 is uniform for leverage scores (Musco & Witter 2025: the leverage
 score of S is 1/C(p, s)), and proportional to 1/(s (p - s)) for the Shapley kernel (Lundberg & Lee
 2017).
+
+Grah & Thouvenot (2020), section 4.2. In their notation d is the number of players, l the size of
+a coalition, C bounds abs(v) and D the norm of the Shapley values. The coalition i of size l is
+drawn with p_i = L_i / sum L, where L_i = 2 n w_l sqrt(l) (sqrt(l) D + C) bounds its gradient. All
+C(d, l) of them together have the probability q(l) proportional to (sqrt(l) D + C) / (sqrt(l) (d -
+l)), in which the binomial is gone, so that any d will do.
+
+shap 0.51, `KernelExplainer.explain`: sizes 1 and p - 1, then 2 and p - 2, and so on, are enumerated
+as long as their share of the remaining budget under the kernel law covers them; what is left is
+drawn with replacement from the kernel law of the remaining sizes, in pairs.
 """
 
 from abc import abstractmethod
@@ -12,11 +22,10 @@ from math import comb
 
 import numpy as np
 
-from skshapley._tools._constraints import Flag
-from skshapley._tools._counting import rounded, uniform_of_size
+from skshapley._tools._constraints import Flag, Maybe, Number
+from skshapley._tools._counting import log_binomial, rounded, uniform_of_size
 from skshapley.designs import CoalitionDesign
-from skshapley.samplers._base import Sampler, SamplerTask, SamplerTraits
-from skshapley.samplers._price import Price
+from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 
 MOST_TRIES = 50
 
@@ -256,3 +265,196 @@ class Kernel(CoalitionSampler):
         size = np.arange(1, n_players)
         weight = 1 / (size * (n_players - size))
         return weight / weight.sum()
+
+
+class Importance(CoalitionSampler):
+    """Coalitions drawn one by one with the importance law of Grah & Thouvenot (2020).
+
+    The probability of a coalition is proportional to the bound on its stochastic gradient,
+    p(S) ~ (sqrt(s) D + C) / (C(p, s) sqrt(s) (p - s)): large coalitions come more often.
+
+    Parameters
+    ----------
+    ratio : float or None, default=None
+        D/C, the bound on the norm of the attributions over the bound on the absolute values of the
+        game; only their ratio matters. None: sqrt(p), the choice of the authors' code.
+
+    References
+    ----------
+    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating Shapley value
+    applied in attribute importance, CD-MAKE, section 4.2.
+
+    Examples
+    --------
+    >>> from skshapley.samplers import Importance
+    >>> Importance().size_law(4).round(3)
+    array([0.203, 0.275, 0.523])
+    """
+
+    paired = False
+    replacement = True
+    _constraints = {
+        "ratio": Maybe(
+            Number(above=0), hint="it is D/C, and None is the square root of the number of players"
+        )
+    }
+
+    def __init__(self, ratio: float | None = None) -> None:
+        self.ratio = ratio
+
+    def size_law(self, n_players: int) -> np.ndarray:
+        """Return q(l), proportional to (sqrt(l) D + C) / (sqrt(l) (d - l))."""
+        ratio = np.sqrt(n_players) if self.ratio is None else self.ratio
+        root = np.sqrt(np.arange(1, n_players))
+        law = (root * ratio + 1) / (root * (n_players - np.arange(1, n_players)))
+        return law / law.sum()
+
+
+class Uniform(CoalitionSampler):
+    """Coalitions drawn one by one, all alike: each with probability 1/(2^p - 2).
+
+    The law that Grah & Thouvenot (2020) start from. Nearly all its coalitions have about p/2
+    players, while the weights of the Shapley kernel favour the smallest and the largest: an
+    estimate made of it has a variance that grows exponentially in p. Kept to compare with.
+
+    References
+    ----------
+    Grah & Thouvenot (2020), A projected stochastic gradient algorithm for estimating Shapley value
+    applied in attribute importance, CD-MAKE, section 4.1.
+
+    Examples
+    --------
+    >>> from skshapley.samplers import Uniform
+    >>> Uniform().size_law(4).round(3)
+    array([0.286, 0.429, 0.286])
+    """
+
+    paired = False
+    replacement = True
+    _constraints = {}
+
+    def __init__(self) -> None:
+        pass
+
+    def size_law(self, n_players: int) -> np.ndarray:
+        """Return C(d, l)/(2^d - 2), through logarithms; 0 where it underflows."""
+        log_count = log_binomial(n_players, np.arange(1, n_players))
+        law = np.exp(log_count - log_count.max())
+        return law / law.sum()
+
+
+class SquareRoot(CoalitionSampler):
+    """Coalitions of size s with probability proportional to 1/sqrt(s (p - s)).
+
+    The variance of maximum sample reuse is sum_S p c_i(S)^2 v(S)^2/p_S, summed over players; where
+    |v| is flat it is least for p_S proportional to the norm of c(S), which gives this law.
+
+    Parameters
+    ----------
+    paired : bool, default=True
+        Draw each coalition with its complement; the two are a unit.
+    replacement : bool, default=False
+        Whether a coalition may be drawn again; without, small sizes are enumerated.
+
+    References
+    ----------
+    Witter, Liu & Musco (2025), Regression-adjusted Monte Carlo estimators for Shapley values and
+    probabilistic values, NeurIPS, section 3 (the optimal law).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import SquareRoot
+    >>> result = shapley_values(
+    ...     lambda S: S @ [1.0, 2.0, 4.0],
+    ...     n_players=3,
+    ...     sampler=SquareRoot(),
+    ...     max_evals=8,
+    ...     random_state=0,
+    ... )
+    >>> np.round(result.values, 9)
+    array([1., 2., 4.])
+    """
+
+    def size_law(self, n_players: int) -> np.ndarray:
+        """Return 1/sqrt(s (p - s)), normalised."""
+        size = np.arange(1, n_players)
+        law = 1 / np.sqrt(size * (n_players - size))
+        return law / law.sum()
+
+
+class OuterSizes(Kernel):
+    """The coalitions of shap's KernelExplainer, for comparison.
+
+    It differs from the sampler "kernel" in what it does with the rest of the budget, where
+    coalitions may come twice. Here a repeated coalition counts against the budget, as if it were
+    evaluated; shap draws until the budget is full of different ones.
+
+    References
+    ----------
+    Lundberg & Lee (2017), A unified approach to interpreting model predictions, NeurIPS; the shap
+    package, version 0.51, explainers/_kernel.py.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import OuterSizes
+    >>> result = shapley_values(
+    ...     lambda S: S @ np.arange(8.0),
+    ...     n_players=8,
+    ...     sampler=OuterSizes(),
+    ...     max_evals=60,
+    ...     random_state=0,
+    ... )
+    >>> bool(np.abs(result.values - np.arange(8)).max() < 1e-9)
+    True
+    """
+
+    traits = SamplerTraits(one_shot=True)
+    _constraints = {}
+
+    def __init__(self) -> None:
+        super().__init__(paired=True, replacement=False)
+
+    def _ask(self, rows: np.ndarray, n: int) -> CoalitionDesign:
+        p = self.n_players_
+        law, left, whole = self._law.copy(), n, []
+        for size in range(1, p // 2 + 1):
+            sizes = sorted({size, p - size})
+            count = sum(comb(p, s) for s in sizes)
+            if left * law[sizes].sum() / law.sum() < count - 1e-8 * count:
+                break
+            whole.append(_all_of_size(p, size))
+            left -= count
+            law[sizes] = 0.0
+        expected = np.array([comb(p, s) if law[s] == 0 else 0.0 for s in range(p + 1)])
+        if left:
+            expected += left * law / law.sum()
+        draws = [np.concatenate([*whole, self._random(row, law, left)]) for row in rows]
+        coalitions = np.stack(draws)
+        return CoalitionDesign(
+            coalitions,
+            expected_draws=expected[coalitions.sum(axis=2)],
+            unit=2,
+            whole=law == 0,
+            exact=left == 0 and n == 2**p - 2,
+        )
+
+    def _random(self, row: int, law: np.ndarray, n: int) -> np.ndarray:
+        p, rng = self.n_players_, self.rngs_[row]
+        if not n:
+            return np.empty((0, p), dtype=bool)
+        sizes = rng.choice(p + 1, size=n // 2, p=law / law.sum())
+        return with_complements(uniform_of_size(rng, sizes, p))
+
+
+def _all_of_size(p: int, size: int) -> np.ndarray:
+    """Return all coalitions of that size, each followed by its complement."""
+    chosen = np.array(list(combinations(range(p), size)), dtype=np.intp)
+    if 2 * size == p:
+        chosen = chosen[chosen[:, 0] == 0]
+    coalitions = np.zeros((len(chosen), p), dtype=bool)
+    np.put_along_axis(coalitions, chosen, True, axis=1)
+    return with_complements(coalitions)

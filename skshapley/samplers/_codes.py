@@ -12,10 +12,10 @@ from abc import abstractmethod
 import numpy as np
 
 from skshapley._tools._constraints import Count, Flag
-from skshapley._tools._random import generator
+from skshapley._tools._random import generator, uniform_permutations
 from skshapley.samplers._base import SamplerTask, SamplerTraits
 from skshapley.samplers._permutations import PermutationSampler
-from skshapley.samplers._quadrature import bayesian_weights, uniform_permutations
+from skshapley.samplers._quadrature import bayesian_weights
 
 ENTROPY = 2022
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from skshapley._tools._counting import all_coalitions
 from skshapley.designs import FullDesign
-from skshapley.samplers._base import LEAST_REFERENCES, Sampler, SamplerTraits
-from skshapley.samplers._price import Price
+from skshapley.samplers._base import LEAST_REFERENCES, Price, Sampler, SamplerTraits
 
 MOST_PLAYERS = 20
 

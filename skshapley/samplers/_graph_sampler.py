@@ -14,9 +14,8 @@ from scipy import sparse
 
 from skshapley._tools._constraints import Count, Fitting
 from skshapley.designs import LinearDesign
-from skshapley.samplers._base import Sampler, SamplerTraits
+from skshapley.samplers._base import Price, Sampler, SamplerTraits
 from skshapley.samplers._graphs import NAMES, Graph, Patch, as_graph, is_graph
-from skshapley.samplers._price import Price
 
 MOST_COALITIONS = 2**22
 PLANS_KEPT = 4

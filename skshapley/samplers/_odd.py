@@ -22,17 +22,19 @@ from skshapley._process import (
     fit_odd,
 )
 from skshapley._tools._constraints import Flag, OneOf
-from skshapley.samplers._base import Sampler, SamplerTask, SamplerTraits
-from skshapley.samplers._odd_blocks import LEAST_ROWS, dealt_pairs, dealt_rows, n_blocks
-from skshapley.samplers._odd_sets import (
+from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
+from skshapley.samplers._odd_designs import (
+    LEAST_ROWS,
+    dealt_pairs,
+    dealt_rows,
     filled,
     first_pairs,
     hadamard_pairs,
     leverage_pairs,
     n_all_pairs,
+    n_blocks,
     sizes_missing,
 )
-from skshapley.samplers._price import Price
 
 REFERENCES = ("blocks", "all")
 MOST_PAIRS = 2000  # that a process is made of; further ones are drawn at random

@@ -3,10 +3,9 @@
 import numpy as np
 
 from skshapley._process import RandomOddDesign
-from skshapley.samplers._base import Sampler, SamplerTraits
+from skshapley.samplers._base import Price, Sampler, SamplerTraits
 from skshapley.samplers._odd import MOST_PAIRS
-from skshapley.samplers._odd_sets import leverage_pairs, n_all_pairs
-from skshapley.samplers._price import Price
+from skshapley.samplers._odd_designs import leverage_pairs, n_all_pairs
 
 
 class OddLeverage(Sampler):

@@ -8,10 +8,9 @@ import numpy as np
 from skshapley._tools._constraints import Fitting, Named
 from skshapley._tools._params import resolve
 from skshapley.designs import OrderedDesign
-from skshapley.samplers._base import Sampler, SamplerTask, SamplerTraits
+from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._orders import Extensions, before_of, is_order
 from skshapley.samplers._permutations import Antithetic, MonteCarlo, Orthogonal, PermutationSampler
-from skshapley.samplers._price import Bought, Price
 from skshapley.samplers._sobol import Sobol
 
 WALKS: dict[str, type[PermutationSampler]] = {

@@ -14,9 +14,8 @@ import numpy as np
 
 from skshapley._tools._constraints import OneOf
 from skshapley.designs import PairDesign
-from skshapley.samplers._base import Sampler, SamplerTraits
+from skshapley.samplers._base import Price, Sampler, SamplerTraits
 from skshapley.samplers._pairs import pair_design
-from skshapley.samplers._price import Price
 
 RULES = ("gauss-legendre", "uniform")
 

@@ -12,16 +12,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from skshapley._tools._random import uniform_permutations
 from skshapley.samplers._kernels import PermutationKernel
 
 BLOCK = 128
 LIKENESS_ENTRIES = 2**22
 LEAST_NEWS = 1e-9
-
-
-def uniform_permutations(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
-    """Return independent uniform permutations, ``(n, p)``."""
-    return rng.permuted(np.broadcast_to(np.arange(p), (n, p)), axis=1)
 
 
 def greedy_permutations(

@@ -11,9 +11,8 @@ import numpy as np
 from skshapley._tools._constraints import OneOf
 from skshapley._tools._counting import rounded
 from skshapley.designs import PairDesign
-from skshapley.samplers._base import Sampler, SamplerTask
+from skshapley.samplers._base import Price, Sampler, SamplerTask
 from skshapley.samplers._pairs import pair_design
-from skshapley.samplers._price import Price
 
 ALLOCATIONS = ("neyman", "castro")
 LEAST_IN_STRATUM = 2

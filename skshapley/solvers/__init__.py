@@ -14,8 +14,7 @@ from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._gp import GaussianProcess
 from skshapley.solvers._gp_left_out import LeaveOneOutProcess
 from skshapley.solvers._least_squares import LeastSquares
-from skshapley.solvers._linear import Linear
-from skshapley.solvers._marginal_mean import MarginalMean
+from skshapley.solvers._linear import Linear, MarginalMean
 from skshapley.solvers._permutation_mean import PermutationMean
 from skshapley.solvers._regression_adjustment import RegressionAdjustment
 from skshapley.solvers._sample_reuse import SampleReuse

@@ -19,7 +19,7 @@ from skshapley._process import (
 from skshapley._tools._counting import log_binomial
 from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._gp import GaussianProcess
-from skshapley.solvers._student import effective_degrees, widening
+from skshapley.solvers._spread import effective_degrees, widening
 
 LEAST_SPARE = 6  # pairs beyond the players; fewer may be predicted well by chance
 PANEL = 128  # pairs deleted at once

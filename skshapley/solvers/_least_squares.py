@@ -15,7 +15,7 @@ from skshapley._tools._counting import log_binomial
 from skshapley.designs import CoalitionDesign
 from skshapley.indices import INDICES
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
-from skshapley.solvers._silence import span, unseen
+from skshapley.solvers._spread import span, unseen
 
 
 class LeastSquares(Solver):

@@ -1,10 +1,20 @@
-"""Attributions that are fixed linear combinations of values."""
+"""Fixed weights: values of a design by weighted sums, and means of marginal contributions."""
 
 import numpy as np
 
-from skshapley.designs import FullDesign, LinearDesign
+from skshapley.designs import FullDesign, LinearDesign, MarginalDesign
 from skshapley.indices import INDICES, enumerated
-from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits, entries
+from skshapley.solvers._base import (
+    Estimate,
+    Solver,
+    SolverTask,
+    SolverTraits,
+    entries,
+    errors_without_gap,
+    without_gap,
+)
+from skshapley.solvers._permutation_mean import errors_over_units
+from skshapley.solvers._spread import Moments, Scale, missed
 
 
 class Linear(Solver):
@@ -51,3 +61,84 @@ class Linear(Solver):
         if not self._exact.all():
             return Estimate(self._values, None)
         return Estimate(self._values, np.zeros_like(self._values))
+
+
+class MarginalMean(Solver):
+    """Mean marginal contribution of each player over rounds, with standard errors over units.
+
+    Unlike along a walk, the contributions of a round do not add up to v(all) - v(empty). The gap is
+    shared out in proportion to the variances of the means, which is the projection of least
+    variance, unless the design estimates a value that need not add up. A single round has no
+    variances, and squares stand in for them. Standard errors are no smaller than what the sizes of
+    a player's coalitions add, and hold a gap that they do not explain. Where coalitions are drawn
+    by another law than the value's own, contributions carry weights.
+
+    References
+    ----------
+    Strumbelj & Kononenko (2014), Explaining prediction models and individual predictions with
+    feature contributions, Knowledge and Information Systems 41, Algorithm 1. Chen, Song, Wainwright
+    & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation for structured data,
+    section 4.3.1.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.solvers import MarginalMean
+    >>> result = shapley_values(
+    ...     lambda S: S @ [1.0, 2.0, 4.0],
+    ...     n_players=3,
+    ...     solver=MarginalMean(),
+    ...     max_evals=20,
+    ...     random_state=0,
+    ... )
+    >>> result.values
+    array([1., 2., 4.])
+    """
+
+    accepts = (MarginalDesign,)
+    default_sampler = "classical"
+
+    def _start(self, task: SolverTask) -> None:
+        r, k = self.v_full_.shape
+        self._moments = Moments((r, 1), (self.n_players_, k))
+        self._scale = Scale(r, self.n_players_, k)
+        # how often each player joined a coalition of each size, and what that added for all players
+        self._joined = np.zeros((r, self.n_players_, self.n_players_))
+        self._by_size = np.zeros((r, self.n_players_, k))
+
+    def update(self, rows: np.ndarray, design: MarginalDesign, values: np.ndarray) -> None:
+        """Add the rounds of a design."""
+        self._adds_up = design.adds_up
+        contributions = design.contributions(values)
+        r, n, p, k = contributions.shape
+        units = contributions.reshape(r, n // design.unit, design.unit, p, k).mean(axis=2)
+        self._scale.add(rows, contributions)
+        sizes = design.coalitions[:, ::2].sum(axis=2).reshape(r, n, p)
+        for row, size, gained in zip(rows, sizes, contributions, strict=True):
+            np.add.at(self._joined[row], (np.arange(p), size), 1)
+            np.add.at(self._by_size[row], size, gained)
+        strata = np.zeros(units.shape[:2], dtype=np.intp)
+        self._moments.add(rows, strata, units[:, :, None], design.unit)
+
+    def result(self) -> Estimate:
+        """Return the means with the gap shared out, and standard errors over units."""
+        m, gain = self._moments, self.v_full_ - self.v_empty_
+        means, squares = m.mean[:, 0, 0], m.products[:, :, 0, 0]
+        if not self._adds_up:
+            return Estimate(means, errors_over_units(m, np.ones(1), squares, 1, self._scale.range))
+        scale = np.maximum(self._scale.range, missed(means, gain))
+        errors = errors_over_units(m, np.ones(1), squares, 1, scale)
+        variances = np.where(m.units[:, :1, None] > 1, squares[:, 0], means**2)
+        values, shares = without_gap(means, variances, gain)
+        errors = errors_without_gap(errors, shares, means, gain)
+        return Estimate(values, np.maximum(errors, np.abs(self._by_place())))
+
+    def _by_place(self) -> np.ndarray:
+        """Return the effect of each player's coalition sizes, relative to the mean, ``(r, p, k)``.
+
+        Where few coalitions are worth nearly all, most players have joined none of these.
+        """
+        of_all = self._joined.sum(axis=1)
+        mean = self._by_size / np.maximum(of_all, 1)[..., None]
+        own = self._joined / np.maximum(self._joined.sum(axis=2, keepdims=True), 1)
+        return (own - (of_all / of_all.sum(axis=1, keepdims=True))[:, None]) @ mean

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from skshapley.solvers._moments import Moments
+from skshapley.solvers._spread import Moments
 
 HELD_UNITS = 256  # known position by position; later ones are centred on these
 ROUNDING = 1e-9  # of the range of contributions: players that vary no more than that are constant

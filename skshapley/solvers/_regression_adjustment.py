@@ -20,8 +20,7 @@ from skshapley.designs import CoalitionDesign, PermutationDesign
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._permutation_mean import PermutationMean
 from skshapley.solvers._sample_reuse import errors_within, size_law, strata, unit_sums
-from skshapley.solvers._silence import span, unseen
-from skshapley.solvers._student import widening
+from skshapley.solvers._spread import span, unseen, widening
 from skshapley.solvers._surrogates import SURROGATE, check_enumerable, fit_surrogate
 
 

@@ -14,8 +14,7 @@ from skshapley._tools._counting import log_binomial
 from skshapley.designs import CoalitionDesign
 from skshapley.indices import INDICES, Index
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
-from skshapley.solvers._silence import span, unseen
-from skshapley.solvers._student import effective_degrees, widening
+from skshapley.solvers._spread import effective_degrees, span, unseen, widening
 
 CENTRES = ("line", "empty")
 

@@ -9,11 +9,8 @@ nodes of a quadrature rule.
 import numpy as np
 
 from skshapley.designs import PairDesign
-from skshapley.solvers._base import Estimate, Solver, SolverTask
-from skshapley.solvers._gap import unexplained, without_gap
-from skshapley.solvers._moments import Moments
-from skshapley.solvers._silence import Scale, missed, unseen
-from skshapley.solvers._student import effective_degrees, widening
+from skshapley.solvers._base import Estimate, Solver, SolverTask, unexplained, without_gap
+from skshapley.solvers._spread import Moments, Scale, effective_degrees, missed, unseen, widening
 
 
 class StratifiedMean(Solver):

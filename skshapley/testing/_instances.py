@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from skshapley._records._outcome import Outcome
-from skshapley._run._budget import Size
 from skshapley._run._engine import run
-from skshapley._run._plan import make_plan
+from skshapley._run._plan import Size, make_plan
 from skshapley.rewards import Game
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver

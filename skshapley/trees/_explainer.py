@@ -5,9 +5,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skshapley._estimators._attributor import Attributor
+from skshapley._estimators._attributor import COUNTS, Attributor
 from skshapley._estimators._background import Background
-from skshapley._estimators._sampling import COUNTS
 from skshapley._records._outcome import Outcome
 from skshapley._tables._model_columns import model_columns
 from skshapley._tools._constraints import Constraint, OneOf, check_parameters

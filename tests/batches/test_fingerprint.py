@@ -21,8 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley._tools._texts import unaddressed
 from skshapley.batches import explain_batches
-from skshapley.batches._fingerprint import answers_digest
-from skshapley.batches._hashes import told
+from skshapley.batches._fingerprint import answers_digest, told
 from skshapley.batches._state import state_digest
 from skshapley.exceptions import BatchError
 

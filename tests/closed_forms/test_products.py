@@ -8,7 +8,7 @@ import sklearn
 from sklearn.svm import SVR
 
 from skshapley import ShapleyExplainer
-from skshapley._run._budget import Size, auto_rows
+from skshapley._run._plan import Size, auto_rows
 from skshapley.closed_forms._products import ProductGames, cost_of_products, quadrature
 from skshapley.closed_forms._read import fitted_form
 from skshapley.exceptions import UnreadableModelError

@@ -207,7 +207,7 @@ def test_figure_2_classical_and_optimised(monkeypatch):
     The paper counts draws, and leaves the gap of the classical scheme where it is.
     """
     keep = lambda means, variances, gain: (means, np.zeros_like(means))  # noqa: E731
-    monkeypatch.setattr("skshapley.solvers._marginal_mean.without_gap", keep)
+    monkeypatch.setattr("skshapley.solvers._linear.without_gap", keep)
 
     class PlannedClassical(Classical):
         traits = SamplerTraits(goes_on=False)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skshapley import shapley_values
-from skshapley.solvers._gap import errors_without_gap, without_gap
+from skshapley.solvers._base import errors_without_gap, without_gap
 from skshapley.testing import DividendGame, RandomGame, as_instances, explain_game
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley.samplers import Odd, SamplerTask
-from skshapley.samplers._odd_sets import (
+from skshapley.samplers._odd_designs import (
     first_pairs,
     hadamard_pairs,
     leverage_pairs,
@@ -255,7 +255,7 @@ class Rows:
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Let blocks share fewer pairs, which takes a tenth of the time."""
-    monkeypatch.setattr("skshapley.samplers._odd_blocks.MOST_BLOCK_PAIRS", 520)
+    monkeypatch.setattr("skshapley.samplers._odd_designs.MOST_BLOCK_PAIRS", 520)
 
 
 def solve_blocks(game, p, b, evals, seed):

@@ -8,10 +8,10 @@ import pytest
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley._process import OddKernel, OddValues, Pairs, Posterior, Process
 from skshapley.samplers import OddLeverage, SamplerTask
-from skshapley.samplers._odd_sets import leverage_pairs
+from skshapley.samplers._odd_designs import leverage_pairs
 from skshapley.solvers import GaussianProcess, LeaveOneOutProcess
 from skshapley.solvers._gp_left_out import _Corrected
-from skshapley.solvers._student import effective_degrees, widening
+from skshapley.solvers._spread import effective_degrees, widening
 from skshapley.testing import check_unbiased
 
 P = 7

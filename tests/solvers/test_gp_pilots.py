@@ -28,7 +28,7 @@ def explain(rows=X, pilots=PILOTS, background=BACKGROUND, **parameters):
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Let blocks share fewer pairs, which takes a tenth of the time."""
-    monkeypatch.setattr("skshapley.samplers._odd_blocks.MOST_BLOCK_PAIRS", 250)
+    monkeypatch.setattr("skshapley.samplers._odd_designs.MOST_BLOCK_PAIRS", 250)
 
 
 REFERENCES = pytest.mark.parametrize("sampler", [Odd("all"), Odd("blocks"), Odd("all", False)])

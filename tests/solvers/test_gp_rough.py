@@ -5,7 +5,7 @@ import pytest
 
 from skshapley._process import OddDesign, RandomOddDesign
 from skshapley.samplers import Odd, SamplerTask
-from skshapley.samplers._odd_blocks import pairs_each
+from skshapley.samplers._odd_designs import pairs_each
 from skshapley.solvers import GaussianProcess, LeaveOneOutProcess, SolverTask
 from skshapley.testing import HybridGame, explain_game
 

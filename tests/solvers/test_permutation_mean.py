@@ -7,7 +7,7 @@ from scipy import stats
 from skshapley.designs import PermutationDesign
 from skshapley.samplers import Antithetic, MonteCarlo
 from skshapley.solvers import PermutationMean, SolverTask
-from skshapley.solvers._student import effective_degrees, widening
+from skshapley.solvers._spread import effective_degrees, widening
 from skshapley.testing import AdditiveGame, HybridGame, RandomGame, explain_game
 
 P = 4

@@ -10,7 +10,7 @@ from skshapley.designs import CoalitionDesign
 from skshapley.samplers import Importance, Kernel, Leverage, OuterSizes, SamplerTask, SquareRoot
 from skshapley.solvers import SampleReuse, SolverTask
 from skshapley.solvers._sample_reuse import errors_within
-from skshapley.solvers._student import widening
+from skshapley.solvers._spread import widening
 from skshapley.testing import HybridGame, explain_game
 
 P = 6

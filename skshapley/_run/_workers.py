@@ -1,17 +1,59 @@
-"""Tasks on a dask cluster.
+"""Workers: the model is sent once to each process, and dask stops when workers die.
+
+joblib pickles the arguments of each task anew and a worker reads them anew, except for large
+arrays, which it writes to a file that all workers map. So the object travels as an array of bytes,
+and a worker that meets the same parcel again has the object already.
 
 joblib's own dask backend hands on the errors of a task, but not those of the scheduler: if a model
 kills every worker, it waits for ever. So tasks go to its client from here.
 """
 
+import pickle
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+from uuid import uuid4
 
+import numpy as np
+from joblib import wrap_non_picklable_objects
 from sklearn import config_context, get_config
 
-from skshapley._run._parcel import Parcel
+# the parcel that this process received last, by its token: one at most
+_received: dict[str, Any] = {}
+
+
+class Parcel:
+    """An object on its way to other processes, where it arrives in place of the parcel.
+
+    Here it stays as it is until it is first pickled, so that an object that cannot be pickled is
+    reported as any other argument of a task would be.
+
+    Parameters
+    ----------
+    content : object
+        Not to be changed any more.
+    """
+
+    def __init__(self, content: Any) -> None:
+        self._content, self._token = content, uuid4().hex
+        self._bytes: np.ndarray | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        if self._bytes is None:
+            # classes and functions of a session, too, as joblib's own process backends do
+            wrapped = wrap_non_picklable_objects(self._content, keep_wrapper=False)
+            self._bytes = np.frombuffer(pickle.dumps(wrapped), dtype=np.uint8)
+        return _opened, (self._token, self._bytes)
+
+
+def _opened(token: str, data: Any) -> Any:
+    """Return the content of a parcel."""
+    if token not in _received:
+        _received.clear()
+        _received[token] = pickle.loads(data)
+    return _received[token]
+
 
 TASKS_PER_SLOT = 3  # that are sent ahead
 PATIENCE_SECONDS = 60  # for a result, before it is asked whether any worker is left

@@ -1,0 +1,413 @@
+"""Samplers on graphs: L-Shapley, C-Shapley, Myerson values and regression on connected sets.
+
+Chen et al. (2018), Definition 1 (Eq 5).
+
+Chen et al. (2018), section 4.3.1, for neighbourhoods too large to enumerate.
+
+Chen et al. (2018), Definition 2 (Eq 6), with the coefficient corrected. Summing the Shapley weights
+of all A that have U as the connected component of i (proof of their Theorem 2, their Lemma 1) gives
+
+    (u - 1)! b! / (u + b)!,    u = |U|, b = number of players of N_k(i) next to U.
+
+The printed 2 / (u (u + 1) (u + 2)) is the case b = 2, an interval inside a long line. With it an
+additive game is shrunk near the ends of a neighbourhood, to 0.53 of its values at k = 1.
+
+Myerson (1977), Graphs and cooperation in games: v^G(S) is the sum of v over the connected
+components of S. U is a component of S just if S contains U and nothing of its border B, and the
+Shapley value of that game is known: (u - 1)! b! / (u + b)! for a player of U, -u! (b - 1)! / (u +
+b)! for one of B, 0 for others.
+
+Chen et al. (2018), section 4.3.2: phi = (X'WX)^-1 X'W F over the rows of X, which are intervals of
+a line, squares of a grid (printed without the second W). The full coalition has infinite weight: it
+is a constraint.
+"""
+
+from functools import cache
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, splu
+from scipy.special import beta
+
+from skshapley._tools._constraints import Flag
+from skshapley._tools._counting import all_coalitions, log_binomial
+from skshapley.designs import MarginalDesign
+from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
+from skshapley.samplers._exact import shapley_weights
+from skshapley.samplers._graph_sampler import (
+    GRAPH_CONSTRAINTS,
+    GraphSampler,
+    LinearPlan,
+    Local,
+    TooManyCoalitions,
+    assemble,
+    refuse_above,
+)
+from skshapley.samplers._graphs import (
+    Graph,
+    Patch,
+    all_connected_sets,
+    as_graph,
+    connected_sets,
+    masks_to_arrays,
+    patches,
+)
+
+
+class LocalShapley(GraphSampler):
+    """L-Shapley of order k: players farther than k from a player are absent from its game.
+
+    With N_k(i) the players at distance at most k from i, itself among them,
+
+        phi_i = sum over T with i of (v(T) - v(T without i)) / (n C(n - 1, |T| - 1)),  n = |N_k(i)|,
+
+    over the subsets T of N_k(i).
+
+    Where k is at least the diameter of the graph this is the Shapley value. Attributions need not
+    add up to v(all) - v(empty): ``efficiency_gap`` says what is missing. On games that add over
+    separated sets they do, and are the Shapley values whenever |N_k| holds all that a player
+    interacts with. On a line of d players the cost is 2^2k (d - 2k + 1) + 1 evaluations (4 d - 3
+    for k = 1), with v(empty) and v(all).
+
+    Parameters
+    ----------
+    graph : "chain", "ring", ("grid", shape), adjacency matrix or networkx.Graph, default="chain"
+        Who is next to whom. Nodes are players: groups, where there are groups.
+    order : int, default=1
+        k, the radius of the neighbourhoods.
+
+    References
+    ----------
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
+    for structured data, Definition 1.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import LocalShapley
+    >>> neighbours_meet = lambda S: (S[:, 1:] & S[:, :-1]).sum(axis=1)
+    >>> sampler = LocalShapley(graph="chain", order=1)
+    >>> sampler.n_evaluations(5)
+    17
+    >>> shapley_values(neighbours_meet, n_players=5, sampler=sampler, max_evals=17).values
+    array([0.5, 1. , 1. , 1. , 0.5])
+    """
+
+    def _plan(self, graph: Graph, order: Any, limit: int) -> LinearPlan:
+        alike = patches(graph, order)
+        sizes = [patch.members.shape[1] for patch in alike]
+        # of the subsets of n positions, 2^(n - 1 - t) have position t as their lowest
+        counts = [2.0 ** np.arange(n - 1, -1, -1) for n in sizes]
+        refuse_above(limit, alike, counts, graph.n_nodes)
+        parts = [Local(patch, *_subsets(patch.members.shape[1], patch.centre)) for patch in alike]
+        exact = min(sizes) == graph.n_nodes
+        return assemble(parts, graph.n_nodes, exact)
+
+
+@cache
+def _subsets(n: int, centre: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return all subsets of n players and their weights in the Shapley value of one of them."""
+    subsets = all_coalitions(n)
+    return subsets, shapley_weights(subsets)[centre]
+
+
+class LocalPermutations(Sampler):
+    """L-Shapley of order k estimated from permutations, where 2^|N_k| is too dear.
+
+    In every round all players are put in a random order, and each one joins the players of its own
+    neighbourhood that come before it: a uniform permutation of every neighbourhood. Rounds come in
+    pairs, the second in reverse order; a pair is a unit. A round costs at most 2 p evaluations;
+    a coalition met again costs nothing. This is another value than Shapley's, and need not add up
+    to v(all) - v(empty): ``efficiency_gap`` says what is missing.
+
+    Parameters
+    ----------
+    graph : "chain", "ring", ("grid", shape), adjacency matrix or networkx.Graph, default="chain"
+        Who is next to whom. Nodes are players: groups, where there are groups.
+    order : int, default=1
+        k, the radius of the neighbourhoods.
+
+    References
+    ----------
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
+    for structured data, Definition 1 and section 4.3.1.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import LocalPermutations
+    >>> result = shapley_values(
+    ...     lambda S: S @ [1.0, 2.0, 3.0, 4.0],
+    ...     n_players=4,
+    ...     sampler=LocalPermutations("ring", order=1),
+    ...     random_state=0,
+    ... )
+    >>> result.values, result.standard_errors
+    (array([1., 2., 3., 4.]), array([0., 0., 0., 0.]))
+    """
+
+    produces = MarginalDesign
+    traits = SamplerTraits(needs_all_players=True)
+    _constraints = GRAPH_CONSTRAINTS
+
+    def __init__(self, graph="chain", order: int = 1) -> None:
+        self.graph = graph
+        self.order = order
+
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return the price of rounds, in pairs; a graph of other players is refused."""
+        self._graph(n_players)
+        return Price(
+            draw=2 * n_players * n_references,
+            coalitions=2 * n_players,
+            references=n_references,
+            least=2,
+            step=2,
+            unit=2,
+        )
+
+    def _start(self, task: SamplerTask) -> None:
+        p = self.n_players_
+        self._near = np.zeros((p, p), dtype=bool)
+        for player, members in enumerate(self._graph(p).neighbourhoods(self.order)):
+            self._near[player, members] = True
+
+    def _graph(self, n_players: int) -> Graph:
+        return as_graph(self.graph, n_players, type(self).__name__)
+
+    def _ask(self, rows: np.ndarray, n: int) -> MarginalDesign:
+        p = self.n_players_
+        coalitions = np.empty((len(rows), n, p, 2, p), dtype=bool)
+        for i, row in enumerate(rows):
+            place = self.rngs_[row].permuted(np.tile(np.arange(p), (n // 2, 1)), axis=1)
+            both = np.stack([place, -place], axis=1).reshape(n, p)
+            coalitions[i, :, :, 0] = self._near & (both[:, None, :] < both[:, :, None])
+        coalitions[:, :, :, 1] = coalitions[:, :, :, 0] | np.eye(p, dtype=bool)
+        return MarginalDesign(coalitions.reshape(len(rows), -1, p), unit=2, adds_up=False)
+
+
+class ConnectedShapley(GraphSampler):
+    """C-Shapley of order k: marginal contributions to connected sets of the neighbourhood only.
+
+    phi_i is the sum over connected sets U of N_k(i) with i of (u - 1)! b! / (u + b)! times v(U) -
+    v(U without i), with u the size of U and b the number of players of N_k(i) next to U. The
+    weights have sum 1. On games that add over separated sets this is L-Shapley of the same order
+    (and the Myerson value for an order of at least the diameter); on others it is neither. The cost
+    on a line of d players is O(k^2 d).
+
+    Parameters
+    ----------
+    graph : "chain", "ring", ("grid", shape), adjacency matrix or networkx.Graph, default="chain"
+        Who is next to whom. Nodes are players: groups, where there are groups.
+    order : int, default=1
+        k, the radius of the neighbourhoods.
+
+    References
+    ----------
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
+    for structured data, Definition 2, with the coefficient of the sets at the border of a
+    neighbourhood corrected.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import ConnectedShapley
+    >>> shapley_values(
+    ...     lambda S: S @ [1.0, 2.0, 3.0, 4.0],
+    ...     n_players=4,
+    ...     sampler=ConnectedShapley(graph="ring", order=1),
+    ... ).values
+    array([1., 2., 3., 4.])
+    """
+
+    def _plan(self, graph: Graph, order: Any, limit: int) -> LinearPlan:
+        alike = patches(graph, order)
+        parts = [Local(patch, *_connected(patch, limit)) for patch in alike]
+        counts = [
+            np.bincount(part.patterns[1:].argmax(axis=1), minlength=part.patterns.shape[1])
+            for part in parts
+        ]
+        refuse_above(limit, alike, counts, graph.n_nodes)
+        return assemble(parts, graph.n_nodes, graph.complete)
+
+
+def _connected(patch: Patch, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the connected sets with and without the centre, and their weights.
+
+    The first pattern is the empty set: the lone centre without itself.
+    """
+    n, centre = patch.members.shape[1], patch.centre
+    masks = list(islice(connected_sets(patch.links, centre, (1 << n) - 1), limit + 2))
+    if len(masks) > limit + 1:
+        raise TooManyCoalitions
+    present = masks_to_arrays(masks, n)
+    border = (present @ masks_to_arrays(patch.links, n)) & ~present
+    weights = beta(present.sum(axis=1), border.sum(axis=1) + 1.0)
+    without = present.copy()
+    without[:, centre] = False
+    return np.concatenate([without, present]), np.concatenate([-weights, weights])
+
+
+class Myerson(GraphSampler):
+    """The Myerson value of a game on a graph, in full: every connected set is evaluated.
+
+    On a connected graph it adds up to v(all) - v(empty); a line of d players costs d (d + 1)/2 + 1
+    evaluations, v(empty) and v(all) included. It is the Shapley value of games that add over
+    separated sets, of any game if the graph is complete, and another value for others: it knows of
+    no interaction between players whom no chain of present players joins.
+
+    Parameters
+    ----------
+    graph : "chain", "ring", ("grid", shape), adjacency matrix or networkx.Graph, default="chain"
+        Who is next to whom. Nodes are players: groups, where there are groups.
+
+    References
+    ----------
+    Myerson (1977), Graphs and cooperation in games, Mathematics of Operations Research 2. Chen,
+    Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley, section 4.2.
+
+    Examples
+    --------
+    Two ends that need each other need the one between them as well:
+
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import Myerson
+    >>> shapley_values(lambda S: S[:, 0] & S[:, 2], n_players=3, sampler=Myerson("chain")).values
+    array([0.3333, 0.3333, 0.3333])
+    """
+
+    _constraints = {"graph": GRAPH_CONSTRAINTS["graph"]}
+
+    def __init__(self, graph="chain") -> None:
+        self.graph = graph
+
+    @property
+    def _radius(self) -> None:
+        return None
+
+    def _plan(self, graph: Graph, order: int | None, limit: int) -> LinearPlan:
+        masks = list(islice(all_connected_sets(graph), limit + 2))
+        if len(masks) > limit + 1:
+            raise TooManyCoalitions
+        coalitions = sparse.csr_array(masks_to_arrays([0, *masks], graph.n_nodes))
+        return LinearPlan(coalitions, _weights(coalitions, graph.adjacency), graph.complete)
+
+
+def _weights(coalitions: sparse.csr_array, adjacency: sparse.csr_array) -> sparse.csr_array:
+    """Return the weights ``(p, m)`` of connected sets ``(m, p)``; the first set is empty."""
+    border = (coalitions @ adjacency) > coalitions
+    u, b = np.diff(coalitions.indptr), np.diff(border.indptr)
+    inside = sparse.diags_array(beta(np.maximum(u, 1), b + 1.0)) @ coalitions
+    beside = sparse.diags_array(np.where(b > 0, beta(u + 1.0, np.maximum(b, 1)), 0.0)) @ border
+    weights = (inside - beside).tocsr()
+    # a component is worth what it adds to v(empty)
+    empty = sparse.csr_array(-weights.sum(axis=0)[None])
+    return sparse.vstack([empty, weights[1:]]).T.tocsr()
+
+
+class ConnectedRegression(GraphSampler):
+    """Least squares over all connected sets of up to k players, adding up to v(all) - v(empty).
+
+    The sets are intervals of up to k players of a chain or ring, squares of up to k x k of a
+    ("grid", shape), and connected sets of up to k players of any other graph. On a line of d
+    players the cost is k d - k (k - 1)/2 + 2 evaluations, v(empty) and v(all) included.
+
+    Parameters
+    ----------
+    graph : "chain", "ring", ("grid", shape), adjacency matrix or networkx.Graph, default="chain"
+        Who is next to whom. Nodes are players: groups, where there are groups.
+    order : int, default=4
+        k, the largest length of intervals, side of squares, or size of connected sets.
+    balanced : bool, default=False
+        False: each set has its weight in the Shapley kernel, (d - 1) / (C(d, s) s (d - s)), as
+        printed. A pair has only 1/(d - 2) of the weight of a single player, so that with many
+        players the result is close to v({i}) - v(empty) with the sum set right. True: each size s
+        has the weight of all coalitions of that size together, in proportion to 1 / (s (d - s)),
+        shared equally by its sets that are listed: closer to the Shapley values, ranking no better.
+
+    References
+    ----------
+    Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: efficient model interpretation
+    for structured data, section 4.3.2.
+
+    Examples
+    --------
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import ConnectedRegression
+    >>> sampler = ConnectedRegression(graph="chain", order=2)
+    >>> neighbours_meet = lambda S: (S[:, 1:] & S[:, :-1]).sum(axis=1)
+    >>> result = shapley_values(neighbours_meet, n_players=5, sampler=sampler)
+    >>> float(result.values.sum()), result.n_evaluations
+    (4.0, 11)
+    """
+
+    _constraints = {**GRAPH_CONSTRAINTS, "balanced": Flag()}
+
+    def __init__(self, graph="chain", order: int = 4, balanced: bool = False) -> None:
+        self.graph = graph
+        self.order = order
+        self.balanced = balanced
+
+    def _plan(self, graph: Graph, order: Any, limit: int) -> LinearPlan:
+        p = graph.n_nodes
+        if graph.grid is None:
+            sets = (mask for mask in all_connected_sets(graph, order) if mask.bit_count() < p)
+            masks = list(islice(sets, limit + 1))
+            listed = sparse.csr_array(masks_to_arrays(masks, p))
+        else:
+            listed = _cubes(graph.grid, order)
+        if listed.shape[0] > limit:
+            raise TooManyCoalitions
+        ends = sparse.csr_array(np.array([[False], [True]]).repeat(p, axis=1))
+        weights = _Solution(listed, _kernel(np.diff(listed.indptr), p, self.balanced))
+        return LinearPlan(sparse.vstack([ends, listed], format="csr"), weights, exact=False)
+
+
+def _cubes(shape: tuple[int, ...], order: int) -> sparse.csr_array:
+    """Return the squares (cubes) of side 1..order of a grid but the whole grid, ``(m, p)`` bool."""
+    nodes = np.arange(np.prod(shape)).reshape(shape)
+    found = []
+    for side in range(1, min(order, *shape) + 1):
+        if shape == (side,) * len(shape):
+            break
+        window = np.lib.stride_tricks.sliding_window_view(nodes, (side,) * len(shape))
+        members = window.reshape(-1, side ** len(shape))
+        indptr = np.arange(len(members) + 1) * members.shape[1]
+        ones = np.ones(members.size, dtype=bool)
+        found.append(
+            sparse.csr_array((ones, members.ravel(), indptr), shape=(len(members), nodes.size))
+        )
+    return sparse.vstack(found, format="csr")
+
+
+def _kernel(sizes: np.ndarray, p: int, balanced: bool) -> np.ndarray:
+    """Return the weights of the sets, up to a factor."""
+    if balanced:
+        number = np.bincount(sizes)[sizes]
+        return 1 / (sizes * (p - sizes) * number)
+    return np.exp(np.log(p) - log_binomial(p, sizes)) / (sizes * (p - sizes))
+
+
+class _Solution(LinearOperator):
+    """From the values of the empty, the full and the listed sets to the solution of the regression.
+
+    A factorisation instead of a dense matrix keeps the cost on a line linear in the players.
+    """
+
+    def __init__(self, listed: sparse.csr_array, weight: np.ndarray) -> None:
+        super().__init__(np.float64, (listed.shape[1], listed.shape[0] + 2))
+        members = listed.astype(np.float64)
+        self._scores = (members.T * weight).tocsr()
+        self._solve = splu((self._scores @ members).tocsc()).solve
+        pull = self._solve(np.ones(listed.shape[1]))
+        self._pull = pull / pull.sum()
+
+    def _matmat(self, values: np.ndarray) -> np.ndarray:
+        gains = values - values[0]
+        free = self._solve(self._scores @ gains[2:])
+        return free + np.outer(self._pull, gains[1] - free.sum(axis=0))
+
+    def _matvec(self, values: np.ndarray) -> np.ndarray:
+        return self._matmat(values.reshape(-1, 1))[:, 0]
