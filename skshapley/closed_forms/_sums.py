@@ -47,7 +47,14 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A term of a sum: a closed form, and the part of the input that it sees; None for all."""
+    """A term of a sum: a closed form, and the columns that it sees.
+
+    Attributes
+    ----------
+    form : ClosedForm
+    view : View or None
+        None: the form sees all columns as they are.
+    """
 
     form: ClosedForm
     view: View | None = None
@@ -57,7 +64,13 @@ class Part:
         return X if self.view is None else self.view(X)
 
     def owners(self, column_player: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the player of each column that the form takes."""
+        """Return the player of each column that the form takes.
+
+        Parameters
+        ----------
+        column_player : ndarray of shape (d,), int
+            The player of each column of the input.
+        """
         if self.view is None:
             return column_player
         if len(column_player) != self.view.width:

@@ -175,7 +175,15 @@ class TokenReward(InputReward):
         return self.explained(result, self._settings(f"TokenReward(mask={self.mask!r})"))
 
     def explained(self, result, settings: Settings, index: Any = 0) -> Explanation:
-        """Return a result as an `Explanation` with given settings and label of its row."""
+        """Return a result as an `Explanation` with given settings and label of its row.
+
+        Parameters
+        ----------
+        result : ShapleyResult
+        settings : Settings
+        index : object, default=0
+            The label.
+        """
         pieces = [Piece.at(place, piece) for place, piece in enumerate(self._pieces)]
         pieces[:1] = [Piece.at(0, self._head + piece) for piece in pieces[:1]]
         data = np.empty((1, self.n_players), dtype=object)
