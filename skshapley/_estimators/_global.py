@@ -35,10 +35,10 @@ REFERENCES_A_ROW = 100  # of a larger background, for each row that is explained
 class GlobalImportance(TableEstimator):
     """SAGE values: how much each feature lowers the loss of a model, over many rows.
 
-    The worth of a set of features is minus the mean loss of what the model says when only they are
-    known, the others being averaged over background rows *before* the loss is taken. Since that is
-    the mean of a game for each row, every row is explained by a small design of its own, and the
-    mean over rows has a standard error that counts the choice of rows too.
+    A set of features is worth minus the mean loss of a model that knows only this set. The response
+    is averaged over background rows for the other features *before* the loss is computed. The game
+    is a mean over rows, so each row is explained by its own small sample. The standard errors of
+    the mean include the choice of rows.
 
     Parameters
     ----------
@@ -48,31 +48,30 @@ class GlobalImportance(TableEstimator):
         "auto": the log loss of a classifier, the squared error of a regressor. A callable takes
         ``(y, response)``, arrays of n rows, and returns ``(n,)`` losses.
     reward : str or Reward, default="interventional"
-        What the model says when only some features are known, as in `ShapleyExplainer`. With a
-        conditional reward, values tell what the features say of the target, be it by going along
-        with others.
+        The model's response when only some features are known, as in `ShapleyExplainer`. With a
+        conditional reward, the values include information that a feature shares with others.
     response_method : str or callable, default="auto"
         As in `ShapleyExplainer`; "log_loss" needs probabilities.
     sampler, solver : str or object, default="auto"
-        As in `ShapleyExplainer`, but that "auto" stands for all coalitions where the budget covers
-        them, else antithetic permutations: a mean over many rows takes noise away, and keeps a
-        bias, which regressions and processes have at small budgets and permutations never.
+        As in `ShapleyExplainer`, except for "auto": all coalitions if the budget covers them, else
+        antithetic permutations. A mean over many rows removes noise but keeps bias. At small
+        budgets, regressions and Gaussian processes are biased; permutations never are.
     groups : dict, default=None
         ``{"name": [columns, ...]}``: each group is one player, the other columns are their own.
     max_rows : int or "auto", default="auto"
-        Most rows that the model is given per row explained. One evaluation takes 100 of them, or as
-        many as the background has; of a larger background every row explained has a sample of its
-        own. "auto": one pair of walks, 2 p evaluations, or the same share of 16384 for every row if
-        that is more.
+        The largest number of model rows per explained row. One evaluation takes 100 model rows, or
+        the size of a smaller background. From a larger background, each explained row gets its own
+        sample. "auto": one pair of permutations, 2 p evaluations, or an equal share of 16384
+        evaluations if that is more.
     max_background : int, default=None
-        Keep so many rows of a larger background, which together resemble all of it
-        (`skshapley.background.herd`). Seldom of use: the price of an instance does not know how
-        large the background is.
+        Keep this many rows of a larger background, chosen to resemble all of it
+        (`skshapley.background.herd`). Rarely needed: the cost does not depend on the size of the
+        background.
     n_jobs : int, default=None
         Workers, through joblib. The result is the same for any number and any backend.
     random_state : None, int, Generator or RandomState, default=None
     verbose : bool, int or "auto", default="auto"
-        "auto" shows progress, and what would be faster, if the work takes longer than 10 s. False
+        "auto" shows progress, and a hint at faster ways, if the work takes longer than 10 s. False
         is silent.
 
     Attributes
@@ -90,7 +89,7 @@ class GlobalImportance(TableEstimator):
 
     See Also
     --------
-    Explanation.importance : Mean absolute attributions, which ask no target.
+    Explanation.importance : Mean absolute attributions, which need no target.
 
     References
     ----------

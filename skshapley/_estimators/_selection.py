@@ -174,11 +174,11 @@ def _has(name: str) -> Any:
 class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     """Feature importances from attributions of held-out rows, and a selection by tests of them.
 
-    In each fold the model is fitted to the other rows, and the rows of the fold are explained. The
-    importance of a feature is the mean of its attribution times what the target has beyond the
-    attributions of the other features. That is the mean squared attribution where the model is
-    right, and zero, up to chance, for a feature that has nothing to do with the target, however
-    much a model makes of it on the rows that it was fitted to.
+    In each fold, the model is fitted to the other rows, and the rows of the fold are explained. The
+    importance of a feature is its mean gain: the attribution times the part of the target that the
+    other attributions leave unexplained. If the model is right, this is the mean squared
+    attribution. For a feature unrelated to the target it is zero, up to chance, even if the model
+    overfitted the feature.
 
     Parameters
     ----------
@@ -187,17 +187,17 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     cv : int, cross-validation generator or iterable, default=5
         The folds, as in scikit-learn. A row may be in one fold at most.
     alpha : float, default=0.05
-        The share of false ones among the features selected, at most and on average (Benjamini &
+        Upper bound of the average share of false features among those selected (Benjamini &
         Yekutieli 2001). Not used with `n_noise`.
     n_noise : int, default=0
-        Noise columns to fit along, as a yardstick: permuted copies of columns drawn by chance. The
-        features above all of them are selected. A useless feature that can be told from n noise
-        columns by nothing is with probability 1 / (n + 1), which is 1/20 for 19. The model then
-        sees the columns in another order, since trees take the first of columns that split alike;
-        but for a pipeline on an array, which may know columns by their places.
+        Number of noise columns added to the table: permuted copies of randomly chosen columns. The
+        features with gains above all noise columns are selected. A useless feature that resembles
+        the n noise columns is selected with probability 1 / (n + 1), which is 1/20 for 19. The
+        columns are then shuffled, because trees take the first of several equal splits. A pipeline
+        on an array keeps its order, because it may identify columns by position.
     max_rows : int or "auto", default="auto"
-        As in `ShapleyExplainer`, where the model has to be sampled. Trees and linear models,
-        classifiers by their log-odds, are read.
+        As in `ShapleyExplainer`, for models without a closed form. Trees and linear models have
+        one; classifiers are explained by their log-odds.
     n_jobs : int, default=None
         Workers of the explainer, through joblib.
     random_state : None, int, Generator or RandomState, default=None
@@ -208,7 +208,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Mean gains, in squared units of the target (log-odds times probability where a classifier
         is explained by its log-odds). 0 for a mean below zero.
     p_values_ : ndarray of shape (d,)
-        Of a feature that tells nothing of the target.
+        Under the null hypothesis that the feature has no information about the target.
     explanation_ : Explanation
         The attributions of the held-out rows, in the order of X, noise columns included.
     false_selection_rate_ : float

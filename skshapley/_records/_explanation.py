@@ -40,7 +40,7 @@ INSTEAD = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Portable):
-    """Attributions of r instances over p players, with their standard errors and costs.
+    """Attributions of r rows over p players, with their standard errors and costs.
 
     A model with one output gives 2-D attributions ``(r, p)``; several outputs give ``(r, p, k)``.
     For each instance and output, ``base_values + values.sum(axis=1) + efficiency_gap ==
@@ -156,7 +156,7 @@ class Explanation(Portable):
 
     @property
     def index(self) -> pd.Index:
-        """The index of the instances, as they were given."""
+        """The index of the rows, as they were given."""
         return self.data.index
 
     @property
@@ -168,7 +168,7 @@ class Explanation(Portable):
         return len(self.values)
 
     def __iter__(self) -> Iterator["Explanation"]:
-        """Give one instance after the other, each as an Explanation of shape ``(1, p)``."""
+        """Yield each row as an Explanation of shape ``(1, p)``."""
         return (self[row] for row in range(len(self)))
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
@@ -207,7 +207,7 @@ class Explanation(Portable):
         return _sizes.sizes(self)
 
     def mean(self, axis=0) -> "Explanation":
-        """Return the mean over the instances, as an explanation of one instance called "mean".
+        """Return the mean over the rows, as an explanation of one row called "mean".
 
         The mean attributions add up to the mean prediction. Their standard errors are for exactly
         these instances, whose errors are independent; the error of the background is shared by
@@ -372,7 +372,7 @@ class Explanation(Portable):
         return cls(**parts_of_shap(explanation))
 
     def to_shapiq(self) -> list:
-        """Return a first-order `shapiq.InteractionValues` for each instance, for shapiq's plots.
+        """Return a first-order `shapiq.InteractionValues` for each row, for shapiq's plots.
 
         Raises
         ------
@@ -404,7 +404,7 @@ class Explanation(Portable):
 
     @staticmethod
     def merge(explanations: Sequence["Explanation"]) -> "Explanation":
-        """Return the instances of several explanations of one model as one explanation.
+        """Return the rows of several explanations of one model as one explanation.
 
         Parameters
         ----------

@@ -53,5 +53,5 @@ def _wide(explanation: "Explanation") -> pd.DataFrame:
 
 
 def _by_output(array: np.ndarray) -> np.ndarray:
-    """Return the numbers ordered by instance, output, player."""
+    """Return the numbers ordered by row, output, player."""
     return (array if array.ndim == 2 else np.swapaxes(array, 1, 2)).ravel()

@@ -62,7 +62,7 @@ def label_series(labels: Any, owner: str, word: str) -> pd.Series:
 def cohort_masks(
     explanation: "Explanation", cohorts: Any, owner: str, word: str = "cohort"
 ) -> dict[Any, np.ndarray]:
-    """Return the instances of each cohort as a mask by label, in the order of the labels.
+    """Return the rows of each cohort as a mask by label, in the order of the labels.
 
     Parameters
     ----------

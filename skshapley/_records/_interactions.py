@@ -18,7 +18,7 @@ _BY_OUTPUT = ("values", "standard_errors", "attributions", "base_values")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Interactions(Portable):
-    """Interactions of all pairs of p players, of r instances, with their standard errors.
+    """Interactions of all pairs of p players, of r rows, with their standard errors.
 
     The interaction of two players is what they add together beyond what each adds by itself, on
     average over coalitions of the others: the mean of v(S + i + j) - v(S + i) - v(S + j) + v(S).
@@ -94,7 +94,7 @@ class Interactions(Portable):
         return len(self.values)
 
     def __getitem__(self, rows) -> "Interactions":
-        """Return some instances: an int (one instance, still 3-D), slice, positions or a mask."""
+        """Return some rows: an int (one row, still 3-D), slice, positions or a mask."""
         rows = [rows] if isinstance(rows, (int, np.integer)) else rows
         return self._with(lambda part: part[rows], rows=self.rows[rows])
 
@@ -131,7 +131,7 @@ class Interactions(Portable):
 
     @staticmethod
     def merge(records: Sequence["Interactions"]) -> "Interactions":
-        """Return the instances of several records of one model as one record.
+        """Return the rows of several records of one model as one record.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class Interactions(Portable):
         return self.standard_errors
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a line for each instance, output and pair.
+        """Return a line for each row, output and pair.
 
         Returns
         -------
@@ -217,7 +217,7 @@ class Interactions(Portable):
         return pd.DataFrame(columns)
 
     def strongest(self, n: int = 10) -> pd.DataFrame:
-        """Return the `n` largest interactions of each instance and output, by size.
+        """Return the `n` largest interactions of each row and output, by size.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class Interactions(Portable):
         )
 
     def to_shapiq(self) -> list:
-        """Return a second-order `shapiq.InteractionValues` for each instance.
+        """Return a second-order `shapiq.InteractionValues` for each row.
 
         Shapley interactions with their main effects are shapiq's "k-SII", which adds up to the
         prediction; of other indices there are the pairs alone.
@@ -358,5 +358,5 @@ def _square(pairs: np.ndarray, p: int) -> np.ndarray:
 
 
 def _by_output(pairs: np.ndarray) -> np.ndarray:
-    """Return the numbers ordered by instance, output, pair."""
+    """Return the numbers ordered by row, output, pair."""
     return (pairs if pairs.ndim == 2 else np.swapaxes(pairs, 1, 2)).ravel()

@@ -37,7 +37,7 @@ def merge(explanations: Sequence["Explanation"]) -> "Explanation":
 
 
 def _joined(explanations: Sequence["Explanation"], name: str) -> np.ndarray | None:
-    """Return an array of all instances; None where none of them has it."""
+    """Return an array of all rows; None if no part has it."""
     parts = [getattr(explanation, name) for explanation in explanations]
     if all(part is None for part in parts):
         return None

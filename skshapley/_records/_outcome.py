@@ -166,7 +166,7 @@ def freeze(record: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Values, errors and costs of r instances.
+    """Values, errors and costs of r rows.
 
     An *entry* is a set of players that values belong to: the p players one by one, unless a solver
     says otherwise.
@@ -204,7 +204,7 @@ class Outcome:
 
     @classmethod
     def blank(cls, r: int, k: int, entries: np.ndarray) -> Self:
-        """Return room for `r` instances and `k` outputs."""
+        """Return room for `r` rows and `k` outputs."""
         shape = r, len(entries), k
         return cls(
             np.zeros(shape),
@@ -268,6 +268,6 @@ class Outcome:
         self.methods[:] = [*others, (sampler, solver)]
 
     def head(self, n: int) -> Self:
-        """Return the first `n` instances."""
+        """Return the first `n` rows."""
         shared = ("entries", "methods")
         return replace(self, **{k: v[:n] for k, v in vars(self).items() if k not in shared})

@@ -56,7 +56,7 @@ class ShapleyResult:
 
     @classmethod
     def from_outcome(cls, outcome: Outcome, one_output: bool, pairs: str | None = None) -> Self:
-        """Return the result of the only instance of an outcome; `pairs` is their index, if any."""
+        """Return the result of the only row of an outcome; `pairs` is their index, if any."""
 
         def shaped(array: np.ndarray) -> np.ndarray:
             return array[0, ..., 0] if one_output else array[0]

@@ -1,4 +1,4 @@
-"""Bars: the attributions of one instance, or the importance of each feature over all."""
+"""Bars: the attributions of one row, or the importance of each feature over all."""
 
 from dataclasses import replace
 from typing import Any, Self
@@ -42,7 +42,7 @@ from skshapley.plots._text import MAX_NAME, named_values, number
 
 
 class BarDisplay(Display):
-    """How much each feature matters, as bars: over all instances, over cohorts, or in one instance.
+    """Feature importances over all rows or over cohorts, or attributions of one row, as bars.
 
     Over instances or cohorts, a bar is the mean absolute attribution. For one instance, it is the
     attribution itself. Error bars are 95 % intervals, of the mean or of the attribution.
@@ -98,7 +98,7 @@ class BarDisplay(Display):
     def from_explanation(
         cls, explanation, row=None, *, output=None, cohorts=None, max_features=10, ax=None
     ) -> Self | SmallMultiples:
-        """Draw attributions of one instance, or importances.
+        """Draw attributions of one row, or importances.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class BarDisplay(Display):
         return self._drawn_on([ax])
 
     def _plot_cohort(self, ax, place, part, height, size) -> None:
-        """Draw the bars of one cohort, or of all instances."""
+        """Draw the bars of one cohort, or of all rows."""
         value = part["value"].to_numpy()
         half = HALF_WIDTH * np.nan_to_num(part["standard_error"].to_numpy())
         rows = np.arange(len(part)) + (place + 0.5) * height - 0.375
@@ -293,7 +293,7 @@ def _stacked_table(explanation, max_features) -> pd.DataFrame:
 
 
 def _local_table(shown) -> pd.DataFrame:
-    """Return the bars of one instance."""
+    """Return the bars of one row."""
     return pd.DataFrame(
         {
             "cohort": None,
@@ -306,7 +306,7 @@ def _local_table(shown) -> pd.DataFrame:
 
 
 def _global_table(shown, masks) -> pd.DataFrame:
-    """Return the bars of all instances, or of each cohort."""
+    """Return the bars of all rows, or of each cohort."""
     tables = []
     for label, mask in masks.items():
         part = shown[mask]
@@ -326,7 +326,7 @@ def _global_table(shown, masks) -> pd.DataFrame:
 
 
 def _checked_cohorts(owner, explanation, row, cohorts) -> dict[Any, Any]:
-    """Return the instances of each cohort as a mask by label; all of them without cohorts."""
+    """Return the rows of each cohort as a mask by label; all of them without cohorts."""
     if cohorts is None:
         return {None: slice(None)}
     if row is not None:

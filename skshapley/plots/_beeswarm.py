@@ -1,4 +1,4 @@
-"""Beeswarm: every instance as a point, feature by feature."""
+"""Beeswarm: every row as a point, feature by feature."""
 
 from typing import Self
 
@@ -29,7 +29,7 @@ LEAST_BAR = 150.0  # points, below which its label does not fit between its ends
 
 
 class BeeswarmDisplay(Display):
-    """Attributions of all instances, one row of points for each feature.
+    """Attributions of all rows, one line of points for each feature.
 
     Each point is an instance. Its place along the axis is the attribution, and its colour is the
     value of the feature, from low to high. Missing values and categories without an order are grey;
@@ -79,7 +79,7 @@ class BeeswarmDisplay(Display):
     def from_explanation(
         cls, explanation, *, output=None, max_features=10, ax=None
     ) -> Self | SmallMultiples:
-        """Draw the attributions of all instances.
+        """Draw the attributions of all rows.
 
         Parameters
         ----------

@@ -91,7 +91,7 @@ def check_output(owner, explanation, output) -> None:
 
 
 def check_row(owner, explanation, row) -> None:
-    """Refuse a position without an instance; None stands for the only one."""
+    """Refuse a position without a row; None stands for the only one."""
     n = len(explanation)
     if row is None:
         if n != 1:

@@ -37,7 +37,7 @@ def one_output(explanation, output) -> Explanation:
 
 
 def one_row(explanation, row) -> Explanation:
-    """Return the explanation of one instance, ``(1, p)``; None stands for the only one."""
+    """Return the explanation of one row, ``(1, p)``; None stands for the only one."""
     return explanation if row is None else explanation[int(row)]
 
 

@@ -37,7 +37,7 @@ from skshapley.plots._text import shorten, wrapped
 
 
 class ConvergenceDisplay(ByFeature):
-    """How the attributions of one instance settle as more model rows are spent.
+    """Convergence of the attributions of one row with the number of model rows.
 
     Each feature has a panel and each method a line, with its 95 % band.
 

@@ -246,7 +246,7 @@ class DependenceDisplay(ByFeature, Display):
 
 
 def _histogram(ax, x, ticks) -> None:
-    """Draw how many instances there are at each place, below the points."""
+    """Draw the number of rows at each place, below the points."""
     low, high = ax.get_ylim()
     ax.set_ylim(low - HISTOGRAM * (high - low), high)
     below = ax.inset_axes([0, 0, 1, 0.8 * HISTOGRAM], sharex=ax, zorder=0)

@@ -64,7 +64,7 @@ class HeatMapDisplay(Display):
     def from_explanation(
         cls, explanation, shape, row=None, *, output=None, image=None, ax=None
     ) -> Self | SmallMultiples:
-        """Draw the attributions of one instance.
+        """Draw the attributions of one row.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Interactions: which features act together, for one instance or over many."""
+"""Interactions: which features act together, for one row or over many."""
 
 from typing import Self
 
@@ -84,7 +84,7 @@ class InteractionsDisplay(Display):
     def from_explanation(
         cls, explanation, row=None, *, output=None, max_features=8, ax=None
     ) -> Self | SmallMultiples:
-        """Draw the interactions of an instance, or their mean sizes.
+        """Draw the interactions of a row, or their mean sizes.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Many instances at once: a matrix of colours, and paths from base value to prediction."""
+"""Many rows at once: a matrix of colours, and paths from base value to prediction."""
 
 from typing import Self
 
@@ -185,7 +185,7 @@ class MatrixDisplay(Display):
 
 
 def _order(values) -> np.ndarray:
-    """Return the instances in an order that puts similar attributions side by side, ``(r,)``."""
+    """Return the rows in an order that puts similar attributions side by side, ``(r,)``."""
     from scipy.cluster.hierarchy import leaves_list, linkage
 
     if len(values) < 3:
@@ -198,7 +198,7 @@ def _order(values) -> np.ndarray:
 
 
 class DecisionDisplay(Display):
-    """Paths of many instances from the base value, at the bottom, to their predictions on top.
+    """Paths of many rows from the base value, at the bottom, to their predictions on top.
 
     Each line is an instance. At each feature it moves by the instance's attribution, the least
     important feature first, and its colour is the prediction at its end. Lines that stay together
@@ -247,7 +247,7 @@ class DecisionDisplay(Display):
     def from_explanation(
         cls, explanation, *, output=None, max_features=20, ax=None
     ) -> Self | SmallMultiples:
-        """Draw the paths of all instances.
+        """Draw the paths of all rows.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class DecisionDisplay(Display):
         return by_output(cls, explanation, output, ax, read)
 
     def frame(self) -> pd.DataFrame:
-        """Return the steps, for each instance from top to bottom.
+        """Return the steps, for each row from top to bottom.
 
         Returns
         -------

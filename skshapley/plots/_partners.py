@@ -69,7 +69,7 @@ def categories(column) -> list | None:
 
 
 def _bins(column) -> NDArray[np.int64]:
-    """Return the bin of each instance: a category, or some of the sorted numbers, ``(r,)``."""
+    """Return the bin of each row: a category, or some of the sorted numbers, ``(r,)``."""
     if categories(column) is not None:
         return pd.factorize(column)[0]
     ranks = pd.Series(ordered_numbers(column)).rank(method="min", na_option="bottom")
@@ -184,7 +184,7 @@ def of_interaction(explanation, feature, partner) -> Explanation:
 
 
 def with_pairs(explanation, n) -> Explanation:
-    """Return an explanation in which the strongest pairs of an instance are players of their own.
+    """Return an explanation in which the strongest pairs of a row are players of their own.
 
     Each of the two players gives half the interaction away, so that the sum stays. What is left to
     it has no standard error, since covariances are not on record.

@@ -95,7 +95,7 @@ Ticks = dict[float, str]
 
 
 def places(data: pd.Series, value: np.ndarray) -> tuple[NDArray[np.float64], Ticks]:
-    """Return the positions of instances along the axis, ``(r,)``, and the ticks that it needs.
+    """Return the positions of rows along the axis, ``(r,)``, and the ticks that it needs.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class SentenceDisplay(Display):
     def from_explanation(
         cls, explanation, row=None, *, output=None, ax=None
     ) -> Self | SmallMultiples:
-        """Draw the tokens of one instance.
+        """Draw the tokens of one row.
 
         Parameters
         ----------

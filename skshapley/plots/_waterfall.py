@@ -90,7 +90,7 @@ class WaterfallDisplay(Display):
     def from_explanation(
         cls, explanation, row=None, *, output=None, max_features=10, max_pairs=0, ax=None
     ) -> Self | SmallMultiples:
-        """Draw the explanation of one instance.
+        """Draw the explanation of one row.
 
         Parameters
         ----------

@@ -37,17 +37,15 @@ def _are_flags(value) -> bool:
 class CausalReward(ConditionalReward):
     """The model's mean response under an intervention that sets the present columns.
 
-    v(S) = E[f(X) | do(X_S = x_S)] for normal columns, whose causes are known up to components: a
-    chain graph. Causes come before effects. Setting a column moves its effects, and leaves its
-    causes as they are, where `ConditionalReward` concludes from effects to causes as well. Within a
-    component, columns act on each other (``confounded=False``), so that present ones move the
-    others; or they go together by a common cause that nobody measured (``confounded=True``), and
-    setting one moves none of the others.
+    v(S) = E[f(X) | do(X_S = x_S)] for normal columns with a causal chain graph of components.
+    Causes come before effects. Setting a column moves its effects but not its causes. In contrast,
+    `ConditionalReward` also infers causes from effects. With ``confounded=False``, the columns of
+    a component act on each other, so the present columns move the others. With
+    ``confounded=True``, they share an unmeasured cause, so setting one does not move the others.
 
-    With a single component without confounding, that is `ConditionalReward`; with a single
-    confounded one, `InterventionalReward`. What is said of the causes is not tested: values are
-    right if it is. Columns must be numbers without gaps. A coalition costs one matrix for each
-    component.
+    A single component without confounding gives `ConditionalReward`. A single confounded component
+    gives `InterventionalReward`. The graph is not tested: the values are right if the graph is.
+    Columns must be numbers without missing values. A coalition costs one matrix per component.
 
     Parameters
     ----------

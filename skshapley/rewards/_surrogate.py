@@ -165,24 +165,24 @@ def _is_regressor(value) -> bool:
 class SurrogateReward(BackgroundReward):
     """A regressor's prediction of the response from the present columns alone.
 
-    v(S) is one prediction of a regressor that is trained on the background's rows with columns
-    hidden at random, to predict the model's response. With the least squared error, that is
-    E[f(X) | X_S = x_S]. It takes columns of any kind and gaps, and assumes nothing of how columns
-    go together. What the regressor gets wrong is in the values, and in no standard error:
-    ``error_`` says how much, and `skshapley.diagnostics.conditional_error` beside other rewards.
+    v(S) is the prediction of a regressor trained to predict the model's response on background rows
+    with randomly hidden columns. The best such regressor returns E[f(X) | X_S = x_S]. It accepts
+    columns of any kind and missing values, and assumes nothing about their joint distribution. The
+    regressor's error affects the values but not the standard errors. ``error_`` estimates it, and
+    `skshapley.diagnostics.conditional_error` compares it with other rewards.
 
-    v(empty) is the mean response over the background, v(all) the model's response at the instance.
-    No background row is needed to evaluate v, so that one evaluation is one row of the surrogate;
-    fit it to many rows, such as the training table, whose responses it learns.
+    v(empty) is the mean response over the background, v(all) the model's response at the row to
+    explain. One evaluation of v is one row of the surrogate, whatever the size of the background.
+    Fit the reward to many rows, such as the training table.
 
     Parameters
     ----------
     regressor : None or regressor, default=None
-        Any that takes NaN for hidden columns; categories come as codes. A clone is fitted for each
-        output. None: a HistGradientBoostingRegressor, which is told which columns are categories.
+        It must accept NaN for hidden columns; categories are passed as codes. A clone is fitted for
+        each output. None: a HistGradientBoostingRegressor that knows the categorical columns.
     n_masks : int, default=64
-        Masks for each background row, fewer where that makes more than 65536 rows. The number of
-        columns that a mask leaves is drawn as the Shapley value weighs it.
+        Masks for each background row; fewer if the total would exceed 65536 rows. The number of
+        visible columns is drawn with the weights of the Shapley value.
     random_state : int, default=0
         For the masks.
 
