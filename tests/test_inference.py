@@ -10,7 +10,6 @@ from sklearn.datasets import load_diabetes
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skshapley import Explanation, GlobalExplanation, ShapleyExplainer, TreeExplainer
-from skshapley._inference import _simultaneous
 from skshapley._inference._means import Means, adjusted, p_values
 from skshapley._inference._simultaneous import intervals, ranks
 from skshapley._inference._sizes import LEFT, Noise, debiased_sizes
@@ -130,18 +129,17 @@ def runs(noise, n_runs, seed=0):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.3, 1.0])
-def test_intervals_hold_all_players_at_once(noise, monkeypatch):
-    """In 93 to 97 % of 1000 runs; the count of a right method is outside in 1 of 270."""
-    monkeypatch.setattr(_simultaneous, "DRAWS", 2000)
+def test_intervals_hold_all_players_at_once(noise):
+    """In 91 to 98.5 % of 300 runs; the count of a right method is outside in 1 of 300."""
     held, placed, z = [], [], []
     place = stats.rankdata(-TRUTH)
-    for explanation in runs(noise, 1000):
+    for explanation in runs(noise, 300):
         table = explanation.importance(confidence=0.95).loc[explanation.feature_names.tolist()]
         held.append(table["low"].le(TRUTH).all() and table["high"].ge(TRUTH).all())
         placed.append(table["best_rank"].le(place).all() and table["worst_rank"].ge(place).all())
         z.append((table["importance"] - TRUTH) / table["standard_error"])
-    assert 0.93 <= np.mean(held) <= 0.97
-    assert np.mean(placed) >= 0.93
+    assert 0.91 <= np.mean(held) <= 0.985
+    assert np.mean(placed) >= 0.91
     assert np.sqrt(np.mean(np.square(z), axis=0)).max() < 1.1
 
 
@@ -175,9 +173,8 @@ def test_what_rows_do_not_show_has_no_upper_end():
     assert table["best_rank"].tolist() == [1, 1, 1, 2]
 
 
-def test_bias_is_removed_and_intervals_are_wider_together(monkeypatch):
+def test_bias_is_removed_and_intervals_are_wider_together():
     """Wrong for less than 1 seed of 1000: means of 25 runs, whose errors are of .2."""
-    monkeypatch.setattr(_simultaneous, "DRAWS", 1000)
     z = {"plain": [], "debiased": []}
     for explanation in runs(1.0, 25):
         names = explanation.feature_names.tolist()
