@@ -1,9 +1,9 @@
 """Standard errors of the Gaussian-process estimator, checked on pairs held out of the fit.
 
-The posterior variance takes the hyper-parameters for known and the prior for true. It is widened by
-the number of hyper-parameters relative to the pairs, and by how much worse than promised values
-are predicted from others: each of them, and all together in their effect on what is estimated, to
-which errors that are small but alike add up.
+The posterior variance assumes known hyper-parameters and a true prior. It is widened in two ways:
+by the number of hyper-parameters relative to the pairs, and by the prediction errors of held-out
+values relative to their predicted variance. The prediction errors count one by one, and jointly in
+their effect on the estimate, where small errors of the same sign add up.
 """
 
 from collections.abc import Callable
@@ -56,8 +56,8 @@ def standard_errors(posterior: Posterior, refit: Refit | None) -> np.ndarray:
 def surprises(posterior: Posterior, refit: Refit | None) -> tuple[np.ndarray, np.ndarray]:
     """Return two mean squared errors of held-out pairs, relative to predictions, ``(k,)``.
 
-    Of their values, and of the estimates, which they move; so does what they tell of the
-    hyper-parameters.
+    The first is the error of the held-out values. The second is the change of the estimates when
+    these values, and their information about the hyper-parameters, are added.
 
     Parameters
     ----------
@@ -86,11 +86,11 @@ def surprises(posterior: Posterior, refit: Refit | None) -> tuple[np.ndarray, np
 def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> np.ndarray:
     """Widen standard errors by the change that an unseen pair may cause.
 
-    Where a game jumps, few pairs show it, and others may not have been among them: some times as
-    much as the pair that changes the estimates most, predicted from all the others. Where none
-    of n pairs shows it, a jump in one of them: a share of the largest value over n. Games without
-    steps have hardly any of both. Where jumps are rare a process takes them for noise, by which no
-    pair counts for much: it counts for some share of what it does in a plain mean.
+    If a game jumps, few pairs show it, and other such pairs may be unseen. The allowance is a
+    multiple of the largest change of the estimates by one pair, predicted from all the others. If
+    none of n pairs shows a jump, it is a share of the largest value over n. Both are small for
+    games without jumps. A Gaussian process treats rare jumps as noise and gives every pair a small
+    influence, so the influence of a pair is at least a share of that in a plain mean.
 
     Parameters
     ----------

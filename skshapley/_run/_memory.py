@@ -385,12 +385,11 @@ MOST_ROWS = 2**40  # more than anybody waits for, and a number that fits
 class Rest:
     """The remaining budgets of rows after their planned draws.
 
-    Each instance goes on by itself, so that nobody's draws depend on who else is in the block. Only
-    hybrid rows that it has not asked for before count: what came twice cost nothing, nor did the
-    players that agree with a background row. How many draws it makes in the end depends on the
-    coalitions drawn, never on their values; since among the players that differ from a background
-    row none is favoured, given that number each order of them is still uniform there, and without
-    ties each coalition among those of its size.
+    Each row continues alone, so its draws do not depend on the other rows of the block. Only new
+    model rows count: repeated coalitions are free, and so are players that agree with a background
+    row. The final number of draws depends on the coalitions drawn but never on their values. It
+    favours no player among those that differ from a background row. Given that number, each order
+    of these players is therefore still uniform, and without ties so is each coalition of a size.
 
     Parameters
     ----------

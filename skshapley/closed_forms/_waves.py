@@ -85,9 +85,9 @@ def _waves_for(start, steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def shrunk(start: NDArray[np.float64], steps: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scale down the largest steps ``(b, p)`` so that the rest can offset them.
 
-    A coalition with large steps is 0 or 1 if they add up to more than the rest can take back. They
-    are shrunk alike until the least of their sums does just that: all of a game's large steps, then
-    all but the smallest, and so on.
+    A coalition is worth 0 or 1 if its large steps add up to more than the other steps can offset.
+    The large steps are scaled down together until their smallest sum just reaches this limit: first
+    all large steps of a game, then all except the smallest one, and so on.
     """
     n_large = (np.abs(steps) > LARGE_STEP).sum(axis=1)
     games = np.flatnonzero((n_large > 0) & (n_large <= MOST_LARGE))

@@ -71,10 +71,10 @@ def drift(
 ) -> Drift:
     """Return the changes of attributions over time, with limits for changes by chance.
 
-    If nothing changes, then no mean of any feature in any period is beyond its limits, with the
-    given confidence. The limits come from permutations of the rows of all periods, and hold for
-    rare and heavy-tailed columns too. Of more than two thousand rows, groups of successive rows are
-    permuted; periods that are shorter than a group have no limits.
+    Without any change, all means of all features in all periods stay within their limits, with the
+    given confidence. The limits come from permutations of the rows of all periods, so they hold for
+    rare and heavy-tailed columns too. With more than two thousand rows, groups of successive rows
+    are permuted; periods shorter than a group have no limits.
 
     Parameters
     ----------
@@ -83,11 +83,11 @@ def drift(
     periods : str or array-like of shape (r,)
         A column of the data, or a label for each instance, which sort by time.
     baseline : label or list of labels, default=None
-        The periods that nothing was wrong in. None: the first.
+        The periods to compare with. None: the first period.
     kind : {"attribution", "importance"}, default="attribution"
-        Whether means are of attributions, or of their sizes without the bias of noise.
+        Mean attributions, or mean absolute attributions without the bias of noise.
     confidence : float, default=0.95
-        The chance of no alarm where nothing changes.
+        The probability of no alarm if nothing changes.
 
     Returns
     -------
@@ -101,8 +101,8 @@ def drift(
 
     Notes
     -----
-    Attributions move when the data do, even where the model is as right as ever, and need not move
-    when the target does. An alarm says where to look.
+    Attributions change with the data even if the model stays accurate. They need not change with
+    the target. An alarm shows where to look.
 
     References
     ----------

@@ -47,8 +47,8 @@ def errors_without_gap(
 ) -> np.ndarray:
     """Return the standard errors of means after their gap has been shared out, ``(r, p, k)``.
 
-    A gap that is larger than the errors allow comes from contributions that few draws have met. Who
-    makes these is not known: each player's error holds its share, an equal one at least.
+    A gap that exceeds the errors comes from contributions that few draws have met. Their players
+    are unknown, so each player's error includes its share of the gap, at least an equal one.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Gaussian-process estimator corrected by its left-out errors: Shapley values with little bias.
 
-A posterior mean is drawn towards its prior, in the same direction for every instance alike. Here
-the pairs of each size are a simple random sample, so that the process's errors on them tell those
-on the pairs not seen, and phi(f) = phi(m) + phi(f - m) is estimated by maximum sample reuse.
+A posterior mean is biased towards its prior, in the same direction for every row. Here the pairs of
+each size are a simple random sample, so the left-out errors on them represent the unseen pairs.
+With them, phi(f) = phi(m) + phi(f - m) is estimated by maximum sample reuse.
 """
 
 import numpy as np

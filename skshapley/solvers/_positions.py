@@ -1,9 +1,10 @@
 """Control variate for permutations: the mean contribution at each position in the order.
 
-Whatever part of a game depends on the size of the coalition alone is worth the same to all players.
-Yet along a walk it goes to whoever enters there. With m(t) the mean contribution at position t over
-the *other* units, the mean of m over a player's positions is a control variate: its expectation is
-the same for all players, and along each walk it is shared out completely.
+The part of a game that depends only on the size of the coalition gives all players the same value.
+In one permutation, however, it goes to the player that enters at that size. Let m(t) be the mean
+contribution at position t over the *other* units. The mean of m over a player's positions is a
+control variate: its expectation is the same for all players, and each permutation distributes all
+of it.
 """
 
 from typing import NamedTuple, Self

@@ -156,7 +156,7 @@ class Scale:
 def unseen(errors: np.ndarray, scale: np.ndarray, share: ArrayLike) -> np.ndarray:
     """Return standard errors that allow for an event that no draw has met.
 
-    Only where all draws agree; where they differ, their spread speaks.
+    Only errors of draws that all agree are widened; otherwise the spread of the draws suffices.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def unseen(errors: np.ndarray, scale: np.ndarray, share: ArrayLike) -> np.ndarra
 def missed(values: np.ndarray, gain: np.ndarray) -> np.ndarray:
     """Return the difference between the gain ``(r, k)`` and the summed attributions, ``(r, 1, k)``.
 
-    Of players that are estimated apart: a contribution of at least that size was not met.
+    If players are estimated separately, some unseen contribution is at least that large.
     """
     return np.abs(gain - values.sum(axis=1))[:, None]
 
