@@ -17,7 +17,7 @@ from skshapley.batches._files import (
     part_path,
     read_json,
 )
-from skshapley.batches._fingerprint import digest_of
+from skshapley.batches._state import digest_of
 from skshapley.explanation import Explanation
 from skshapley.rewards._tokens import of_tokens, side_by_side
 

@@ -13,7 +13,6 @@ from scipy import sparse
 
 from skshapley._tables._inputs import is_foreign, is_frame, n_rows, narwhal, take_rows
 from skshapley._tools._params import needed
-from skshapley.batches._fingerprint import digest_of
 from skshapley.batches._sources import (
     OWNER,
     Piece,
@@ -23,6 +22,7 @@ from skshapley.batches._sources import (
     refuse_no_rows,
     split,
 )
+from skshapley.batches._state import digest_of
 
 PIECE_ROWS = 2**16
 LAZY = ("dask", "polars", "duckdb")  # whose tables that are no frames are read a part at a time

@@ -11,7 +11,7 @@ from typing import Any, Self
 from skshapley._records._parquet import ExplanationFile
 from skshapley._tools._files import DamagedFileError, write_whole
 from skshapley._tools._params import needed
-from skshapley.batches._fingerprint import digest_of
+from skshapley.batches._state import digest_of
 from skshapley.explanation import Explanation
 
 MANIFEST = "_manifest.json"

@@ -1,7 +1,6 @@
 """Fingerprints of explainers and tables that are the same in every process."""
 
 import sys
-from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -17,22 +16,9 @@ from skshapley._tools._random import generator
 from skshapley._tools._texts import unaddressed
 from skshapley.batches._document_source import explains_documents
 from skshapley.batches._sources import OWNER
-from skshapley.batches._state import state_digest
+from skshapley.batches._state import digest_of, state_digest
 
 LONGEST = 400
-
-
-def digest_of(*parts) -> str:
-    """Return 128 bits of a hash of arrays, texts and numbers, the same in every process."""
-    state = blake2b(digest_size=16)
-    for part in parts:
-        if isinstance(part, np.ndarray):
-            state.update(f"{part.dtype.str}{part.shape}".encode())
-            state.update(np.ascontiguousarray(part).tobytes())
-        else:
-            state.update(repr(part).encode("utf-8", "backslashreplace"))
-        state.update(b"|")
-    return state.hexdigest()
 
 
 def table_digest(X, index=None) -> str:

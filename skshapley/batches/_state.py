@@ -18,12 +18,23 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skshapley.batches._fingerprint import digest_of
-
 # Whose own ways to be pickled hold nothing of the process; classes of others only if they have none
 LIBRARIES = {"builtins", "collections", "copyreg", "numpy", "pandas", "scipy", "sklearn"}
 LIBRARIES |= {"_loss"}  # the name that scikit-learn 1.6 gives to its compiled losses
 BOOSTERS = {"xgboost", "lightgbm"}
+
+
+def digest_of(*parts) -> str:
+    """Return 128 bits of a hash of arrays, texts and numbers, the same in every process."""
+    state = blake2b(digest_size=16)
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            state.update(f"{part.dtype.str}{part.shape}".encode())
+            state.update(np.ascontiguousarray(part).tobytes())
+        else:
+            state.update(repr(part).encode("utf-8", "backslashreplace"))
+        state.update(b"|")
+    return state.hexdigest()
 
 
 def state_digest(model: Any) -> str | None:
