@@ -21,7 +21,8 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-from skshapley import ShapleyExplainer, __version__
+import skshapley
+from skshapley import ShapleyExplainer
 from skshapley._cli import main
 from skshapley._cli._explain import read_config
 from skshapley.batches import ExplanationDataset
@@ -460,4 +461,4 @@ def test_the_script_is_installed(capsys):
     assert getattr(import_module(module), function) is main
     with pytest.raises(SystemExit):
         main(["--version"])
-    assert capsys.readouterr().out == f"{__version__}\n"
+    assert capsys.readouterr().out == f"{skshapley.__version__}\n"

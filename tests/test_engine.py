@@ -6,7 +6,6 @@ import sklearn
 from joblib import parallel_config
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._run import _cohort, _engine
 from skshapley._run._engine import Interrupted, run
 from skshapley._run._plan import Size, make_plan
 from skshapley.samplers import Antithetic, MonteCarlo, SamplerTraits
@@ -121,8 +120,8 @@ def test_small_asks_give_what_one_ask_gives(references, monkeypatch):
     sampler = Antithetic(references=references)
     at_once, piecewise = recorded(), recorded()
     expected = explain_game(at_once, sampler=sampler, max_evals=100)
-    for module in (_cohort, _engine):
-        monkeypatch.setattr(module, "ASK_BYTES", 1)
+    for module in ("_cohort", "_engine"):
+        monkeypatch.setattr(f"skshapley._run.{module}.ASK_BYTES", 1)
     outcome = explain_game(piecewise, sampler=sampler, max_evals=100)
     assert len(piecewise.calls) > len(at_once.calls)
     assert sorted(piecewise.requests) == sorted(at_once.requests)

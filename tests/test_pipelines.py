@@ -130,8 +130,11 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("container", ["array", "sparse", "frame"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("name", "container"),
+    [(name, "array") for name in MODELS]
+    + [(name, kind) for name in ("classes", "log-odds") for kind in ("sparse", "frame")],
+)
 def test_same_values_as_with_every_row_transformed(name, container):
     model, kwargs = MODELS[name]
     steps = columns(sparse_threshold=float(container == "sparse"))

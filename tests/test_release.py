@@ -9,7 +9,7 @@ from runpy import run_path
 
 import pytest
 
-from skshapley import __version__
+import skshapley
 
 ROOT = Path(__file__).parents[1]
 FILES = ["pyproject.toml", "CITATION.cff", "CHANGELOG.md", "skshapley/__init__.py"]
@@ -105,7 +105,7 @@ def without_fragments(root):
 
 REFUSED = {
     "form": ("1.2", None, r"VERSION=1\.2 is not of the form 1\.2\.3"),
-    "old": ("0.0.1", None, f"older than {re.escape(__version__)}"),
+    "old": ("0.0.1", None, f"older than {re.escape(skshapley.__version__)}"),
     "taken": (NEXT, tagged, f"the tag v{NEXT} is there"),
     "changes": (NEXT, spoilt, "the tree has changes.*\n M CHANGELOG"),
     "nothing": (NEXT, without_fragments, "there is nothing to release"),
@@ -127,7 +127,7 @@ def test_what_is_no_release_is_refused_before_anything_is_written(
 def test_the_citation_names_the_version_and_the_licence():
     text = (ROOT / "CITATION.cff").read_text("utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert f"\nversion: {__version__}\n" in text
+    assert f"\nversion: {skshapley.__version__}\n" in text
     assert f"\nlicense: {project['license']}\n" in text
 
 

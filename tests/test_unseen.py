@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._run._plan import Size, auto_rows
 from skshapley.samplers import SAMPLERS
 from skshapley.stopping import StandardError
 from skshapley.testing import (
@@ -112,7 +111,7 @@ def converged_and_off(game, sampler, n_runs, rtol=0.1):
     outcome = explain_game(
         as_instances(game, n_runs),
         sampler=sampler,
-        max_evals=16 * (auto_rows(Size(game.n_players)) + 1),
+        max_evals="auto",
         stopping=StandardError(rtol=rtol),
     )
     values, done = outcome.values[:, :, 0], outcome.converged

@@ -298,7 +298,7 @@ def test_memory_does_not_grow_with_the_rows(name, background, tmp_path):
         return highest
 
     peak(50)  # whatever is made once
-    assert peak(400) < 1.2 * peak(100)
+    assert peak(250) < 1.2 * peak(100)
 
 
 # --- randomness ----------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
-import itertools
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,18 +8,12 @@ from skshapley.plots._common import (
     closed,
     fold,
     levels,
-    one_output,
-    one_row,
     ordered_numbers,
-    response_name,
 )
-from skshapley.plots._style import height_of_rows, name_rows
 from skshapley.plots._text import (
     named_values,
     number,
     short_names,
-    shorten,
-    value_text,
     wrapped,
 )
 
@@ -53,17 +45,6 @@ def test_fold_without_standard_errors(explanation_maker):
     assert fold(explanation_maker(n_features=20, errors=False), 3).standard_errors is None
 
 
-def test_one_output(explanation, explanation_maker):
-    several = explanation_maker(outputs=["cat", "dog"])
-    np.testing.assert_array_equal(one_output(several, "dog").values, several.values[..., 1])
-    assert one_output(explanation, None) is explanation
-
-
-def test_one_row(explanation):
-    np.testing.assert_array_equal(one_row(explanation, -2).values, explanation.values[10:11])
-    assert one_row(explanation[4], None).index.tolist() == ["row 4"]
-
-
 def test_attributions_that_add_up_stay_as_they_are(explanation):
     assert closed(explanation) is explanation
     single = replace(explanation, values=explanation.values.astype(np.float32))
@@ -85,11 +66,6 @@ def test_the_difference_to_the_prediction_becomes_a_last_player(explanation_make
         assert not np.isnan(whole.standard_errors[:, :-1]).any()
     assert whole.data["unexplained"].isna().all()
     assert explanation.data.shape == (12, 5)  # the record itself stays as it is
-
-
-def test_response_name(explanation_maker):
-    assert response_name(explanation_maker()) == "probability"
-    assert response_name(explanation_maker(outputs=["a", "b"]).output("b")) == "probability of b"
 
 
 def test_levels_run_from_low_to_high():
@@ -167,7 +143,6 @@ def test_number(value, text):
     ],
 )
 def test_value_text(value, text):
-    assert value_text(value) == text
     frame = pd.DataFrame({"feature": ["x"], "data": pd.Series([value], dtype=object)})
     assert named_values(frame) == [f"x = {text}"]
 
@@ -175,15 +150,6 @@ def test_value_text(value, text):
 def test_a_feature_without_a_name_has_its_value():
     frame = pd.DataFrame({"feature": ["", "\n"], "data": [1.5, 2.0]})
     assert [line.strip()[-3:] for line in named_values(frame)] == ["1.5", "= 2"]
-
-
-def test_shorten_keeps_both_ends():
-    name = "sensor_12_in_the_northern_hall_of_the_plant_mean"
-    short = shorten(name)
-    assert len(short) == 32
-    assert name.startswith(short.split("…")[0])
-    assert name.endswith(short.split("…")[1])
-    assert shorten("two\nlines") == "two lines"
 
 
 ALIKE = {
@@ -221,15 +187,3 @@ def test_short_names_stay_different(names, lines):
 def test_long_names_are_wrapped(name, lines):
     """Behind a sign near the middle; both ends remain of a name that two lines do not hold."""
     assert wrapped(name).split("\n") == lines
-
-
-def test_two_lines_of_names_do_not_overlap():
-    names = [f"a name that is longer than a line of thirty-two letters {i}" for i in range(60)]
-    fig, ax = plt.subplots(figsize=(7, height_of_rows(60)), layout="constrained")
-    name_rows(ax, short_names(names))
-    fig.canvas.draw()
-    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
-    assert all("\n" in label.get_text() for label in ax.get_yticklabels())
-    for above, below in itertools.pairwise(boxes):
-        assert above.y0 >= below.y1
-    plt.close(fig)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skshapley.rewards import ConditionalReward, CopulaReward, Players, Response
-from skshapley.rewards._gaussian import _of_factors, learned_correlation, mixed_correlation
+from skshapley.rewards._gaussian import learned_correlation, mixed_correlation
 
 D = 12
 
@@ -21,13 +21,6 @@ def table(truth, n, seed):
 
 def equal(n):
     return np.full(n, 1 / n)
-
-
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_factors_of_a_correlation_that_has_them_are_it(count):
-    rng = np.random.default_rng(0)
-    truth = correlation_of(rng.uniform(-0.55, 0.55, size=(D, count)))
-    np.testing.assert_allclose(_of_factors(truth, count), truth, atol=0.02)
 
 
 def test_columns_of_one_factor_are_estimated_better():

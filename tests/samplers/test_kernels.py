@@ -7,13 +7,6 @@ import numpy as np
 import pytest
 
 from skshapley.samplers import KendallKernel, MallowsKernel, SpearmanKernel
-from skshapley.samplers._kernels import (
-    TILE_HEIGHT,
-    TILE_WIDTH,
-    comparison_bits,
-    count_discordant,
-    ranks,
-)
 
 KERNELS = [MallowsKernel(), MallowsKernel(0.7), KendallKernel(), SpearmanKernel()]
 
@@ -65,25 +58,19 @@ def test_relabelling_players_leaves_kernels_as_they_are(kernel):
 def test_discordant_pairs_of_many_players(p):
     """More than 256 players need wider ranks; a reverse is discordant in all pairs."""
     order = np.random.default_rng(2).permutation(p)
-    bits = comparison_bits(np.stack([order, order[::-1], np.roll(order, 1)]))
-    counts = count_discordant(bits, bits)
-    np.testing.assert_array_equal(np.diag(counts), 0)
-    assert counts[0, 1] == comb(p, 2)
-    assert counts[0, 2] == p - 1  # the last player comes before all others
+    orders = np.stack([order, order[::-1], np.roll(order, 1)])
+    # the last player comes before all others
+    expected = [1.0, -1.0, 1 - 2 * (p - 1) / comb(p, 2)]
+    np.testing.assert_allclose(KendallKernel()(orders)[0], expected, atol=1e-13)
 
 
-def test_tiles_join_without_a_seam():
+def test_large_matrices_are_those_of_their_parts():
     rng = np.random.default_rng(3)
-    words = rng.integers(0, 2**63, (5, TILE_WIDTH + 7), dtype=np.uint64)
-    few = words[:, : 2 * TILE_HEIGHT + 3]
-    expected = np.bitwise_count(few[:, :, None] ^ words[:, None]).sum(axis=0, dtype=int)
-    np.testing.assert_array_equal(count_discordant(few, words), expected)
-    np.testing.assert_array_equal(count_discordant(words, few), expected.T)
-
-
-def test_ranks_are_inverses():
-    orders = uniform(np.random.default_rng(4), 10, 8)
-    np.testing.assert_array_equal(ranks(orders), np.argsort(orders, axis=1))
+    few, many = uniform(rng, 19, 6), uniform(rng, 3300, 6)
+    whole = KendallKernel()(few, many)
+    np.testing.assert_array_equal(KendallKernel()(many, few), whole.T)
+    for i, j in ((0, 0), (18, 3299), (7, 3200), (8, 3199)):
+        assert whole[i, j] == pytest.approx(by_definition(KendallKernel(), few[i], many[j]))
 
 
 def test_kernel_of_pairs_is_the_mean_over_their_members():

@@ -4,13 +4,13 @@ from math import comb
 
 import numpy as np
 import pytest
+from scipy.stats import norm, t
 
 from skshapley import shapley_values
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers import Importance, Kernel, Leverage, OuterSizes, SamplerTask, SquareRoot
 from skshapley.solvers import SampleReuse, SolverTask
 from skshapley.solvers._sample_reuse import errors_within
-from skshapley.solvers._spread import widening
 from skshapley.testing import HybridGame, explain_game
 
 P = 6
@@ -168,7 +168,7 @@ def test_rounding_a_number_of_draws_at_random_has_its_variance():
     pair = np.zeros((2, P), dtype=bool)
     pair[0, :2] = pair[1, 1:3] = True
     errors = errors_within(pair, np.full(2, 1.5), np.full((2, P, 1), 4.0), 1)
-    np.testing.assert_allclose(errors, 0.5 * 4.0 * widening(np.ones(1))[0])
+    np.testing.assert_allclose(errors, 0.5 * 4.0 * t.ppf(0.975, 1) / norm.ppf(0.975))
 
 
 def test_square_root_law_has_the_least_variance():
