@@ -105,20 +105,6 @@ def test_workers_and_seeds(explainer):
     assert one.loc["conditional", "error"] != other.loc["conditional", "error"]
 
 
-def test_coalitions_follow_the_kernel():
-    """Sizes within five standard errors (false alarms: 3e-6); players alike within each size."""
-    n, p = 20_000, 6
-    drawn = kernel_coalitions(np.random.default_rng(0), n, p)
-    sizes = np.arange(1, p)
-    expected = 1 / (sizes * (p - sizes))
-    expected /= expected.sum()
-    counts = np.bincount(drawn.sum(axis=1), minlength=p + 1)
-    assert counts[[0, p]].sum() == 0
-    sd = np.sqrt(n * expected * (1 - expected))
-    assert (np.abs(counts[1:-1] - n * expected) < 5 * sd).all()
-    assert (np.abs(drawn.mean(axis=0) - 0.5) < 5 * 0.5 / np.sqrt(n)).all()
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -14,7 +14,6 @@ from skshapley.plots._text import (
     named_values,
     number,
     short_names,
-    wrapped,
 )
 
 
@@ -169,21 +168,3 @@ def test_short_names_stay_different(names, lines):
     assert max(name.count("\n") for name in short) < lines
     assert short[0] == short[-1]
     assert short_names(["age", "sex"], lines) == ["age", "sex"]
-
-
-@pytest.mark.parametrize(
-    ("name", "lines"),
-    [
-        ("thirty-two letters are one line.", ["thirty-two letters are one line."]),
-        (
-            "std_temperature_of_the_sensor_12_in_hall",
-            ["std_temperature_of_", "the_sensor_12_in_hall"],
-        ),
-        ("the kind of foundation that it has", ["the kind of", "foundation that it has"]),
-        ("x" * 40, ["x" * 20] * 2),
-        ("first_" * 6 + "x" * 50 + "_last" * 6, ["first_" * 5 + "f…", "xx" + "_last" * 6]),
-    ],
-)
-def test_long_names_are_wrapped(name, lines):
-    """Behind a sign near the middle; both ends remain of a name that two lines do not hold."""
-    assert wrapped(name).split("\n") == lines

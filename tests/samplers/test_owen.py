@@ -5,7 +5,6 @@ import pytest
 
 from skshapley import shapley_values
 from skshapley.samplers import Owen, OwenHalved, SamplerTask
-from skshapley.samplers._owen import _shares
 from skshapley.testing import RandomGame, as_instances, brute_force, explain_game
 
 EVERY = [Owen(), OwenHalved(), Owen("uniform"), OwenHalved("uniform")]
@@ -155,13 +154,3 @@ def test_published_rule_is_biased_as_it_says():
 def test_too_small_a_budget_names_the_least(name, least):
     with pytest.raises(ValueError, match=f"needs at least {least} evaluations"):
         shapley_values(len, n_players=4, sampler=name, max_evals=least - 1)
-
-
-@pytest.mark.parametrize("weights", [np.ones(3), np.array([0.1, 0.5, 0.4])])
-@pytest.mark.parametrize("total", [1, 3, 6, 7, 100])
-def test_shares_add_up_and_leave_nobody_out(weights, total):
-    if total < len(weights):
-        weights = weights[:total]
-    counts = _shares(weights, total)
-    assert counts.sum() == total
-    assert (counts >= min(2, total // len(weights))).all()

@@ -10,7 +10,6 @@ from skshapley.samplers._odd_designs import (
     hadamard_pairs,
     leverage_pairs,
     n_all_pairs,
-    sizes_missing,
 )
 from skshapley.solvers import GaussianProcess, SolverTask
 from skshapley.stopping import StandardError
@@ -180,18 +179,6 @@ def test_a_part_of_the_chosen_pairs_has_sizes_by_leverage_score():
     parts = ask_and_tell(Odd(), smooth_game(p), p, (150, 150), np.random.default_rng(0))
     size = parts[1][0].coalitions[0, ::2].sum(axis=1)
     assert (np.minimum(size, p - size) <= 4).mean() > 0.1
-
-
-@pytest.mark.parametrize("short", [5, 40])
-def test_sizes_go_where_the_law_of_leverage_scores_lacks_them(short):
-    rng, p = np.random.default_rng(0), 11
-    seen = leverage_pairs(rng, p, 160)[0]
-    size = np.minimum(seen.sum(axis=1), p - seen.sum(axis=1))
-    seen = seen[(size != 3) & (size != 5)]
-    sizes = sizes_missing(rng, seen, 160 - len(seen), short)
-    assert sizes.sum() == short
-    assert sizes[3] + sizes[5] >= 0.9 * short - 1
-    assert abs(sizes[3] - sizes[5]) <= 0.1 * short + 1
 
 
 @pytest.mark.parametrize("adaptive", [True, False])

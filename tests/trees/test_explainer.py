@@ -205,9 +205,7 @@ def test_wrong_models_are_refused(frame_model):
 
 def test_trees_are_compared_with_the_model(fitted, monkeypatch):
     """A model whose link is not known is refused, not misread."""
-    from skshapley._trees import _xgboost
-
-    monkeypatch.setattr(_xgboost, "_LOG", set())
+    monkeypatch.setattr("skshapley._trees._xgboost._LOG", set())
     model, X = fitted("xgboost, poisson")
     with pytest.raises(UnreadableModelError, match=r"add up to .* where the model predicts"):
         TreeExplainer(model).fit(X)
