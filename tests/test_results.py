@@ -52,7 +52,7 @@ def test_no_cell_of_coverage_is_missing():
         (sampler, solver)
         for sampler, solver in product(SAMPLERS.keys() - ELSEWHERE, SOLVERS)
         if issubclass(SAMPLERS[sampler].produces, SOLVERS[solver].accepts)
-        and SOLVERS[solver].traits.standard_errors
+        and SOLVERS[solver]().traits.standard_errors
     }
     measured = cells.groupby(["sampler", "solver"]).size()
     # around walks, regression adjustment as it comes is their mean

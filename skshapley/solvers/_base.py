@@ -130,12 +130,26 @@ class SolverTraits:
     symmetric_pairs: tuple[type, ...] = ()
 
     def gives(self, design: type, index: Index) -> bool:
-        """Return True if the solver can estimate the given index of single players."""
+        """Return True if the solver can estimate the given index of single players.
+
+        Parameters
+        ----------
+        design : type
+            The class of the sampler's designs.
+        index : Index
+        """
         listed = any(index == INDICES[name] for name in self.indices)
         return listed or issubclass(design, self.any_index)
 
     def gives_pairs(self, design: type, index: Index) -> bool:
-        """Return True if the solver can estimate interactions of pairs for the given index."""
+        """Return True if the solver can estimate interactions of pairs for the given index.
+
+        Parameters
+        ----------
+        design : type
+            The class of the sampler's designs.
+        index : Index
+        """
         symmetric = index.symmetric and issubclass(design, self.symmetric_pairs)
         return symmetric or issubclass(design, self.pairs)
 
