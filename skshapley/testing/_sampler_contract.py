@@ -36,7 +36,9 @@ def check_sampler_costs(sampler: Sampler) -> None:
                 f"a unit of {price.unit} is no steps of {price.step}"
             )
             with suppress(ValueError):
-                assert sampler.afford(least - 1, p, b).n_draws == 0, (
+                bought = sampler.afford(least - 1, p, b)
+                # a sampler may look at fewer background rows instead
+                assert bought.n_draws == 0 or bought.price.least_rows < least, (
                     f"draws for less than {least}, p={p}"
                 )
             for budget in (least, least + 1, 2 * least + 1, 5 * least):

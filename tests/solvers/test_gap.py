@@ -48,7 +48,7 @@ def test_sharing_the_gap_makes_errors_no_larger(sampler, evals, monkeypatch):
     errors = []
     for shared in (True, False):
         if not shared:
-            for name in ("_marginal_mean", "_stratified_mean"):
+            for name in ("_linear", "_stratified_mean"):
                 keep = lambda means, variances, gain: (means, np.zeros_like(means))  # noqa: E731
                 monkeypatch.setattr(f"skshapley.solvers.{name}.without_gap", keep)
         found = explain_game(runs, **how).values[:, :, 0]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skshapley.solvers._projections import check_radius, project, project_on_sum
+from skshapley.solvers._projections import check_radius, dykstra, project, project_on_sum
 
 RNG = np.random.default_rng(20200825)
 
@@ -48,6 +48,14 @@ def test_optimality_check_sees_a_wrong_point():
     points, total, radius = random_cases(50, 5)
     assert kkt_residual(points, project(points, total, 1.01 * radius), total, radius) > 1e-3
     assert kkt_residual(points, project_on_sum(points, total), total, radius) > 1e-3
+
+
+def test_agrees_with_dykstra():
+    points, total, _ = random_cases(50, 6)
+    radius = 1.5 * np.abs(total).max() / np.sqrt(6)
+    np.testing.assert_allclose(
+        dykstra(points, total, radius), project(points, total, radius), rtol=0, atol=1e-9
+    )
 
 
 def test_points_of_the_set_stay():

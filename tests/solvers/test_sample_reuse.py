@@ -146,8 +146,8 @@ def test_unbiased_and_standard_errors_true(sampler):
     deviation = values.std(axis=0)
     assert (abs(values.mean(axis=0) - truth()) < 5 * deviation / np.sqrt(runs)).all()
     held = abs(values - truth()) <= 1.96 * errors
-    # repeated coalitions: drawn with replacement, said without
-    assert (0.88 if isinstance(sampler, OuterSizes) else 0.92) <= held.mean() <= 0.98, held.mean()
+    # few draws at the inner sizes: errors of the outer sizes are upper bounds
+    assert 0.92 <= held.mean() <= (0.995 if isinstance(sampler, OuterSizes) else 0.98), held.mean()
 
 
 @pytest.mark.parametrize("sampler", [Importance(), Leverage(False, True)], ids=repr)
