@@ -306,6 +306,9 @@ def make_plan(
         stopping.check()
     ruled = is_auto(solver) and is_auto(sampler)
     chosen, solving = (None, None) if ruled else _pair(sampler, solver, owner)
+    for component in (chosen, solving):
+        if component is not None:
+            component.check()
     # room to go on until the rule says stop, for a sampler that can be asked again
     again = stopping is not None and (chosen is None or not chosen.traits.one_shot)
     given = max_evals if max_rows is None else max_rows
@@ -320,8 +323,6 @@ def make_plan(
     walks = issubclass(chosen.produces, WalkDesign) and not chosen.traits.one_shot
     if by_precision and is_auto(given) and walks and solving.traits.standard_errors:
         plan = replace(plan, stopping=RelativeError())
-    for component in (chosen, solving):
-        component.check()
     solving.check_players(n_players)
     if not read:
         plan.check_indices()

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from skshapley import shapley_values
+from skshapley._tools._counting import rounded
 from skshapley.samplers import SamplerTask, SamplerTraits, Stratified
+from skshapley.samplers._stratified import PRIOR, _Cells, _level
 from skshapley.solvers import SolverTask, StratifiedMean
 from skshapley.stopping import StandardError
 from skshapley.testing import RandomGame, brute_force
@@ -63,6 +65,41 @@ def test_first_stage_is_even_and_single_contributions_come_once():
     np.testing.assert_array_equal(both[:, [0, -1]], 1)
     assert np.ptp(first[:, 1:-1]) <= 1
     assert first.sum() - 2 * P == (both.sum() - 2 * P) // 2
+
+
+@pytest.mark.parametrize(("allocation", "prior"), [("neyman", PRIOR), ("castro", 0)])
+def test_second_stage_evens_out_what_the_first_one_measured(allocation, prior):
+    """Counts end in proportion to the first stage's deviation or variance, where not above."""
+    game = RandomGame(P, seed=4)
+    designs, _ = play(game, Stratified(allocation), 3000, seed=1)
+    cells = _Cells(P)
+    first = designs[0]
+    worth = game(first.coalitions[0]).reshape(-1, 2)
+    cells.add(first.players[0] * P + first.strata[0], (worth[:, 1] - worth[:, 0])[:, None])
+    inner = np.arange(P * P).reshape(P, P)[:, 1:-1]
+    spread = cells.variance(inner.ravel(), prior).reshape(inner.shape)
+    spread = np.sqrt(spread) if allocation == "neyman" else spread
+    before = counts(designs[0])[:, 1:-1]
+    total = before + counts(designs[1])[:, 1:-1]
+    grown = total > before
+    assert grown.any()
+    ratio = total[grown] / spread[grown]
+    np.testing.assert_allclose(ratio, ratio.mean(), rtol=0.05)
+    assert (total[~grown] / spread[~grown] >= 0.95 * ratio.mean()).all()
+
+
+def test_variance_is_summed_over_outputs_and_merged_over_asks():
+    rng = np.random.default_rng(0)
+    cells, values = np.repeat([3, 7], 20), rng.standard_normal((40, 2)) + 100
+    state = _Cells(P)
+    order = rng.permutation(40)
+    for part in (order[:13], order[13:]):
+        state.add(cells[part], values[part])
+    expected = [values[cells == c].var(axis=0, ddof=1).sum() for c in (3, 7)]
+    np.testing.assert_allclose(state.variance([3, 7], 0), expected)
+    shrunk = (19 * np.array(expected) + 4 * np.mean(expected)) / 23
+    np.testing.assert_allclose(state.variance([3, 7], 4), shrunk)
+    np.testing.assert_array_equal(state.count[[3, 7]], 20)
 
 
 def test_unbiased_with_honest_errors():
@@ -133,3 +170,12 @@ def test_stops_when_accurate_enough():
     )
     assert result.converged
     assert result.standard_errors.max() <= 0.02
+
+
+def test_levels_fill_what_is_lowest_and_rounding_keeps_the_sum():
+    more = _level(np.array([1.0, 1.0, 2.0, 0.0]), np.array([9, 1, 0, 4]), 8)
+    np.testing.assert_allclose(more, [0, 2, 6, 0])
+    rng = np.random.default_rng(0)
+    counts = np.array([rounded(rng, np.array([0.25, 1.5, 2.25])) for _ in range(4000)])
+    assert (counts.sum(axis=1) == 4).all()
+    np.testing.assert_allclose(counts.mean(axis=0), [0.25, 1.5, 2.25], atol=0.05)
