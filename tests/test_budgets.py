@@ -5,7 +5,7 @@ import pytest
 import sklearn
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._run import _budget
+from skshapley._run import _plan
 from skshapley.samplers import SAMPLERS, Herding, MonteCarlo, SamplerTask, Sobol
 from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError
@@ -117,7 +117,7 @@ def test_too_little_for_the_default_names_the_least_and_nobody(p, b):
 
 
 def test_what_fits_into_the_working_memory_is_named_and_fits(monkeypatch):
-    monkeypatch.setattr(_budget, "SMALL_BYTES", 0)
+    monkeypatch.setattr(_plan, "SMALL_BYTES", 0)
     how = {"n_players": 30, "sampler": "kernel", "random_state": 0}
     with sklearn.config_context(working_memory=0.1):
         with pytest.raises(ValueError, match="holds one of 453 evaluations") as caught:

@@ -239,16 +239,14 @@ class SmallMultiples(Drawn):
     >>> from skshapley import ShapleyExplainer
     >>> weights = np.array([[1.0, 0.0], [-3.0, 2.0]])
     >>> explainer = ShapleyExplainer(lambda X: X @ weights).fit(np.zeros((1, 2)))
-    >>> drawn = explainer.explain(np.eye(2)).plot.bar()
+    >>> drawn = explainer.explain(np.eye(2)).plot.waterfall(0)
     >>> drawn.frame()[["feature", "value"]]
              feature  value
     output
-    0      0      x1    1.5
-           1      x0    0.5
-    1      0      x1    1.0
-           1      x0    0.0
-    >>> len(drawn.axes_)
-    2
+    0      0      x0    1.0
+           1      x1    0.0
+    1      0      x0    0.0
+           1      x1    0.0
     """
 
     def __init__(self, displays, note="", kind="") -> None:
