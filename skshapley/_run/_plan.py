@@ -305,10 +305,7 @@ def make_plan(
             )
         stopping.check()
     ruled = is_auto(solver) and is_auto(sampler)
-    chosen, solving = (None, None) if ruled else _pair(sampler, solver, owner)
-    for component in (chosen, solving):
-        if component is not None:
-            component.check()
+    chosen, solving = (None, None) if ruled else _checked(*_pair(sampler, solver, owner))
     # room to go on until the rule says stop, for a sampler that can be asked again
     again = stopping is not None and (chosen is None or not chosen.traits.one_shot)
     given = max_evals if max_rows is None else max_rows
@@ -335,6 +332,13 @@ def make_plan(
         name = "" if ruled else f"for {type(chosen).__name__} "
         budget.check(n_rows, chosen, name, again)
     return plan
+
+
+def _checked(*components: Any) -> tuple[Any, ...]:
+    """Return the components after a check of their parameters, which their traits rest on."""
+    for component in components:
+        component.check()
+    return components
 
 
 def is_auto(value: Any) -> bool:
