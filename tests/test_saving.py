@@ -367,3 +367,15 @@ def test_skops_keeps_explainers_fitted_on_frames(make):
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 def test_skops_keeps_explanations(mixed, part):
     assert_same(through_skops(part(mixed)), part(mixed))
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_dates_of_any_resolution_come_back(tmp_path, unit):
+    """Parquet has no seconds: it keeps milliseconds in their place."""
+    days = pd.Series(pd.date_range("2020-01-01", periods=4)).astype(f"datetime64[{unit}]")
+    X = pd.DataFrame({"day": days, "x": [1.0, 2.0, 3.0, 4.0]})
+    explainer = ShapleyExplainer(lambda Z: Z["day"].dt.day * Z["x"]).fit(X)
+    explanation = explainer.explain(X)
+    explanation.save(tmp_path / "dates.parquet")
+    there = Explanation.load(tmp_path / "dates.parquet")
+    pd.testing.assert_frame_equal(there.data, explanation.data)

@@ -140,7 +140,11 @@ def arrow_table(
 def write_table(file: BinaryIO, table: "pa.Table", header: dict, part: dict | None = None) -> None:
     """Write a table and its header into an open file."""
     pq = needed("pyarrow.parquet", "a Parquet file of an explanation", "parquet")
-    types = [[column.name, str(column.type)] for column in table.schema]
+    # types as Parquet keeps them: it has no seconds, and makes milliseconds of them
+    empty = BytesIO()
+    pq.write_table(table.schema.empty_table(), empty)
+    kept = pq.read_metadata(empty).schema.to_arrow_schema()
+    types = [[column.name, str(column.type)] for column in kept]
     whole = Header(**header, columns=types, part=part or {})
     may_repeat = [
         "interaction_error.list.element" if column.name == "interaction_error" else column.name
