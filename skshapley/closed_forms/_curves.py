@@ -13,6 +13,7 @@ from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._products import ProductForm, ProductGames, cost_of_products
 from skshapley.closed_forms._waves import (
     MOST_ENUMERATED,
+    MOST_REACH,
     NODES,
     logistic_pairs,
     logistic_values,
@@ -20,6 +21,7 @@ from skshapley.closed_forms._waves import (
     reach_of,
     shrunk,
 )
+from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import Index
 
 # Nanoseconds of a wave of one player at one node, and of sampling for one model row: a base, and
@@ -155,6 +157,13 @@ class Logistic(LinearCurve):
         how = self.background_, self.weights_, self.column_player_, self.n_players_
         self.terms_ = LinearTerms(self.coef[:, None], [self.intercept]).fit(*how)
         self.scores_ = self.terms_.predict(self.background_)[:, 0]
+        largest = float(np.abs(self.scores_).max())
+        if largest > MOST_REACH:
+            raise UnreadableModelError(
+                f"log-odds of background rows are up to {largest:.3g}, too large for exact"
+                f" probabilities",
+                'pass response_method="log_odds"',
+            )
         return self.weights_ @ self.predict(self.background_)
 
     def _steps(self, X: Any) -> NDArray[np.float64]:
