@@ -91,6 +91,7 @@ def check_solver_symmetry(solver: Solver, sampler: Sampler, atol: float = 1e-9) 
         assert (found is None) == (wanted is None)
         if found is not None and wanted is not None:
             np.testing.assert_allclose(found, wanted[:, order], rtol=0, atol=atol)
+    np.testing.assert_array_equal(swapped.additive, plain.additive)
 
 
 def _relabelled(design: Any, values: np.ndarray, order: np.ndarray) -> tuple[Any, np.ndarray]:

@@ -11,6 +11,7 @@ from skshapley.samplers import OddLeverage, SamplerTask
 from skshapley.samplers._odd_designs import leverage_pairs
 from skshapley.solvers import GaussianProcess, LeaveOneOutProcess
 from skshapley.solvers._gp_left_out import _Corrected
+from skshapley.solvers._spread import effective_degrees, widening
 from skshapley.testing import check_unbiased
 
 P = 7
@@ -55,6 +56,24 @@ def test_values_are_those_of_refits(n):
     pairs = drawn_pairs(n, seed=n)
     found = _Corrected(posterior_of(pairs)).values
     np.testing.assert_allclose(found, by_refits(pairs)[0], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [12, 40])
+def test_standard_errors_are_a_jackknife_of_refits(n):
+    pairs = drawn_pairs(n, seed=n)
+    values, sizes = by_refits(pairs)
+    parts, counts = [], []
+    for size in (1, 2, 3):
+        members = np.flatnonzero(sizes == size)
+        away = [by_refits(pairs.take(np.arange(n + 1) != j))[0] for j in members]
+        m = len(members)
+        scale = (1 - m / comb(P, size)) * (m - 1) / m
+        parts.append(scale * ((np.array(away) - values) ** 2).sum(axis=0))
+        counts.append(m)
+    freedom = effective_degrees(np.array([parts]), np.array(counts)[None, :, None, None])[0]
+    expected = np.sqrt(np.sum(parts, axis=0)) * widening(freedom)
+    found = _Corrected(posterior_of(pairs)).standard_errors()
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_next_to_no_bias_where_the_process_has_one():
