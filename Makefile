@@ -13,7 +13,7 @@ INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/pyth
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-oldest test-newest test-ecosystem test-browser lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-coverage bench-latency bench-selection bench-trees doc linkcheck dist release changelog constraints clean
+.PHONY: help setup demo test test-slow test-oldest test-newest test-ecosystem test-browser results-check lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-coverage bench-latency bench-selection bench-speed bench-trees doc linkcheck dist release changelog constraints clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test: $(STAMP)-setup ## run the tests and doctests but the slow ones, two at a t
 
 test-slow: $(STAMP)-setup ## run the slow tests, and a part of the others with another BLAS kernel
 	$(SINGLE) $(BIN)/python -m pytest -m slow -n 2
+
+results-check: $(STAMP)-setup ## compute a cell of each file of results again, another one with each version
+	$(SINGLE) $(BIN)/python -m pytest tests/test_results_recomputed.py
 
 test-browser: $(STAMP)-setup ## open the report in a browser, which is fetched if there is none
 	$(INSTALL) --group browser
@@ -130,6 +133,9 @@ bench-selection: $(STAMP)-bench ## useful and useless features selected
 
 bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data in SKSHAPLEY_DATA
 	$(SINGLE) $(BIN)/python -m benchmarks.structured
+
+bench-speed: $(STAMP)-peers ## CPU seconds to reach an error, beside other packages; data in SKSHAPLEY_DATA; half an hour
+	$(SINGLE) $(PEERS)/bin/python -m benchmarks.speed
 
 bench-trees: $(STAMP)-peers ## trees beside shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
 	$(SINGLE) $(PEERS)/bin/python -m benchmarks.trees $(TREES)

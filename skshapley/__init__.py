@@ -37,12 +37,18 @@ Explanation.report = write_report
 # Names in shap, and the calls that do the same
 _INSTEAD = {
     **dict.fromkeys(
-        ("Explainer", "KernelExplainer", "PermutationExplainer", "LinearExplainer", "explain"),
+        (
+            *("Explainer", "KernelExplainer", "PermutationExplainer", "LinearExplainer"),
+            *("DeepExplainer", "GradientExplainer", "ExactExplainer", "explain"),
+        ),
         "ShapleyExplainer(model).fit(X_train).explain(X)",
     ),
     **dict.fromkeys(("summary_plot", "beeswarm"), "explanation.plot.beeswarm()"),
     **dict.fromkeys(("waterfall_plot", "force_plot"), "explanation.plot.waterfall(0)"),
     **dict.fromkeys(("dependence_plot", "scatter"), 'explanation.plot.dependence("age")'),
+    **dict.fromkeys(("load", "load_explanation"), "Explanation.load(path)"),
+    **dict.fromkeys(("plot", "image_plot", "initjs"), "explanation.plot, as in plot.bar()"),
+    "maskers": 'ShapleyExplainer(model, reward="interventional"), or another reward',
     "bar_plot": "explanation.plot.bar()",
     "sample": "ShapleyExplainer(model, max_background=100)",
     "kmeans": "ShapleyExplainer(model, max_background=100)",

@@ -1,4 +1,4 @@
-"""Backgrounds of few rows that stand for a table, for any explainer."""
+"""Small backgrounds that represent a table, for any explainer."""
 
 from typing import Any
 

@@ -134,7 +134,7 @@ def _small(p: int) -> type[np.signedinteger]:
 
 @dataclass(frozen=True, eq=False)
 class WalkDesign:
-    """Base of walks from the empty to the full coalition, one player at a time.
+    """Base of designs of permutations: from the empty to the full coalition, player by player.
 
     Attributes
     ----------
@@ -143,18 +143,18 @@ class WalkDesign:
     unit : int
         Number of consecutive permutations that form one independent replicate; divides n.
     references : ndarray of shape (r, n), int, or None
-        The background row of each walk; None for the whole background.
+        The background row of each permutation; None for the whole background.
     stratum_weights : ndarray of shape (b,) or None
         If given, every unit keeps to one reference, all references are used, and the estimate is
         the mean over references, with these weights, of the means within a reference.
     weights : ndarray of shape (r, n) or None
         Weights of the permutations within their unit (Bayesian quadrature); None for equal ones.
     dealt : bool
-        Whether the references are a sample of the background, dealt from its deck: every unit keeps
-        to one reference, and few of them come twice.
+        Whether the references are a sample of the background, from its deck: every unit keeps to
+        one reference, and few of them come twice.
     differing : ndarray of shape (r, n, p), bool, or None
-        The players that differ from the reference of each walk; None for all. The others change
-        nothing there, so that their steps are not evaluated.
+        The players that differ from the reference of each permutation; None for all. The others
+        change nothing there, so that their steps are not evaluated.
     """
 
     permutations: NDArray[np.intp]
@@ -171,7 +171,7 @@ class WalkDesign:
 
     @property
     def coalitions(self) -> NDArray[np.bool_]:
-        """The coalitions of all walks, ends included, ``(r, n (p + 1), p)``."""
+        """The coalitions of all permutations, ends included, ``(r, n (p + 1), p)``."""
         r, _, p = self.permutations.shape
         return self._first(np.arange(p + 1)).reshape(r, -1, p)
 
@@ -188,7 +188,7 @@ class WalkDesign:
         return place[:, :, None, :] < sizes.astype(place.dtype)[:, None]
 
     def _places(self) -> NDArray[np.signedinteger]:
-        """Return the step at which each player enters each walk, ``(r, n, p)``."""
+        """Return the step at which each player enters each permutation, ``(r, n, p)``."""
         p = self.permutations.shape[2]
         steps = np.broadcast_to(np.arange(p, dtype=_small(p)), self.permutations.shape)
         return self._by_player(steps)
@@ -256,10 +256,10 @@ class WalkDesign:
         return np.cumsum(entering[:, :, :-1], axis=2, dtype=np.uint64).ravel()
 
     def runs(self, instances: np.ndarray) -> NDArray[np.intp]:
-        """Return the lengths of the walks (see `Design.runs`).
+        """Return the lengths of the permutations (see `Design.runs`).
 
-        Nothing of a walk comes again on its reverse: a pair of them that keep to one reference is
-        one run.
+        A permutation and its reverse share no coalition: a pair of them with one reference is one
+        run.
 
         Parameters
         ----------
@@ -300,7 +300,7 @@ class WalkDesign:
         v_empty: np.ndarray,
         v_full: np.ndarray,
     ) -> np.ndarray:
-        """Return the values along all walks, ends included, ``(r, n (p + 1), k)``.
+        """Return the values along all permutations, ends included, ``(r, n (p + 1), k)``.
 
         Parameters
         ----------
@@ -339,7 +339,7 @@ class PermutationDesign(WalkDesign):
 
 @dataclass(frozen=True, eq=False)
 class OrderedDesign(WalkDesign):
-    """Walks that keep to a partial order of the players."""
+    """Permutations that respect a partial order of the players."""
 
     symmetric = False
 
@@ -399,8 +399,8 @@ class MarginalDesign(Design):
     unit : int
         Number of consecutive rounds that form one independent replicate; divides n.
     weights : ndarray of shape (r, n, p) or None
-        What each contribution counts for, where coalitions follow another law than the one that
-        is asked about; None for 1.
+        Weight of each contribution, if coalitions follow another law than the one that is asked
+        about; None for 1.
     adds_up : bool
         Whether the value that they estimate adds up to v(all) - v(empty), as Shapley's does.
     """
@@ -436,7 +436,7 @@ class PairDesign(Design):
     coalitions : ndarray of shape (r, 2 n, p), bool
         For each of n draws: a coalition without its player, and the same with it.
     players, strata : ndarray of shape (r, n), int
-        Whose contribution each draw is, and in which stratum; the same for the draws of a unit.
+        The player and the stratum of each draw; the same for the draws of a unit.
     stratum_weights : ndarray of shape (h,)
         Weights of the strata, the same for all players.
     certain : ndarray of shape (h,), bool

@@ -11,9 +11,9 @@ class UnreadableModelError(ValueError):
     Parameters
     ----------
     reason : str
-        What is in the way, as a clause with a subject.
+        The obstacle, as a clause with a subject.
     hint : str
-        What to do about it.
+        The remedy.
     instead : str or None, default=None
         A response of the same model that can be read.
     """
@@ -36,7 +36,7 @@ class PartialExplanationError(RuntimeError):
     Parameters
     ----------
     message : str
-        What happened.
+        Description of the error.
     explanation : Explanation or None, default=None
         The finished instances, from the first on.
 
@@ -58,12 +58,12 @@ class PartialExplanationError(RuntimeError):
 class BatchError(RuntimeError):
     """A batch of rows could not be explained; the batches before it are kept.
 
-    What went wrong is its ``__cause__``.
+    Its ``__cause__`` is the original error.
 
     Parameters
     ----------
     message : str
-        What happened, and where.
+        Description and place of the error.
     rows : ndarray of int, optional
         Positions of the batch's rows in the source.
     keys : Index, optional

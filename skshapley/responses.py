@@ -36,6 +36,9 @@ Which measurement makes the last iris unusual among the others?
 'score_samples'
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -187,3 +190,59 @@ def mean_depth(estimator, X) -> NDArray[np.float64]:
     ('trees', True)
     """
     return -np.log2(-np.asarray(estimator.score_samples(X)))
+
+
+@dataclass(frozen=True)
+class SurvivalAt:
+    """The probability to survive beyond given times, an output for each time.
+
+    That of a survival forest of scikit-survival is a sum over its trees, which is explained exactly
+    and without sampling; that of a Cox model is sampled.
+
+    Parameters
+    ----------
+    times : sequence of float
+
+    References
+    ----------
+    Ishwaran, Kogalur, Blackstone & Lauer (2008), Random survival forests, Annals of Applied
+    Statistics 2.
+
+    Examples
+    --------
+    A model that knows the survival of all rows at times 1 and 2:
+
+    >>> import numpy as np
+    >>> from skshapley.responses import SurvivalAt
+    >>> class Known:
+    ...     unique_times_ = np.array([1.0, 2.0])
+    ...
+    ...     def predict_survival_function(self, X, return_array):
+    ...         return np.tile([0.9, 0.5], (len(X), 1))
+    >>> SurvivalAt([0.5, 1.5, 3.0])(Known(), np.zeros((1, 2)))
+    array([[1. , 0.9, 0.5]])
+    """
+
+    times: Sequence[float]
+
+    def __call__(self, estimator, X) -> NDArray[np.float64]:
+        """Return the survival of rows X ``(n, d)``, ``(n, n_times)``."""
+        said = estimator.predict_survival_function(X, return_array=True)
+        return self.look_up(estimator.unique_times_, np.asarray(said))
+
+    def look_up(self, known_times, survival) -> NDArray[np.float64]:
+        """Return survival at the times, 1 before the first known time.
+
+        Parameters
+        ----------
+        known_times : ndarray of shape (m,)
+            Ascending.
+        survival : ndarray of shape (n, m)
+            Step functions.
+
+        Returns
+        -------
+        survival : ndarray of shape (n, n_times)
+        """
+        after = np.searchsorted(known_times, self.times, side="right")
+        return np.column_stack([np.ones(len(survival)), survival])[:, after]

@@ -1,4 +1,4 @@
-"""When an instance is done."""
+"""Stopping rules: when a row is precise enough."""
 
 from abc import ABC, abstractmethod
 

@@ -68,7 +68,14 @@ def margin_model():
 
 
 @pytest.mark.parametrize(
-    "sampler", ["monte-carlo", "antithetic", "orthogonal", "kernel", "leverage"]
+    "sampler",
+    [
+        pytest.param("monte-carlo", marks=pytest.mark.slow),
+        "antithetic",
+        pytest.param("orthogonal", marks=pytest.mark.slow),
+        pytest.param("kernel", marks=pytest.mark.slow),
+        "leverage",
+    ],
 )
 def test_trees_of_shap(sampler):
     """Within 4 standard errors of shap's interventional TreeExplainer, on margins.
@@ -155,6 +162,7 @@ def assert_same(first, second, atol=0.0):
             np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_workers_do_not_matter(n_jobs, backend):
@@ -166,7 +174,11 @@ def test_workers_do_not_matter(n_jobs, backend):
         assert_same(made, alone(forest(), 12, sampler))
 
 
-@pytest.mark.parametrize("sampler", PAIRS)
+@pytest.mark.thinned
+@pytest.mark.parametrize(
+    "sampler",
+    ["antithetic", "leverage", *(pytest.param(s, marks=pytest.mark.slow) for s in PAIRS[::2])],
+)
 @pytest.mark.parametrize("memory", [0.2, 4096])
 def test_the_working_memory_does_not_matter(sampler, memory):
     import sklearn

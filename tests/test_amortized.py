@@ -101,8 +101,8 @@ def test_learned_values_are_marked(explanation, tmp_path):
         assert "learned" in explanation.to_frame(kind).attrs["method"]
     page = explanation[:3].report(tmp_path / "report.html").read_text()
     assert "learned from 300 rows" in page
-    explanation.save(tmp_path / "learned.npz")
-    assert Explanation.load(tmp_path / "learned.npz").settings == settings
+    explanation.save(tmp_path / "learned.parquet")
+    assert Explanation.load(tmp_path / "learned.parquet").settings == settings
 
 
 def test_an_explainer_that_is_not_fitted_stays_so_and_a_fitted_one_is_used(tables):
@@ -188,6 +188,7 @@ def test_the_same_for_any_number_of_workers(amortized, explanation, tables):
     np.testing.assert_array_equal(spread.explain(tables[1]).values, explanation.values)
 
 
+@pytest.mark.slow
 def test_in_batches_that_go_on(tables, tmp_path):
     """... also where fit drew other random numbers, as with ``random_state=None``."""
     X = tables[1][:40]

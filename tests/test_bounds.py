@@ -205,7 +205,7 @@ BOUND = np.abs(GAME(ALL) - ENDS[0]).max()
 RADIUS = 1.2 * np.linalg.norm(GAME.shapley_values)
 
 
-def squared_errors(solver, n, runs=100):
+def squared_errors(solver, n, runs=50):
     sampler = Importance(ratio=RADIUS / BOUND)
     sampler.start(SamplerTask(D, [np.random.default_rng([3, i]) for i in range(runs)], n))
     rows = np.arange(runs)
@@ -216,10 +216,11 @@ def squared_errors(solver, n, runs=100):
     return ((solver.result().values[:, :, 0] - GAME.shapley_values) ** 2).sum(axis=1)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("version", ["corrected", "sharp"])
 @pytest.mark.parametrize(("step", "n"), [("inverse", 5000), ("sqrt", 20_000), ("constant", 5000)])
 def test_bounds_dominate_the_measured_error(step, n, version):
-    """Mean and upper tail of 100 runs, where the bound is below D^2."""
+    """Mean and upper tail of 50 runs, where the bound is below D^2."""
     options = dict(step=step, version=version)
     common = dict(averaging={"inverse": "weighted", "sqrt": "uniform"}.get(step, "none"))
     common.update(batch_size=1, radius=RADIUS)
@@ -244,7 +245,9 @@ def test_bounds_dominate_the_measured_error(step, n, version):
     assert (measured >= epsilon).mean() <= 0.25
 
 
-@pytest.mark.parametrize("counted", ["hoeffding", "chebyshev"])
+@pytest.mark.parametrize(
+    "counted", ["hoeffding", pytest.param("chebyshev", marks=pytest.mark.slow)]
+)
 def test_monte_carlo_counts_hold(counted):
     """Glove game: a marginal contribution is 0 or 1. Frequencies over 1000 runs, delta 0.2."""
     epsilon, delta, p = 0.05, 0.2, 3

@@ -54,12 +54,14 @@ def one_sentence(error, *parts):
         assert part in text, f"{part!r} is not in {text!r}"
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("size", SIZES, ids=repr)
 @pytest.mark.parametrize("component", [*COMPONENTS[:4], COMPONENTS[-1]], ids=names)
 def test_any_kind_of_number_is_spent_or_refused(component, size):
     spends_or_refuses(component, size)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("size", [3, HUGE])
 @pytest.mark.parametrize("component", COMPONENTS[4:-1], ids=names)
 def test_any_number_is_spent_or_refused(component, size):
@@ -80,6 +82,7 @@ def spends_or_refuses(component, size):
     assert result.n_evaluations == game.n <= min(int(size), 2**P)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("size", NO_SIZES, ids=repr)
 @pytest.mark.parametrize("component", COMPONENTS, ids=names)
 def test_what_is_no_number_of_evaluations_is_refused(component, size):
@@ -104,11 +107,12 @@ def test_a_budget_without_end_of_many_players(sampler):
         assert game.n < 10_000  # what methods on a chain cost
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("p", [2, 3, 5, 30, 200])
 @pytest.mark.parametrize("b", [1, 7])
-def test_too_little_for_the_default_names_the_least_and_nobody(p, b):
+def test_too_little_for_the_default_names_the_least_budget(p, b):
     X, background = np.ones((1, p)), np.random.default_rng(0).normal(size=(b, p))
-    explainer, least = ShapleyExplainer(lambda X: X.sum(axis=1), random_state=0), (p - 1) * b + 1
+    explainer, least = ShapleyExplainer(lambda X: X.sum(axis=1), random_state=0), p
     with pytest.raises(ValueError, match=f"max_rows=1, .* needs at least {least} ") as caught:
         explainer.set_params(max_rows=1).fit(background)
     one_sentence(caught.value, "ShapleyExplainer", f"with {p} players")
@@ -178,6 +182,7 @@ def test_rows_of_different_lengths(rows):
         one_sentence(caught.value, "ShapleyExplainer")
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("size", [1e300, 1e-300])
 def test_responses_of_any_size_warn_of_nothing(sampler, size):
@@ -191,3 +196,17 @@ def test_responses_of_any_size_warn_of_nothing(sampler, size):
     assert "inf" not in made._repr_html_()
     table = made.importance()
     np.testing.assert_allclose(table["importance"].max(), np.abs(made.values).mean(axis=0).max())
+
+
+def test_budgets_below_a_permutation_for_each_background_row_use_some_of_the_rows():
+    """60 columns, 5 rows: a permutation costs 59 model rows, and one for each of the rows 295."""
+    rng = np.random.default_rng(0)
+    X, slopes = rng.normal(size=(6, 60)), rng.normal(size=60)
+    for max_rows, least in ((61, 60), (250, 237)):
+        explainer = ShapleyExplainer(lambda Z: Z @ slopes, max_rows=max_rows, random_state=0)
+        explanation = explainer.fit(X[:5]).explain(X[5:])
+        assert explanation.n_model_rows[0] == least
+        gap = explanation.values.sum() + explanation.base_values - explanation.predictions
+        np.testing.assert_allclose(gap, 0, atol=1e-9)
+    with pytest.raises(ValueError, match="needs at least 60 model rows"):
+        ShapleyExplainer(lambda Z: Z @ slopes, max_rows=58).fit(X[:5])

@@ -155,7 +155,7 @@ def test_datasets_are_compared_batch_by_batch(tmp_path):
 REFUSED = {
     "other features": (lambda e: compare(e, e.output(0)), ValueError, "same output_names"),
     "no explanation": (lambda e: compare(e, 3), TypeError, "Explanation or an ExplanationDataset"),
-    "no rows": (lambda e: compare(e, e[:0]), ValueError, "at least one instance"),
+    "no rows": (lambda e: compare(e, e[:0]), ValueError, "at least one row"),
     "names": (lambda e: compare(e, e, names=("a", "a")), ValueError, "two different str"),
     "kind": (lambda e: compare(e, e).to_frame("size"), ValueError, "to_frame takes kind as"),
     "confidence": (lambda e: compare(e, e).to_frame(confidence=95), ValueError, "above 0 and bel"),
@@ -261,12 +261,10 @@ def share_of_alarms(law, n_baseline, n_runs, shift=0.0):
     return rang / n_runs
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_false_alarms_are_few(law):
-    """In 7 of 40 charts at most, of a nominal twentieth: wrong for less than 1 seed of 1000."""
-    assert share_of_alarms(law, 40, 40) <= 7 / 40
-    if law != "rare":
-        assert share_of_alarms(law, 40, 4, shift=20.0) == 1
+def test_false_alarms_are_few():
+    """In 4 of 16 charts at most, of a nominal twentieth: wrong for less than 1 seed of 1000."""
+    assert share_of_alarms("lognormal", 40, 16) <= 4 / 16
+    assert share_of_alarms("lognormal", 40, 2, shift=20.0) == 1
 
 
 @pytest.mark.slow
@@ -276,9 +274,11 @@ def test_false_alarms_come_at_the_rate(law, n_baseline):
     """In 1.5 to 9 % of 200 charts: wrong for 1 seed of 50 at 5 %; fewer where rows tie."""
     share = share_of_alarms(law, n_baseline, 200)
     assert share <= 0.09
+    assert law == "rare" or share_of_alarms(law, n_baseline, 4, shift=20.0) == 1
     assert share >= 0.015 or law == "rare"
 
 
+@pytest.mark.slow
 def test_many_rows_are_permuted_in_groups():
     """Limits of 5,000 rows, in groups of 3, are those of normal means; short periods have none."""
     rng, periods = np.random.default_rng(0), np.repeat([0, 1, 2], [2500, 2498, 2])

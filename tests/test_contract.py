@@ -5,6 +5,7 @@ EXEMPT tables with its reason, and every exemption is checked to be needed.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -82,17 +83,10 @@ def own_pair(sampler):
 
 
 # Variants change what is drawn, not what solvers make of it: they meet their own solver only.
-# Around walks, regression adjustment as it comes is their mean: one sampler will do.
 PAIRS = [
     (sampler, solver)
     for sampler, solver in product(EVERY_SAMPLER, EVERY_SOLVER)
-    if fits(sampler, solver)
-    and (sampler in SAMPLERS or solver == default_solver(sampler))
-    and (
-        solver != "regression-adjustment"
-        or default_solver(sampler) == "least-squares"
-        or sampler == "antithetic"
-    )
+    if fits(sampler, solver) and (sampler in SAMPLERS or solver == default_solver(sampler))
 ]
 
 GRAPH = "made for games on its graph, here a chain"
@@ -165,33 +159,60 @@ def run(check, sampler, solver=None):
 
 
 # Evaluation is one place for all: workers are tried with one sampler of each kind of design.
-ONE_OF_EACH = {EVERY_SAMPLER[name].produces: name for name in reversed(SAMPLERS)}.values()
+KINDS = {EVERY_SAMPLER[name].produces: name for name in reversed(SAMPLERS)}
+ONE, *OTHERS = KINDS.values()
+
+
+def _turned(check, sampler, solver):
+    return check(solver, sampler)
 
 
 def cases():
     """All checks: what they are called, and what they are run with."""
     for name, sampler in product(SAMPLER_CHECKS, EVERY_SAMPLER):
         yield name, SAMPLER_CHECKS[name], sampler, None
-    for name, (sampler, solver) in product(SOLVER_CHECKS, PAIRS):
-        yield name, lambda s, t, name=name: SOLVER_CHECKS[name](t, s), sampler, solver
+    for name, check in SOLVER_CHECKS.items():
+        turned = partial(_turned, check)
+        yield from ((name, turned, sampler, solver) for sampler, solver in PAIRS)
     for name, (sampler, solver) in product(PAIR_CHECKS, PAIRS):
         if name != "jobs":
             yield name, PAIR_CHECKS[name], sampler, solver
 
 
 CASES = [case for case in cases() if exemption(case[2], case[3], case[0]) is None]
+# Pairs that show each solver once, and each kind of design with its own solver
+FIRST = {(sampler, solver) for solver, sampler in {t: s for s, t in reversed(PAIRS)}.items()}
+FIRST |= {own_pair(sampler) for sampler in KINDS.values()}
 
 
-@pytest.mark.parametrize(
-    ("check", "sampler", "solver"),
-    [case[1:] for case in CASES],
-    ids=["-".join(filter(None, (name, *who))) for name, _, *who in CASES],
-)
+def usual(sampler, solver):
+    """Whether these are a sampler of the registry by itself, or one of the first pairs."""
+    return sampler in SAMPLERS if solver is None else (sampler, solver) in FIRST
+
+
+def contracts(wanted):
+    """Parametrize a test by the checks of the usual components, or by those of the others."""
+    chosen = [case for case in CASES if usual(*case[2:]) == wanted]
+    ids = ["-".join(filter(None, (name, *who))) for name, _, *who in chosen]
+    return pytest.mark.parametrize(
+        ("check", "sampler", "solver"), [case[1:] for case in chosen], ids=ids
+    )
+
+
+@contracts(True)
 def test_contract(check, sampler, solver):
     run(check, sampler, solver)
 
 
-@pytest.mark.parametrize("sampler", ONE_OF_EACH)
+@pytest.mark.thinned
+@contracts(False)
+def test_contract_of_variants_and_other_pairs(check, sampler, solver):
+    run(check, sampler, solver)
+
+
+@pytest.mark.parametrize(
+    "sampler", [ONE, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
+)
 def test_workers_change_nothing(sampler):
     run(PAIR_CHECKS["jobs"], *own_pair(sampler))
 
@@ -216,6 +237,7 @@ def test_exemption_is_needed(check, owner):
     pytest.fail(f"{owner} passes {check!r} everywhere: take its exemption out")
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
     ("sampler", "solver"),
     [pair for pair in product(SAMPLERS, SOLVERS) if not fits(*pair)],
@@ -278,7 +300,13 @@ def games(draw):
 AXIOMS = [pair for pair in PAIRS if pair == own_pair(pair[0])]
 
 
-@pytest.mark.parametrize(("sampler", "solver"), AXIOMS, ids=map("-".join, AXIOMS))
+@pytest.mark.parametrize(
+    ("sampler", "solver"),
+    [
+        pytest.param(*pair, marks=[pytest.mark.slow] * (not usual(*pair)), id="-".join(pair))
+        for pair in AXIOMS
+    ],
+)
 @settings(derandomize=True, max_examples=10, database=None)
 @given(game=games(), times=st.integers(1, 6), seed=st.integers(0, 2**31))
 def test_axioms_hold_for_any_game(sampler, solver, game, times, seed):
@@ -314,6 +342,7 @@ def test_axioms_hold_for_any_game(sampler, solver, game, times, seed):
 NOT_SHAPLEY = {"local", "local-permutations", "connected", "connected-regression", "myerson"}
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
     ("sampler", "solver"),
     [pair for pair in PAIRS if pair[0] not in NOT_SHAPLEY and pair[0] in SAMPLERS],
@@ -335,35 +364,47 @@ UNBIASED_PAIRS = [
     if pair[1] in UNBIASED
     and pair == own_pair(pair[0])
     and pair[0] not in NOT_SHAPLEY | {"classical, small sets", "ordered"}
-] + [("leverage", "sample-reuse"), ("leverage", "regression-adjustment")]
+] + [
+    ("leverage", "sample-reuse"),
+    # the same is in tests/solvers/test_regression_adjustment.py
+    pytest.param("leverage", "regression-adjustment", marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize(("sampler", "solver"), UNBIASED_PAIRS)
 def test_estimates_are_unbiased(sampler, solver):
-    n_runs = 150 if solver == "regression-adjustment" else 400
+    # of 150 runs: 16 means with Student's t of 149 degrees, beyond 5 with probability 3e-5
+    n_runs = 150 if solver in {"regression-adjustment", "stratified-mean"} else 400
     check_unbiased(EVERY_SAMPLER[sampler], EVERY_SOLVER[solver], n_runs=n_runs)
 
 
 # Budgets, by the number of players, that have enough units: see benchmarks/coverage.py.
-COVERED = {
+QUICK = {
     ("monte-carlo", "permutation-mean"): lambda p: 30 * (p - 1) + 2,
+    ("leverage", "least-squares"): lambda p: 10 * p,
+    ("owen", "stratified-mean"): lambda p: 40 * (p + 1) + 2,
+    ("classical", "marginal-mean"): lambda p: 40 * p + 2,
+    ("leverage", "sample-reuse"): lambda p: 10 * p,
+}
+LONG = {
     ("antithetic", "permutation-mean"): lambda p: 60 * (p - 1) + 2,
     ("orthogonal", "permutation-mean"): lambda p: 12 * (p - 1) ** 2 + 2,
     ("kernel", "least-squares"): lambda p: 10 * p,
     ("kernel, again", "least-squares"): lambda p: 12 * p,
-    ("leverage", "least-squares"): lambda p: 10 * p,
     ("leverage, again", "least-squares"): lambda p: 12 * p,
     ("leverage, singles", "least-squares"): lambda p: 12 * p,
     ("stratified", "stratified-mean"): lambda p: 16 * p * (p - 1) + 2,
-    ("owen", "stratified-mean"): lambda p: 40 * (p + 1) + 2,
-    ("classical", "marginal-mean"): lambda p: 40 * p + 2,
     ("classical, small sets", "marginal-mean"): lambda p: 80 * p + 2,
-    ("leverage", "sample-reuse"): lambda p: 10 * p,
     ("leverage", "regression-adjustment"): lambda p: 10 * p,
 }
 
 
-@pytest.mark.parametrize(("sampler", "solver"), COVERED)
+COVERED = QUICK | LONG
+
+
+@pytest.mark.parametrize(
+    ("sampler", "solver"), [*QUICK, *(pytest.param(*pair, marks=pytest.mark.slow) for pair in LONG)]
+)
 def test_intervals_hold_the_truth(sampler, solver):
     check_standard_errors(
         EVERY_SAMPLER[sampler], EVERY_SOLVER[solver], COVERED[sampler, solver], n_runs=300

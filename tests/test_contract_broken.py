@@ -315,7 +315,7 @@ def test_skipped_checks_are_not_run() -> None:
     check_game(with_values(count_calls), skip=set(GAME_CHECKS) - {"attributes"})
 
 
-def test_rounding_is_allowed_as_told() -> None:
+def test_rounding_is_allowed_up_to_the_tolerance() -> None:
     rounded = with_methods(full=lambda self, rows: Sound.full(self, rows) * (1 + 1e-7))
     check_game(rounded, skip={"pickling"}, rtol=1e-6)
     with pytest.raises(AssertionError, match=r"full\(rows\) and its coalition"):

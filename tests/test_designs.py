@@ -168,7 +168,7 @@ def dealer(references="stratified", weights=None, seed=1):
 
 
 @pytest.mark.parametrize("n", [1, 7, 10, 21, 50])
-def test_every_reference_is_dealt_equally_often(n):
+def test_every_reference_is_used_equally_often(n):
     """However many cards: no row is two ahead of another, and after each round all are level."""
     cards = dealer().deal(n)
     counts = np.bincount(cards, minlength=7)

@@ -31,7 +31,16 @@ def page_id(path):
     return str(path.relative_to(DOC))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
+LONG = {"guide/many_rows.rst", "guide/conditional.rst"}  # more than two seconds each
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(p, marks=[pytest.mark.slow] * (page_id(p) in LONG), id=page_id(p))
+        for p in PAGES
+    ],
+)
 def test_page_runs(page, monkeypatch):
     monkeypatch.syspath_prepend(str(DOC / "extending"))  # the tutorials import what they show
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -69,6 +78,42 @@ def test_wide_code_is_seen():
         f">>> f({long})\n>>> 1\n{long * 2}\n\n.. code-block:: text\n\n   {long * 2}\n   {long}\n\n"
     )
     assert len(wide_code(f"{long * 2}\n\n{code}{long * 2}\n")) == 3
+
+
+NOT_PLAIN = re.compile(
+    r"\b(whoever|told|of whom|but for|be it|dealt|seldom)\b|^what\b(?!.*\?$)", re.IGNORECASE
+)
+MOST_WORDS = 30
+GUIDE = [*(DOC / "guide").glob("*.rst"), DOC / "getting_started.rst", DOC / "from_shap.rst"]
+
+
+def sentences(page):
+    """The sentences of a page's plain paragraphs and lists, roles by their text."""
+    blocks = [
+        block for block in re.split(r"\n\s*\n", page) if not block.startswith((" ", ">", "."))
+    ]
+    blocks = [block for block in blocks if not re.search(r"^([-=~])\1{2,}|^:", block, re.M)]
+    items = [item for block in blocks for item in re.split(r"^(?:- |\d+\. )", block, flags=re.M)]
+    for item in items:
+        text = re.sub(r":[\w:]+:`([^`<]*)[^`]*`", r"\1", " ".join(item.split()))
+        yield from re.split(r"(?<=[.?!:;])\s+", text)
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=page_id)
+def test_guide_is_plain(page):
+    found = sentences(page.read_text(encoding="utf-8"))
+    assert [s for s in found if NOT_PLAIN.search(s) or len(s.split()) > MOST_WORDS] == []
+
+
+def test_riddles_are_seen():
+    page = (
+        "Head\n====\n\nShort.\n\n- What is told.\n- What is it?\n\n"
+        f">>> {'x ' * 40}\n\nLong {'x ' * 30}.\n"
+    )
+    found = list(filter(None, sentences(page)))
+    assert found[:3] == ["Short.", "What is told.", "What is it?"]
+    assert [bool(NOT_PLAIN.search(s)) for s in found] == [False, True, False, False]
+    assert len(found[3].split()) > MOST_WORDS
 
 
 def public_names(module):

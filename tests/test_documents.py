@@ -122,6 +122,7 @@ def test_several_classes_and_the_predicted_one(model):
     np.testing.assert_allclose(own.predictions, model.predict_proba(TEXTS[:3]).max(axis=1))
 
 
+@pytest.mark.slow
 def test_the_same_document_in_any_company(model):
     long = (
         "fine film, dull film, moving film, end film, not film, one film, the film, is film, a film"

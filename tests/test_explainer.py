@@ -267,8 +267,8 @@ def test_auto_goes_by_the_budget():
     assert explain(max_rows=rows_for(9)).settings.sampler.startswith("MonteCarlo(")
     least = explain(max_rows=rows_for(6))
     np.testing.assert_allclose(least.values, additive_values(X, BACKGROUND), atol=1e-12)
-    with pytest.raises(ValueError, match=r"max_rows=37, .* at least 49 model rows"):
-        explain(max_rows=rows_for(5))
+    with pytest.raises(ValueError, match=r"max_rows=4, .* at least 5 model rows"):
+        explain(max_rows=4)
     stopped = explain(max_rows=rows_for(31), stopping=StandardError(rtol=0.1))
     assert stopped.settings.sampler.startswith("Antithetic(")
 
@@ -300,7 +300,7 @@ def test_reward_as_an_object():
 
 
 def test_stopping_is_by_instance():
-    """A row on which the function is additive is done at once; the others go on."""
+    """A row on which the function is additive is done early; the others go on."""
     rows = np.vstack([X, [0.0, 0.0, 0.0, 0.0, 5.0]])
     background = np.column_stack([BACKGROUND[:, :4] * [1, 0.2, 1, 1], BACKGROUND[:, 4]])
     made = explain(
@@ -309,15 +309,15 @@ def test_stopping_is_by_instance():
         background,
         sampler="antithetic",
         max_rows=rows_for(20_000),
-        stopping=StandardError(rtol=0.02),
+        stopping=StandardError(rtol=0.1),
     )
     assert made.converged.all()
     assert made.n_evaluations.min() < made.n_evaluations.max()
-    allowed = 0.02 * np.ptp(made.values, axis=1)
+    allowed = 0.1 * np.ptp(made.values, axis=1)
     assert (made.standard_errors.max(axis=1) <= allowed).all()
 
 
-def test_what_is_not_accurate_enough_is_told():
+def test_rows_that_are_not_accurate_enough_are_marked():
     made = explain(
         lambda X: np.exp(X[:, 0] * X[:, 1] * X[:, 2]),
         sampler="antithetic",

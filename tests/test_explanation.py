@@ -24,7 +24,6 @@ from skshapley import (
 )
 from skshapley.explanation import Settings
 from skshapley.plots import BarDisplay, PlotAccessor
-from skshapley.solvers import Semivalue
 
 R, P, K = 5, 3, 2
 
@@ -104,7 +103,7 @@ def test_iteration_gives_one_instance_at_a_time():
 
 @pytest.mark.parametrize("rows", [5, -6])
 def test_row_that_is_not_there(rows):
-    with pytest.raises(IndexError, match=f"5 instances; got row {rows}"):
+    with pytest.raises(IndexError, match=f"5 rows; got row {rows}"):
         made()[rows]
 
 
@@ -310,7 +309,7 @@ def test_importance_of_cohorts(cohorts, expected, k):
     ("cohorts", "message"),
     [
         ("sex", r"got cohorts='sex': choose a column among \['age', '<b>job', 'when'\]"),
-        ([True, False], "cohort for each of 5 instances; got 2"),
+        ([True, False], "cohort for each of 5 rows; got 2"),
     ],
 )
 def test_importance_refuses_cohorts(cohorts, message):
@@ -391,7 +390,7 @@ def test_pickling_keeps_everything():
 
 
 def test_repr_says_what_and_how():
-    text = "<Explanation: 5 instances, 3 features, 2 outputs; sampler=Exact(), solver=Linear()>"
+    text = "<Explanation: 5 rows, 3 features, 2 outputs; exact, by all coalitions>"
     assert repr(made(K)) == text
     assert "method unknown" in repr(made(settings=Settings()))
     alone = ShapleyExplainer(lambda X: X[:, 0] ** 2).fit(np.eye(1)).explain(np.eye(1) * 2)
@@ -412,7 +411,7 @@ def test_html_escapes_names(k):
 
 
 def test_html_of_no_instances():
-    assert "0 instances" in made()[:0]._repr_html_()
+    assert "0 rows" in made()[:0]._repr_html_()
 
 
 # --- shap ----------------------------------------------------------------------------------------
@@ -466,7 +465,11 @@ def drawn_by_shap(shap, plot, theirs):
 @pytest.mark.filterwarnings("ignore")  # shap's own plots warn of many things
 @pytest.mark.parametrize(
     "plot",
-    ["bar", "beeswarm", "decision", "force", "heatmap", "scatter", "violin", "waterfall"],
+    ["bar", "force", "waterfall"]
+    + [
+        pytest.param(plot, marks=pytest.mark.slow)
+        for plot in ("beeswarm", "decision", "heatmap", "scatter", "violin")
+    ],
 )
 def test_to_shap_drives_their_plots(shap, plot):
     ours = made(K).output("yes")
@@ -670,7 +673,7 @@ def test_the_gap_of_ends_that_are_large_and_alike_is_no_rounding_error():
         lambda S: S.all(axis=1) * 4.0,
         n_players=3,
         sampler="antithetic",
-        solver=Semivalue("banzhaf"),
+        index="banzhaf",
         max_evals=500,
         random_state=0,
     )
@@ -730,7 +733,7 @@ def test_settings_print_what_matters_and_keep_the_rest():
         .settings
     )
     assert len(repr(settings)) < 160
-    assert "method='sampler=" in repr(settings)
+    assert "method='exact, by all coalitions'" in repr(settings)
     assert "n_background=3" in repr(settings)
     assert "settings.all" in repr(settings)
     assert settings.all["reward"] == "InterventionalReward()"

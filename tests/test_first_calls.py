@@ -22,6 +22,7 @@ ShapleyExplainer(model).fit(X).explain(X[:3])
 ShapleyExplainer(model).fit(X, y).explain(X[:2])
 explainer(X[:3])
 explainer(X.iloc[0])
+explainer.explain(X.iloc[0].to_dict())
 explanation.plot.waterfall(0)
 explanation.plot.waterfall(-1, max_features=2)
 explanation.plot.bar()
@@ -83,6 +84,15 @@ ANSWERED = {
     "explanation.expected_value": "use base_values",
     "explanation.base_value": "use base_values",
     "explanation.feature_importances_": "use importance()",
+    "explanation.head()": "explanation[:5]",
+    "explanation.columns": "use feature_names",
+    "explanation.cohorts(2)": "comparison.find_cohorts(explanation)",
+    "explanation.save()": "Explanation.save(path)",
+    "explanation.save('values.csv')": "save to 'values.parquet'",
+    "explanation.report(5)": "takes path as a str or path",
+    "explainer.importance(X)": "explain(X).importance()",
+    "explainer.shap_interaction_values(X)": "interactions=True",
+    "explainer.save('e.pkl')": "joblib.dump(explainer, path)",
     "explanation.to_csv('values.csv')": "to_frame().to_csv(...)",
     "explanation.to_dict()": "to_frame().to_dict(...)",
     "explanation.to_pandas()": "use to_frame()",
@@ -102,9 +112,11 @@ ANSWERED = {
     "explanation.plot.summary()": "plot.beeswarm()",
     "explanation.plot.waterfal(0)": "use waterfall",
     "explanation.plot('bar')": "plot.waterfall(0)",
+    "species.plot.waterfall(0, 'setosa')": "pass all but the first by name",
     "species.plot.waterfall(0, class_index=1)": "did you mean output=1",
     "species.plot.bar(output='setosa')": "choose None or one of [0, 1, 2]",
     "skshapley.Explainer(model, X)": "ShapleyExplainer(model).fit(X_train)",
+    "skshapley.load('phi.parquet')": "Explanation.load(path)",
     "skshapley.summary_plot(explanation)": "explanation.plot.beeswarm()",
     "skshapley.plots.bar(explanation)": "explanation.plot.bar(...)",
 }
@@ -184,3 +196,17 @@ def test_a_model_fitted_on_arrays_needs_no_names(named):
     X = named["X"].to_numpy()
     made = ShapleyExplainer(lambda X: X @ [1.0, 2.0, 0.0, 0.0], X)(pd.DataFrame(X).to_numpy()[:2])
     assert made.values.shape == (2, 4)
+
+
+def test_all_coalitions_are_said_to_be_exact(named):
+    """... though another response would be exact without the model."""
+    text = repr(named["explanation"])
+    assert "exact, by all coalitions" in text
+    assert "would be exact" not in text
+
+
+def test_a_row_of_numbers_is_a_row(named):
+    X, explainer = named["X"], named["explainer"]
+    with pytest.warns(UserWarning, match="valid feature names"):
+        made = explainer(X.to_numpy()[3])
+    assert (made.values == explainer(X[3:4]).values).all()

@@ -68,8 +68,11 @@ def test_both_give_the_same_numbers(theirs, ours):
 
 
 def test_what_else_the_page_calls_is_there():
-    """Methods of our explanations and parameters that are named without a counterpart."""
-    for name in re.findall(r"``e\.(\w+)", PAGE):
-        assert hasattr(made(outputs=False), name) or name in {"cohorts"}, name
-    for name in re.findall(r"``e\.plot\.(\w+)", PAGE):
-        assert hasattr(made(outputs=False).plot, name), name
+    """Members of our explanations and their plots, in the column of ours and in the text."""
+    ours = "\n".join([LINE.sub("", PAGE), *(ours for _, ours in LINE.findall(PAGE))])
+    explanation = made(outputs=False)
+    names, plots = (re.findall(rf"``{of}\.(\w+)", ours) for of in (r"e", r"e\.plot"))
+    assert len(names) > 20
+    assert len(plots) > 10
+    assert [name for name in names if not hasattr(explanation, name)] == []
+    assert [name for name in plots if not hasattr(explanation.plot, name)] == []

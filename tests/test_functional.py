@@ -51,7 +51,7 @@ def test_rewards_of_any_number(dtype):
     assert result.values.dtype == np.float64
 
 
-def test_n_players_may_be_told_by_the_reward():
+def test_n_players_may_come_from_the_reward():
     assert len(shapley_values(GAME).values) == 5
     assert len(shapley_values(lambda S: S.sum(axis=1), n_players=3).values) == 3
 

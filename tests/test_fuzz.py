@@ -258,8 +258,9 @@ def any_table(table):
             except REFUSALS as error:
                 in_words(error)
             else:
-                assert np.ndim(table) == 2
-                assert len(table)
+                # One row may come without its second axis, a background may not
+                row = use == explainer.explain and np.shape(table) == (2,)
+                assert row or (np.ndim(table) == 2 and len(table))
 
 
 def any_parameter(drawn):
@@ -444,7 +445,11 @@ OFTEN = [0, pytest.param(1, marks=pytest.mark.slow)]
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_property(name, often):
     drawn, check, *counts = PROPERTIES[name]
-    quiet = settings(max_examples=counts[often], suppress_health_check=list(HealthCheck))
+    quiet = settings(
+        max_examples=counts[often],
+        derandomize=not often,
+        suppress_health_check=list(HealthCheck),
+    )
     quiet(given(drawn)(check))()
 
 

@@ -70,9 +70,20 @@ REWARD_CASES = [
 ]
 
 
-@pytest.mark.parametrize(("reward", "check"), REWARD_CASES, ids=map("-".join, REWARD_CASES))
-def test_reward(reward: str, check: str) -> None:
-    REWARD_CHECKS[check](EVERY_REWARD[reward])
+def contracts(cases: list[tuple[str, str]]) -> Callable:
+    """Parametrize a test by the name of a reward or game, and that of a check."""
+    return pytest.mark.parametrize(("name", "check"), cases, ids=map("-".join, cases))
+
+
+@contracts([case for case in REWARD_CASES if case[0] in REWARDS])
+def test_reward(name: str, check: str) -> None:
+    REWARD_CHECKS[check](EVERY_REWARD[name])
+
+
+@pytest.mark.thinned
+@contracts([case for case in REWARD_CASES if case[0] not in REWARDS])
+def test_reward_of_other_parameters(name: str, check: str) -> None:
+    REWARD_CHECKS[check](EVERY_REWARD[name])
 
 
 @pytest.mark.parametrize(
@@ -223,7 +234,7 @@ def of_remainder() -> Game:
     """What a quadratic function leaves of a response whose columns move together."""
     table = np.random.default_rng(0).standard_normal((200, 4)) @ np.triu(np.full((4, 4), 0.5))
     explainer = ShapleyExplainer(curved, reward="conditional", sampler="antithetic").fit(table)
-    return explainer.reward_.game(table[:6]).remainder()
+    return explainer.reward_.game(table[:6]).remainder().game
 
 
 OTHERS: dict[str, Callable[[], Game]] = {
@@ -262,9 +273,15 @@ def made(name: str) -> Game:
 CASES = [(g, c) for g, c in product(GAMES, GAME_CHECKS) if c not in EXEMPT.get(g, ())]
 
 
-@pytest.mark.parametrize(("game", "check"), CASES, ids=map("-".join, CASES))
-def test_game(game: str, check: str) -> None:
-    GAME_CHECKS[check](made(game))
+@contracts([case for case in CASES if case[0] in OTHERS])
+def test_game(name: str, check: str) -> None:
+    GAME_CHECKS[check](made(name))
+
+
+@pytest.mark.thinned
+@contracts([case for case in CASES if case[0] not in OTHERS])
+def test_game_of_a_reward(name: str, check: str) -> None:
+    GAME_CHECKS[check](made(name))
 
 
 @pytest.mark.parametrize(

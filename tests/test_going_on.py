@@ -83,7 +83,7 @@ def test_of_few_players_all_coalitions_are_enough(sampler, max_evals):
     assert game.n == result.n_evaluations == 16
 
 
-def test_nobody_is_asked_when_all_coalitions_are_known():
+def test_no_draws_are_asked_for_when_all_coalitions_are_known():
     asks = []
 
     class Noted(Antithetic):
@@ -104,23 +104,22 @@ def test_the_search_for_new_coalitions_has_an_end():
 
 
 @pytest.mark.parametrize("sampler", GO_ON, ids=str)
-def test_nobody_s_draws_depend_on_who_else_is_in_the_block(sampler):
+def test_draws_do_not_depend_on_the_other_rows_of_the_block(sampler):
     game = game_of_instances()
     how = {"sampler": sampler, "max_evals": 160}
     everybody = explain_game(game, **how)
     assert len(np.unique(everybody.n_evaluations)) > 1 or sampler == "local-permutations"
-    for n in (1, 3):
-        some = explain_game(game.take(np.arange(n)), **how)
-        for name in ("values", "standard_errors", "n_evaluations", "n_model_rows"):
-            np.testing.assert_array_equal(getattr(some, name), getattr(everybody, name)[:n])
+    some = explain_game(game.take(np.arange(3)), **how)
+    for name in ("values", "standard_errors", "n_evaluations", "n_model_rows"):
+        np.testing.assert_array_equal(getattr(some, name), getattr(everybody, name)[:3])
     with sklearn.config_context(working_memory=0.05):
-        parts = explain_game(game, n_jobs=2, **how)
+        parts = explain_game(game, **how)
     for name in ("values", "standard_errors", "n_evaluations", "n_model_rows"):
         np.testing.assert_array_equal(getattr(parts, name), getattr(everybody, name))
 
 
 @pytest.mark.parametrize("sampler", GO_ON, ids=str)
-def test_what_only_the_model_s_columns_agree_in_saves_rows_and_buys_no_draw(sampler, binned):
+def test_what_only_the_model_s_columns_agree_in_changes_nothing(sampler, binned):
     """What a pipeline's steps make the same may not change what is asked."""
     model, X = binned
 
@@ -133,7 +132,7 @@ def test_what_only_the_model_s_columns_agree_in_saves_rows_and_buys_no_draw(samp
     assert less.settings.masked.startswith("columns made once")
     np.testing.assert_allclose(less.values, more.values, rtol=0, atol=1e-12)
     np.testing.assert_allclose(less.standard_errors, more.standard_errors, rtol=0, atol=1e-12)
-    assert (less.n_model_rows <= more.n_model_rows).all()
+    np.testing.assert_array_equal(less.n_model_rows, more.n_model_rows)
     assert (more.n_model_rows <= 601).all()
 
 
@@ -157,7 +156,7 @@ class PlannedImportance(Importance):
     traits = SamplerTraits(goes_on=False)
 
 
-def test_the_number_of_draws_favours_nobody():
+def test_the_number_of_draws_favours_no_player():
     """Given how many walks were made each is uniform: mean values are exact, alarms 1e-5."""
     game = RandomGame(5, seed=3)
     found = explain_game(as_instances(game, 4000), sampler="antithetic", max_evals=26)

@@ -149,17 +149,20 @@ SKEWED = {
 }
 
 
+@pytest.mark.parametrize(
+    ("runs", "share"), [(25, 0.8), pytest.param(200, 0.9, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("n", [30, 200])
 @pytest.mark.parametrize("law", SKEWED)
-def test_intervals_hold_for_skewed_attributions(law, n):
-    """In 90 % of 60 runs, or 95 are promised: false alarms for a seed of 20 at the nominal rate."""
+def test_intervals_hold_for_skewed_attributions(law, n, runs, share):
+    """Five misses in 25 runs, or 20 in 200: at the nominal 5 %, more for 1 seed of 800."""
     rng = np.random.default_rng(0)
     truth = np.abs(SKEWED[law](np.random.default_rng(1), 1_000_000)).mean()
     held = []
-    for _ in range(60):
+    for _ in range(runs):
         table = record(SKEWED[law](rng, n)).importance(confidence=0.95)
         held.append(table["low"].le(truth).all() and table["high"].ge(truth).all())
-    assert np.mean(held) >= 0.9
+    assert np.mean(held) >= share
 
 
 def test_what_rows_do_not_show_has_no_upper_end():

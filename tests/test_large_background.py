@@ -90,7 +90,9 @@ def test_attributions_add_up_to_the_prediction_less_the_tables_mean():
     np.testing.assert_allclose(total, response(INSTANCES) - response(TABLE).mean(), atol=1e-10)
 
 
-@pytest.mark.parametrize("n", [40, 200, 1500])
+@pytest.mark.parametrize(
+    "n", [pytest.param(40, marks=pytest.mark.slow), 200, pytest.param(1500, marks=pytest.mark.slow)]
+)
 def test_background_errors_hold_the_value_against_the_tables_own_source(n):
     """Tables of n rows of a population of 60,000: together with the standard errors."""
     rng = np.random.default_rng(1)
@@ -141,7 +143,7 @@ def test_losses_take_a_sample_for_each_row():
 
 
 @pytest.mark.parametrize("sampler", ["exact", Odd(references="all"), Odd()], ids=str)
-def test_interactions_are_told_of_a_sample_too(sampler):
+def test_interactions_come_from_a_sample_too(sampler):
     """Errors of pairs hold what the choice of rows leaves; attributions do not know of them."""
     exact = explained(sampler="exact", interactions=True, max_rows=62 * len(TABLE) + 1)
     how = {"sampler": sampler, "max_rows": 7000}

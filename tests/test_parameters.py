@@ -78,7 +78,7 @@ def wrong_for(constraint):
             return [NOTHING, "1", True, None, np.nan, np.inf, -np.inf, *outside]
         case Named(_, base):
             return [NOTHING, 3, base, "no such name"]
-        case Fitting(_, "the position of an instance, an int"):
+        case Fitting(_, "the position of a row, an int"):
             return [NOTHING, "row 3", 1.5, True]
         case Fitting():
             return [NOTHING, 42]
@@ -86,10 +86,9 @@ def wrong_for(constraint):
 
 
 CASES = [
-    pytest.param(kind, name, value, id=f"{kind.__name__}-{name}-{str(value)[:12]}")
+    pytest.param(kind, name, id=f"{kind.__name__}-{name}")
     for kind in COMPONENTS
-    for name, constraint in kind._constraints.items()
-    for value in wrong_for(constraint)
+    for name in kind._constraints
 ]
 
 
@@ -119,18 +118,18 @@ def runs(component, model):
         yield lambda: shapley_values(model, n_players=3, **options)
 
 
-@pytest.mark.parametrize(("kind", "name", "value"), CASES)
-def test_a_wrong_parameter_costs_no_model_call(kind, name, value):
-    model = Counter()
-    component = made(kind, **{name: value})
-    for run in runs(component, model):
-        with pytest.raises(ValueError, match="takes") as caught:
-            run()
-        message = str(caught.value)
-        choices = kind._constraints[name].choices
-        assert message.startswith(f"{kind.__name__} takes {name} as {choices}; got {value!r}")
-        assert message.endswith(".")
-        assert ". " not in message.replace(repr(value), "")  # one sentence
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_a_wrong_parameter_costs_no_model_call(kind, name):
+    model, constraint = Counter(), kind._constraints[name]
+    for value in wrong_for(constraint):
+        component = made(kind, **{name: value})
+        for run in runs(component, model):
+            with pytest.raises(ValueError, match="takes") as caught:
+                run()
+            message, got = str(caught.value), f"{constraint.choices}; got {value!r}"
+            assert message.startswith(f"{kind.__name__} takes {name} as {got}")
+            assert message.endswith(".")
+            assert ". " not in message.replace(repr(value), "")  # one sentence
     assert model.calls == 0
 
 
@@ -140,29 +139,29 @@ DISPLAYS = [
     if inspect.isclass(kind) and getattr(kind, "_constraints", None)
 ]
 DISPLAY_CASES = [
-    pytest.param(kind, name, value, id=f"{kind.__name__}-{name}-{str(value)[:12]}")
+    pytest.param(kind, name, id=f"{kind.__name__}-{name}")
     for kind in DISPLAYS
     if hasattr(kind, "from_estimator")
-    for name, constraint in kind._constraints.items()
-    for value in wrong_for(constraint)
+    for name in kind._constraints
 ]
 
 
-@pytest.mark.parametrize(("kind", "name", "value"), DISPLAY_CASES)
-def test_a_wrong_parameter_of_a_display_costs_no_model_call(kind, name, value):
+@pytest.mark.parametrize(("kind", "name"), DISPLAY_CASES)
+def test_a_wrong_parameter_of_a_display_costs_no_model_call(kind, name):
     model = Counter()
     explainer = ShapleyExplainer(model).fit(X)
     calls, constraint = model.calls, kind._constraints[name]
     needed = {"budgets": [20, 40]} if kind is plots.ConvergenceDisplay else {}
-    with pytest.raises(constraint.error, match=f"{kind.__name__} takes {name} as ") as caught:
-        kind.from_estimator(explainer, X[:1], **needed, **{name: value})
-    assert f"as {constraint.choices}; got {value!r}" in str(caught.value)
+    for value in wrong_for(constraint):
+        with pytest.raises(constraint.error, match=f"{kind.__name__} takes {name} as ") as caught:
+            kind.from_estimator(explainer, X[:1], **needed, **{name: value})
+        assert f"as {constraint.choices}; got {value!r}" in str(caught.value)
     assert model.calls == calls
 
 
 def test_all_displays_are_found():
     assert len(DISPLAYS) == sum("Display" in name for name in plots.__all__) - 1  # but the base
-    assert len(DISPLAY_CASES) > 80
+    assert len(DISPLAY_CASES) > 30
 
 
 @pytest.mark.parametrize("kind", COMPONENTS, ids=lambda kind: kind.__name__)
@@ -174,11 +173,9 @@ def test_every_parameter_is_declared_and_its_default_allowed(kind):
 
 
 def test_all_components_are_found():
-    """A class that nobody registered, such as Semivalue, is found through its base."""
-    assert {"Semivalue", "Odd", "StandardError", "BaselineReward"} <= {
-        kind.__name__ for kind in COMPONENTS
-    }
-    assert len(CASES) > 300
+    """A class that nobody registered, such as StandardError, is found through its base."""
+    assert {"Odd", "StandardError", "BaselineReward"} <= {kind.__name__ for kind in COMPONENTS}
+    assert len(CASES) > 70
 
 
 @pytest.mark.parametrize("kind", COMPONENTS, ids=lambda kind: kind.__name__)

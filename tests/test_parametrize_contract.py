@@ -133,6 +133,7 @@ def test_suite_of_somebody_else(tmp_path: Path) -> None:
         assert line in said, said
 
 
+@pytest.mark.slow
 def test_pytest_is_imported_where_it_is_needed() -> None:
     code = "import sys; sys.modules['pytest'] = None; import skshapley.testing.contracts"
     subprocess.run([sys.executable, "-c", code], check=True)

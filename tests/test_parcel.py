@@ -120,7 +120,10 @@ def folder(tmp_path_factory):
     get_reusable_executor().shutdown(wait=True)
 
 
-@pytest.mark.parametrize("explained", [attributions, importance])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "explained", [attributions, pytest.param(importance, marks=pytest.mark.slow)]
+)
 def test_each_process_reads_the_model_once_in_a_run(explained, folder):
     # so little memory that there are more than ten tasks
     with sklearn.config_context(working_memory=2):
@@ -144,6 +147,7 @@ def test_each_process_reads_the_model_once_in_a_run(explained, folder):
                 assert list(folder.rglob("*.pkl")) == []
 
 
+@pytest.mark.slow
 def test_what_cannot_be_pickled(tmp_path):
     """... is refused by joblib as ever, and no matter to threads."""
     serial = attributions(model(tmp_path))

@@ -85,7 +85,7 @@ def test_features_of_features_still_add_up():
     np.testing.assert_allclose(some.efficiency_gap, 0.25)
     np.testing.assert_allclose(some.others, whole.values[:, :3].sum(axis=1))
     assert "efficiency gap up to 0.25" in repr(some)
-    assert "1 features, others left out" in repr(some)
+    assert "1 feature, others left out" in repr(some)
     closed = made(predictions=made().predictions - 0.25)["age"]
     assert "efficiency gap" not in repr(closed)
     assert "efficiency gap" not in closed._repr_html_()
@@ -269,9 +269,9 @@ def test_errors_of_means_are_those_of_independent_errors():
 
 
 def test_means_refuse():
-    with pytest.raises(ValueError, match="takes axis=0, the mean over instances; got 1"):
+    with pytest.raises(ValueError, match="takes axis=0, the mean over rows; got 1"):
         made().mean(axis=1)
-    with pytest.raises(ValueError, match="at least one instance"):
+    with pytest.raises(ValueError, match="at least one row"):
         made()[:0].mean()
 
 

@@ -130,6 +130,7 @@ MODELS = {
 }
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
     ("name", "container"),
     [(name, "array") for name in MODELS]
@@ -219,7 +220,14 @@ def test_columns_in_another_order_and_more_of_them():
     np.testing.assert_allclose(explanation.predictions, pipeline.predict(rows), rtol=1e-12, atol=0)
 
 
-@pytest.mark.parametrize("wrap", ["frozen", "search", "both"])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        pytest.param("frozen", marks=pytest.mark.slow),
+        pytest.param("search", marks=pytest.mark.slow),
+        "both",
+    ],
+)
 def test_pipelines_are_found_in_searches_and_frozen_estimators(wrap):
     pipeline = make_pipeline(columns(), RandomForestRegressor(5, random_state=0))
     model = pipeline if wrap == "frozen" else GridSearchCV(pipeline, {}, cv=2)
@@ -349,6 +357,7 @@ ENSEMBLES = {
 }
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
     ("name", "container"),
     [

@@ -114,7 +114,7 @@ def test_progress_is_reported_within_the_first_rows():
     seen = []
     explainer = ShapleyExplainer(model, verbose=True).fit(X)
     with redirect_stderr(io.StringIO()) as log:
-        explainer.explain(X[:60])
+        explainer.explain(X[:40])
     seen = [int(line.split()[1]) for line in log.getvalue().splitlines()]
     assert seen[0] <= 20
-    assert seen[-1] == 60
+    assert seen[-1] == 40

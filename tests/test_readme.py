@@ -109,6 +109,32 @@ def test_speed_of_trees_is_what_was_measured():
         assert told[rows] == [cell.strip() for cell in line.split("|")[:4]]
 
 
+def sentences(text):
+    """The sentences of a Markdown text, without code, tables, pictures and link targets."""
+    text = re.sub(r"```.*?```|<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r"!\[[^]]*\]\([^)]*\)", "", text)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    blocks = re.split(r"\n\s*\n|\n(?=[-#|] *)", text)
+    prose = [
+        " ".join(block.split()) for block in blocks if not block.lstrip().startswith(("|", "#"))
+    ]
+    return [sentence for block in prose for sentence in re.split(r"(?<=[.?!])\s+", block)]
+
+
+def test_sentences_are_short():
+    found = sentences(README)
+    assert len(found) > 30
+    assert [sentence for sentence in found if len(sentence.split()) > 25] == []
+
+
+def test_long_sentences_are_seen():
+    long = " ".join(["word"] * 26)
+    text = (
+        f"# Head\n\nShort. A {long}.\n\n| {long} |\n\n```\n{long}\n```\n\n[a b]({long}) and\n- c."
+    )
+    assert [len(sentence.split()) for sentence in sentences(text)] == [1, 27, 3, 2]
+
+
 def test_links_lead_somewhere():
     targets = re.findall(r"\]\(([^)#]+)\)", README)
     local = [target for target in targets if "://" not in target]

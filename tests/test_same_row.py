@@ -70,10 +70,10 @@ CAUSAL = CausalReward([[0, 1, 2], [3, 4, 5]])
         ("conditional", "antithetic", 9001),  # of one instance, more than a call takes
         ("conditional", Ordered("antithetic", [(0, 1)]), 9001),
         ("conditional", "odd", 3001),
-        ("copula", "antithetic", 1501),
         (CAUSAL, "antithetic", 1501),
-        (CAUSAL, "leverage", 2001),
-        ("empirical", "leverage", 8001),
+        pytest.param("copula", "antithetic", 1501, marks=pytest.mark.slow),
+        pytest.param(CAUSAL, "leverage", 2001, marks=pytest.mark.slow),
+        pytest.param("empirical", "leverage", 8001, marks=pytest.mark.slow),
         (SurrogateReward(n_masks=1), "odd", 301),
     ],
 )

@@ -31,10 +31,12 @@ def drawn(seed=0, n=120):
 def test_a_class_that_some_folds_would_not_know_is_refused():
     X, _ = drawn(n=20)
     y = np.array(["rare"] + ["often", "seldom"] * 9 + ["seldom"])
-    one = r"lack the class 'rare', of which there is 1 row"
+    one = r"without the class 'rare' in its training rows; the class has 1 row"
     with pytest.warns(UserWarning, match="least populated"), pytest.raises(ValueError, match=one):
         ShapleyImportance(LogisticRegression()).fit(X, y)
-    with pytest.raises(ValueError, match=r"lack the class 0, of which there are 10 rows"):
+    with pytest.raises(
+        ValueError, match=r"without the class 0 in its training rows; the class has 10 rows"
+    ):
         ShapleyImportance(LogisticRegression(), cv=KFold(2)).fit(X, np.repeat([0, 1], 10))
 
 

@@ -89,7 +89,7 @@ def test_dense_blocks_where_the_model_takes_no_sparse_table():
     np.testing.assert_allclose(made.predictions, rows[:, 0] * rows[:, 1], atol=1e-12)
 
 
-def test_an_error_of_the_model_itself_is_told():
+def test_an_error_of_the_model_itself_is_raised():
     def broken(X):
         raise ValueError("no such luck")
 
@@ -194,7 +194,7 @@ def test_entries_that_come_twice_are_added_up():
     assert twice.nnz == 2
 
 
-def test_a_wide_matrix_is_dealt_by_mixtures_of_its_columns(monkeypatch):
+def test_a_wide_matrix_is_ordered_by_mixtures_of_its_columns(monkeypatch):
     monkeypatch.setattr("skshapley._references._columns.MOST_CELLS", 100)
     background, rows = sparse.csr_array(table(200)), sparse.csr_array(table(2, seed=1))
     deck = Deck.balanced(

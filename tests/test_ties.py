@@ -21,7 +21,11 @@ P, B = 12, 6
 RNG = np.random.default_rng(0)
 BACKGROUND = (RNG.random((B, P)) < 0.4).astype(float)
 X = (RNG.random((4, P)) < 0.4).astype(float)
-WALKS = ["antithetic", "monte-carlo", "orthogonal"]
+WALKS = [
+    "antithetic",
+    pytest.param("monte-carlo", marks=pytest.mark.slow),
+    pytest.param("orthogonal", marks=pytest.mark.slow),
+]
 
 
 def bent(Z):
@@ -163,10 +167,10 @@ def test_ties_lower_the_error(sampler):
 
 @pytest.mark.parametrize("sampler", WALKS)
 def test_the_mean_of_many_is_the_value(sampler):
-    """1,000 runs, 13 values: within 4.5 standard errors, a false alarm in 11,000 versions."""
+    """300 runs, 13 values: within 4.5 standard errors, a false alarm in 8,000 versions."""
     exact = repetitions(1, sampler="exact", max_rows="auto").values[0]
-    values = repetitions(1000, sampler=sampler, max_rows=26 * B).values
-    spread = values.std(axis=0, ddof=1) / np.sqrt(1000)
+    values = repetitions(300, sampler=sampler, max_rows=26 * B).values
+    spread = values.std(axis=0, ddof=1) / np.sqrt(300)
     assert (np.abs(values.mean(axis=0) - exact) <= 4.5 * spread + 1e-12).all()
 
 
@@ -182,13 +186,14 @@ def test_the_same_row_in_any_company(background, max_rows):
     run = partial(explained, background=background, max_rows=max_rows)
     together = run(rows=rows)
     order = rng.permutation(len(rows))
+    turned, alone = run(rows=rows[order]), [run(rows=row[None]) for row in rows]
+    with sklearn.config_context(working_memory=0.05):
+        apart = run(rows=rows)
     for name in ("values", "standard_errors", "n_model_rows"):
         whole = getattr(together, name)
-        assert_array_equal(getattr(run(rows=rows[order]), name), whole[order])
-        alone = [getattr(run(rows=row[None]), name)[0] for row in rows]
-        assert_array_equal(alone, whole)
-        with sklearn.config_context(working_memory=0.05):
-            assert_array_equal(getattr(run(rows=rows), name), whole)
+        assert_array_equal(getattr(turned, name), whole[order])
+        assert_array_equal([getattr(one, name)[0] for one in alone], whole)
+        assert_array_equal(getattr(apart, name), whole)
 
 
 def test_many_background_rows_are_compared_as_they_come():
@@ -203,7 +208,7 @@ def test_many_background_rows_are_compared_as_they_come():
 
 @pytest.mark.parametrize("container", ["frame", "array"])
 def test_steps_that_are_done_once_change_no_draw(container):
-    """Bins make ties of numbers: they save model rows, and the values keep their bits."""
+    """Ties are those of the raw columns, whichever columns the model is given."""
     rng = np.random.default_rng(5)
     n, numbers = 150, [f"n{i}" for i in range(5)]
     table = pd.DataFrame(rng.normal(size=(n, 5)), columns=numbers)
@@ -222,5 +227,5 @@ def test_steps_that_are_done_once_change_no_draw(container):
     assert once.settings.masked.startswith("columns made once")
     assert_allclose(once.values, plain.values, rtol=0, atol=1e-12)
     assert_allclose(once.standard_errors, plain.standard_errors, rtol=0, atol=1e-12)
-    assert (once.n_model_rows < plain.n_model_rows).all()
+    assert_array_equal(once.n_model_rows, plain.n_model_rows)
     assert (plain.n_model_rows > 360).all()

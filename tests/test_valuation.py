@@ -14,7 +14,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from skshapley import DataShapley, shapley_values
 from skshapley.diagnostics import removal_curve
 from skshapley.indices import beta
-from skshapley.solvers import Semivalue
 from skshapley.stopping import StandardError
 
 
@@ -79,6 +78,7 @@ def test_nearest_neighbours_are_valued_exactly(data, k):
     assert (valued.standard_errors_ == 0).all()
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("index", ["shapley", "banzhaf", beta(4, 1)], ids=str)
 @pytest.mark.parametrize("weights", ["uniform", "distance", lambda far: np.exp(-far)])
 @pytest.mark.parametrize("k", [1, 3, 8])
@@ -117,7 +117,15 @@ def test_neighbours_with_too_many_sets_are_sampled_from_the_same_utility(data, m
     assert sampled.n_evaluations_ == 64
 
 
-@pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc", "neg_brier_score", "roc_auc_ovr"])
+@pytest.mark.parametrize(
+    "scoring",
+    [
+        "neg_log_loss",
+        pytest.param("roc_auc", marks=pytest.mark.slow),
+        pytest.param("neg_brier_score", marks=pytest.mark.slow),
+        "roc_auc_ovr",
+    ],
+)
 def test_scores_that_want_all_classes(data, scoring):
     """Classes that a coalition lacks have the probability 0.
 
@@ -288,14 +296,14 @@ def test_stopping_and_standard_errors(data):
 
 
 @pytest.mark.parametrize(
-    ("solver", "law"),
+    ("index", "law"),
     [
-        (Semivalue("banzhaf"), lambda s: 1 / 2**4),
-        (Semivalue("beta", alpha=4, beta=1), lambda s: beta_law(s, 4, 1)),
-        (Semivalue("beta"), lambda s: beta_law(s, 1, 1)),
+        ("banzhaf", lambda s: 1 / 2**4),
+        (beta(4, 1), lambda s: beta_law(s, 4, 1)),
+        (beta(1, 1), lambda s: beta_law(s, 1, 1)),
     ],
 )
-def test_semivalues_equal_their_definition(solver, law):
+def test_semivalues_equal_their_definition(index, law):
     p, bits = 5, np.arange(2**5)[:, None] >> np.arange(5) & 1 == 1
     worth = np.random.default_rng(0).normal(size=2**p)
     expected = np.zeros(p)
@@ -308,7 +316,7 @@ def test_semivalues_equal_their_definition(solver, law):
         lambda S: worth[S @ (1 << np.arange(p))],
         n_players=p,
         sampler="monte-carlo",
-        solver=solver,
+        index=index,
         max_evals=200_000,
         random_state=0,
     )
@@ -340,12 +348,11 @@ def test_bad_input_is_refused_in_a_sentence(data):
         DataShapley(LogisticRegression(), groups=[0, 1]).fit(X, y, X_val, y_val)
     with pytest.raises(ValueError, match="needs at least 12 evaluations"):
         DataShapley(LogisticRegression(), max_evals=3, sampler="antithetic").fit(X, y, X_val, y_val)
-    with pytest.raises(ValueError, match='law as one of "beta", "banzhaf"'):
-        shapley_values(lambda S: S[:, 0], n_players=3, sampler="antithetic", solver=Semivalue("x"))
     with pytest.raises(ValueError, match="for 6 training points: pass one value"):
         removal_curve(LogisticRegression(), [1.0], X, y, X_val, y_val)
 
 
+@pytest.mark.slow
 def test_other_indices_of_points():
     """Eight groups: by all of their sets, and by two fifths; errors .012 and .006 when written."""
     rng = np.random.default_rng(0)

@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from xgboost import XGBRegressor
 
 from skshapley import GlobalImportance, ShapleyExplainer
-from skshapley.plots import BarDisplay
+from skshapley.plots import BarDisplay, ImportanceDisplay
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 noise = np.random.default_rng(0).normal(size=(len(X), 3))
@@ -32,7 +32,7 @@ importance = importance.fit(X_train).explain(X_test, y_test)
 
 figure, axes = plt.subplots(1, 2, figsize=(13, 5), layout="constrained")
 BarDisplay.from_explanation(explanation, max_features=None, ax=axes[0])
-BarDisplay.from_importance(importance, max_features=None, ax=axes[1])
+ImportanceDisplay.from_importance(importance, max_features=None, ax=axes[1])
 
 # %%
 # One column of noise is among those that move the predictions most. On these rows all three save

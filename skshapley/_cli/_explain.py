@@ -12,8 +12,9 @@ from typing import Any
 
 import pandas as pd
 
-from skshapley._cli._status import FAILED, OK, UsageError, check_name, check_there
+from skshapley._cli._status import FAILED, OK, UsageError, check_path
 from skshapley._estimators._explainer import ShapleyExplainer
+from skshapley._tables._model_columns import model_columns
 from skshapley.batches import explain_batches
 from skshapley.batches._file_sources import read_sparse
 from skshapley.batches._run import opened
@@ -27,10 +28,10 @@ COMPONENTS: dict[str, dict] = {"sampler": SAMPLERS, "solver": SOLVERS, "reward":
 
 def run_explain(arguments: Namespace) -> int:
     """Explain a table into a folder."""
-    check_name(arguments.out, "--out")
-    check_there(arguments.data, "--data")
+    check_path(arguments.out, "--out")
+    check_path(arguments.data, "--data", there=True)
     model = load_model(arguments.model, arguments.trust, arguments.trust_pickle)
-    columns = arguments.columns or _known_columns(model)
+    columns = arguments.columns or model_columns(model)
     keys = arguments.keys or []
     parameters = read_config(arguments.config) if arguments.config else {}
     parameters.setdefault("random_state", 0)
@@ -53,7 +54,6 @@ def run_explain(arguments: Namespace) -> int:
             batch_rows=arguments.batch_rows,
             keys=keys,
             on_error=arguments.on_error,
-            retry=not arguments.no_retry,
             verbose=not arguments.quiet,
         )
     skipped = len(dataset.skipped())
@@ -69,12 +69,12 @@ def load_model(path: Path, trust: Sequence[str] = (), trust_pickle: bool = False
     UsageError
         If there is no such file, or it holds types that were not named.
     """
-    check_there(path, "--model")
+    check_path(path, "--model", there=True)
     if path.suffix.lower() != ".skops":
         if not trust_pickle:
             raise UsageError(
-                f"--model {str(path)!r} is no .skops file: loading a pickle runs whatever code is"
-                f" in it. Pass --trust-pickle if you know where it comes from."
+                f"--model {str(path)!r} is not a .skops file, and loading a pickle can run any"
+                f" code. Pass --trust-pickle if you trust its source."
             )
         import joblib
 
@@ -107,14 +107,9 @@ def _readable(path: Path, option: str) -> Iterator[None]:
         raise UsageError(f"{option} {str(path)!r} cannot be read: {told}") from error
 
 
-def _known_columns(model: Any) -> list[str] | None:
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else list(names)
-
-
 def _background(path: Path, columns: list[str] | None, keys: list[str]) -> Any:
     """Return the background as a DataFrame of the columns that count, or a sparse matrix."""
-    check_there(path, "--background")
+    check_path(path, "--background", there=True)
     if path.suffix.lower() == ".npz":
         with _readable(path, "--background"):
             return read_sparse(path)
@@ -137,7 +132,7 @@ def read_config(path: Path) -> dict:
         For another kind of file, text that cannot be parsed, or parameters that there are not.
     """
     parsers = {".toml": tomllib.loads, ".json": json.loads}
-    check_name(path, "--config")
+    check_path(path, "--config")
     if path.suffix.lower() not in parsers or not path.exists():
         raise UsageError(f"--config takes a .toml or .json file that exists; got {str(path)!r}.")
     try:

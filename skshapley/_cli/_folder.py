@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from skshapley import plots
-from skshapley._cli._status import FAILED, OK, UsageError, check_free, check_name, check_there
+from skshapley._cli._status import FAILED, OK, UsageError, check_path
 from skshapley._report import report_html
 from skshapley._tools._files import write_whole
 from skshapley._tools._params import needed
 from skshapley.batches import ExplanationDataset
 from skshapley.explanation import Explanation
 
+DPI = 150  # of a picture in dots; .svg and .pdf have no dots
 DISPLAYS: dict[str, type[plots.Display]] = {
     "bar": plots.BarDisplay,
     "beeswarm": plots.BeeswarmDisplay,
@@ -26,7 +27,7 @@ DISPLAYS: dict[str, type[plots.Display]] = {
 
 def _opened(arguments: Namespace) -> ExplanationDataset:
     """Return the folder of explanations."""
-    check_there(arguments.folder, "FOLDER")
+    check_path(arguments.folder, "FOLDER", there=True)
     try:
         return ExplanationDataset(arguments.folder)
     except FileNotFoundError as error:
@@ -35,11 +36,9 @@ def _opened(arguments: Namespace) -> ExplanationDataset:
 
 def _check_out(arguments: Namespace) -> None:
     """Raise UsageError if there is a file already, unless it may be replaced."""
-    check_there(arguments.folder, "FOLDER")
-    if arguments.overwrite:
-        check_name(arguments.out, "--out")
-    else:
-        check_free(arguments.out, "--out", "choose another name, or pass --overwrite")
+    check_path(arguments.folder, "FOLDER", there=True)
+    there, hint = None if arguments.overwrite else False, "choose another name, or pass --overwrite"
+    check_path(arguments.out, "--out", there, hint)
 
 
 def _written(arguments: Namespace, write: Callable[[Any], object]) -> int:
@@ -94,7 +93,7 @@ def run_plot(arguments: Namespace) -> int:
             f"--out {str(arguments.out)!r} has a suffix that matplotlib cannot write: choose one of"
             f" {sorted(figure.canvas.get_supported_filetypes())}."
         )
-    how = {"format": kind, "dpi": arguments.dpi, "bbox_inches": "tight"}
+    how: dict[str, Any] = {"format": kind, "dpi": DPI, "bbox_inches": "tight"}
     return _written(arguments, lambda file: figure.savefig(file, **how))
 
 

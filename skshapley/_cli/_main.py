@@ -18,8 +18,6 @@ from skshapley.exceptions import PartialExplanationError
 
 ABOUT = "Explain the predictions of a fitted model by Shapley values, with standard errors."
 Add = Callable[..., Any]  # the `add_argument` of a parser
-# A picture of 10 by 10 inches then takes half a gigabyte while it is drawn
-MOST_DPI = 1200
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -102,7 +100,6 @@ def _explain_arguments(add: Add) -> None:
         help="what to do about rows that cannot be explained: end the run (raise, the default), or"
         " set them aside with their keys and errors",
     )
-    add("--no-retry", action="store_true", help="leave rows alone that an earlier run set aside")
     add("--n-jobs", type=int, metavar="N", help="workers; -1 for all cores (default: one)")
     add("--random-state", type=int, metavar="N", help="seed (default: the configuration's, or 0)")
     add("--trust", nargs="+", default=[], metavar="TYPE", help="types that a .skops file may hold")
@@ -121,7 +118,6 @@ def _plot_arguments(add: Add) -> None:
     add("--row", type=int, metavar="N", help="the row to show, from 0, of those explained")
     add("--features", nargs="+", metavar="NAME", help="the features to show")
     _picture_arguments(add, 2000, None, "the picture: .png, .svg, .pdf ...")
-    add("--dpi", type=_dpi, default=150, metavar="N", help="dots per inch (%(default)s)")
 
 
 def _report_arguments(add: Add) -> None:
@@ -142,13 +138,6 @@ def _positive(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"a positive number, not {text!r}")
-    return value
-
-
-def _dpi(text: str) -> int:
-    value = _positive(text)
-    if value > MOST_DPI:
-        raise argparse.ArgumentTypeError(f"at most {MOST_DPI}, not {text!r}")
     return value
 
 

@@ -24,6 +24,7 @@ from skshapley._tools._random import generator
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
 from skshapley.rewards import Game, InterventionalReward
+from skshapley.rewards._game import empty_values
 
 N_REFERENCES = 4  # background rows of the first and last steps
 COLUMNS_WEIGHT = 2.0  # of numeric columns in the distances of rows, beside steps and predictions
@@ -39,7 +40,7 @@ class Seen(NamedTuple):
     numbers : ndarray of shape (r, c)
         Numeric columns, NaN where missing.
     first, last : ndarray of shape (r, p, k)
-        What each player adds to no player, and to all the others.
+        The contribution of each player to the empty coalition, and to all other players.
     v_empty, v_full : ndarray of shape (r, k)
     """
 
@@ -128,13 +129,13 @@ class AmortizedExplainer(Portable, Attributor):
     Notes
     -----
     A row is described by its numeric columns, its prediction, and the first and last steps of each
-    player: what the player adds alone, and what it adds to all the others, averaged over four
-    herded background rows. The mean of first and last steps, shifted so that it adds up, is a
-    first guess. The regression learns what is missing. Its width and penalty are chosen by
-    leave-one-out residuals. The ratios of these residuals to the posterior deviations calibrate the
-    standard errors, so that intervals of 1.64 standard errors hold for 90 % of similar rows. The
-    variance of the values that are learned from is subtracted. Rows that are further from the
-    taught ones than those are from each other are handed to the explainer.
+    player: its contributions to the empty coalition and to all others, averaged over four herded
+    background rows. The mean of first and last steps, shifted so that it adds up, is a first guess.
+    The regression learns the difference. Its width and penalty are chosen by leave-one-out
+    residuals. The ratios of these residuals to the posterior deviations calibrate the standard
+    errors, so that intervals of 1.64 standard errors hold for 90 % of similar rows. The variance of
+    the values that are learned from is subtracted. Rows that are further from the taught ones than
+    those are from each other are handed to the explainer.
 
     References
     ----------
@@ -177,7 +178,7 @@ class AmortizedExplainer(Portable, Attributor):
         Raises
         ------
         TypeError, ValueError
-            For an explainer whose values cannot be learned, or wrong parameters or rows.
+            For an explainer without learnable values, or invalid parameters or rows.
         """
         check_parameters(self, self._constraints)
         _check_learnable(self.explainer)
@@ -302,7 +303,7 @@ class AmortizedExplainer(Portable, Attributor):
                 nobody = game.empty(rows)[:, references, None]
                 first[rows] = (values[:, :, 0] - nobody).mean(axis=1)
                 last[rows] = full[rows, None] - values[:, :, 1].mean(axis=1)
-                empty[rows] = game.v_empty(rows)
+                empty[rows] = empty_values(game, rows)
         return Seen(_numbers(X), first, last, empty, full)
 
     def values(self, X) -> np.ndarray:

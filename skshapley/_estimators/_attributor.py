@@ -41,7 +41,7 @@ LESS, LEAST_MAX_ROWS = 10, 300
 def given_background(estimator: Any, X: Any, sample_weight: Any, reward: Reward) -> Background:
     """Return the background of an estimator, as it was given.
 
-    With it comes the entropy, of which everything is drawn until the next ``fit``.
+    Also return the entropy of all random draws until the next ``fit``.
 
     Raises
     ------
@@ -76,7 +76,6 @@ def herded_background(estimator: Any, response: Response) -> Background:
 def plan_of(
     estimator: Any,
     size: Size,
-    max_rows: Any = None,
     process: bool = True,
     read: bool = False,
 ) -> Plan:
@@ -88,15 +87,13 @@ def plan_of(
         With players, and the parameters of `make_plan`.
     size : Size
         Of its game.
-    max_rows : int, "auto" or None
-        In place of the estimator's own.
     process, read : bool
         As in `make_plan`.
     """
     return make_plan(
         sampler=estimator.sampler,
         solver=estimator.solver,
-        max_rows=estimator.max_rows if max_rows is None else max_rows,
+        max_rows=estimator.max_rows,
         stopping=estimator.stopping,
         random_state=estimator._entropy,
         size=size,
@@ -123,7 +120,7 @@ def run_plan(
     game : Game
     plan : Plan
     record : callable
-        Makes what the user gets of the outcome of the first instances, if the run breaks off.
+        Makes the user's result from the outcome of the first instances, if the run breaks off.
 
     Raises
     ------
@@ -169,6 +166,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
     _background: Background
     _model: str
     _of_what_is_read: Settings | None = None
+    _decided_by: tuple[str, ...] = ()  # parameters
 
     @property
     def players_(self) -> Players:
@@ -193,6 +191,21 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
     @abstractmethod
     def _facts(self) -> dict[str, Any]:
         """Return the record's entries about the response and the reward."""
+
+    def _note_decisions(self) -> None:
+        """Note the parameters that ``fit`` decides by."""
+        self._given = {parameter: getattr(self, parameter) for parameter in self._decided_by}
+
+    def _check_decisions(self) -> None:
+        """Refuse a parameter that was changed after ``fit``, which has decided by it."""
+        for name, given in self._given.items():
+            now = getattr(self, name)
+            if now is not given and repr(now) != repr(given):
+                owner = type(self).__name__
+                raise ValueError(
+                    f"{owner} was fitted with {name}={given!r}, and has {name}={now!r} now: call"
+                    f" fit(X_train) again."
+                )
 
     def _take(self, background: Background) -> None:
         """Keep the background, and the model's name: its repr may take longer than a row."""
@@ -223,10 +236,10 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         values, errors = shaped(outcome.values), shaped(outcome.standard_errors)
         # Of what was read it is never known
         apart = None if plan is None else shaped(outcome.background_errors)
-        pairs = pair_index(getattr(self, "interactions", False), type(self).__name__)
         outputs = None if names is None else np.array(names, dtype=object)
         interactions, data = None, self.players_.table(X)
-        if pairs is not None:
+        if outcome.entries.shape[1] > 1 and getattr(self, "interactions", False):
+            pairs: Any = pair_index(self.interactions, type(self).__name__)
             p = outcome.n_players
             interactions = Interactions.of_pairs(
                 values[:, p:],
@@ -294,7 +307,7 @@ class Attributor(TransformerMixin, TableEstimator):
         raise NotImplementedError
 
     def values(self, X) -> np.ndarray:
-        """Return the attributions alone, for services: a closed form makes no record of them.
+        """Return the attributions without a record, for services.
 
         Parameters
         ----------

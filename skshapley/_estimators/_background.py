@@ -57,7 +57,7 @@ class Background(Portable):
         Parameters
         ----------
         owner : estimator
-            Whose ``fit`` it is: it learns the number and the names of the columns.
+            The fitted estimator; it learns the number and the names of the columns.
         X : array or frame of shape (b, d)
         sample_weight : array of shape (b,) or None
         groups : dict or None
@@ -124,11 +124,11 @@ def checked_table(
     X : array, sparse matrix or frame
         The columns of a frame are put in the order of `like`, else of the model's.
     like : array, sparse matrix or frame, or None
-        What X must have the container, the columns and the dtypes of.
+        X must have its container, columns and dtypes.
     fitted : bool, default=False
         Whether `owner` knows its columns already.
     model : estimator or None
-        Whose columns X must have without `like`; None for one that is to be fitted to them.
+        Without `like`, X must have its columns; None if it will be fitted to them.
     """
     name = type(owner).__name__
     refuse_no_table(X, name)

@@ -6,14 +6,14 @@ from typing import Any, Self
 
 import pandas as pd
 
+from skshapley._estimators._attributor import plan_of
 from skshapley._records._outcome import Settings, label
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
-from skshapley._run._plan import Plan, Size, make_plan
+from skshapley._run._plan import Plan, Size
 from skshapley._tables._documents import Documents, as_documents, container_for
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
-from skshapley.indices import player_index
 from skshapley.rewards import Response
 from skshapley.rewards._tokens import DocumentReward, TokenGame, side_by_side
 
@@ -27,14 +27,14 @@ class DocumentExplainer:
     Attributes
     ----------
     reward : DocumentReward
-    budget : dict
-        Parameters of `make_plan` that are the same for every document.
+    plan : Plan
+        Of a document of one token, to be sized for others.
     settings : Settings
         All that is the same for every document.
     """
 
     reward: DocumentReward
-    budget: dict[str, Any]
+    plan: Plan
     settings: Settings
 
     @classmethod
@@ -64,34 +64,28 @@ class DocumentExplainer:
                     f" and are left out where absent: choose {parameter}={usual!r}, or give one"
                     f" document to shapley_values as a TokenReward."
                 )
-        budget = {
-            "sampler": explainer.sampler,
-            "solver": explainer.solver,
-            "max_rows": explainer.max_rows,
-            "stopping": explainer.stopping,
-            "index": explainer.index,
-            "owner": name,
-        }
-        make_plan(size=Size(1), random_state=0, **budget)  # raises for invalid parameters
+        plan = plan_of(explainer, Size(1))  # raises for invalid parameters
         reward = DocumentReward(response, container_for(explainer.estimator, X))
         reward.learn(texts)
-        index = player_index(explainer.index, name)
         settings = Settings(
             model=label(explainer.estimator),
             response_method=label(response.method),
             output=explainer.output,
             reward="tokens left out",
             masked="tokens of the documents",
-            index=None if index.adds_up else index.name,
+            index=None if plan.index.adds_up else plan.index.name,
             why_sampled=WHY_SAMPLED,
             random_state=label(explainer.random_state),
         )
-        return cls(reward, budget, settings)
+        return cls(reward, plan, settings)
+
+    def redrawn(self, entropy: int) -> Self:
+        """Return this explainer with other entropy."""
+        return replace(self, plan=replace(self.plan, entropy=entropy))
 
     def explain(
         self,
         documents: Documents,
-        entropy: int,
         n_jobs: int | None,
         report: Callable[[int], object] | None,
     ) -> Explanation:
@@ -100,8 +94,6 @@ class DocumentExplainer:
         Parameters
         ----------
         documents : Documents
-        entropy : int
-            Source of all random draws, together with the text of a document.
         n_jobs : int or None
         report : callable or None
             It is called with the number of finished documents.
@@ -110,7 +102,7 @@ class DocumentExplainer:
         n = len(documents.texts)
         for text, index in zip(documents.texts, documents.index, strict=True):
             try:
-                done.append(self._one(text, index, entropy, n_jobs))
+                done.append(self._one(text, index, n_jobs))
             except (Exception, KeyboardInterrupt) as error:
                 if not done:
                     raise
@@ -123,9 +115,9 @@ class DocumentExplainer:
                 report(len(done))
         return _joined(done, documents.index)
 
-    def _one(self, text: str, index: Any, entropy: int, n_jobs: int | None) -> Explanation:
+    def _one(self, text: str, index: Any, n_jobs: int | None) -> Explanation:
         game = TokenGame(self.reward.of(text))
-        plan: Plan = make_plan(size=Size(game.n_players), random_state=entropy, **self.budget)
+        plan = self.plan.sized(Size(game.n_players))
         outcome = run(game, plan, n_jobs=n_jobs)
         result = ShapleyResult.from_outcome(outcome, game.one_output)
         used = Settings.of(outcome, plan)

@@ -30,7 +30,8 @@ from skshapley._tools._progress import progress
 from skshapley._tools._random import Stream, entropy_from, generator
 from skshapley._tools._texts import absent, corrected
 from skshapley.closed_forms import ClosedForm
-from skshapley.closed_forms._read import explained, fitted_form
+from skshapley.closed_forms._base import explained
+from skshapley.closed_forms._read import fitted_form
 from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
 from skshapley.indices import Index, pair_index, player_index
@@ -40,11 +41,6 @@ from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 from skshapley.stopping import StoppingRule
 
-# Parameters of what fit has decided
-DECIDED = (
-    *("reward", "response_method", "output", "sampler", "solver", "max_rows", "stopping"),
-    *("index", "interactions"),
-)
 NOT_FITTED = (
     "This %(name)s instance is not fitted yet. Fit it to background rows first, such as those that"
     " the model was fitted on: %(name)s(model).fit(X_train)."
@@ -57,6 +53,11 @@ INSTEAD = {
     "explain_row": "explain(X[:1])",
     "predict": "explain(X).predictions",
     "plot": "explain(X).plot",
+    "base_values": "explain(X).base_values",
+    "save": "joblib.dump(explainer, path)",
+    "shap_interaction_values": "ShapleyExplainer(model, interactions=True)",
+    **dict.fromkeys(("importance", "feature_importances_"), "explain(X).importance()"),
+    "fit_explain": "fit(X_train).explain(X)",
 }
 SINGLE_ROWS = 64  # background rows that tell how single ones differ
 
@@ -67,59 +68,60 @@ class ShapleyExplainer(Attributor):
     Parameters
     ----------
     estimator : fitted estimator, or callable
-        The model; it is never fitted here. Wrap it in `sklearn.frozen.FrozenEstimator` where the
+        The model; it is never fitted here. Wrap it in `sklearn.frozen.FrozenEstimator` if the
         explainer is cloned (GridSearchCV, a cached Pipeline). A callable takes a table ``(n, d)``
         and returns ``(n,)`` or ``(n, k)``.
     background : array, sparse matrix or frame of shape (b, d), default=None
-        The background rows, if ``fit`` is to be left to the first `explain`.
+        The background rows, if the first `explain` should call ``fit``.
     reward : str or Reward, default="interventional"
-        What a coalition is worth. "interventional": the mean response when absent features take the
-        values of background rows. "baseline": when they take the background's means and modes.
-        "conditional", "copula", "empirical", "surrogate": when they follow the present ones.
+        The worth of a coalition: the mean response if absent features take the values of background
+        rows ("interventional"), or the background's means and modes ("baseline"), or follow the
+        present features ("conditional", "copula", "empirical", "surrogate").
     response_method : str or callable, default="auto"
         "predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples",
         "log_odds" (an XGBoost classifier's margin, else the logit of the probability), or a
-        function of (estimator, X). "auto": probabilities, else decision values, of a classifier;
-        scores of an outlier detector; predictions of the rest.
+        function of (estimator, X). "auto": probabilities or else decision values of classifiers,
+        scores of outlier detectors, predictions of all others.
     output : None, "predicted" or label, default=None
-        None: the positive class of two, else all outputs at once. A class label or the position of
-        an output: that one. "predicted": of each instance the class predicted for it.
+        None: the positive class of two, otherwise all outputs. A class label or a position: that
+        output. "predicted": the predicted class of each row.
     sampler : str or Sampler, default="auto"
-        Which coalitions to look at: a name of `skshapley.samplers.SAMPLERS` or an instance.
-        "auto": none if the response has a closed form (`skshapley.closed_forms`); all coalitions
-        if the budget covers them; pairs for the Gaussian process ("odd", "gp") if there is one
-        reference or interactions are wanted; otherwise antithetic permutations, each pair against
-        its own background row.
+        The choice of coalitions: a name of `skshapley.samplers.SAMPLERS` or an instance. "auto": no
+        sampling if the response has a closed form (`skshapley.closed_forms`); all coalitions if the
+        budget covers them; the Gaussian-process estimator ("odd", "gp") for a single background row
+        or for interactions; otherwise antithetic permutations, each pair against its own background
+        row.
     solver : str or Solver, default="auto"
-        What to make of them: a name of `skshapley.solvers.SOLVERS` or an instance.
+        The estimator of values from coalitions: a name of `skshapley.solvers.SOLVERS` or an
+        instance.
     groups : dict, default=None
         ``{"name": [columns, ...]}``: each group is one player, the other columns are their own.
     max_rows : int or "auto", default="auto"
-        Most rows that the model is given per instance, all different in their raw columns. It buys
-        the same error against a background of a thousand rows or a million. "auto": some 33,000
-        against 100 rows or more, for up to 64 players.
+        The budget: model rows per row to explain, counted without repetitions. The cost is the same
+        for a thousand background rows and a million. "auto": about 33,000 for 100 background rows
+        or more and up to 64 players.
     stopping : "auto", StoppingRule or None, default="auto"
-        Stop each instance when its standard errors are small enough, e.g.
+        Rule that stops a row when its standard errors are small enough, e.g.
         ``StandardError(rtol=0.05)``. "auto": permutations stop at a relative error of about 5 %
         (`skshapley.stopping.RelativeError`), unless `max_rows` is given. None: spend the budget. A
-        sampler that draws its whole design at once (its ``traits.one_shot`` is True) spends its
-        budget first; ``converged`` then says whether it was enough.
+        sampler that draws its whole design at once (``traits.one_shot``) spends its budget first;
+        ``converged`` then tells if it was enough.
     index : str or Index, default="shapley"
-        Which values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16, 1)`.
-        Values of others than Shapley's need not add up: ``efficiency_gap`` says what is missing.
+        The kind of values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16,
+        1)`. Only Shapley values always add up; ``efficiency_gap`` is the difference.
     interactions : bool or str, default=False
-        Whether the interactions of all pairs of players are wanted too, from the same evaluations:
-        True for the Shapley interaction index, or a name of `skshapley.indices.PAIR_INDICES`. They
-        cost no model row. Permutations cannot give them: see `sampler`.
+        Estimate interactions of all pairs of players too, from the same evaluations. True: the
+        Shapley interaction index; or a name of `skshapley.indices.PAIR_INDICES`. They cost no model
+        row, but permutations do not have them: see `sampler`.
     max_background : int, default=None
-        Keep so many rows of a larger background, which together resemble all of it
-        (`skshapley.background.herd`). Seldom of use: the price of an instance does not know how
-        large the background is.
+        Keep this many rows of a larger background, chosen to resemble all of it
+        (`skshapley.background.herd`). Rarely needed: the cost does not depend on the size of the
+        background.
     n_jobs : int, default=None
         Workers, through joblib. The result is the same for any number and any backend.
     random_state : None, int, Generator or RandomState, default=None
     verbose : bool, int or "auto", default="auto"
-        "auto" shows progress, and what would be faster, if the work takes longer than 10 s. False
+        "auto" shows progress, and a hint at faster ways, if the work takes longer than 10 s. False
         is silent.
 
     Attributes
@@ -127,8 +129,8 @@ class ShapleyExplainer(Attributor):
     reward_ : Reward
         The reward, fitted to the background.
     exact_ : ClosedForm or None
-        The response as a formula, where it can be read (see `skshapley.closed_forms`); where not,
-        an explanation's ``settings.why_sampled`` says why.
+        The closed form of the response, if it has one (`skshapley.closed_forms`). If not,
+        ``settings.why_sampled`` of an explanation gives the reason.
     players_ : Players
         Names of the players and the columns of each.
     background_ : array or frame of shape (b, d)
@@ -161,6 +163,11 @@ class ShapleyExplainer(Attributor):
     0              -0.04              0.03                0.6              0.08
     1              -0.04             -0.01                0.6              0.12
     """
+
+    _decided_by = (
+        *("reward", "response_method", "output", "sampler", "solver", "max_rows", "stopping"),
+        *("index", "interactions"),
+    )
 
     @corrected
     def __init__(
@@ -209,8 +216,7 @@ class ShapleyExplainer(Attributor):
         X : array, sparse matrix or frame of shape (b, d), or documents
             The background rows, in the container and with the columns that the model was fitted on.
             A list or Series of str, or a frame of one column for a model that begins with a
-            vectoriser, are documents: they are explained by their tokens, which are left out where
-            absent, and no background is needed.
+            vectoriser, are documents: they are explained by their tokens, and need no background.
         y : ignored
         sample_weight : array of shape (b,), optional
 
@@ -227,7 +233,7 @@ class ShapleyExplainer(Attributor):
         """
         name = type(self).__name__
         check_parameters(self, COUNTS)
-        self._given = {parameter: getattr(self, parameter) for parameter in DECIDED}
+        self._note_decisions()
         reward = resolve(self.reward, registry=REWARDS, base=Reward, owner=name, parameter="reward")
         reward.check()
         response = Response(self.estimator, self.response_method, self.output, owner=name)
@@ -242,7 +248,7 @@ class ShapleyExplainer(Attributor):
             return self
         self.documents_ = None
         self._take(given_background(self, X, sample_weight, reward))
-        _ = self._indices  # raises for invalid parameters
+        self._wanted = self._indices  # raises for invalid parameters
         # other rewards know the cost of an evaluation once they are fitted
         plan, b = None, n_background(self)
         if type(reward) is InterventionalReward and reward.link is None:
@@ -270,17 +276,6 @@ class ShapleyExplainer(Attributor):
         """The index of the players' values, and that of the interactions or None."""
         name = type(self).__name__
         return player_index(self.index, name), pair_index(self.interactions, name)
-
-    def _check_decided(self) -> None:
-        """Refuse a parameter that was changed after ``fit``, which has decided by it."""
-        for name, given in self._given.items():
-            now = getattr(self, name)
-            if now is not given and repr(now) != repr(given):
-                owner = type(self).__name__
-                raise ValueError(
-                    f"{owner} was fitted with {name}={given!r}, and has {name}={now!r} now: call"
-                    f" fit(X_train) again."
-                )
 
     def _decided(self, size: Size) -> Plan:
         return plan_of(self, size, read=self._auto)
@@ -315,14 +310,16 @@ class ShapleyExplainer(Attributor):
         other = copy(self)
         if entropy != self._entropy:
             other._entropy, other.reward_ = entropy, copy(self.reward_)
-            if self.documents_ is None and self.exact_ is None:
+            if self.documents_ is not None:
+                other.documents_ = self.documents_.redrawn(entropy)
+            elif self.exact_ is None:
                 other._plan = other._prepared(replace(self._plan, entropy=entropy, lesson=None))
         return other
 
     def _short_cut(self, rows: int) -> tuple[ClosedForm | None, UnreadableModelError | None]:
         """Return the closed form of the response and None, or None and why it is sampled.
 
-        What sampling may spend on an instance, in model rows, is the most that exact values may.
+        Exact values may cost as many model rows as sampling.
         """
         if not self._auto:
             return None, UnreadableModelError("sampler or solver asked for", 'leave them "auto"')
@@ -332,10 +329,10 @@ class ShapleyExplainer(Attributor):
             return None, reason
 
     def _exact_outcome(self, X: Any) -> Outcome:
-        rows = self.reward_.preparation_.transform(X)
-        response, (_, pairs) = self.reward_.masked_.response, self._indices
+        preparation, response = self.reward_.preparation_, self.reward_.masked_.response
+        rows = preparation.transform(X) if preparation.steps else X
         form: Any = self.exact_
-        return explained(form, response, rows, pairs)
+        return explained(form, response, rows, self._wanted[1])
 
     @corrected
     def explain(self, X) -> Explanation:
@@ -364,15 +361,16 @@ class ShapleyExplainer(Attributor):
         if self.background is not None and not hasattr(self, "reward_"):
             self.fit(self.background)
         check_is_fitted(self, "reward_", msg=NOT_FITTED)
+        self._check_decisions()
+        if self.exact_ is not None:
+            X = self._background.table(self, X)
+            return self._recorded(self._exact_outcome(X), X)
         check_parameters(self, COUNTS)
-        self._check_decided()
         if self.documents_ is not None:
             documents = as_documents(X, type(self).__name__)
             with progress(len(documents.texts), self.verbose) as report:
-                return self.documents_.explain(documents, self._entropy, self.n_jobs, report)
+                return self.documents_.explain(documents, self.n_jobs, report)
         X = self._background.table(self, X)
-        if self.exact_ is not None:
-            return self._recorded(self._exact_outcome(X), X)
         plan, game = self._plan, self.reward_.game(X)
 
         def partial(outcome: Outcome) -> Explanation:
@@ -389,14 +387,17 @@ class ShapleyExplainer(Attributor):
         owner, known = type(self).__name__, dir(type(self))
         if name in known:  # a property, of what `fit` keeps
             raise AttributeError(f"{owner} has no {name} yet: call fit(X_train) first.")
+        if name.endswith("_"):  # asked for by scikit-learn, in vain, in each fit
+            raise AttributeError(f"{owner} has no {name!r}.")
         raise AttributeError(absent(owner, name, INSTEAD, known))
 
     def background_errors(self, X) -> np.ndarray:
         """Return the standard errors due to the choice of background rows.
 
-        The spread of the attributions against single background rows, over the root of their
-        number. A sampled explanation has it already, as ``background_errors``. A response that is
-        read is explained against 64 single rows, which takes longer than the explanation itself.
+        The spread of the attributions against single background rows, divided by the root of their
+        number. A sampled explanation already has it, as ``background_errors``. With a closed form,
+        rows are explained against 64 single background rows, which takes longer than the
+        explanation itself.
 
         Parameters
         ----------

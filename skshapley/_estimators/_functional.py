@@ -36,28 +36,27 @@ def shapley_values(
     reward : callable
         From boolean coalitions ``(m, n_players)`` to their values, ``(m,)`` or ``(m, k)``.
     n_players : int, optional
-        Where not given, the reward's attribute ``n_players``.
+        Default: the attribute ``n_players`` of the reward.
     sampler : str or Sampler, default="auto"
-        Which coalitions to look at: a name of `samplers.SAMPLERS` or an instance. "auto": all
-        coalitions if the budget covers them; otherwise pairs for the Gaussian process ("odd",
-        "gp"). Antithetic permutations below four evaluations a player, above 500 players, and under
-        a stopping rule.
+        The choice of coalitions: a name of `samplers.SAMPLERS` or an instance. "auto": all
+        coalitions if the budget covers them, otherwise the Gaussian-process estimator ("odd",
+        "gp"). Antithetic permutations below four evaluations per player, and above 500 players.
     solver : str or Solver, default="auto"
-        What to make of them: a name of `solvers.SOLVERS` or an instance. "auto": the one that
-        belongs to the sampler.
+        The estimator of values from coalitions: a name of `solvers.SOLVERS` or an instance. "auto":
+        the default of the sampler.
     max_evals : int or "auto", default="auto"
-        Most coalitions to evaluate, the empty and the full one included.
+        Largest number of coalitions to evaluate, the empty and the full one included.
     stopping : StoppingRule or None, default=None
         Stop earlier, when the standard errors are small enough.
     random_state : None, int, Generator or RandomState, default=None
     n_jobs : int or None, default=None
         Workers for the evaluations, through joblib. The result is the same for any number.
     index : str or Index, default="shapley"
-        Which values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16, 1)`.
-        Values of others than Shapley's need not add up: ``efficiency_gap`` says what is missing.
+        The kind of values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16,
+        1)`. Only Shapley values always add up; ``efficiency_gap`` is the difference.
     interactions : bool or str, default=False
-        Whether the interactions of all pairs are wanted too, from the same evaluations: True for
-        the Shapley interaction index, or a name of `skshapley.indices.PAIR_INDICES`.
+        Estimate interactions of all pairs too, from the same evaluations. True: the Shapley
+        interaction index; or a name of `skshapley.indices.PAIR_INDICES`.
 
     Returns
     -------
@@ -71,7 +70,7 @@ def shapley_values(
     ValueError
         For unknown names or a budget that is too small, before the reward is called.
     TypeError
-        If sampler and solver do not fit.
+        If the solver does not accept the designs of the sampler.
     ModelOutputError
         If the reward returns another shape, NaN or infinity.
 

@@ -116,6 +116,7 @@ class GlobalImportance(TableEstimator):
     """
 
     stopping = None
+    _decided_by = "loss", "reward", "response_method", "sampler", "solver", "max_rows"
 
     def __init__(
         self,
@@ -169,6 +170,7 @@ class GlobalImportance(TableEstimator):
         """
         owner = type(self).__name__
         check_parameters(self, COUNTS)
+        self._note_decisions()
         reward = resolve(
             self.reward, registry=REWARDS, base=Reward, owner=owner, parameter="reward"
         )
@@ -179,13 +181,13 @@ class GlobalImportance(TableEstimator):
         # other rewards tell what an evaluation costs when they are fitted: a model row at the least
         plain = type(reward) is InterventionalReward
         least = self._sized(min(n_background(self), REFERENCES_A_ROW) if plain else 1)
-        plan = plan_of(self, least, process=False)  # which refuses what is wrong
+        self._plan = plan_of(self, least, process=False)  # which refuses what is wrong
         self._take(herded_background(self, response))
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
         )
         if self._samples:
-            self.reward_.deal(generator(plan.entropy, Stream.ORDER))
+            self.reward_.deal(generator(self._plan.entropy, Stream.ORDER))
         return self
 
     def explain(self, X, y, sample_weight=None) -> GlobalExplanation:
@@ -217,12 +219,13 @@ class GlobalImportance(TableEstimator):
         """
         check_is_fitted(self, "reward_")
         check_parameters(self, COUNTS)
+        self._check_decisions()
         owner = type(self).__name__
         X = self._background.table(self, X)
         check_consistent_length(X, y)
         targets = self.loss_.targets(y, n_rows(X))
         weights = checked_weights(sample_weight, n_rows(X), owner, unit="row")
-        plan = plan_of(self, self._size, self._max_rows(n_rows(X)), process=False)
+        plan = self._plan.sized(self._size, self._max_rows(n_rows(X)))
         game = self.reward_.game(X)
         game = LossGame(game, self.loss_, targets, self._references(game, plan))
 
@@ -258,7 +261,7 @@ class GlobalImportance(TableEstimator):
         p, size = self.players_.n_players, self._size
         evals = max(2 * p, ceil(LEAST_EVALS / n_rows))
         if not (is_auto(self.sampler) and is_auto(self.solver)):
-            sampler, _ = plan_of(self, size, process=False).methods(p)
+            sampler, _ = self._plan.methods(p)
             evals = max(evals, sampler.price(p, 1).least_evals + 2)
         return size.rows(evals)
 

@@ -37,10 +37,10 @@ def interaction_values(
     order : int, default=2
         The most players of a set.
     index : str, default="shapley"
-        "shapley", "banzhaf": the mean of what a set adds together beyond what its parts add, over
-        coalitions of the others. "k-shapley": Shapley interactions shared out to smaller sets, so
-        that all add up to v(all) - v(empty). "shapley-taylor": differences at the empty coalition,
-        and of the largest sets the mean over orders; these add up too. "faithful-shapley",
+        "shapley", "banzhaf": the mean over coalitions of the others of the amount that a set adds
+        beyond its parts. "k-shapley": Shapley interactions shared out to smaller sets, so that all
+        add up to v(all) - v(empty). "shapley-taylor": differences at the empty coalition, and of
+        the largest sets the mean over orders; these add up too. "faithful-shapley",
         "faithful-banzhaf": the function of sets of that order which is nearest to the game.
 
     Returns

@@ -4,12 +4,12 @@ The gain of feature j at a row with target y, response f and attribution phi_j i
 
     phi_j (y - (f - phi_j)),
 
-the attribution times what the target has beyond the attributions of all others. Its mean is that of
-phi_j^2 + phi_j (y - f): the mean squared attribution where the model is right, and less by what the
-model learnt by heart. For a column that is independent of the target and of all other columns the
-mean is zero or below, whatever the model makes of it: E phi_j is then 0 given the others, and
-interactions are shared alike, so that E phi_j phi_k is not below 0. Where attributions are of
-log-odds, f - phi_j goes through their inverse first.
+the attribution times the part of the target that all other attributions leave unexplained. Its mean
+is that of phi_j^2 + phi_j (y - f): the mean squared attribution if the model is right, and less if
+it overfitted. For a column that is independent of the target and of all other columns, the mean is
+zero or below for any model: E phi_j is then 0 given the others, and interactions are shared
+equally, so E phi_j phi_k is not below 0. For attributions of log-odds, f - phi_j is first
+transformed to a probability.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,7 @@ Link = Callable[[np.ndarray], np.ndarray]
 def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Link]:
     """Return the explanation of rows, and the expected target by explained response.
 
-    A classifier whose log-odds are explained exactly is explained by those.
+    A classifier with exact log-odds is explained by its log-odds.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def gains(explanation: Explanation, link: Link, targets: np.ndarray) -> np.ndarr
     without = link(explanation.predictions[:, None] - values)
     gain = values * (targets[:, None] - without)
     if link is _same and errors is not None:
-        gain = gain - np.nan_to_num(errors) ** 2  # what noise adds to a square
+        gain = gain - np.nan_to_num(errors) ** 2  # the contribution of noise to a square
     return gain if gain.ndim == 2 else gain.sum(axis=2)
 
 
@@ -225,9 +225,9 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    The test is Student's, over the held-out rows, and one-sided. Two features that go along share
-    what they tell: both may be selected, or neither. What is selected tells of the target given
-    this kind of model, and not what would happen if it were changed.
+    The test is Student's, over the held-out rows, and one-sided. Two correlated features share
+    their information: both may be selected, or neither. Selected features carry information about
+    the target for this kind of model; they are not causes.
 
     References
     ----------
@@ -463,7 +463,7 @@ def _refuse_missing_classes(folds: list, y: np.ndarray, owner: str) -> None:
         if missing.any():
             rare, n = classes.tolist()[missing.argmax()], counts[missing.argmax()]
             raise ValueError(
-                f"{owner} got cv with a fold whose training rows lack the class {rare!r}, of which"
-                f" there {'is 1 row' if n == 1 else f'are {n} rows'}: leave out classes of one row,"
-                f" and choose folds that hold all classes, such as StratifiedKFold."
+                f"{owner} got cv with a fold without the class {rare!r} in its training rows; the"
+                f" class has {'1 row' if n == 1 else f'{n} rows'}. Leave out classes with one row,"
+                f" and choose folds that contain all classes, such as StratifiedKFold."
             )

@@ -32,7 +32,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator
-        Cloned and fitted to many coalitions of training points; give it a `random_state`.
+        It is cloned and fitted to many coalitions of training points; set its `random_state`.
     scoring : str, callable or None, default=None
         The reward, as in scikit-learn; None is the estimator's own score. Models of points that
         lack a class give it the probability 0, which costs 36 per validation point by
@@ -46,18 +46,19 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     groups : array of shape (n,), default=None
         Points with the same label are one player.
     max_evals : int or "auto", default="auto"
-        Most coalitions to fit the model to, none and all of the points included.
+        Largest number of coalitions to fit the model to, including no points and all points.
     stopping : StoppingRule, default=None
     index : str or Index, default="shapley"
-        Which values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16, 1)`,
-        which weighs small sets of points more. Values of others than Shapley's need not add up.
+        The kind of values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16,
+        1)`, which gives small sets larger weights. Only Shapley values always add up.
     truncation : float, default=None
-        Along a walk, once the score is this close to that of all points, the rest of the walk adds
-        nothing and is not fitted (Ghorbani & Zou 2019). Saves fits, for a bias of that order.
+        Once the score in a permutation is this close to the score of all points, the rest of the
+        permutation is not fitted and adds 0 (Ghorbani & Zou 2019). This saves fits, for a bias of
+        that order.
     error_score : "empty", "raise" or float, default="empty"
-        What a set of points is worth that the estimator cannot be fitted to, or not scored on, such
-        as fewer points than it needs neighbours: as much as none of them, or a number, with a
-        warning. "raise": the error ends the valuation. An error of all points together is raised.
+        The worth of a set of points on which fitting or scoring fails, such as fewer points than
+        neighbours: the worth of no points, or a number, with a warning. "raise": the error ends the
+        valuation. An error of all points together is raised.
     n_jobs : int, default=None
         Workers, through joblib; each fit is one task.
     random_state : None, int, Generator or RandomState, default=None
@@ -149,7 +150,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For data that do not fit together, unknown names, or a budget that is too small.
+            For inconsistent data, unknown names, or a budget that is too small.
         """
         check_parameters(self, self._constraints)
         check_consistent_length(X, y)
@@ -178,7 +179,10 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         )
         with progress(1, self.verbose, "valuing") as report:
             outcome = run(game, plan, n_jobs=self.n_jobs, progress=(report,))
-        self.n_unfitted_ = getattr(game, "n_unfitted", 0)
+        self.n_unfitted_ = 0
+        if isinstance(game, DataGame):
+            game.warn_of_unfitted()
+            self.n_unfitted_ = game.n_unfitted
         return self._keep(ShapleyResult.from_outcome(outcome, one_output=True))
 
     def _game(self, X, y, X_val, y_val, members) -> DataGame:

@@ -1,4 +1,4 @@
-"""Means over rows, with errors and tests."""
+"""Means over rows, with standard errors and tests."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from scipy.special import stdtr
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Means of m numbers over rows, and how they vary together over samples of rows.
+    """Means of m numbers over rows, and their covariance over samples of rows.
 
     Attributes
     ----------
     values : ndarray of shape (m,)
     covariance : ndarray of shape (m, m)
-        Of the means; NaN for a single row.
+        The covariance of the means; NaN for a single row.
     n : float
-        Rows, or as many as the weights are worth.
+        Number of rows, or the effective number of weighted rows.
     third : ndarray of shape (m,)
         Third central moments of the means.
     """
@@ -67,7 +67,7 @@ class Means:
     def minus(self, other: "Means") -> "Means":
         """Return the differences to means over other rows, with Welch's degrees of freedom.
 
-        The fewest of the degrees of all means, which is on the safe side.
+        The smallest degrees of freedom over all means are used, which is conservative.
         """
         mine, theirs = np.diag(self.covariance), np.diag(other.covariance)
         squares = mine**2 / self.degrees + theirs**2 / other.degrees
@@ -110,7 +110,7 @@ def p_values(means: Means, two_sided: bool = False) -> np.ndarray:
     ----------
     means : Means
     two_sided : bool, default=False
-        Whether means below zero speak against zero, too.
+        Whether negative means count as evidence, too.
 
     Returns
     -------
@@ -126,9 +126,9 @@ def p_values(means: Means, two_sided: bool = False) -> np.ndarray:
 
 
 def adjusted(p: np.ndarray) -> np.ndarray:
-    """Return p-values adjusted so that those up to q are a selection of false discovery rate q.
+    """Return p-values adjusted for the false discovery rate: select the values up to q for rate q.
 
-    By Benjamini & Yekutieli (2001), whatever way the tests depend on each other; NaN stay NaN.
+    By Benjamini & Yekutieli (2001), for any dependence between the tests; NaN stay NaN.
     """
     from scipy.stats import false_discovery_control
 

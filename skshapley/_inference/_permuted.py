@@ -1,8 +1,8 @@
-"""Limits of changes by permutation: they hold whatever law the rows have.
+"""Limits of changes by permutation, valid for any distribution of the rows.
 
-If nothing changes, then rows are as likely in one period as in another. So the largest studentised
-change that was met is held against the largest ones of random permutations of the rows, and exceeds
-all but a share of them with that chance (Phipson & Smyth 2010; Westfall & Young 1993).
+Without a change, each row is equally likely in every period. The largest studentised change is
+therefore compared with the largest changes under random permutations of the rows. It exceeds all
+but a share of them with a probability of that share (Phipson & Smyth 2010; Westfall & Young 1993).
 
 References
 ----------
@@ -17,7 +17,7 @@ import numpy as np
 from skshapley._tools._random import generator
 
 LEAST_PERMUTATIONS = 999
-ROUNDING = 1e-9  # of the largest error: columns that vary by no more than this do not change
+ROUNDING = 1e-9  # of the largest error: less variation counts as none
 
 
 def limits_of_changes(
@@ -31,14 +31,14 @@ def limits_of_changes(
     later : list of ndarray of shape (n_t, m)
         One or more rows each.
     confidence : float
-        The chance that no change is beyond its limit, if rows are exchangeable.
+        The probability that no change exceeds its limit, if rows are exchangeable.
 
     Returns
     -------
     critical : float
         The limit in standard errors.
     errors : ndarray of shape (t, m)
-        Standard errors of the changes, if the rows of a period and the baseline have one law.
+        Standard errors of the changes, if the period and the baseline have the same distribution.
     """
     sets = [baseline, *later]
     counts = np.array([len(rows) for rows in sets])[:, None]
@@ -61,7 +61,7 @@ def limits_of_changes(
 
 
 def _changes(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return changes from the first set and their errors ``(t, m)``, given sums and of squares."""
+    """Return changes from the first set and their errors ``(t, m)``, from sums and square sums."""
     total, squares = np.split(sums, 2, axis=1)
     n = counts[0] + counts[1:]
     changes = total[1:] / counts[1:] - total[0] / counts[0]

@@ -1,13 +1,13 @@
-"""Intervals that hold all means at once, and the ranks that they leave open.
+"""Simultaneous intervals of all means, and the ranks that agree with them.
 
-The multiplier bootstrap gives each row a standard normal weight and looks at the largest
-studentised mean (Chernozhukov, Chetverikov & Kato 2013). Given the rows, such means are normal with
-the covariance that the rows have, so they are drawn from it: rows need not be kept. For few rows
-they are divided by the chi of the degrees of freedom, as in Student's t.
+The multiplier bootstrap gives each row a standard normal weight and takes the largest studentised
+mean (Chernozhukov, Chetverikov & Kato 2013). Given the rows, such means are normal with the rows'
+covariance. They are drawn from this covariance, so the rows need not be kept. For few rows, the
+draws are divided by the chi of the degrees of freedom, as in Student's t.
 
-Ranks: a player is worse than all those whose mean is surely larger, and better than those whose
-mean is surely smaller, by intervals that hold the differences of all pairs at once (Mogstad,
-Romano, Shaikh & Wilhelm 2024).
+Ranks: simultaneous intervals cover the differences of all pairs (Mogstad, Romano, Shaikh & Wilhelm
+2024). A player ranks below every player with a significantly larger mean, and above every player
+with a significantly smaller mean.
 
 References
 ----------
@@ -30,8 +30,8 @@ DRAWS, LEAST_DRAWS = 10_000, 1_000
 NUMBERS_AT_ONCE = 2_000_000  # 16 MB
 MOST_NUMBERS = 1_000_000_000  # some seconds
 EXACT = 1e-13  # relative: the noise of rounding in a covariance
-# Skewness of a mean, times the critical value, from which the rows do not tell the end of a tail:
-# lognormal columns have it below some 1,000 rows, exponential ones below 100
+# Largest skewness of a mean, times the critical value, for a finite end on the side of the tail.
+# Lognormal columns exceed it below some 1,000 rows, exponential columns below 100
 MOST_LEAN = 0.65
 
 
@@ -39,15 +39,15 @@ def intervals(means: Means, confidence: float, simultaneous: bool) -> tuple[np.n
     """Return the ends of the intervals ``(m,)``; NaN for a single row.
 
     Student's intervals, transformed for the skewness of the means (Hall 1992). An end is infinite
-    where the rows do not tell how far it is: beyond the tail that few rows show, and of numbers
-    that are the same in all rows, unless they are 0.
+    if the rows cannot locate it. This happens in long tails with few rows, and for numbers with the
+    same nonzero value in all rows.
 
     Parameters
     ----------
     means : Means
     confidence : float
     simultaneous : bool
-        Whether the intervals hold all means at once in that share of samples, or each by itself.
+        Whether the confidence is for all means at once, or for each mean by itself.
     """
     errors, critical = means.errors, critical_value(means, confidence, simultaneous)
     skewness = np.where(varying(means), means.skewness, 0.0)
@@ -55,7 +55,7 @@ def intervals(means: Means, confidence: float, simultaneous: bool) -> tuple[np.n
     ends = []
     for side in (-1.0, 1.0):
         lean = side * skewness * critical
-        # the tables that few rows show too little of have such tails in most of their columns
+        # tables with too few rows for their tails have such tails in most columns
         alike = np.clip(lean, 0.0, 1.0).mean() if len(lean) else 0.0
         beyond = (np.maximum(lean, alike) > MOST_LEAN) | unseen
         half = np.where(beyond, np.inf, errors * _hall(side * skewness, critical))
@@ -64,7 +64,7 @@ def intervals(means: Means, confidence: float, simultaneous: bool) -> tuple[np.n
 
 
 def _hall(skewness: np.ndarray, critical: float) -> np.ndarray:
-    """Return how far, in standard errors, the interval of a mean reaches to the side of its tail.
+    """Return the length of an interval on the side of the tail, in standard errors.
 
     Equation 2 of Hall (1992): the inverse of ``t + a t^2 / 3 + a^2 t^3 / 27 + a / 6``.
     """
@@ -85,7 +85,7 @@ def critical_value(means: Means, confidence: float, simultaneous: bool) -> float
 
 
 def varying(means: Means) -> np.ndarray:
-    """Return which numbers vary by more than rounding, ``(m,)``."""
+    """Return True for numbers that vary by more than rounding, ``(m,)``."""
     variances = np.diag(means.covariance)
     largest = max(np.max(variances, initial=0.0), np.max(means.values**2, initial=0.0))
     return variances > EXACT**2 * largest
@@ -94,14 +94,14 @@ def varying(means: Means) -> np.ndarray:
 def ranks(
     means: Means, confidence: float, simultaneous: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rank of each mean, 1 for the largest, and the best and worst that it may have.
+    """Return the rank of each mean, 1 for the largest, and its best and worst possible rank.
 
     Parameters
     ----------
     means : Means
     confidence : float
     simultaneous : bool
-        Whether the ranks of all are within their bounds at once, or those of each by itself.
+        Whether the confidence is for all ranks at once, or for each rank by itself.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def _draws(means: Means, n: int, numbers: int) -> Iterator[np.ndarray]:
 
 def _root(covariance: np.ndarray) -> np.ndarray:
     """Return a root of a covariance matrix, which may be singular."""
-    # in units of their errors, so that the rounding of the largest is not that of the smallest
+    # in units of the standard errors, so that rounding of the largest does not hide the smallest
     errors = np.sqrt(np.diag(covariance))
     unit = np.where(errors > 0, errors, 1.0)
     variances, vectors = np.linalg.eigh(covariance / unit / unit[:, None])
@@ -161,7 +161,7 @@ def _root(covariance: np.ndarray) -> np.ndarray:
 
 
 def _portions(n: int, numbers: int) -> Iterator[int]:
-    """Yield parts of n draws of so many numbers each, which memory holds at once."""
+    """Yield the sizes of parts of n draws, so that each part fits into memory."""
     size = int(np.clip(NUMBERS_AT_ONCE // max(numbers, 1), 1, n))
     for start in range(0, n, size):
         yield min(size, n - start)

@@ -4,12 +4,12 @@ With e normal of deviation s, and in units of s,
 
     |t| = (2 / pi) int_0^inf (1 - cos(w t)) / w^2 dw
 
-and E cos(w (t + e)) = exp(-w^2 / 2) cos(w t). So the part of it up to a frequency W is freed of
-noise where its cosines are multiplied by exp(w^2 / 2); those above W, of which next to nothing is
-left but noise, stay as they are. Their mean over attributions that spread out over more than s is
-nothing, and 2 / (pi W) s at most, reached where all of them are zero. There is no unbiased
-estimate of |phi|, which has a kink (Cai & Low 2011); means of its smoothed forms are those of
-Whitehouse, Sawarni & Syrgkanis (2026), here with a kernel of limited band.
+and E cos(w (t + e)) = exp(-w^2 / 2) cos(w t). Multiplying the cosines by exp(w^2 / 2) removes the
+bias due to noise up to a frequency W. Cosines above W are almost pure noise and stay unchanged. The
+remaining bias vanishes for attributions that spread over more than s. It is at most 2 / (pi W) s,
+if all attributions are zero. |phi| has a kink and therefore no unbiased estimate (Cai & Low 2011).
+Whitehouse, Sawarni & Syrgkanis (2026) use means of its smoothed forms; the kernel here has a
+limited band.
 
 References
 ----------
@@ -25,15 +25,15 @@ from typing import Self
 
 import numpy as np
 
-BAND = 2.5  # W: 3 would make single sizes 1.7 times as noisy, 2 leave a fourth more of the bias
+BAND = 2.5  # W: with 3, single sizes are 1.7 times as noisy; with 2, the bias is a fourth larger
 MEAN_SIZE = np.sqrt(2 / np.pi)  # the mean size of a standard normal variable
 MEDIAN_SIZE = 0.6744897501960817  # and its median
-LEFT = 2 / (np.pi * BAND)  # most bias that is left, in standard errors
+LEFT = 2 / (np.pi * BAND)  # largest remaining bias, in standard errors
 
 KNOTS, FREQUENCIES = 4000, 512
-WIDEST = 1.5  # medians of the errors of a player: those beyond are bounds rather than errors
-BOUNDS = 0.5  # of the median error: values less wide than that say that it is none
-FARTHEST = 40.0  # where what is taken off is less than a thousandth of the error
+WIDEST = 1.5  # in medians of a player's errors: larger errors are bounds rather than errors
+BOUNDS = 0.5  # of the median error: if values vary less, the errors are bounds
+FARTHEST = 40.0  # beyond it, the correction is less than a thousandth of the error
 
 
 @cache
@@ -54,12 +54,12 @@ def debiased_sizes(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     values : ndarray
         Estimates of phi with independent normal noise.
     errors : ndarray of the same shape
-        The deviations of the noise. Where they are 0 or NaN, nothing is taken off.
+        The standard deviations of the noise. Where they are 0 or NaN, nothing is subtracted.
 
     Returns
     -------
     sizes : ndarray
-        A single one may be negative.
+        Single sizes may be negative.
     """
     size = np.abs(values)
     noisy = errors > 0
@@ -72,16 +72,16 @@ def debiased_sizes(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
 class Noise:
     """The noise in the attributions of m players.
 
-    Errors that rest on few units are widened, some by a factor of 6, and those of players on which
-    all draws agree are upper bounds. An interval may be too wide; a bias that is not there should
-    not be taken off. So an error counts up to 1.5 medians over the rows, and up to what the values
-    allow: the median size of normal numbers of deviation s is at least .67 s. Where the values
-    allow less than half of the median error, errors are bounds and no noise: nothing is taken off.
+    Errors from few units are widened, some by a factor of 6. If all draws agree on a player, its
+    errors are upper bounds. Intervals may be too wide, but a bias correction needs the actual
+    noise. Errors are therefore limited to 1.5 medians over the rows. The values set a second limit,
+    since the median size of normal numbers of deviation s is at least .67 s. If this limit is below
+    half of the median error, the errors are bounds, and nothing is subtracted.
 
     Attributes
     ----------
     limits : ndarray of shape (m,)
-        The largest errors; NaN where none is known.
+        The largest errors; NaN if unknown.
     kept : ndarray of shape (m,), bool
         Whether sizes stay as they are.
     """
@@ -91,7 +91,7 @@ class Noise:
 
     @classmethod
     def of(cls, values: np.ndarray, errors: np.ndarray) -> Self:
-        """Return the noise that values and errors ``(n, m)`` of some rows agree with."""
+        """Return the noise from values and errors ``(n, m)`` of some rows."""
         limits, kept = np.full(values.shape[1], np.nan), np.zeros(values.shape[1], dtype=bool)
         some = np.isfinite(errors).any(axis=0) if len(values) else kept
         if some.any():
@@ -102,9 +102,9 @@ class Noise:
         return cls(limits, kept)
 
     def sizes(self, values: np.ndarray, errors: np.ndarray) -> np.ndarray:
-        """Return the sizes of values ``(n, m)``, freed of noise."""
+        """Return the sizes of values ``(n, m)``, corrected for noise."""
         return debiased_sizes(values, np.where(self.kept, 0.0, np.fmin(errors, self.limits)))
 
     def most_bias(self, errors: np.ndarray) -> np.ndarray:
-        """Return the most bias that is left in the sizes, ``(n, m)``."""
+        """Return the largest remaining bias of the sizes, ``(n, m)``."""
         return np.where(self.kept, MEAN_SIZE, LEFT) * np.fmin(errors, self.limits)

@@ -7,12 +7,12 @@ With s in {-1, 1}^p for a coalition S,
     phi_i = 2 sum over odd T that contain i of c_T/|T|,
     I_ij = 4 sum over even T that contain i and j of c_T/(|T| - 1),
 
-so that pairs of complementary coalitions are samples of f and of g, and Gaussian priors on the c_T
-make Shapley values phi and interactions I linear functionals of them. The derivations are in the
+Pairs of complementary coalitions are samples of f and of g. Under Gaussian priors on the c_T,
+Shapley values phi and interactions I are linear functionals of f and g. The derivations are in the
 documentation, "The odd-part Gaussian process" and "The even-part Gaussian process".
 """
 
-from skshapley._process._case import LEAST_PAIRS, Case
+from skshapley._process._case import Case
 from skshapley._process._choice import choose_pairs
 from skshapley._process._errors import overlooked, standard_errors
 from skshapley._process._even import EvenKernel
@@ -24,7 +24,6 @@ from skshapley._process._pairs import Blocks, OddDesign, Pairs, RandomOddDesign
 from skshapley._process._process import Posterior, Process
 
 __all__ = [
-    "LEAST_PAIRS",
     "SHAPLEY",
     "Blocks",
     "Case",

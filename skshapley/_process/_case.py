@@ -1,4 +1,4 @@
-"""The pairs of one row to explain, and all that is estimated from them."""
+"""The pairs of one row to explain, and the estimates from these pairs."""
 
 import numpy as np
 
@@ -19,27 +19,29 @@ from skshapley._process._pairs import OddDesign, Pairs, merged, relative
 from skshapley._process._process import Posterior, Process
 from skshapley.indices import Index, enumerated
 
-LEAST_PAIRS = 1.3  # per player, below which nothing can be said of the error
+# Pairs per player that an error requires: with fewer, some players have no pair of their own, and
+# their contribution goes to other players without notice
+LEAST_PAIRS = 2.0
 
 Estimates = tuple[np.ndarray, np.ndarray]  # values and standard errors
 
 
 class Case:
-    """The pairs of one row to explain, and the solution of those seen so far.
+    """The pairs of one row to explain, and the estimates from the pairs so far.
 
-    Every estimate takes the first way that serves: enumeration, least squares that leaves no
-    residual, a process.
+    Every estimate uses the first applicable method: enumeration, least squares without residual,
+    or a Gaussian process.
 
     Parameters
     ----------
     players : ndarray of int
-        The players that matter to it.
+        The players that matter to the row.
     lesson : Lesson or None
-        Where its hyper-parameters come from; None for its own.
+        Source of the hyper-parameters. None: they are fitted to these pairs.
     index : Index
         Of the players' values.
     pairs : Index or None
-        Of interactions, where they are wanted.
+        The index of the interactions, if they are requested.
 
     Attributes
     ----------
@@ -62,7 +64,7 @@ class Case:
         self._even: tuple[np.ndarray, EvenKernel] | None = None
 
     def add(self, design: OddDesign, place: int, values: np.ndarray) -> None:
-        """Take in the values ``(m, k)`` of one of a design's instances."""
+        """Add the values ``(m, k)`` of one row of a design."""
         odd, even = design.pairs(place, values)
         self._seen.append((odd, even))
         placed = np.full(len(odd), np.nan)
@@ -89,7 +91,7 @@ class Case:
             return self._by_enumeration(odd, even, self.index, 1)
         if self.index != SHAPLEY:
             odd, even = self._placed(odd), self._placed(even)
-        # where the odd part is linear all indices agree on it
+        # all indices agree on a linear odd part
         values, errors, residual = linear(odd)
         if residual.any():
             values[:, residual], errors[:, residual] = self._process(odd, residual)
@@ -120,21 +122,19 @@ class Case:
         return found, np.zeros_like(found)
 
     def _process(self, odd: Pairs, which: np.ndarray) -> Estimates:
-        """Return values and errors of some outputs by the process on the odd part."""
+        """Return values and errors of some outputs by the Gaussian process on the odd part."""
         core = self._placed(odd.outputs(which))
         posterior = self.posterior(core)
-        values, refit = posterior.means, None
+        values = posterior.means
         if self.index == SHAPLEY:
             self.background_errors[:, which] = background_errors(posterior)
         if core.block is None and len(core) - 1 < LEAST_PAIRS * core.n_players:
             return values, np.full_like(values, np.nan)
-        if self.theta is not None:
-            refit = lambda others: self._odd_kernel(fit_odd(others, self.theta))  # noqa: E731
-        errors = standard_errors(posterior, refit)
+        errors = standard_errors(posterior)
         if self.index == SHAPLEY and core.block is None:
             drawn = np.concatenate(self._drawn)
             if np.isfinite(drawn).any():
-                # those drawn at random show what they saw of a jump
+                # random pairs show the jumps that they contain
                 beyond = odd.outputs(which).take(np.isfinite(drawn))
                 return remainder(posterior, values, errors, beyond, drawn[np.isfinite(drawn)])
             values, errors = blended(posterior, values, errors)
@@ -183,7 +183,7 @@ class Case:
         return values, errors
 
     def _reach(self, odd: Pairs) -> np.ndarray:
-        """Return the reaches, as the odd part tells them."""
+        """Return the reaches of the odd part."""
         theta, p = self.theta, odd.n_players
         if theta is None and self._lesson is not None:
             theta = self._lesson.mean(self.players, odd.block is not None)

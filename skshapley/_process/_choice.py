@@ -1,4 +1,4 @@
-"""Which pairs to look at next: those that tell most about the Shapley values."""
+"""The choice of the next pairs: the most informative ones about the Shapley values."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ def choose_pairs(
 ) -> np.ndarray:
     """Return the places in `pool` of `n` pairs, chosen one after the other.
 
-    Each choice lowers the trace of the posterior covariance of the Shapley values most; a step is
-    one column of a pivoted Cholesky factorisation. Values are not needed, only where they are seen.
-    As long as `sizes` are asked for, the choice is among pairs of those sizes.
+    Each choice reduces the trace of the posterior covariance of the Shapley values the most. A step
+    is one column of a pivoted Cholesky factorisation. It needs the pairs' positions, not their
+    values. While `sizes` remain, the choice is among pairs of those sizes.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def choose_pairs(
         Signs of the pairs to choose from.
     n : int
     sizes : ndarray of shape (p // 2 + 1,), int, or None
-        How many pairs of each size to choose first; of a pair the lesser size counts.
+        Number of pairs of each size to choose first. The size of a pair is its smaller size.
 
     Returns
     -------
@@ -37,6 +37,7 @@ def choose_pairs(
     gain = process.functional.covariances(kernel, points, np.arange(p)) - told.T @ columns[:seen]
     size = np.rint((p - np.abs(pool.sum(axis=1))) / 2).astype(int)
     wanted = np.zeros(p // 2 + 1, dtype=int) if sizes is None else sizes.copy()
+    between = kernel.cross(pool, pool)
     prior = kernel.diagonal(pool) + kernel.noise_at(points)
     variance = prior - np.einsum("nm,nm->m", columns[:seen], columns[:seen])
     least = 1e-9 * prior
@@ -53,9 +54,9 @@ def choose_pairs(
         chosen.append(at)
         wanted[size[at]] -= 1
         open_[at] = False
-        column = kernel.cross(pool[at : at + 1], pool)[0] - columns[:step, at] @ columns[:step]
+        column = between[at] - columns[:step, at] @ columns[:step]
         column /= np.sqrt(variance[at])
-        gain = gain - np.outer(gain[:, at] / np.sqrt(variance[at]), column)
+        gain -= np.outer(gain[:, at] / np.sqrt(variance[at]), column)
         columns[step] = column
-        variance = variance - column**2
+        variance -= column**2
     return np.array(chosen, dtype=np.intp)

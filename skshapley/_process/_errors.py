@@ -1,9 +1,9 @@
 """Standard errors of the Gaussian-process estimator, checked on pairs held out of the fit.
 
-The posterior variance assumes known hyper-parameters and a true prior. It is widened in two ways:
-by the number of hyper-parameters relative to the pairs, and by the prediction errors of held-out
-values relative to their predicted variance. The prediction errors count one by one, and jointly in
-their effect on the estimate, where small errors of the same sign add up.
+The posterior variance assumes known hyper-parameters and a true prior. Two factors widen it: the
+number of hyper-parameters relative to the pairs, and the prediction errors of held-out values
+relative to their predicted variance. The prediction errors count singly and jointly. Jointly, small
+errors of the same sign add up in the estimate.
 """
 
 from collections.abc import Callable
@@ -15,15 +15,15 @@ from skshapley._process._least_squares import MISSED, span
 from skshapley._process._pairs import Pairs
 from skshapley._process._process import Posterior, Process
 
-LARGEST = 25.0  # squared standardised errors beyond it count as that
-LEAST_PROMISED = 0.1  # of the variance that the others leave: held-out pairs take away as much
-# Values that repeat come from a game with steps, whose next step may be unseen. By the share of
-# those that do: times what the pair that counts most changes, and of the largest value over n.
+LARGEST = 25.0  # upper limit of squared standardised errors
+LEAST_PROMISED = 0.1  # least share of the variance given the others that held-out pairs remove
+# Repeated values indicate a game with steps, and the next step may be unseen. Factors, scaled by
+# the share of repeated values: of the largest change by one pair, and of the largest value over n.
 JUMPS, SILENT = 3.0, 0.05
-FEW = 0.5  # of the largest value over n squared: few pairs may agree by chance
-# Where steps are predicted to so little of the range of the Shapley values over sqrt n, 3/n of the
-# pairs may hide one that is not: 1.96 errors are 3/n of the range. Interactions hang on more that
-# few pairs show: theirs are no smaller, however well steps are predicted.
+FEW = 0.5  # factor of the largest value over n squared, as few pairs may agree by chance
+# Steps are predicted if the error is below this share of the Shapley values' range over sqrt n.
+# Then 3/n of the pairs may hide another step, so 1.96 errors are 3/n of the range. Errors of
+# interactions are not reduced this way, because few pairs show their steps.
 PREDICTED = 1e-2
 MOST_DISTINCT, DIGITS = 0.5, 9  # of the values of steps, and digits to which they are compared
 TINY = np.finfo(float).tiny
@@ -31,7 +31,7 @@ TINY = np.finfo(float).tiny
 Refit = Callable[[Pairs], Kernel]  # fits hyper-parameters to some of the values
 
 
-def standard_errors(posterior: Posterior, refit: Refit | None) -> np.ndarray:
+def standard_errors(posterior: Posterior, refit: Refit | None = None) -> np.ndarray:
     """Return the standard errors of all entries given the observed pairs, ``(e, k)``.
 
     Parameters
@@ -44,7 +44,7 @@ def standard_errors(posterior: Posterior, refit: Refit | None) -> np.ndarray:
     squared = posterior.left_out**2 / process.left_out_variance[:, None]
     scale = np.maximum(posterior.scale, squared.mean(axis=0))
     if process.points.block is None:
-        # left out, a point moves the estimates by its influence times its error
+        # a left-out point changes the estimates by its influence times its error
         weight = (process.influence**2).sum(axis=0) * process.left_out_variance
         moved = weight @ squared / (weight.sum() * np.maximum(scale, TINY))
         ratios = np.stack([moved, *surprises(posterior, refit)])
@@ -73,7 +73,7 @@ def surprises(posterior: Posterior, refit: Refit | None) -> tuple[np.ndarray, np
         rest = Process(others, refit(others), process.functional)
     kept = Posterior(rest, values[~held])
     mean, variance = kept.predict(process.points.take(held))
-    # values may vary nowhere but at the pairs held out
+    # the values may vary at the held-out pairs only
     scale = np.maximum(kept.scale, np.maximum(posterior.scale / LARGEST**2, TINY))
     squared = (values[held] - mean) ** 2 / (variance[:, None] * scale)
     moved = ((posterior.witnesses - kept.witnesses) ** 2).sum(axis=0)
@@ -96,9 +96,9 @@ def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> 
     ----------
     posterior : Posterior
     errors : ndarray of shape (e, k)
-        By what was seen.
+        The part of the evaluated pairs.
     least : float, default=0.0
-        Times what the pair that counts most changes, whatever the game.
+        Factor of the largest change by one pair, for any game.
     """
     process, values = posterior.process, posterior.values
     inner = process.points.roughness > 0
@@ -115,7 +115,7 @@ def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> 
 
 
 def _repeated(values: np.ndarray) -> np.ndarray:
-    """Return the share of values that are there already, of each output, ``(k,)``."""
+    """Return the share of repeated values of each output, ``(k,)``."""
     scale = np.maximum(np.abs(values).max(axis=0), TINY)
     ordered = np.sort(np.round(values / scale, DIGITS), axis=0)
     return (np.diff(ordered, axis=0) == 0).sum(axis=0) / len(values)
@@ -124,8 +124,7 @@ def _repeated(values: np.ndarray) -> np.ndarray:
 def background_errors(posterior: Posterior) -> np.ndarray | float:
     """Return standard deviations of the background's own part of the values, ``(e, k)``.
 
-    That is what the choice of background rows leaves to chance. Only blocks of rows tell: NaN
-    without.
+    The error due to the choice of background rows. It needs blocks of rows: NaN without.
     """
     process, blocks = posterior.process, posterior.process.points.blocks
     if blocks is None:

@@ -1,6 +1,7 @@
-"""The kernel of the even part of a game, on which interactions of pairs depend, and its slopes.
+"""The kernel of the even part of a game, for interactions of pairs, and its slopes.
 
-All covariances are of differences to the full coalition: no interaction depends on a constant.
+All covariances refer to differences from the full coalition, since no interaction depends on a
+constant.
 """
 
 from dataclasses import dataclass
@@ -11,16 +12,17 @@ import numpy as np
 from skshapley._process._kernel import JITTER, LOWEST, NOISE, SIZE, Kernel
 from skshapley._process._pairs import Pairs
 
-# A sum of reaches below which interactions of four and more are those of reaches that are nearly
-# zero, and their variances drown in rounding
+# Least sum of reaches: below it, rounding dominates the variances of interactions of four and more
 LEAST_TOTAL = 0.1
 LEAST_PLAYERS = 4  # for an interaction of more than two
-# Without blocks few points do not tell interactions of four from noise, by which interactions of
-# two are known too well: with noise of any size, games of fifteen such terms among 495 had stated
-# variances of .3 of their squared error at 25 evaluations a player, with this .6
+# Without blocks, few points cannot separate interactions of four from noise, and the errors of
+# interactions of two become too small. In games with 15 of 495 terms of order four, at 25
+# evaluations a player, stated variances were .3 of the squared error with unlimited noise, and .6
+# with this limit
 NOISE_PLACE, MOST_NOISE = 1, 0.1
-# From the priors' means a strong effect of the size, or of single players, is seldom found: a fit
-# from here leaves .8 of the squared error of 34 families at 10 p, one from -2 or 0 much the same
+# Start of the fit: from the priors' means, it rarely finds a strong effect of the size or of single
+# players. From -1, the squared error of 34 families at 10 p is .8 times as large; from -2 or 0, it
+# is about the same as from -1
 SIZE_PLACES, SIZE_START = [2, 3], -1.0
 
 
@@ -31,7 +33,7 @@ class EvenKernel(Kernel):
     Attributes
     ----------
     single : float
-        Variance of what each player by itself, and all but it, are worth beyond all that.
+        Variance of the remaining worth of single players, and of all players but one.
     each : ndarray of shape (p (p - 1)/2,) or None
         Variances of the coefficients of order two one by one, in the order of
         ``np.triu_indices(p, 1)``; None where the reaches share out `lowest`.
@@ -160,7 +162,7 @@ def products(signs: np.ndarray) -> np.ndarray:
 
 
 def size_covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return that of a Brownian motion in |2 s - p|/p, from the full coalition down."""
+    """Return the covariance of a Brownian motion in |2 s - p|/p, from the full coalition down."""
     x, y = (np.abs(signs.sum(axis=1)) / a.shape[1] for signs in (a, b))
     return 1 - np.maximum(x[:, None], y)
 
@@ -172,9 +174,9 @@ def single_covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def lone_player(signs: np.ndarray) -> np.ndarray:
-    """Return which player is by itself, present or absent, ``(n,)`` int; -1 where none is.
+    """Return the only present or only absent player, ``(n,)`` int; otherwise -1.
 
-    Of two players both are.
+    With two players in the game, both qualify.
     """
     p, total = signs.shape[1], signs.sum(axis=1)
     lone = (signs * np.sign(total)[:, None]).argmin(axis=1)
@@ -216,7 +218,7 @@ class EvenSlopes:
         return 0.5 * float(off @ (off / self._variance)), off / self._variance
 
     def covariance(self, theta: np.ndarray) -> np.ndarray:
-        """Return the covariance matrix; the factors of its parts are kept for `contract`."""
+        """Return the covariance matrix; keep the factors of its parts for `contract`."""
         lowest, noise, size, single, *spreads = np.exp(theta)
         own = (f * s for f, s in zip((lowest, 1.0), spreads, strict=False))
         self._factors, self._noise = [lowest, 1.0, size, single, *own], noise

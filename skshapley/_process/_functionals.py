@@ -1,4 +1,4 @@
-"""Values of players and of pairs of players as linear functionals of a process, in closed form.
+"""Values of players and of pairs of players as linear functionals of a Gaussian process.
 
 An index is a law of u = 2 t - 1 (`skshapley.indices`). With the coefficients c_T of a game,
 
@@ -6,8 +6,8 @@ An index is a law of u = 2 t - 1 (`skshapley.indices`). With the coefficients c_
     interaction of i and j = 4 sum over T that contain i and j of c_T E[u^(|T| - 2)].
 
 The sum over all T is one mean of a product, such as sum_{T, i in T} rho_T t_T E[u^(|T| - 1)] =
-rho_i t_i E[prod_{l != i} (1 + u rho_l t_l)]: a polynomial in u, which few nodes integrate exactly
-or to rounding. Odd T need the even powers of u, and even T the odd ones.
+rho_i t_i E[prod_{l != i} (1 + u rho_l t_l)]. This is a polynomial in u. Few nodes integrate it
+exactly or to rounding. Odd T need the even powers of u, and even T the odd powers.
 """
 
 import math
@@ -23,7 +23,7 @@ from skshapley._process._pairs import Blocks, Pairs
 from skshapley.indices import INDICES, Index
 
 SHAPLEY = INDICES["shapley"]
-MOST_WITNESSES = 500  # pairs of players on which the errors of all are held against what happens
+MOST_WITNESSES = 500  # pairs of players that calibrate the errors of all pairs
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Functional(ABC):
     ----------
     index : Index
     least_counted : float
-        How much a value seen counts in an entry at least, times the number of points.
+        The least weight of an observed value in an entry, times the number of points.
     doubts_steps : bool
-        Whether steps may hide another one even where they are predicted.
+        Whether predicted steps may still hide another step.
     """
 
     index: Index = SHAPLEY
@@ -49,23 +49,23 @@ class Functional(ABC):
         return np.arange(p)[None]
 
     def witnesses(self, p: int) -> np.ndarray:
-        """Return the positions of the entries that errors are held against, ``(m,)``."""
+        """Return the positions of the entries that calibrate the errors, ``(m,)``."""
         return np.arange(p)
 
     def joined(self, ratios: np.ndarray) -> np.ndarray:
         """Combine ratios ``(m, k)`` of actual to predicted errors into one factor, ``(k,)``.
 
-        Each is a noisy estimate of one, so that the largest would widen errors where all is well.
+        Each ratio is a noisy estimate of 1. The largest ratio would widen errors that are right.
         """
         return np.sqrt((ratios**2).mean(axis=0))
 
     def of_pairs(self, interactions: np.ndarray) -> np.ndarray:
-        """Return the entries where nothing but pairs ``(p (p - 1)/2, k)`` interact, ``(e, k)``."""
+        """Return the entries of a game of pair interactions ``(p (p - 1)/2, k)``, ``(e, k)``."""
         return interactions
 
     @abstractmethod
     def covariances(self, kernel: Any, points: Pairs, entries: np.ndarray) -> np.ndarray:
-        """Return the covariances of entries, for all rows, and the values seen, ``(e, n)``."""
+        """Return covariances of entries, for all rows, with the observed values, ``(e, n)``."""
 
     @abstractmethod
     def variances(self, kernel: Any, entries: np.ndarray, blocks: Blocks | None) -> np.ndarray:
@@ -74,7 +74,7 @@ class Functional(ABC):
 
 @dataclass(frozen=True)
 class OddValues(Functional):
-    """Values of players by the odd part: all there is of a symmetric index, such as Shapley's."""
+    """Values of players by the odd part; for a symmetric index such as Shapley's, no other part."""
 
     def covariances(self, kernel: OddKernel, points: Pairs, entries: np.ndarray) -> np.ndarray:
         """Return the covariances of players' values and the values seen, ``(p, n)``."""
@@ -101,10 +101,10 @@ class OddValues(Functional):
 
 @dataclass(frozen=True)
 class EvenValues(Functional):
-    """Values of players by the even part: nothing for a symmetric index, whatever the game."""
+    """Values of players by the even part; 0 for a symmetric index."""
 
     def of_pairs(self, interactions: np.ndarray) -> np.ndarray:
-        """Return the values of players where nothing but pairs interact, ``(p, k)``."""
+        """Return the values of players in a game of pair interactions, ``(p, k)``."""
         p = (1 + math.isqrt(1 + 8 * len(interactions))) // 2
         values = np.zeros((p, interactions.shape[1]))
         for players in np.triu_indices(p, 1):
@@ -156,7 +156,7 @@ class EvenValues(Functional):
 class Interactions(Functional):
     """Interactions of pairs of players, by a symmetric index."""
 
-    least_counted = 2.0  # a plain mean of interactions would be four times a value over n
+    least_counted = 2.0  # in a plain mean of interactions, a value would weigh 4/n
     doubts_steps = True
 
     def entries(self, p: int) -> np.ndarray:
@@ -169,7 +169,7 @@ class Interactions(Functional):
         return np.linspace(0, total - 1, min(total, MOST_WITNESSES)).round().astype(int)
 
     def joined(self, ratios: np.ndarray) -> np.ndarray:
-        """Return the largest of the ratios: few points tell of each interaction."""
+        """Return the largest ratio, since few points inform about each interaction."""
         return ratios.max(axis=0)
 
     def covariances(self, kernel: EvenKernel, points: Pairs, entries: np.ndarray) -> np.ndarray:
@@ -229,7 +229,7 @@ class Interactions(Functional):
 
 def _powers(index: Index, rho: np.ndarray, sign: int) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes and weights of the mean of f(u)/2 + sign f(-u)/2 over the law of the index."""
-    # exact from p/2 nodes on; the integrand grows like exp(u sum(rho)), and so few do long before
+    # exact from p/2 nodes on; the integrand grows like exp(u sum(rho)), so fewer nodes suffice
     u, weight = index.nodes(int(min(len(rho) // 2 + 1, 12 + 2 * rho.sum())))
     if index.symmetric and sign > 0:
         return u, weight
@@ -266,7 +266,7 @@ def _squared(rho: np.ndarray, u: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def _with_full(points: Pairs) -> np.ndarray:
-    """Return the signs of the points, and of the full coalition that they are relative to."""
+    """Return the signs of the points and of the full coalition, their point of reference."""
     return np.vstack([points.signs, np.ones((1, points.n_players))])
 
 
@@ -290,7 +290,7 @@ def _depth(p: int) -> np.ndarray:
 
 
 def _depths(points: Pairs) -> np.ndarray:
-    """Return the covariances of all sizes and the points' at variance 1, ``(p + 1, n)``."""
+    """Return covariances of all sizes with the points' sizes at variance 1, ``(p + 1, n)``."""
     own = 1 - np.abs(points.signs.mean(axis=1))
     return np.minimum(_depth(points.n_players)[:, None], own)
 

@@ -2,8 +2,8 @@
 
 prod_j (1 + rho_j s_j t_j) = sum_T prod_{j in T} rho_j s_j t_j. With rho = tanh(a) and C = prod_j
 sqrt(1 - rho_j^2), its odd part is C sinh(sum_j a_j s_j t_j) and its even part C cosh(...): one
-matrix product for all 2^(p-1) interactions. Those of the lowest order, players by themselves or
-pairs of them, have a variance of their own, and so has what depends on the size alone.
+matrix product for all 2^(p-1) interactions. The terms of the lowest order (single players or pairs)
+have a variance of their own. So does the part that depends on the size alone.
 """
 
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ import numpy as np
 from skshapley._process._pairs import Pairs
 
 JITTER = 1e-8
-PANEL = 128  # rows of a matrix made at once, which stay in the cache
+PANEL = 128  # rows of a matrix in one step: few enough to stay in the cache
 SHORTEST, LONGEST = 0.01, 1.2  # the least reach is SHORTEST/p
 
 
@@ -29,8 +29,8 @@ class Prior(NamedTuple):
     high: float
 
 
-# Wide, but for the size: a part that depends on it alone takes over where few points tell it from
-# the rest, and must earn its place.
+# Wide priors, except for the size: with few points, a part that depends on the size alone would
+# absorb other parts, so its prior is low and narrower.
 LOWEST = Prior(np.log(100.0), 16.0, np.log(0.1), np.log(1e5))
 NOISE = Prior(-3.0, 16.0, np.log(1e-6), np.log(30.0))
 SIZE = Prior(-6.0, 4.0, np.log(1e-6), np.log(1e4))
@@ -46,12 +46,12 @@ class Kernel(ABC):
     Attributes
     ----------
     reach : ndarray of shape (p,)
-        a_j: how much player j takes part in interactions; coefficients have variance
-        prod_{j in T} tanh(a_j), and those of the lowest order prod_{j in T} a_j.
+        a_j, the strength of player j in interactions. Coefficients have variance
+        prod_{j in T} tanh(a_j), and prod_{j in T} a_j at the lowest order.
     lowest : float
         Variance of the part of the lowest order.
     noise : float
-        Variance of what no smooth game explains, at the middle size.
+        Variance of the noise beyond any smooth game, at the middle size.
     size : float
         Variance of the part that depends on the number of players alone.
     lowest_spread, higher_spread : float
@@ -116,7 +116,7 @@ class Kernel(ABC):
         return self.noise * points.roughness + JITTER * (1 + self.lowest)
 
     def gram(self, points: Pairs) -> np.ndarray:
-        """Return the covariance matrix of the values seen, noise and jitter included, ``(n, n)``.
+        """Return the covariance matrix of observed values, with noise and jitter, ``(n, n)``.
 
         Only its lower triangle is filled in.
         """
@@ -140,9 +140,9 @@ class Kernel(ABC):
         a, b : ndarray of signs
         level : float
         sign : {-1, 1}
-            -1 leaves the odd part, 1 the even one.
+            -1 for the odd part, 1 for the even part.
         """
-        # one product, and all else in place: these matrices are large, and new ones dear
+        # one product, then everything in place: allocating these large matrices is slow
         out = (a * self.reach) @ b.T
         out += level
         np.exp(out, out=out)
@@ -152,7 +152,7 @@ class Kernel(ABC):
     def block_weights(self, points: Pairs) -> tuple[np.ndarray, np.ndarray]:
         """Return the factors of covariances with the whole background's parts, ``(n,)`` each.
 
-        Of the lowest order, and of higher ones.
+        The first factor is for the lowest order, the second for higher orders.
         """
         share = np.zeros(len(points))
         if points.blocks is not None:
@@ -161,6 +161,6 @@ class Kernel(ABC):
 
     @property
     def key(self) -> tuple:
-        """The hyper-parameters as something that can be looked up."""
+        """The hyper-parameters as a hashable key."""
         told = (getattr(self, field.name) for field in fields(self))
         return tuple(x.tobytes() if isinstance(x, np.ndarray) else x for x in told)

@@ -1,4 +1,4 @@
-"""Least squares on pairs: where no interaction of higher order is there, and beside a process."""
+"""Least squares on pairs: for games without higher interactions, and beside a Gaussian process."""
 
 from collections.abc import Callable
 
@@ -7,19 +7,19 @@ import numpy as np
 from skshapley._process._pairs import Pairs, relative
 from skshapley._process._process import Posterior
 
-NOTHING = 1e-9  # of the largest value: a residual no larger is rounding
-ROUNDING = 1e-13  # of the game's own values, from which those of the even part are differences
-SPARE = 2  # points of a block beyond the unknowns, below which least squares is not tried
+NOTHING = 1e-9  # of the largest value: smaller residuals are rounding
+ROUNDING = 1e-13  # of the game's own values; the even part's values are their differences
+SPARE = 2  # least number of points of a block beyond the unknowns, for least squares
 MISSED = 1.5  # of the range over the number of spare points: 3/n over 1.96, the "rule of three"
-ENOUGH_ZEROS = 100  # spare points: so many that are all zero are those of a constant game
-LEAST_LEFT = 1e-3  # of one: a point that determines its own fit says little of the error
+ENOUGH_ZEROS = 100  # spare points: this many zeros indicate a constant game
+LEAST_LEFT = 1e-3  # least 1 - leverage: a point that determines its own fit has no useful error
 
 
 def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return values of players, errors and residuals where the odd part may be linear.
+    """Return values of players, errors and residuals if the odd part may be linear.
 
-    Where m spare points bear out that it is, 3/m of all pairs may not: 1.96 errors are 3/m of the
-    range of the values.
+    If m spare points agree with a linear game, up to 3/m of all pairs may still deviate. So 1.96
+    errors are 3/m of the range of the values.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     Returns
     -------
     values, errors : ndarray of shape (p, k)
-        Errors are NaN of outputs that are zero at too few pairs to tell.
+        Errors are NaN for outputs that are zero at too few pairs.
     residual : ndarray of shape (k,), bool
-        True where least squares does not explain the values, or too few pairs could tell.
+        True if least squares does not explain the values, or there are too few pairs to decide.
     """
     p, largest = odd.n_players, np.abs(odd.values).max(axis=0)
     found = _fitted(odd, lambda signs: signs / 2, 1, NOTHING * largest)
@@ -47,17 +47,18 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def pairwise(
     even: Pairs, odd: Pairs, of_pairs: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return values, errors and residuals of the even part where only pairs may interact.
+    """Return values, errors and residuals of the even part if only pairs may interact.
 
-    Where n points bear it out, 3/n of all pairs may not: 1.96 errors are 3/n of the range of the
-    values or, where nothing interacts, of what the players are worth.
+    If n points agree with pair interactions, up to 3/n of all pairs may still deviate. So 1.96
+    errors are 3/n of the range of the values. Without interactions, they are 3/n of the range of
+    the players' values.
 
     Parameters
     ----------
     even, odd : Pairs
-        Both parts at the same points, the full coalition among them, once for each block.
+        Both parts at the same points, including the full coalition once for each block.
     of_pairs : callable
-        Makes the values ``(e, k)`` of the interactions of all pairs, ``(p (p - 1)/2, k)``.
+        Maps the interactions of all pairs, ``(p (p - 1)/2, k)``, to the values ``(e, k)``.
 
     Returns
     -------
@@ -93,10 +94,9 @@ def _fitted(
     known: int,
     least: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the mean of the blocks' solutions, 0 where there is a residual, and the residuals.
+    """Return the mean of the blocks' solutions, 0 with a residual, and the residuals.
 
-    None where blocks have too few points, not counting `known` ones, or do not make up the
-    background.
+    None if blocks have too few points beyond the `known` points, or do not make up the background.
     """
     blocks, n_unknowns = points.blocks, features(points.signs[:1]).shape[1]
     complete = blocks is None or blocks.complete
@@ -107,7 +107,7 @@ def _fitted(
     for at, weight in zip(points.by_block(), share, strict=True):
         design, values = features(points.signs[at]), points.values[at]
         found, _, rank, _ = np.linalg.lstsq(design, values, rcond=1e-10)
-        # there may be players, or pairs of them, that no point tells apart
+        # no point may separate some players or some pairs
         residual |= (np.abs(values - design @ found).max(axis=0) > least) | (rank < n_unknowns)
         if residual.all():
             break
@@ -116,7 +116,7 @@ def _fitted(
 
 
 def _unwitnessed(values: np.ndarray, spread: np.ndarray, witnesses: np.ndarray) -> np.ndarray:
-    """Return the errors of values that leave no residual, as their shape is."""
+    """Return the errors of values without residual, in the shape of the values."""
     silence = np.where(witnesses >= ENOUGH_ZEROS, 0.0, np.nan)
     errors = np.where(spread > 0, MISSED * spread / np.maximum(witnesses, 1), silence)
     return np.broadcast_to(errors, values.shape).copy()
@@ -157,13 +157,13 @@ def blended(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Average values and errors with the least-squares estimates from the same pairs.
 
-    Where the prior is far off (one coalition worth more than all others together) least squares
-    errs less, and both say about how much: they are weighted by their variances, summed over the
-    players. Their errors are taken to agree in sign, which is the worst case.
+    With a wrong prior (one coalition worth more than all others together), least squares errs less.
+    Both estimates state their variances. The weights are these variances, summed over the players.
+    The errors are assumed to agree in sign, which is the worst case.
 
-    Every size has the weight that it has in the Shapley kernel, shared by the points of that size
-    (and of the complement's), so that where points crowd they do not outweigh the others. The
-    variances are MacKinnon & White's (1985) HC3, all but a jackknife over pairs.
+    Every size has its weight in the Shapley kernel, shared by the points of that size and of the
+    complement's size. Many points of one size therefore do not outweigh the others. The variances
+    are MacKinnon & White's (1985) HC3, which approximate a jackknife over pairs.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def blended(
     p = signs.shape[1]
     size = np.rint((p - np.abs(signs.sum(axis=1))) / 2).astype(int)
     count = np.bincount(size, minlength=p + 1)
-    count[p // 2] *= 2 - p % 2  # of even p: half as many pairs as coalitions
+    count[p // 2] *= 2 - p % 2  # even p: half as many pairs as coalitions
     inner = size > 0
     weights = np.zeros(len(signs))
     weights[inner] = 1 / (size * (p - size) * count[size])[inner]
@@ -195,8 +195,8 @@ def remainder(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Update values and errors with pairs drawn at random after the Gaussian process's own.
 
-    phi(f) = phi(m) + phi(f - m) for the posterior mean m: the second is estimated by weighted least
-    squares on the new pairs, which is all but unbiased, and the two estimates are weighted by their
+    phi(f) = phi(m) + phi(f - m) for the posterior mean m. Weighted least squares on the new pairs
+    estimates the second term almost without bias. The weights of the two estimates are their
     variances, summed over the players.
 
     Parameters
@@ -206,7 +206,7 @@ def remainder(
         Of the process.
     drawn : Pairs
     expected : ndarray of shape (n,)
-        How many pairs of that size were expected.
+        Expected number of pairs of that size.
     """
     n, p = drawn.signs.shape
     signs = np.vstack([np.ones((1, p)), drawn.signs])

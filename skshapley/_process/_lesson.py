@@ -1,4 +1,4 @@
-"""Hyper-parameters of a few background rows, the pilots, for all other instances."""
+"""Hyper-parameters fitted to a few background rows, the pilots, for all rows to explain."""
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from skshapley._process._odd import OddKernel
 from skshapley._process._pairs import Pairs
 from skshapley._process._process import Process
 
-MOST_KEPT = 16  # factorised processes: of each design, functional and set of players that matter
+MOST_KEPT = 16  # factorised processes, one per design, functional and set of players that matter
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,31 +25,30 @@ class Lesson:
     taught : tuple of (ndarray of shape (n_players,), int; ndarray)
         For each pilot, the players that matter to it and its fitted vector of the odd part.
     even : tuple of ndarray
-        For each pilot that has one, the fitted vector of the even part, without reaches.
+        The fitted vectors of the pilots' even parts, without reaches.
     """
 
     taught: tuple[tuple[np.ndarray, np.ndarray], ...]
     even: tuple[np.ndarray, ...] = ()
-    # made once and used again, never a part of what is known: a sampler's designs, by what they
-    # were asked for, and factorised processes
+    # caches, not part of the state: a sampler's designs by their request, and factorised processes
     designs: dict[Any, Any] = field(default_factory=dict, repr=False)
     _processes: OrderedDict[Any, Process] = field(default_factory=OrderedDict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state to pickle, without the large parts that are quickly rebuilt."""
+        """Return the state to pickle, without the large caches, which are quickly rebuilt."""
         known = {"taught": self.taught, "even": self.even}
         return known | {"designs": {}, "_processes": OrderedDict()}
 
     def knows(self, players: np.ndarray) -> bool:
-        """Return whether just these players matter to one of the pilots."""
+        """Return True if exactly these players matter to one of the pilots."""
         return any(np.array_equal(players, at) for at, _ in self.taught)
 
     def mean(self, players: np.ndarray, blocked: bool) -> np.ndarray | None:
         """Return the mean of the pilots' vectors for these players.
 
-        A player takes part by the pilots to whom it matters, relative to their other players; one
-        that matters to none is as the average. None where no pilot was fitted alike, with blocks of
-        background rows or without.
+        A player's reach is relative to the other players, averaged over its pilots. A player that
+        matters to no pilot has the average reach. None if no pilot was fitted in the same way, with
+        or without blocks of background rows.
         """
         scalars = OddKernel.priors(blocked).shape[1]
         taught = [(at, v) for at, v in self.taught if len(v) == len(at) + scalars]
@@ -66,13 +65,13 @@ class Lesson:
         return np.concatenate([reach[players], rest])
 
     def even_mean(self, blocked: bool) -> np.ndarray | None:
-        """Return the mean of the pilots' vectors of the even part; None where none fits."""
+        """Return the mean of the pilots' vectors of the even part; None if no pilot matches."""
         length = EvenKernel.priors(blocked).shape[1]
         taught = [theta for theta in self.even if len(theta) == length]
         return np.mean(taught, axis=0) if taught else None
 
     def process(self, points: Pairs, kernel: Kernel, functional: Functional) -> Process:
-        """Return the process at these points, factorised only once for points that come again."""
+        """Return the process at these points, factorised once for repeated points."""
         key = type(functional), functional, kernel.key, points.key
         if key not in self._processes:
             self._processes[key] = Process(points, kernel, functional)

@@ -1,4 +1,4 @@
-"""The kernel of the odd part of a game, on which Shapley values depend, and its slopes."""
+"""The kernel of the odd part of a game, for Shapley values, and its slopes."""
 
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -19,7 +19,7 @@ from skshapley._process._pairs import Pairs
 SIZE_PLACE, SIZE_START = (
     2,
     -2.0,
-)  # from the prior's mean a strong effect of the size is seldom found
+)  # started above the prior's mean, where the fit rarely finds a strong effect of the size
 REACH_LEVEL_VARIANCE = 4.0
 
 
@@ -34,7 +34,7 @@ class OddKernel(Kernel):
 
     @classmethod
     def from_vector(cls, theta: np.ndarray, p: int) -> "OddKernel":
-        """Return the kernel of the logarithms of its parameters, with spreads or without."""
+        """Return the kernel from the logarithms of its parameters, with or without spreads."""
         return cls(np.exp(theta[:p]), *np.exp(theta[p:]).tolist())
 
     @cached_property
@@ -110,7 +110,7 @@ class OddSlopes:
         return float(value) / 2, np.concatenate([reach, rest / variance])
 
     def covariance(self, theta: np.ndarray) -> np.ndarray:
-        """Return the covariance matrix; its parts are kept for `contract`."""
+        """Return the covariance matrix; keep its parts for `contract`."""
         self._kernel = kernel = OddKernel.from_vector(theta, self.p)
         signs, signs_t, same = self._signs, self._signs_t, self.points.same_block
         grown = np.exp((signs * kernel.reach) @ signs_t)

@@ -1,11 +1,12 @@
-"""Pairs of complementary coalitions: their design, and the values seen of both parts of a game.
+"""Pairs of complementary coalitions: their design, and observed values of both parts of a game.
 
 With s in {-1, 1}^p for a coalition, f(s) = (v(S) - v(complement))/2 is the odd part of the game and
-g(s) = (v(S) + v(complement))/2 the even part. Background rows may be cut into blocks, each with
-pairs of its own: take the game of each row as a common one plus one of its own, the latter
-independent and alike, of variance g q. A block is the mean over q rows and shares none with
-another: its own game has variance g. The whole background, sum_r w_r v_r, has an own part of
-variance g q sum_r w_r^2, whose covariance with a block's is g times the weight of its rows.
+g(s) = (v(S) + v(complement))/2 the even part. Background rows may be divided into blocks, each with
+pairs of its own. The game of each row is modelled as a common game plus an own game. Own games are
+independent and identically distributed, with variance g q. A block is the mean over q rows and
+shares no row with another block, so its own game has variance g. The whole background, sum_r w_r
+v_r, has an own part of variance g q sum_r w_r^2. Its covariance with a block's own game is g times
+the weight of the block's rows.
 """
 
 from dataclasses import dataclass
@@ -16,21 +17,21 @@ from numpy.typing import NDArray
 
 from skshapley.designs import Design
 
-NOTHING = 1e-12  # of the variance of the whole: blocks that leave no more make it up exactly
-ROUNDING = 1e-14  # of the largest value: a difference no larger is that of sums over the background
+NOTHING = 1e-12  # of the whole's variance: blocks that leave at most this much complete it
+ROUNDING = 1e-14  # of the largest value: rounding of sums over the background
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Weights of the blocks of background rows of one instance.
+    """Weights of the blocks of background rows for one row to explain.
 
     Attributes
     ----------
     share : ndarray of shape (n,)
-        Weight of each block's rows: the covariance of its own game and the whole background's,
-        relative to its variance.
+        Weight of each block's rows: the covariance of its own game with the whole background's own
+        part, relative to its variance.
     whole : float
-        Variance of the whole background's own part, likewise.
+        Variance of the whole background's own part, relative to the same variance.
     """
 
     share: np.ndarray
@@ -43,7 +44,7 @@ class Blocks:
         Parameters
         ----------
         rows : ndarray of shape (n, q), int
-            The background rows of each block; none comes twice.
+            The background rows of each block, without repetition.
         weights : ndarray of shape (b,)
             Of the background rows, with sum 1.
         """
@@ -51,7 +52,7 @@ class Blocks:
 
     @property
     def complete(self) -> bool:
-        """Whether the blocks, by their shares, make the whole background."""
+        """Whether the blocks make up the whole background, by their shares."""
         return self.whole - self.share @ self.share <= NOTHING * self.whole
 
 
@@ -65,7 +66,7 @@ class Pairs:
         1.0 where a player is present, -1.0 where absent.
     values : ndarray of shape (n, k)
     block : ndarray of shape (n,), int, or None
-        The block of background rows that each was averaged over; None for all rows.
+        The block of background rows behind each value; None for all rows.
     blocks : Blocks or None
     """
 
@@ -99,7 +100,7 @@ class Pairs:
 
     @property
     def full(self) -> np.ndarray:
-        """Where the full coalition is, ``(n,)`` bool."""
+        """Flags of the full coalition, ``(n,)`` bool."""
         return self.signs.min(axis=1) > 0
 
     @cached_property
@@ -111,7 +112,7 @@ class Pairs:
 
     @cached_property
     def roughness(self) -> np.ndarray:
-        """How much noise a point may hold, ``(n,)``: s (p - s)/(p^2/6) for s players."""
+        """Relative noise of the points, ``(n,)``: s (p - s)/(p^2/6) for s players."""
         p = self.n_players
         size = (self.signs.sum(axis=1) + p) / 2
         return 6 * size * (p - size) / p**2
@@ -126,10 +127,10 @@ class Pairs:
 
 
 def relative(pairs: Pairs) -> Pairs:
-    """Return the points but the full coalitions, with values less the full coalition's.
+    """Return the points without the full coalitions, relative to the full coalition's value.
 
-    No interaction depends on a constant. The full coalition is seen without noise, so that to take
-    it from all others is to know nothing of the constant; each block has a constant of its own.
+    No interaction depends on a constant. The full coalition's value has no noise, so subtracting it
+    removes the constant and nothing else. Each block has its own constant.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ def relative(pairs: Pairs) -> Pairs:
 
 
 def merged(parts: list[Pairs]) -> Pairs:
-    """Return the points of several asks as one."""
+    """Join the points of several designs."""
     if len(parts) == 1:
         return parts[0]
     block = None
@@ -159,23 +160,22 @@ def merged(parts: list[Pairs]) -> Pairs:
 
 @dataclass(frozen=True, eq=False)
 class OddDesign(Design):
-    """Coalitions, each followed by its complement, placed so as to learn the odd part of a game.
+    """Coalitions, each followed by its complement, placed to estimate the odd part of a game.
 
-    The full coalition with the empty one is among them once, or once for each block of background
-    rows.
+    The full and the empty coalition are included once, or once for each block of background rows.
 
     Attributes
     ----------
     block : ndarray of shape (r, m/2), int, or None
-        The block of background rows that each pair is evaluated against; None for all of them.
+        The block of background rows for each pair; None for all background rows.
     blocks : tuple of Blocks or None
-        The weights of the blocks of each instance.
+        The weights of the blocks of each row to explain.
     drawn : ndarray of shape (r, m/2) or None
-        For pairs drawn at random beyond those placed on purpose: how many pairs of that size were
-        expected; NaN for pairs placed on purpose, None if all are.
+        Expected number of pairs of the same size, for randomly drawn pairs. NaN for pairs placed on
+        purpose; None if all pairs are.
     start : ndarray of shape (r, h) or None
-        Logarithms of the hyper-parameters in whose light the pairs were chosen, for the fit to
-        begin with; NaN for an instance that has none.
+        Logarithms of the hyper-parameters that chose the pairs, as a start for the fit. NaN for
+        rows without them.
     """
 
     block: NDArray[np.intp] | None = None
@@ -184,7 +184,7 @@ class OddDesign(Design):
     start: NDArray[np.float64] | None = None
 
     def pairs(self, instance: int, values: NDArray[np.float64]) -> tuple[Pairs, Pairs]:
-        """Return the odd and the even part of one instance's values ``(m, k)``."""
+        """Return the odd and the even part of one row's values ``(m, k)``."""
         signs = np.where(self.coalitions[instance, ::2], 1.0, -1.0)
         odd, even = (values[::2] - values[1::2]) / 2, (values[::2] + values[1::2]) / 2
         odd[np.abs(odd) <= ROUNDING * np.abs(values).max(axis=0)] = 0.0
@@ -196,7 +196,7 @@ class OddDesign(Design):
 
 @dataclass(frozen=True, eq=False)
 class RandomOddDesign(OddDesign):
-    """Pairs against the whole background, with a simple random sample of the pairs of each size.
+    """Pairs for the whole background: a simple random sample of the pairs of each size.
 
-    Some of every size are among them.
+    Every size has at least one pair.
     """

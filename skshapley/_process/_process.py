@@ -1,4 +1,4 @@
-"""Gaussian-process posterior of a functional of a game, given the values of observed points."""
+"""Gaussian-process posterior of a functional of a game, given values at observed points."""
 
 from functools import cached_property
 
@@ -11,18 +11,18 @@ from skshapley._process._pairs import Blocks, Pairs
 
 HELD_OUT = 3  # of every ten pairs
 STRIDE = 7  # coprime to ten, so that pairs of every kind are held out
-CHUNK_NUMBERS = 2**22  # of covariances made at once
+CHUNK_NUMBERS = 2**22  # covariances in one step, 32 MB
 
 
 class Process:
-    """A Gaussian process and the points seen, whatever the values there.
+    """A Gaussian process at the evaluated points, for any values.
 
-    Its factorisation serves every instance that shares points and hyper-parameters.
+    Rows with the same points and hyper-parameters share the factorisation.
 
     Parameters
     ----------
     points : Pairs
-        Their values do not matter.
+        The evaluated points; their values are not used.
     kernel : Kernel
     functional : Functional
     """
@@ -42,11 +42,11 @@ class Process:
         return solve_triangular(self.factor, covariances.T, lower=True, check_finite=False)
 
     def covariances(self, entries: np.ndarray) -> np.ndarray:
-        """Return the covariances of entries and the values seen, ``(e, n)``."""
+        """Return the covariances of entries with the observed values, ``(e, n)``."""
         return self.functional.covariances(self.kernel, self.points, entries)
 
     def prior_variance(self, blocks: Blocks | None) -> np.ndarray:
-        """Return the prior variances of the witnesses, with blocks of rows or without, ``(m,)``."""
+        """Return the prior variances of the witnesses, with or without blocks of rows, ``(m,)``."""
         entries = self._entries[:, self._witnesses]
         return self.functional.variances(self.kernel, entries, blocks)
 
@@ -58,12 +58,12 @@ class Process:
 
     @cached_property
     def witnessed(self) -> np.ndarray:
-        """The covariances of the witnesses and the values seen, ``(m, n)``."""
+        """The covariances of the witnesses with the observed values, ``(m, n)``."""
         return self.covariances(self._entries[:, self._witnesses])
 
     @cached_property
     def influence(self) -> np.ndarray:
-        """The witnesses for a value of one at a point and zero at the others, ``(m, n)``."""
+        """The witnesses if one point has value 1 and the others 0, for each point, ``(m, n)``."""
         return self.solve(self.witnessed.T).T
 
     @cached_property
@@ -86,7 +86,7 @@ class Process:
 
     @cached_property
     def _chunks(self) -> list[np.ndarray]:
-        """All entries in parts of bounded size; none where every entry is a witness."""
+        """All entries in parts of bounded size; empty if every entry is a witness."""
         total, step = self._entries.shape[1], max(1, CHUNK_NUMBERS // len(self.points))
         if total == len(self._witnesses):
             return []
@@ -94,30 +94,30 @@ class Process:
 
     @cached_property
     def left_out_variance(self) -> np.ndarray:
-        """The variances of values predicted from all the others, at scale 1, ``(n,)``."""
+        """The variances of values predicted from all other values, at scale 1, ``(n,)``."""
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
         return 1 / np.einsum("mn,mn->n", inverse, inverse)
 
     @cached_property
     def inverse(self) -> np.ndarray:
-        """The inverse of the covariance matrix of the values seen, ``(n, n)``."""
+        """The inverse of the covariance matrix of the observed values, ``(n, n)``."""
         lower, _ = lapack.dpotri(self.factor, lower=1)
         return np.tril(lower) + np.tril(lower, -1).T
 
     @cached_property
     def held(self) -> np.ndarray:
-        """Which points are held out to see how well the others predict them, ``(n,)`` bool."""
+        """Flags of the held-out points, which test the predictions, ``(n,)`` bool."""
         place = np.arange(len(self.points))
         return (place * STRIDE % 10 < HELD_OUT) & (place > 0)
 
     @cached_property
     def held_out(self) -> "Process":
-        """The process with the same hyper-parameters that has not seen the points held out."""
+        """The process with the same hyper-parameters, without the held-out points."""
         return Process(self.points.take(~self.held), self.kernel, self.functional)
 
 
 class Posterior:
-    """A process and the values seen at its points.
+    """A process and the observed values at its points.
 
     Parameters
     ----------
@@ -142,12 +142,12 @@ class Posterior:
 
     @cached_property
     def witnesses(self) -> np.ndarray:
-        """The posterior means of the entries that errors are held against, ``(m, k)``."""
+        """The posterior means of the entries that calibrate the errors, ``(m, k)``."""
         return self.process.influence @ self.values
 
     @cached_property
     def left_out(self) -> np.ndarray:
-        """The errors of values predicted from all the others, ``(n, k)``.
+        """The errors of values predicted from all other values, ``(n, k)``.
 
         Rasmussen & Williams (2006), Gaussian Processes for Machine Learning, Eqs 5.10 to 5.12.
         """

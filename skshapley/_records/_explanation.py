@@ -14,15 +14,16 @@ from skshapley._records._gap import efficiency_gap
 from skshapley._records._importance import cohort_masks, importance
 from skshapley._records._inferred import check_confidence, inferred_importance
 from skshapley._records._interactions import Interactions
-from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap, to_shapiq
+from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap
 from skshapley._records._outcome import Settings, freeze
+from skshapley._records._pair_interchange import to_shapiq
 from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
 from skshapley._tables._portable import Portable
 from skshapley._tools._files import write_whole
-from skshapley._tools._texts import absent
+from skshapley._tools._texts import absent, corrected
 
 UNKNOWN = Settings()
-# Names in shap and elsewhere, and what holds or draws the same
+# Names in shap and elsewhere, and their counterparts
 INSTEAD = {
     "shap_values": "values",
     "expected_value": "base_values",
@@ -32,6 +33,12 @@ INSTEAD = {
     "errors": "standard_errors",
     "to_parquet": "save(path)",
     "plots": "plot, as in plot.bar()",
+    "show": "plot.bar(), or report() for a page",
+    "columns": "feature_names",
+    "head": "explanation[:5]",
+    "cohorts": "skshapley.comparison.find_cohorts(explanation)",
+    "sum": "values.sum(axis=1)",
+    "std": "values.std(axis=0)",
     **{name: f"to_frame().{name}(...)" for name in ("to_csv", "to_dict", "to_json", "to_excel")},
     **dict.fromkeys(("to_pandas", "to_dataframe", "to_df", "df"), "to_frame()"),
     **{name: f"plot.{name}(...)" for name in ("waterfall", "bar", "beeswarm", "dependence")},
@@ -44,14 +51,14 @@ class Explanation(Portable):
 
     A model with one output gives 2-D attributions ``(r, p)``; several outputs give ``(r, p, k)``.
     For each instance and output, ``base_values + values.sum(axis=1) + efficiency_gap ==
-    predictions``, less `others` where features were left out. The gap is 0, up to rounding, for
-    Shapley values by any method; values of another kind (Banzhaf and beta values, those of players
-    on a graph) need not add up.
+    predictions``, minus `others` if features were left out. The gap is 0, up to rounding, for
+    Shapley values by any method. Other values (Banzhaf, beta, and values on graphs) need not add
+    up.
 
     Rows, features and outputs are chosen by position, name or label: ``explanation[:10]``,
     ``explanation["age"]``, ``explanation[3, ["age", "sex"]]``, ``explanation[:, :, "yes"]``,
-    ``explanation.loc["row 7"]``. What is chosen is an Explanation again, of the same number of
-    axes: a single row or feature keeps its axis, and only a single output loses it. NumPy takes an
+    ``explanation.loc["row 7"]``. A selection is an Explanation with the same number of axes: a
+    single row or feature keeps its axis, and only a single output loses it. NumPy takes an
     explanation for its `values`.
 
     Attributes
@@ -59,8 +66,8 @@ class Explanation(Portable):
     values : ndarray of shape (r, p) or (r, p, k)
         Attributions in the units of the model's response.
     standard_errors : ndarray of the same shape, or None
-        Of the attributions against the background as it was given, whichever part of it was looked
-        at. None where the method has none; NaN where an instance has too few units for one.
+        Standard errors of the attributions against the given background. None if the method has no
+        standard errors; NaN if an instance has too few units.
     base_values : ndarray of shape (r,) or (r, k)
         v(empty): the mean response over the background.
     predictions : ndarray of shape (r,) or (r, k)
@@ -75,25 +82,24 @@ class Explanation(Portable):
         Evaluations per instance, v(empty) and v(all) included. One evaluation is v on one
         coalition, against one background row or more.
     n_model_rows : ndarray of shape (r,), int
-        Rows given to the model per instance, without v(empty), which is shared by all. Like the
-        evaluations, NaN where they are not on record.
+        Model rows per instance, without those of v(empty), which all instances share. NaN if
+        unknown, like the evaluations.
     converged : ndarray of shape (r,), bool
         Exact, or accurate enough for the stopping rule.
     settings : Settings
-        How it was computed, by attribute: ``explanation.settings.sampler``.
+        Parameters and methods, as attributes: ``explanation.settings.sampler``.
     background_errors : ndarray of the shape of `values`, or None
-        What the background leaves to chance as a sample of where it came from: standard errors of
-        the attributions against it, for those against everything that it might have been drawn
-        from. To be added to `standard_errors` in squares. NaN or None where not known.
+        Standard errors due to the background as a sample of a population. Add them to
+        `standard_errors` in squares. NaN or None if unknown.
     interactions : Interactions or None
-        Of all pairs of players, where they were asked for.
+        Interactions of all pairs of players, if requested.
     others : ndarray of the shape of `base_values`, or None
-        What the features are worth in all that were left out, as by ``explanation["age"]``: base
-        values and predictions stay those of the model.
+        Sum of the features that were left out, as by ``explanation["age"]``. Base values and
+        predictions are still those of the model.
     plot : PlotAccessor
         The displays, as methods: ``explanation.plot.bar()``.
     report : method
-        Everything as one file for a browser: ``explanation.report("report.html")``.
+        One HTML file with pictures and tables: ``explanation.report("report.html")``.
 
     Examples
     --------
@@ -279,20 +285,20 @@ class Explanation(Portable):
         Returns
         -------
         importance : DataFrame
-            Index: cohort (where asked for), output (where there are several) and feature. Columns,
-            NaN where unknown:
+            Index: cohort (if requested), output (if there are several) and feature. Columns, NaN if
+            unknown:
 
             - ``importance``: the mean absolute attribution;
             - ``standard_error``: its standard error by both causes, from the spread of the
               instances; it needs two of them;
-            - ``sampling_error``: the part of it that other instances would bring; what
-              ``standard_error`` leaves of ``estimation_error``;
-            - ``estimation_error``: the part of it that the instances' own standard errors bring,
-              exact where attributions are clear of zero, else an upper bound;
+            - ``sampling_error``: the part due to the choice of instances: the rest of
+              ``standard_error`` without ``estimation_error``;
+            - ``estimation_error``: the part due to the instances' own standard errors, exact if
+              attributions are far from zero, otherwise an upper bound;
             - ``max_bias``: upper bound of the bias, reached where all attributions are zero, if
               their errors are normal;
-            - ``background_error``: upper bound of what the background leaves to chance as a sample,
-              which is the same for all instances and so is not made smaller by more of them.
+            - ``background_error``: upper bound of the error due to the background as a sample. It
+              is shared by all instances, so more instances do not make it smaller.
 
             With a confidence ``importance`` has the bias removed (a single one may then be below
             zero), and there are in place of the parts of the error
@@ -306,7 +312,7 @@ class Explanation(Portable):
         Raises
         ------
         ValueError
-            If there is no such column, or not a label for each instance; or for an invalid
+            If there is no such column, or not a label for each row; or for an invalid
             confidence.
 
         Examples
@@ -355,9 +361,9 @@ class Explanation(Portable):
     def from_shap(cls, explanation) -> "Explanation":
         """Return the numbers of a `shap.Explanation`, for our displays and tables.
 
-        Its ``error_std``, where there is one, is the spread of single walks and no standard error:
-        `standard_errors` are None. What it cost is not on record either: NaN. The predictions are
-        the base values plus the sums of the attributions.
+        Its ``error_std`` is the spread of single permutations and not a standard error, so
+        `standard_errors` are None. Its cost is unknown (NaN). The predictions are the base values
+        plus the sums of the attributions.
 
         Parameters
         ----------
@@ -379,7 +385,8 @@ class Explanation(Portable):
         ValueError
             If there are several outputs.
         """
-        return to_shapiq(self)
+        spent = [None if np.isnan(n) else round(n) for n in self.n_evaluations]
+        return to_shapiq(self, "SV", self.values, spent)
 
     @classmethod
     def from_shapiq(cls, values, data=None, feature_names=None) -> "Explanation":
@@ -418,6 +425,7 @@ class Explanation(Portable):
         """
         return _merge.merge(list(explanations))
 
+    @corrected
     def save(self, path: str | os.PathLike) -> None:
         """Write the explanation into a Parquet file, which `load` and other programs read.
 
@@ -439,7 +447,7 @@ class Explanation(Portable):
         TypeError
             If a column of `data` holds objects other than numbers, texts, dates and the like.
         ValueError
-            If two features have the same name.
+            If two features have the same name, or the path ends in another format's suffix.
 
         Examples
         --------
@@ -454,11 +462,17 @@ class Explanation(Portable):
         array([[1., 0.],
                [0., 2.]])
         """
+        path = Path(path)
+        if path.suffix not in ("", ".parquet"):
+            raise ValueError(
+                f"Explanation.save writes Parquet files, and got {path.name!r}: save to"
+                f" {path.stem + '.parquet'!r}, or write a text by to_frame().to_csv(path)."
+            )
         try:
             table, header = arrow_table(self)
         except (TypeError, ValueError) as error:
             raise type(error)(f"Explanation.save: {error}") from error
-        write_whole(Path(path), lambda file: write_table(file, table, header))
+        write_whole(path, lambda file: write_table(file, table, header))
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Explanation":

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from skshapley._records._importance import player_index
+from skshapley._records._inferred import flat, flat_errors
+
 if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation
 
@@ -24,17 +27,14 @@ def _long(explanation: "Explanation") -> pd.DataFrame:
     names = explanation.output_names
     outputs = [None] if names is None else list(names)
     k = len(outputs)
-    unknown = np.full(explanation.values.shape, np.nan)
-    errors = unknown if explanation.standard_errors is None else explanation.standard_errors
-    apart = unknown if explanation.background_errors is None else explanation.background_errors
     columns = {
         "row": np.repeat(explanation.index.to_numpy(), p * k),
         "output": np.tile(np.repeat(np.array(outputs, dtype=object), p), r),
         "feature": np.tile(explanation.feature_names, r * k),
         "data": np.tile(explanation.data.to_numpy(dtype=object)[:, None], (1, k, 1)).ravel(),
-        "value": _by_output(explanation.values),
-        "standard_error": _by_output(errors),
-        "background_error": _by_output(apart),
+        "value": flat(explanation.values).ravel(),
+        "standard_error": flat_errors(explanation).ravel(),
+        "background_error": flat_errors(explanation, "background_errors").ravel(),
     }
     if names is None:
         del columns["output"]
@@ -42,16 +42,6 @@ def _long(explanation: "Explanation") -> pd.DataFrame:
 
 
 def _wide(explanation: "Explanation") -> pd.DataFrame:
-    values, features = explanation.values, explanation.feature_names
-    if explanation.output_names is None:
-        return pd.DataFrame(values, index=explanation.index, columns=features)
-    columns = pd.MultiIndex.from_product(
-        [explanation.output_names, features], names=["output", "feature"]
-    )
-    flat = np.swapaxes(values, 1, 2).reshape(len(values), -1)
-    return pd.DataFrame(flat, index=explanation.index, columns=columns)
-
-
-def _by_output(array: np.ndarray) -> np.ndarray:
-    """Return the numbers ordered by row, output, player."""
-    return (array if array.ndim == 2 else np.swapaxes(array, 1, 2)).ravel()
+    several = explanation.output_names is not None
+    columns = player_index(explanation) if several else explanation.feature_names
+    return pd.DataFrame(flat(explanation.values), index=explanation.index, columns=columns)

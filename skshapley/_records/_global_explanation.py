@@ -14,8 +14,8 @@ from skshapley._records._inferred import check_confidence, inferences, units
 class GlobalExplanation:
     """How much each player lowers a model's loss on average: SAGE values, with standard errors.
 
-    They are the weighted means of the attributions of the losses at single rows, of which this is
-    a view, and add up to ``base_loss - full_loss`` as those do.
+    They are the weighted means of the attributions of the losses at single rows, and add up to
+    ``base_loss - full_loss`` as those do.
 
     Parameters
     ----------
@@ -63,9 +63,8 @@ class GlobalExplanation:
         From the spread of the rows, hence with both the choice of rows and the estimation noise of
         each in them; NaN for a single row.
         """
-        spread = (self.weights[:, None] ** 2 * (self.rows.values - self.values) ** 2).sum(axis=0)
-        freedom = 1 - (self.weights**2).sum()
-        return np.sqrt(spread / freedom) if freedom > 0 else np.full(len(spread), np.nan)
+        unit = units(self.rows.values, len(self.feature_names))
+        return Means.of(self.rows.values / unit, self.weights).errors * unit
 
     @property
     def estimation_errors(self) -> np.ndarray:
@@ -133,7 +132,7 @@ class GlobalExplanation:
         Raises
         ------
         ValueError
-            For a confidence that is none.
+            For an invalid confidence.
         """
         check_confidence("GlobalExplanation.importance", confidence, simultaneous)
         unit = units(self.rows.values, len(self.feature_names))

@@ -20,7 +20,7 @@ ENDS = {"prediction": "predictions", "base_value": "base_values", "others": "oth
 PAIRS = {"interaction": "values", "interaction_error": "standard_errors"}
 MAY_LACK = ("standard_errors", "background_errors", "others")
 IN_FULL = ("value", "prediction")  # columns by which the length of a file is known
-# Types of what a header holds, where it is no dict
+# Types of a header's entries that are not dicts
 TYPES: dict[str, Any] = {
     **dict.fromkeys(("format", "n_rows", "n_lines"), int),
     **dict.fromkeys(("data", "lacking", "columns"), list),
@@ -56,7 +56,7 @@ class Header:
     columns : list of [name, type]
         Of the file.
     part : dict
-        What a run of batches says of this part.
+        The entry for this part from a run of batches.
     """
 
     format: int

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from skshapley._inference._sizes import MEAN_SIZE
+
 if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation
-
-# The mean size of a standard normal variable
-MEAN_SIZE = np.sqrt(2 / np.pi)
 
 
 def importance(explanation: "Explanation") -> pd.DataFrame:
@@ -38,22 +37,24 @@ def importance(explanation: "Explanation") -> pd.DataFrame:
         "max_bias": MEAN_SIZE * noise.mean(axis=0) if n else unknown,
         "background_error": unknown if apart is None or not n else apart.mean(axis=0) / unit,
     }
-    if explanation.output_names is None:
-        index = pd.Index(explanation.feature_names, name="feature")
-    else:
-        levels = [explanation.output_names, explanation.feature_names]
-        index = pd.MultiIndex.from_product(levels, names=["output", "feature"])
-    frame = pd.DataFrame(
-        {name: (part * unit).T.ravel() for name, part in columns.items()}, index=index
-    )
+    numbers = {name: (part * unit).T.ravel() for name, part in columns.items()}
+    frame = pd.DataFrame(numbers, index=player_index(explanation))
     return frame.sort_values("importance", ascending=False, kind="stable")
+
+
+def player_index(explanation: "Explanation") -> pd.Index:
+    """Return the index of a table of players, grouped by output."""
+    if explanation.output_names is None:
+        return pd.Index(explanation.feature_names, name="feature")
+    levels = [explanation.output_names, explanation.feature_names]
+    return pd.MultiIndex.from_product(levels, names=["output", "feature"])
 
 
 def label_series(labels: Any, owner: str, word: str) -> pd.Series:
     """Return labels of rows as a Series; raise ValueError unless they are one-dimensional."""
     if np.ndim(labels) != 1:
         raise ValueError(
-            f"{owner} takes {word}s as a column of the data or a label for each instance; got"
+            f"{owner} takes {word}s as a column of the data or a label for each row; got"
             f" {type(labels).__name__} of {np.ndim(labels)} dimensions."
         )
     return pd.Series(labels)
@@ -72,19 +73,19 @@ def cohort_masks(
     owner : str
         Who asks.
     word : str, default="cohort"
-        What one of them is called there.
+        The name of one of them.
     """
     if isinstance(cohorts, str):
         if cohorts not in explanation.data.columns:
             raise ValueError(
                 f"{owner} got {word}s={cohorts!r}: choose a column among"
-                f" {explanation.data.columns.tolist()}, or pass a label for each instance."
+                f" {explanation.data.columns.tolist()}, or pass a label for each row."
             )
         cohorts = explanation.data[cohorts]
     labels = label_series(cohorts, owner, word)
     if not len(labels) or len(labels) != len(explanation):
         raise ValueError(
-            f"{owner} needs a {word} for each of {len(explanation)} instances; got {len(labels)}."
+            f"{owner} needs a {word} for each of {len(explanation)} rows; got {len(labels)}."
         )
     codes, found = pd.factorize(labels, sort=True)
     masks = {label: codes == code for code, label in enumerate(found)}

@@ -10,6 +10,7 @@ import pandas as pd
 from skshapley._inference._means import Means
 from skshapley._inference._simultaneous import intervals, ranks
 from skshapley._inference._sizes import Noise
+from skshapley._records._importance import player_index
 from skshapley._tools._constraints import Flag, Number, check_values
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ CONFIDENCE = {
     "confidence": Number(above=0, below=1, hint=".95, for example"),
     "simultaneous": Flag(),
 }
-# Solvers whose values are drawn towards what is expected: they are not too large by their noise
+# Solvers with values shrunk towards a prior: noise does not make them too large
 SHRINKING = ("GaussianProcess", "LeaveOneOutProcess")
 
 
@@ -36,7 +37,7 @@ def inferred_importance(
     batches : callable
         Returns the explanations, each time anew.
     sample : Explanation
-        Some of the instances, which tell the sizes of attributions and errors.
+        Some of the instances, to estimate the sizes of attributions and errors.
     confidence : float
     simultaneous : bool
     """
@@ -87,14 +88,6 @@ def inferences(
         places.append(np.stack(ranks(means.part(own), confidence, simultaneous), axis=1))
     table[["rank", "best_rank", "worst_rank"]] = np.concatenate(places)
     return table
-
-
-def player_index(explanation: "Explanation") -> pd.Index:
-    """Return the index of a table of players, grouped by output."""
-    if explanation.output_names is None:
-        return pd.Index(explanation.feature_names, name="feature")
-    levels = [explanation.output_names, explanation.feature_names]
-    return pd.MultiIndex.from_product(levels, names=["output", "feature"])
 
 
 def flat(array: np.ndarray) -> np.ndarray:

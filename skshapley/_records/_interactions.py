@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._importance import importance
-from skshapley._records._outcome import freeze
-from skshapley._records._pair_interchange import parts_of_shapiq, to_shapiq
+from skshapley._records._inferred import flat
+from skshapley._records._outcome import freeze, joined
+from skshapley._records._pair_interchange import NAMES, parts_of_shapiq, to_shapiq
 from skshapley._tables._portable import Portable
+from skshapley._tools._texts import counted
 
 _BY_OUTPUT = ("values", "standard_errors", "attributions", "base_values")
 
@@ -20,9 +22,9 @@ _BY_OUTPUT = ("values", "standard_errors", "attributions", "base_values")
 class Interactions(Portable):
     """Interactions of all pairs of p players, of r rows, with their standard errors.
 
-    The interaction of two players is what they add together beyond what each adds by itself, on
-    average over coalitions of the others: the mean of v(S + i + j) - v(S + i) - v(S + j) + v(S).
-    The index says which average.
+    The interaction of two players is the amount that they add together beyond their separate
+    contributions, on average over coalitions of the others: the mean of v(S + i + j) - v(S + i) -
+    v(S + j) + v(S). The index says which average.
 
     Attributes
     ----------
@@ -31,7 +33,7 @@ class Interactions(Portable):
     standard_errors : ndarray of the same shape, or None
         None where the method has none; NaN where an instance has too few units for one.
     attributions : ndarray of shape (r, p) or (r, p, k)
-        What each player is worth in all, as in the explanation.
+        The total value of each player, as in the explanation.
     base_values : ndarray of shape (r,) or (r, k)
         v(empty).
     feature_names : ndarray of shape (p,)
@@ -145,13 +147,7 @@ class Interactions(Portable):
                     f"Interactions.merge needs the same index; got {first.index!r} and"
                     f" {other.index!r}."
                 )
-        parts: dict[str, Any] = {n: [getattr(r, n) for r in records] for n in _BY_OUTPUT}
-        if all(errors is None for errors in parts["standard_errors"]):
-            parts["standard_errors"] = None
-        else:
-            parts["standard_errors"] = np.concatenate([r._errors for r in records])
-        for name in ("values", "attributions", "base_values"):
-            parts[name] = np.concatenate(parts[name])
+        parts: dict[str, Any] = {name: joined(records, name) for name in _BY_OUTPUT}
         rows = first.rows.append([record.rows for record in records[1:]])
         return replace(first, rows=rows, **parts)
 
@@ -209,8 +205,8 @@ class Interactions(Portable):
             "output": np.tile(np.repeat(outputs, pairs), r),
             "feature": np.tile(self.feature_names[first], r * k),
             "other": np.tile(self.feature_names[second], r * k),
-            "value": _by_output(self.values[:, first, second]),
-            "standard_error": _by_output(self._errors[:, first, second]),
+            "value": flat(self.values[:, first, second]).ravel(),
+            "standard_error": flat(self._errors[:, first, second]).ravel(),
         }
         if self.output_names is None:
             del columns["output"]
@@ -317,7 +313,8 @@ class Interactions(Portable):
         ValueError
             If there are several outputs.
         """
-        return to_shapiq(self)
+        players = self.main_effects if self.index == "shapley" else None
+        return to_shapiq(self, NAMES[self.index], players)
 
     @classmethod
     def from_shapiq(cls, values, feature_names=None) -> "Interactions":
@@ -338,15 +335,15 @@ class Interactions(Portable):
         Raises
         ------
         ValueError
-            If there are no pairs among the values, the index is another, or pairs are what triples
-            leave of it.
+            If there are no values of pairs, the index is another, or values of pairs depend on
+            triples.
         """
         return cls(**parts_of_shapiq(values, feature_names))
 
     def __repr__(self) -> str:
         r, p = self.values.shape[:2]
         outputs = "" if self.output_names is None else f", {len(self.output_names)} outputs"
-        return f"<Interactions: {r} instances, {p} features{outputs}; index {self.index!r}>"
+        return f"<Interactions: {counted(r, 'row')}, {p} features{outputs}; index {self.index!r}>"
 
 
 def _square(pairs: np.ndarray, p: int) -> np.ndarray:
@@ -355,8 +352,3 @@ def _square(pairs: np.ndarray, p: int) -> np.ndarray:
     first, second = np.triu_indices(p, 1)
     out[:, first, second] = out[:, second, first] = pairs
     return out
-
-
-def _by_output(pairs: np.ndarray) -> np.ndarray:
-    """Return the numbers ordered by row, output, pair."""
-    return (pairs if pairs.ndim == 2 else np.swapaxes(pairs, 1, 2)).ravel()

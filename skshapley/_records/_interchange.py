@@ -71,37 +71,6 @@ def parts_of_shap(theirs: Any) -> dict:
     )
 
 
-def to_shapiq(explanation: "Explanation") -> list:
-    """Return shapiq's InteractionValues; see `Explanation.to_shapiq`."""
-    shapiq = needed("shapiq", "Explanation.to_shapiq")
-    if explanation.output_names is not None:
-        raise ValueError(
-            f"Explanation.to_shapiq takes one output; choose it by .output(name), one of"
-            f" {explanation.output_names.tolist()}."
-        )
-    errors = explanation.standard_errors
-    budgets = explanation.n_evaluations
-
-    def by_player(base: float, values: list[float]) -> dict[tuple[int, ...], float]:
-        return {(): base, **{(player,): value for player, value in enumerate(values)}}
-
-    return [
-        shapiq.InteractionValues(
-            values=by_player(base, values),
-            index="SV",
-            min_order=0,
-            max_order=1,
-            n_players=len(values),
-            estimated=errors is None or bool(errors[row].any()),
-            estimation_budget=None if np.isnan(budgets[row]) else round(budgets[row]),
-            baseline_value=base,
-        )
-        for row, (values, base) in enumerate(
-            zip(explanation.values.tolist(), explanation.base_values.tolist(), strict=True)
-        )
-    ]
-
-
 def parts_of_shapiq(theirs: Any, data: Any, feature_names: Any) -> dict:
     """Return the parts of an Explanation with the numbers of `InteractionValues` of order 1 or 2.
 
@@ -139,23 +108,18 @@ def _has_players(theirs: list) -> bool:
 
 
 def _parts(values: np.ndarray, base: np.ndarray, data: pd.DataFrame, **others: Any) -> dict:
-    r = len(values)
-    unknown = dict(
-        standard_errors=None,
-        output_names=None,
-        n_evaluations=np.full(r, np.nan),
-        n_model_rows=np.full(r, np.nan),
-        converged=np.zeros(r, dtype=bool),
-    )
-    return dict(
-        unknown,
-        values=np.asarray(values, dtype=float),
-        base_values=base,
-        predictions=base + np.sum(values, axis=1),
-        data=data,
-        feature_names=data.columns.to_numpy(dtype=object),
+    return {
+        "values": np.asarray(values, dtype=float),
+        "standard_errors": None,
+        "base_values": base,
+        "predictions": base + np.sum(values, axis=1),
+        "data": data,
+        "feature_names": data.columns.to_numpy(dtype=object),
+        "output_names": None,
+        **{name: np.full(len(values), np.nan) for name in ("n_evaluations", "n_model_rows")},
+        "converged": np.zeros(len(values), dtype=bool),
         **others,
-    )
+    }
 
 
 def _table(data: Any, names: Any, shape: tuple[int, int], owner: str) -> pd.DataFrame:

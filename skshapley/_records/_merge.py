@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from skshapley._records._interactions import Interactions
-from skshapley._records._outcome import BY_ROW, ERRORS
+from skshapley._records._outcome import BY_ROW, joined
 
 if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation
@@ -27,33 +26,13 @@ def merge(explanations: Sequence["Explanation"]) -> "Explanation":
                     f"Explanation.merge needs the same {name}: got {ours[name]} and {theirs}."
                 )
     records = [e.interactions for e in explanations if e.interactions is not None]
-    merged: dict[str, Any] = {name: _joined(explanations, name) for name in BY_ROW}
+    merged: dict[str, Any] = {name: joined(explanations, name) for name in BY_ROW}
     return replace(
         first,
         data=pd.concat([e.data for e in explanations]),
         interactions=Interactions.merge(records) if records else None,
         **merged,
     )
-
-
-def _joined(explanations: Sequence["Explanation"], name: str) -> np.ndarray | None:
-    """Return an array of all rows; None if no part has it."""
-    parts = [getattr(explanation, name) for explanation in explanations]
-    if all(part is None for part in parts):
-        return None
-    known = [
-        _unknown(explanation, name) if part is None else part
-        for explanation, part in zip(explanations, parts, strict=True)
-    ]
-    whole = np.concatenate(known)
-    return None if name in ERRORS and np.isnan(whole).all() else whole
-
-
-def _unknown(explanation: "Explanation", name: str) -> np.ndarray:
-    """Return the fill value for a part that an explanation lacks."""
-    if name == "others":  # nothing was left out
-        return np.zeros(explanation.base_values.shape)
-    return np.full(explanation.values.shape, np.nan)
 
 
 def _subject(explanation: "Explanation") -> dict[str, Any]:

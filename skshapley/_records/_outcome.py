@@ -1,11 +1,12 @@
 """Outcomes and settings of a run: arrays, axes, the efficiency gap and the method used."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
 
-from skshapley._tools._texts import model_text, unaddressed
+from skshapley._tools._texts import unaddressed
 
 
 def label(thing: object) -> str:
@@ -13,7 +14,7 @@ def label(thing: object) -> str:
 
     So it is the same in every process.
     """
-    return thing if isinstance(thing, str) else unaddressed(model_text(thing))
+    return thing if isinstance(thing, str) else unaddressed(" ".join(repr(thing).split()))
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,14 +32,13 @@ class Settings:
     loss : str or None
         The loss that was explained.
     reward : str or None
-        What a coalition is worth.
+        The reward: the worth of a coalition.
     masked : str or None
         In which columns absent players are filled in, and why.
     index : str or None
         The index of the values where they are not Shapley's, such as "banzhaf".
     closed_form : str or None
-        What the values were read from, exactly and without sampling, such as "trees" or "linear
-        terms".
+        The closed form of exact values, such as "trees" or "linear terms".
     why_sampled : str or None
         Why nothing was read.
     exact_response : str or None
@@ -53,10 +53,10 @@ class Settings:
     random_state : str or None
         As it was given.
     entropy : int or None
-        What all draws came from: with ``random_state=settings.entropy`` they come again.
+        Source of all random draws; ``random_state=settings.entropy`` repeats them.
     learned : str or None
-        What the values were learned from, such as "500 rows". `sampler`, `solver` and `max_rows`
-        are then those by which these rows were explained.
+        Source of learned values, such as "500 rows". `sampler`, `solver` and `max_rows` are then
+        those by which these rows were explained.
     source : str or None
         The package that computed the values, if it was not this one.
 
@@ -138,6 +138,8 @@ class Settings:
         """The method in a few words, for titles."""
         if self.closed_form is not None:
             return f"exact, read from {self.closed_form}"
+        if self.sampler == "Exact()":
+            return "exact, by all coalitions"
         parts = {"sampler": self.sampler, "solver": self.solver}
         told = ", ".join(f"{name}={part}" for name, part in parts.items() if part is not None)
         if self.learned is not None:
@@ -164,6 +166,19 @@ def freeze(record: Any) -> None:
             object.__setattr__(record, item.name, view)
 
 
+def joined(records: Sequence[Any], name: str) -> np.ndarray | None:
+    """Return an array of all rows of several records; None if no part has it."""
+    parts = [getattr(record, name) for record in records]
+    if all(part is None for part in parts):
+        return None
+    for place, record in enumerate(records):
+        if parts[place] is None:  # nothing was left out, or errors are not known
+            shape = (record.base_values if name == "others" else record.values).shape
+            parts[place] = np.full(shape, 0.0 if name == "others" else np.nan)
+    whole = np.concatenate(parts)
+    return None if name in ERRORS and np.isnan(whole).all() else whole
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """Values, errors and costs of r rows.
@@ -176,7 +191,7 @@ class Outcome:
     values, standard_errors : ndarray of shape (r, e, k)
         Standard errors are NaN where there are none.
     background_errors : ndarray of shape (r, e, k)
-        What the background leaves to chance, as a sample; NaN where that is not known.
+        Standard errors due to the background as a sample; NaN if unknown.
     v_empty, v_full : ndarray of shape (r, k)
         Values of the empty and of the full coalition.
     n_evaluations : ndarray of shape (r,), int
@@ -188,7 +203,7 @@ class Outcome:
     entries : ndarray of shape (e, size), int
         The players of each entry, in order.
     methods : list of (Sampler, Solver)
-        Those that were used, each class once; the last solver with what it kept of its run.
+        The samplers and solvers used, each class once; the last solver keeps its state.
     """
 
     values: np.ndarray

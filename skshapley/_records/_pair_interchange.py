@@ -1,14 +1,11 @@
 """Interactions of shapiq, from ours and into ours."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from skshapley._tools._params import needed
-
-if TYPE_CHECKING:
-    from skshapley._records._interactions import Interactions
 
 # shapiq's names of the indices of pairs
 NAMES = {
@@ -26,38 +23,46 @@ OF_ANY_ORDER = ("SII", "BII")
 ADD_UP = ("SII", "k-SII", "STII", "FSII")  # whose values of players are Shapley's
 
 
-def to_shapiq(interactions: "Interactions") -> list:
-    """Return shapiq's InteractionValues; see `Interactions.to_shapiq`."""
-    shapiq = needed("shapiq", "Interactions.to_shapiq")
-    if interactions.output_names is not None:
+def to_shapiq(record: Any, index: str, players: np.ndarray | None, budgets: Any = None) -> list:
+    """Return shapiq's InteractionValues of each row.
+
+    Parameters
+    ----------
+    record : Explanation or Interactions
+        Interactions have the values of pairs, too.
+    index : str
+        shapiq's name of the index.
+    players : ndarray of shape (r, p), or None
+        Values of players. None: there are pairs alone.
+    budgets : sequence of int or None, default=None
+        Evaluations of each row.
+    """
+    owner = f"{type(record).__name__}.to_shapiq"
+    shapiq = needed("shapiq", owner)
+    if record.output_names is not None:
         raise ValueError(
-            f"Interactions.to_shapiq takes one output; choose it by .output(name), one of"
-            f" {interactions.output_names.tolist()}."
+            f"{owner} takes one output; choose it by .output(name), one of"
+            f" {record.output_names.tolist()}."
         )
-    whole = interactions.index == "shapley"
-    p = len(interactions.feature_names)
-    errors, found = interactions.standard_errors, []
-    first, second = np.triu_indices(p, 1)
-    for row, base in enumerate(interactions.base_values.tolist()):
-        pairs = interactions.values[row, first, second].tolist()
-        values: dict[tuple[int, ...], float] = dict(
-            zip(zip(first.tolist(), second.tolist(), strict=True), pairs, strict=True)
+    p, order = len(record.feature_names), record.values.ndim - 1
+    errors, pairs, found = record.standard_errors, np.array(np.triu_indices(p, 1)).T, []
+    for row, base in enumerate(record.base_values.tolist()):
+        values: dict[tuple[int, ...], float] = {}
+        if players is not None:
+            values = {(): base, **{(j,): value for j, value in enumerate(players[row].tolist())}}
+        if order == 2:
+            values |= {(i, j): float(record.values[row, i, j]) for i, j in pairs.tolist()}
+        one = shapiq.InteractionValues(
+            values=values,
+            index=index,
+            min_order=2 if players is None else 0,
+            max_order=order,
+            n_players=p,
+            estimated=errors is None or bool(errors[row].any()),
+            estimation_budget=None if budgets is None else budgets[row],
+            baseline_value=base,
         )
-        if whole:
-            main = interactions.main_effects[row].tolist()
-            values[()] = base
-            values.update({(j,): value for j, value in enumerate(main)})
-        found.append(
-            shapiq.InteractionValues(
-                values=values,
-                index=NAMES[interactions.index],
-                min_order=0 if whole else 2,
-                max_order=2,
-                n_players=p,
-                estimated=errors is None or bool(errors[row].any()),
-                baseline_value=base,
-            )
-        )
+        found.append(one)
     return found
 
 
@@ -75,12 +80,15 @@ def parts_of_shapiq(theirs: Any, feature_names: Any) -> dict:
         )
     if order > 2 and index not in OF_ANY_ORDER:
         raise ValueError(
-            f"{owner} takes {index} of order 2, whose pairs are those of an index; got order"
-            f" {order}, where pairs are what triples leave."
+            f"{owner} takes {index} of order 2; got order {order}, where values of pairs depend on"
+            f" larger sets. Compute it with max_order=2."
         )
     pairs = np.stack([each.get_n_order_values(2) for each in theirs])
     pairs = (pairs + pairs.transpose(0, 2, 1)) / 2
-    single = np.stack([_of_order_one(each) for each in theirs])
+    single = np.full((len(theirs), p), np.nan)  # where there are pairs alone
+    for row, each in enumerate(theirs):
+        if each.min_order <= 1:
+            single[row] = each.get_n_order_values(1)
     if index not in OF_ANY_ORDER:
         single = single + pairs.sum(axis=2) / 2
     names = [f"x{j}" for j in range(p)] if feature_names is None else feature_names
@@ -93,13 +101,6 @@ def parts_of_shapiq(theirs: Any, feature_names: Any) -> dict:
         index=READ[index],
         rows=pd.RangeIndex(len(theirs)),
     )
-
-
-def _of_order_one(theirs: Any) -> np.ndarray:
-    """Return the values of players, NaN where there are pairs alone, ``(p,)``."""
-    if theirs.min_order > 1:
-        return np.full(theirs.n_players, np.nan)
-    return theirs.get_n_order_values(1)
 
 
 def _empty(theirs: Any) -> float:

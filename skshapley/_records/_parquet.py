@@ -127,7 +127,7 @@ def arrow_table(
     arrays = {n: pa.array(c, text if isinstance(c, list) else None) for n, c in columns}
     if len(arrays) < len(columns):
         raise ValueError(
-            f"A file of an explanation needs features and levels of the index whose names differ as"
+            f"A file of an explanation needs features and index levels with different names as"
             f" text; got {[str(name) for name in names]} under {list(explanation.index.names)}."
         )
     required = [

@@ -27,8 +27,8 @@ class ShapleyResult:
     converged : bool
         Exact, or accurate enough for the stopping rule.
     solver : Solver or None
-        The solver after its run, with what it was asked to keep, e.g. ``ProjectedSGD.trace_``; None
-        where a single player needed none.
+        The solver after its run, with its records, e.g. ``ProjectedSGD.trace_``; None where a
+        single player needed none.
     interactions : Interactions or None
         Those of all pairs, if they were asked for, as the only row of a record.
 

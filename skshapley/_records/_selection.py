@@ -68,7 +68,7 @@ def rows(explanation: "Explanation", key: Any) -> "Explanation":
     """Return rows: an int (one row, still 2-D), slice, positions or a mask."""
     if isinstance(key, (int, np.integer)):
         if not -len(explanation) <= key < len(explanation):
-            raise IndexError(f"{OWNER} has {len(explanation)} instances; got row {key}.")
+            raise IndexError(f"{OWNER} has {len(explanation)} rows; got row {key}.")
         key = [key]
     elif not isinstance(key, slice):
         given, key = key, np.atleast_1d(np.asarray(key))
@@ -87,7 +87,7 @@ def rows(explanation: "Explanation", key: Any) -> "Explanation":
 def players(explanation: "Explanation", key: Any) -> "Explanation":
     """Return some players, by name or position, in the order given.
 
-    What the others are worth goes into `others`, so that all still adds up.
+    The sum of the other values is stored in `others`, so the values still add up.
     """
     places = _places(key, explanation.feature_names, "feature")
     if len(set(places.tolist())) < len(places):

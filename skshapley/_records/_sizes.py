@@ -29,12 +29,12 @@ def mean(explanation: "Explanation", axis: Any) -> "Explanation":
     """Return the mean explanation; see `Explanation.mean`."""
     if axis != 0 or isinstance(axis, bool):
         raise ValueError(
-            f"Explanation.mean takes axis=0, the mean over instances; got {axis!r}: attributions"
+            f"Explanation.mean takes axis=0, the mean over rows; got {axis!r}: attributions"
             f" of different features are summed, as by explanation.values.sum(axis=1)."
         )
     n = len(explanation)
     if not n:
-        raise ValueError("Explanation.mean needs at least one instance; got none.")
+        raise ValueError("Explanation.mean needs at least one row; got none.")
     parts: dict[str, Any] = {}
     for name in BY_OUTPUT:
         part = getattr(explanation, name)

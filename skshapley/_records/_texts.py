@@ -1,11 +1,13 @@
 """The text and the HTML of an explanation in a notebook."""
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skshapley._records._gap import gap_shows
+from skshapley._records._outcome import Settings
+from skshapley._tools._texts import counted
 
 if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation
@@ -19,7 +21,7 @@ def as_text(explanation: "Explanation") -> str:
     gap = _largest_gap(explanation)
     gap = gap and f"; efficiency gap up to {gap}"
     warning = _background_note(explanation)
-    hint = explanation.settings.exact_response
+    hint = _exact_response(explanation.settings)
     better = "" if hint is None else f"; response_method={hint!r} would be exact"
     told = f"{explanation.settings.method}{better}{gap}{warning and f'; {warning}'}"
     return f"<{_title(explanation)}; {told}>"
@@ -32,7 +34,11 @@ def as_html(explanation: "Explanation") -> str:
     frame = frame.reset_index()
     titles = "".join(f"<th>{escape(title)}</th>" for title in (*frame.columns, ""))
     longest = frame["importance"].max() or 1.0
-    lines = "".join(_line(line, line.importance / longest) for line in frame.itertuples())
+    lines = ""
+    for _, *line in frame.itertuples():
+        cells = (f"{v:.4g}" if isinstance(v, float) else escape(str(v)) for v in line)
+        bar = BAR.format(10 * np.nan_to_num(line[-2] / longest))
+        lines += f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}<td>{bar}</td></tr>"
     facts = {"method": settings.method}
     if n and np.any(rows := np.nan_to_num(explanation.n_model_rows)):
         facts["model rows for each row"] = f"{rows.mean():,.0f}"
@@ -40,8 +46,8 @@ def as_html(explanation: "Explanation") -> str:
         facts["converged"] = f"{explanation.converged.sum()} of {n}"
     if warning := _background_note(explanation):
         facts["errors"] = warning.removeprefix("errors ")
-    if settings.exact_response is not None:
-        facts["exact response"] = f"response_method={settings.exact_response!r}"
+    if (hint := _exact_response(settings)) is not None:
+        facts["exact response"] = f"response_method={hint!r}"
     if gap := _largest_gap(explanation):
         facts["largest efficiency gap"] = gap
     told = ", ".join(f"{key}: {escape(str(value))}" for key, value in facts.items())
@@ -49,11 +55,18 @@ def as_html(explanation: "Explanation") -> str:
     return f"<div>{head}{table}{titles}</tr></thead><tbody>{lines}</tbody></table></div>"
 
 
+def _exact_response(settings: Settings) -> str | None:
+    """Return the response that would be exact, unless the values are exact already."""
+    return None if settings.method.startswith("exact") else settings.exact_response
+
+
 def _title(explanation: "Explanation") -> str:
     n, names = len(explanation.feature_names), explanation.output_names
     left = "" if explanation.others is None else ", others left out"
     outputs = "" if names is None else f", {len(names)} outputs"
-    return f"Explanation: {len(explanation)} instances, {n} features{left}{outputs}"
+    return (
+        f"Explanation: {counted(len(explanation), 'row')}, {counted(n, 'feature')}{left}{outputs}"
+    )
 
 
 def _largest_gap(explanation: "Explanation") -> str:
@@ -80,13 +93,3 @@ def _background_note(explanation: "Explanation") -> str:
     return (
         f"errors {own:.2g} of sampling, and larger ones, {apart:.2g}, of the background as a sample"
     )
-
-
-def _line(line: tuple[Any, ...], length: float) -> str:
-    """Return a line of the HTML table, with a bar of a length in [0, 1]."""
-    cells = "".join(f"<td>{_cell(value)}</td>" for value in line[1:])
-    return f"<tr>{cells}<td>{BAR.format(10 * np.nan_to_num(length))}</td></tr>"
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else escape(str(value))

@@ -1,4 +1,4 @@
-"""Background rows as a sample of a table: their order, and known quantities of all rows."""
+"""Samples of background rows from a table: their order, and known quantities of all rows."""
 
 from skshapley._references._deck import CHUNK, MOST_CARDS, Deck, Survey, Traits
 from skshapley._references._herd import herded

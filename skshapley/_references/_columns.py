@@ -1,5 +1,6 @@
 """Columns of any table as numbers or codes, to compare rows."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,9 @@ from scipy import sparse
 from skshapley._tables._inputs import as_pandas
 from skshapley._tools._random import generator
 
-MOST_CELLS = 2**22  # of a sparse matrix that is made dense: 32 MB
+MOST_CELLS = 2**22  # largest sparse matrix to make dense: 32 MB
 N_MIXTURES = 64
-MOST_CATEGORIES = 8  # that have a column of their own; the rest share one
+MOST_CATEGORIES = 8  # with a column of their own; the other categories share one
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +30,12 @@ class Column:
 
     @property
     def is_category(self) -> bool:
-        """Whether the content are codes."""
+        """Whether the content is codes."""
         return self.content.dtype.kind == "i"
 
     @property
     def numbers(self) -> np.ndarray:
-        """Numbers as they are; a column for each of the most frequent categories: ``(n, c)``."""
+        """Numbers, or one indicator column for each of the most frequent categories: ``(n, c)``."""
         if not self.is_category:
             return self.content[:, None]
         count = min(self.content.max() + 1, MOST_CATEGORIES)
@@ -42,9 +43,9 @@ class Column:
 
 
 def columns_of(table: Any) -> list[Column]:
-    """Return the columns of a table ``(n, d)``; of a large sparse one, some mixtures of them.
+    """Return the columns of a table ``(n, d)``; for a large sparse table, mixtures of columns.
 
-    Mixtures with random signs keep the distances of rows (Achlioptas 2003, Database-friendly random
+    Mixtures with random signs preserve distances of rows (Achlioptas 2003, Database-friendly random
     projections, Journal of Computer and System Sciences 66).
     """
     if sparse.issparse(table):
@@ -53,7 +54,7 @@ def columns_of(table: Any) -> list[Column]:
             return [Column(column) for column in (table @ signs).T]
         table = table.toarray()
     if isinstance(table, np.ndarray) and table.dtype.kind in "biuf":
-        return [Column(column.astype(np.float64)) for column in table.T]
+        return [Column(column.astype(np.float64, copy=False)) for column in table.T]
     frame = as_pandas(table)
     return [_column(frame.iloc[:, j]) for j in range(frame.shape[1])]
 
@@ -70,25 +71,38 @@ def _column(series: pd.Series) -> Column:
     return Column(rank[codes])
 
 
-def standardised(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return columns ``(n, c)`` of mean 0 and spread 1, those that vary; missing values are 0.
+def standardised(
+    columns: Iterable[np.ndarray], weights: np.ndarray, rows: Any = slice(None)
+) -> np.ndarray:
+    """Return the varying columns with mean 0 and standard deviation 1; missing values are 0.
 
     Parameters
     ----------
-    values : ndarray of shape (n, c)
+    columns : iterable of ndarrays of shape (n,)
+        They are read one after the other, to limit memory for large tables.
     weights : ndarray of shape (n,)
         With sum 1.
+    rows : index of m rows, default=slice(None)
+        The rows to return; means and standard deviations are over all rows.
+
+    Returns
+    -------
+    numbers : ndarray of shape (m, c)
     """
-    finite = np.isfinite(values)
-    share = weights @ finite
-    filled = np.where(finite, values, 0.0)
-    mean = (weights @ filled) / np.where(share > 0, share, 1.0)
-    centred = np.where(finite, filled - mean, 0.0)
-    spread = np.sqrt(weights @ centred**2)
-    varies = spread > 1e-9 * np.maximum(np.abs(mean), np.finfo(float).tiny)
-    return centred[:, varies] / spread[varies]
+    numbers = [np.empty((len(weights[rows]), 0))]
+    for column in columns:
+        column = np.ascontiguousarray(column)  # column by column: no copy of a large table
+        finite = np.isfinite(column)
+        filled = column if finite.all() else np.where(finite, column, 0.0)
+        mean = (weights @ filled) / ((weights @ finite) or 1.0)
+        centred = np.where(finite, filled - mean, 0.0)
+        spread = np.sqrt(weights @ centred**2)
+        if spread > 1e-9 * max(abs(mean), np.finfo(float).tiny):
+            numbers.append(centred[rows, None] / spread)
+    return np.concatenate(numbers, axis=1)
 
 
-def numbers_of(columns: list[Column]) -> np.ndarray:
-    """Return all columns side by side as numbers, categories by their indicators, ``(n, c)``."""
-    return np.concatenate([column.numbers for column in columns], axis=1)
+def numbers_of(columns: list[Column]) -> Iterator[np.ndarray]:
+    """Yield the columns as numbers ``(n,)``, with one indicator per category."""
+    for column in columns:
+        yield from column.numbers.T

@@ -1,24 +1,24 @@
-"""Background rows in a balanced order, their traits, and means over a table from some.
+"""Background rows in a balanced order, their traits, and estimated means over a table.
 
-The attribution of a player against one reference depends on the reference mostly through the
-player's own columns and the prediction, which are known of all rows. So it is regressed on them
-over the rows that were looked at, and the table's means are put in (`_survey`).
+The attribution of a player against one background row depends mostly on that row's prediction and
+its values in the player's columns. Both are known for all rows. The attribution is regressed on
+them over the sampled rows, and evaluated at the table's means (`Survey`).
 
-Rows are dealt by chunks, each of which resembles the whole table: in its columns and in the
-model's predictions, by the mean of smooth functions of both. A table is cut at random into groups;
-a group is halved, its halves are halved again, down to single rows. Of each two neighbours one goes
-to either half, so that the difference of the halves' means stays small (kernel halving; Dwivedi &
-Mackey 2024, Kernel thinning, JMLR 25). Which half comes first is a coin's choice: each row is as
-likely in any place, so that chunks are exchangeable, and their spread is an honest measure of what
-is left to chance.
+Rows are used in chunks. Each chunk resembles the whole table in its columns and in the model's
+predictions, by the means of smooth functions of both. A table is divided at random into groups.
+Each group is halved repeatedly, down to single rows. Of two adjacent rows, one goes to each half,
+so that the difference of the halves' means stays small (kernel halving; Dwivedi & Mackey 2024,
+Kernel thinning, JMLR 25). A coin decides the order of the halves, so each row is equally likely at
+every position. Chunks are therefore exchangeable, and their spread measures the remaining random
+error.
 
 Deville & Särndal (1992), Calibration estimators in survey sampling, JASA 87; Breidt & Opsomer
 (2017), Model-assisted survey estimation with modern prediction techniques, Statistical Science 32.
-With traits that have mean zero over the table, the estimate is the regression's intercept: the mean
-of its predictions over the table and of the residuals over the sample.
+Traits have mean zero over the table, so the estimate is the regression's intercept. It is the mean
+of the predictions over the table plus the mean of the residuals over the sample.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -35,7 +35,7 @@ from skshapley._references._columns import (
 from skshapley._references._herd import Features
 
 BINS = 8  # quantile bins of a numeric column
-MOST_OWN_COLUMNS = 4  # of one player that are binned
+MOST_OWN_COLUMNS = 4  # binned columns of one player
 MOST_COMMON = 128  # numbers of a row that all players share
 MOST_PREDICTIONS = 8
 NO_BIN = BINS  # codes from here on belong to no indicator
@@ -43,7 +43,7 @@ NO_BIN = BINS  # codes from here on belong to no indicator
 
 @dataclass(frozen=True, eq=False)
 class Traits:
-    """Numbers that are known of each row, centred on their means over the table.
+    """Known numbers of each row, centred on their means over the table.
 
     Attributes
     ----------
@@ -52,9 +52,9 @@ class Traits:
     codes : ndarray of shape (b, w), uint8
         The bin, or category, of some columns.
     shares : ndarray of shape (w, BINS)
-        The part of the table in each bin.
+        The share of the table in each bin.
     of_player : tuple of p ndarrays of int
-        Which of these columns are a player's own.
+        The positions of each player's own columns among these columns.
     """
 
     common: np.ndarray
@@ -66,40 +66,43 @@ class Traits:
     def of(
         cls,
         columns: list[Column],
+        numbers: np.ndarray,
         predictions: np.ndarray,
         weights: np.ndarray,
         column_player: np.ndarray,
+        rows: np.ndarray,
     ) -> "Traits":
-        """Return the traits of a table's rows.
+        """Return the traits of some rows of a table.
 
         Parameters
         ----------
         columns : list of d Column
+        numbers : ndarray of shape (n, c)
+            The standardised columns of these rows.
         predictions : ndarray of shape (b, k)
         weights : ndarray of shape (b,)
             With sum 1.
         column_player : ndarray of shape (d,), int
+        rows : ndarray of shape (n,), int
         """
-        common = standardised(predictions[:, :MOST_PREDICTIONS], weights)
-        numbers = standardised(numbers_of(columns), weights)
+        common = standardised(predictions[:, :MOST_PREDICTIONS].T, weights, rows)
         if common.shape[1] + numbers.shape[1] <= MOST_COMMON:
             common = np.concatenate([common, numbers], axis=1)
-        codes = np.column_stack([_bins(column) for column in columns])
-        one_hot = codes[:, :, None] == np.arange(BINS)
-        shares = np.einsum("b,bwn->wn", weights, one_hot)
+        codes = np.empty((len(rows), len(columns)), dtype=np.uint8)
+        shares = np.empty((len(columns), BINS))
+        for j, column in enumerate(columns):
+            bins = _bins(column, rows)
+            codes[:, j] = bins[rows]
+            shares[j] = np.bincount(bins, weights, NO_BIN + 1)[:BINS]
         players = np.arange(column_player.max() + 1)
         own = tuple(np.flatnonzero(column_player == j)[:MOST_OWN_COLUMNS] for j in players)
         return cls(np.ascontiguousarray(common), codes, shares, own)
-
-    def take(self, rows: np.ndarray) -> "Traits":
-        """Return the traits of some rows, still centred on the table."""
-        return replace(self, common=self.common[rows], codes=self.codes[rows])
 
     @cached_property
     def _indicators(self) -> tuple[np.ndarray, np.ndarray]:
         """The columns of each player, ``(p, most)`` int, and the centred indicators of their codes.
 
-        The latter are ``(p, most, BINS + 1, BINS)``, all 0 where a player has fewer columns.
+        The indicators are ``(p, most, BINS + 1, BINS)``, and 0 for players with fewer columns.
         """
         most = max(map(len, self.of_player))
         columns = np.zeros((len(self.of_player), most), dtype=np.intp)
@@ -118,21 +121,27 @@ class Traits:
         return own.reshape(len(rows), len(players), -1)
 
 
-def _bins(column: Column) -> np.ndarray:
-    """Return the bin of each row by quantiles, or its category, ``(b,)`` uint8."""
-    numbers = column.content
+def _bins(column: Column, rows: np.ndarray) -> np.ndarray:
+    """Return each row's bin, by quantiles of some rows, or its category, ``(b,)`` uint8."""
+    numbers = np.ascontiguousarray(column.content)
     if column.is_category:
         return np.where(numbers < MOST_CATEGORIES, numbers, NO_BIN).astype(np.uint8)
-    known = np.isfinite(numbers)
-    if not known.any():
+    known, some = np.isfinite(numbers), numbers[rows]
+    some = some[np.isfinite(some)]
+    if not len(some):
         return np.full(len(numbers), NO_BIN, dtype=np.uint8)
-    edges = np.unique(np.quantile(numbers[known], np.linspace(0, 1, BINS + 1)[1:-1]))
-    return np.where(known, np.searchsorted(edges, numbers, side="right"), NO_BIN).astype(np.uint8)
+    bins = np.zeros(len(numbers), dtype=np.uint8)
+    for edge in np.unique(np.quantile(some, np.linspace(0, 1, BINS + 1)[1:-1])):
+        bins += numbers >= edge
+    bins[~known] = NO_BIN
+    return bins
 
 
 CHUNK = 8  # rows
-GROUP_ROWS = 512  # that are halved together
-MOST_CARDS = 2**15  # rows in a deck: more than an instance can use, and little to hold
+# Features for halving groups, and rows per group. With 128 features and groups of 512 rows, ``fit``
+# takes three times as long, and explanations have the same errors
+N_FEATURES, GROUP_ROWS = 32, 64
+MOST_CARDS = 2**15  # rows in a deck: more than one explanation uses, and little memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,16 +150,19 @@ class Deck:
 
     Attributes
     ----------
+    rows : ndarray of shape (q,), int
+        The kept rows of the background: all rows, up to 32,768.
     cards : ndarray of shape (n,), int
-        Rows of the background, chunk after chunk; a row of large weight comes several times.
+        Positions in `rows`, chunk after chunk; a row of large weight appears several times.
     chunk : int
-        How many of them make a balanced set; any power of 2 below does, too.
+        Number of cards in a balanced set; each smaller power of 2 is balanced, too.
     n_rows : float
-        How many rows of equal weight the table has that they are a sample of.
+        Effective number of rows of the sampled table.
     traits : Traits or None
-        What is known of each row and of the table.
+        Known quantities of each kept row, and of the table.
     """
 
+    rows: np.ndarray
     cards: np.ndarray
     chunk: int
     n_rows: float
@@ -159,8 +171,9 @@ class Deck:
     @classmethod
     def plain(cls, weights: np.ndarray, rng: np.random.Generator) -> "Deck":
         """Return rows in random order, by their weights."""
-        cards = _by_weight(weights, rng)
-        return cls(rng.permutation(cards), 1, 1 / float(weights @ weights))
+        rows, cards = _by_weight(weights, rng)
+        every = np.arange(len(weights))
+        return cls(every, rng.permutation(rows[cards]), 1, 1 / float(weights @ weights))
 
     @classmethod
     def balanced(
@@ -184,26 +197,17 @@ class Deck:
         rng : numpy.random.Generator
         """
         columns = columns_of(table)
-        numbers = standardised(np.concatenate([numbers_of(columns), predictions], axis=1), weights)
-        cards = _by_weight(weights, rng)
-        features = Features.of(numbers[cards], rng)(numbers[cards])
-        key = standardised(predictions, weights).sum(axis=1)[cards]
-        traits = None  # of mixtures of columns, which are no player's own
+        rows, cards = _by_weight(weights, rng)
+        predicted = standardised(predictions.T, weights, rows)
+        numbers = standardised(numbers_of(columns), weights, rows)
+        both = np.concatenate([numbers, predicted], axis=1)[cards]
+        features = Features.of(both, rng, N_FEATURES)(both)
+        key = predicted.sum(axis=1)[cards]
+        traits = None  # mixtures of columns belong to no player
         if len(columns) == len(column_player):
-            traits = Traits.of(columns, predictions, weights, column_player)
+            traits = Traits.of(columns, numbers, predictions, weights, column_player, rows)
         order = balanced_order(features, key, rng)
-        return cls(cards[order], CHUNK, 1 / float(weights @ weights), traits)
-
-    def cut(self, rows: np.ndarray) -> "Deck":
-        """Return the deck of a table that keeps only these of its rows, all cards among them.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n,), int
-            In order.
-        """
-        traits = None if self.traits is None else self.traits.take(rows)
-        return replace(self, cards=np.searchsorted(rows, self.cards), traits=traits)
+        return cls(rows, cards[order], CHUNK, 1 / float(weights @ weights), traits)
 
     def dealt(self, rng: np.random.Generator) -> np.ndarray:
         """Return the cards with their chunks in random order, ``(n,)``."""
@@ -212,14 +216,17 @@ class Deck:
         return np.concatenate([chunks[rng.permutation(len(chunks))].ravel(), self.cards[whole:]])
 
 
-def _by_weight(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return rows, each about as often as its weight says (systematic sampling)."""
+def _by_weight(weights: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows to keep, and positions in them, in proportion to weight (systematic sampling)."""
     b = len(weights)
     if weights.min() == weights.max():
-        return np.arange(b) if b <= MOST_CARDS else np.sort(rng.choice(b, MOST_CARDS, False))
-    n = min(MOST_CARDS, 8 * b)
-    at = np.cumsum(weights)
-    return np.searchsorted(at / at[-1], (np.arange(n) + rng.random()) / n).clip(0, b - 1)
+        cards = np.arange(b) if b <= MOST_CARDS else np.sort(rng.choice(b, MOST_CARDS, False))
+    else:
+        n, at = min(MOST_CARDS, 8 * b), np.cumsum(weights)
+        cards = np.searchsorted(at / at[-1], (np.arange(n) + rng.random()) / n).clip(0, b - 1)
+    if b <= MOST_CARDS:
+        return np.arange(b), cards
+    return np.unique(cards, return_inverse=True)
 
 
 def balanced_order(features: np.ndarray, key: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -228,9 +235,9 @@ def balanced_order(features: np.ndarray, key: np.ndarray, rng: np.random.Generat
     Parameters
     ----------
     features : ndarray of shape (n, m)
-        What the means of chunks are to agree in.
+        Features with equal means in all chunks.
     key : ndarray of shape (n,)
-        Rows that are alike in it are first choices to go to different halves.
+        Rows with similar keys go to different halves first.
     rng : numpy.random.Generator
     """
     rest, parts, size = rng.permutation(len(features)), [], GROUP_ROWS
@@ -254,7 +261,7 @@ def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) 
     for t in range(size // 2):
         pair = groups[:, 2 * t], groups[:, 2 * t + 1]
         difference = features[pair[0]] - features[pair[1]]
-        # whichever makes the halves' sums more alike
+        # the assignment with the smaller difference of the halves' sums
         straight = np.einsum("gm,gm->g", excess, difference) <= 0
         excess += np.where(straight[:, None], difference, -difference)
         first[:, t] = np.where(straight, *pair)
@@ -264,22 +271,22 @@ def _halves(features: np.ndarray, groups: np.ndarray, rng: np.random.Generator) 
     return np.stack([first, second], axis=1).reshape(2 * count, -1)
 
 
-PENALTY = 5.0  # rows' worth of "no effect" on each coefficient
-LEAST_REGRESSED = 24  # rows, below which a plain mean serves
-MOST_LEVERAGE = 0.9  # a row that is fitted by itself alone tells no error
+PENALTY = 5.0  # ridge penalty of each coefficient, in rows
+LEAST_REGRESSED = 24  # rows; with fewer, the plain mean is used
+MOST_LEVERAGE = 0.9  # a row that determines its own fit has no useful residual
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """A sample of a table's rows, made ready to estimate means of many quantities.
+    """A sample of a table's rows, prepared to estimate means of many quantities.
 
     Parameters
     ----------
     deck : Deck
     rows : ndarray of shape (m,), int
-        The rows that were looked at, in the order in which they were dealt.
+        The sampled rows, in the order of the deck.
     players : ndarray of shape (p,), int
-        The players whose attributions are estimated.
+        The players to estimate attributions for.
     """
 
     deck: Deck
@@ -287,10 +294,10 @@ class Survey:
     players: np.ndarray
 
     def mean(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return estimates of table means, and the errors of each row's prediction by the others.
+        """Return estimates of table means, and leave-one-out errors of each row's prediction.
 
-        For each player and output the regression serves where it predicts rows that it has not
-        seen better than the plain mean does.
+        For each player and output, the regression is used if it predicts left-out rows better than
+        the plain mean does.
 
         Parameters
         ----------
@@ -319,7 +326,7 @@ class Survey:
         penalty = np.full(common.shape[1], PENALTY)
         penalty[0] = 0.0
         factor = cholesky(common.T @ common + np.diag(penalty), lower=True, check_finite=False)
-        # what the common traits predict of y is seen seen' y
+        # the prediction of y by the common traits is seen seen' y
         turn = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False).T
         seen = common @ turn
         own = traits.own(rows, self.players)  # (m, p, n)
@@ -327,7 +334,7 @@ class Survey:
         flat = own.reshape(m, p * n)
         beyond = seen @ (seen.T @ flat)
         beyond = np.subtract(flat, beyond, out=beyond).reshape(m, p, n)
-        # by player, as views: products of them are copied nowhere
+        # by player, as views, so that their products make no copies
         by_player, wide = own.transpose(1, 0, 2), beyond.transpose(1, 0, 2)  # (p, m, n)
         inverse = np.linalg.inv(by_player.swapaxes(1, 2) @ wide + PENALTY * np.eye(n))
         slopes = inverse @ (wide.swapaxes(1, 2) @ values.transpose(1, 0, 2))

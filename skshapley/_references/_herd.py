@@ -9,7 +9,7 @@ from skshapley._references._columns import columns_of, numbers_of, standardised
 from skshapley._tables._inputs import n_rows
 
 N_FEATURES = 128
-BANDWIDTH_PAIRS = 1000  # of rows, whose median distance is the bandwidth
+BANDWIDTH_PAIRS = 1000  # of rows; their median distance is the bandwidth
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,31 +20,31 @@ class Features:
 
     Attributes
     ----------
-    frequencies : ndarray of shape (c, N_FEATURES)
-    phases : ndarray of shape (N_FEATURES,)
+    frequencies : ndarray of shape (c, m)
+    phases : ndarray of shape (m,)
     """
 
     frequencies: np.ndarray
     phases: np.ndarray
 
     @classmethod
-    def of(cls, numbers: np.ndarray, rng: np.random.Generator) -> Self:
-        """Return features that suit the rows ``(n, c)``."""
+    def of(cls, numbers: np.ndarray, rng: np.random.Generator, count: int = N_FEATURES) -> Self:
+        """Return `count` features with a bandwidth from the rows ``(n, c)``."""
         n, c = numbers.shape
         first, second = rng.integers(0, n, size=(2, BANDWIDTH_PAIRS))
         distance = np.sqrt(((numbers[first] - numbers[second]) ** 2).sum(axis=1))
         bandwidth = np.median(distance[distance > 0]) if (distance > 0).any() else 1.0
-        frequencies = rng.standard_normal((c, N_FEATURES)) / bandwidth
-        return cls(frequencies, rng.uniform(0, 2 * np.pi, N_FEATURES))
+        frequencies = rng.standard_normal((c, count)) / bandwidth
+        return cls(frequencies, rng.uniform(0, 2 * np.pi, count))
 
     def __call__(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the features of rows ``(n, c)``, ``(n, N_FEATURES)`` float32."""
+        """Return the features of rows ``(n, c)``, ``(n, m)`` float32."""
         return np.cos(numbers @ self.frequencies + self.phases).astype(np.float32)
 
 
 MOST_CANDIDATES = 2**16
 CHUNK_ROWS = 2**14
-LINEAR_SHARE = 0.25  # of the squared distance: columns themselves, beside smooth functions of them
+LINEAR_SHARE = 0.25  # share of the columns in the squared distance, beside smooth functions
 
 
 def herded(
@@ -62,15 +62,13 @@ def herded(
     n : int
         At most b.
     predictions : ndarray of shape (b, k) or None
-        Further columns to agree in.
+        Further columns to match.
     weights : ndarray of shape (b,)
         With sum 1.
     rng : numpy.random.Generator
     """
-    parts = [numbers_of(columns_of(table))]
-    if predictions is not None:
-        parts.append(predictions)
-    numbers = standardised(np.concatenate(parts, axis=1), weights)
+    parts = [*numbers_of(columns_of(table)), *(() if predictions is None else predictions.T)]
+    numbers = standardised(parts, weights)
     b = n_rows(table)
     few = b <= MOST_CANDIDATES
     candidates = np.arange(b) if few else np.sort(rng.choice(b, MOST_CANDIDATES, replace=False))
@@ -88,7 +86,7 @@ def herded(
 
 
 def _features(numbers: np.ndarray, smooth: Features) -> np.ndarray:
-    """Return smooth functions of rows and the rows themselves, in their shares, ``(n, m)``."""
+    """Return weighted smooth functions of rows and the rows themselves, ``(n, m)``."""
     linear = numbers * np.sqrt(LINEAR_SHARE / max(numbers.shape[1], 1))
     return np.concatenate([smooth(numbers) / np.sqrt(N_FEATURES / 2), linear], axis=1)
 

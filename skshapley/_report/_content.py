@@ -19,7 +19,7 @@ ERROR_DIGITS = 3
 # each output at least those are that the page shows first
 MOST_PARTNERED = 30
 LEAST_PARTNERED = 4
-# Pairs whose interactions are drawn
+# Pairs with drawn interactions
 MOST_PAIRS = 10
 
 

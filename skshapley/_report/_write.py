@@ -48,10 +48,10 @@ def write_report(
 ) -> Path | None:
     """Write one HTML file that any browser opens, without a server or a network.
 
-    It shows what was explained and how sure it is, the importances with their intervals, a
-    beeswarm, the dependence of the strongest features, interactions where there are any, and a
-    table of the rows, each with its waterfall. A thousand rows of thirty features take about a
-    megabyte for each output.
+    It shows the settings and the errors, the importances with their intervals, a beeswarm, the
+    dependence of the strongest features, interactions where there are any, and a table of the rows,
+    each with its waterfall. A thousand rows of thirty features take about a megabyte for each
+    output.
 
     Parameters
     ----------
@@ -86,6 +86,8 @@ def write_report(
     if path is None:
         path = Path("report.html")
         sys.stdout.write(f"The report is in {path.resolve()}\n")
+    if not isinstance(path, str | PathLike):
+        raise TypeError(f"Explanation.report takes path as a str or path; got {path!r}.")
     path = Path(path)
     path.write_bytes(text.encode("utf-8", "replace"))
     return path
@@ -131,7 +133,7 @@ def page(title: str, content: dict[str, Any]) -> str:
     ----------
     title : str
     content : dict
-        What `content` returns.
+        The result of `content`.
     """
     # not in one block of the file's scope, where their names would be those of the window
     script = "(() => {\n" + "\n".join(map(_text, SCRIPTS)) + "\n})();"

@@ -1,7 +1,7 @@
-"""Instances of a block that share the arrays of one sampler and one solver."""
+"""Rows of a block that share the arrays of one sampler and one solver."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,88 +13,130 @@ from skshapley._run._plan import Size
 from skshapley._run._sample import Sample
 from skshapley._tools._random import Stream, generator, row_generators
 from skshapley.designs import WalkDesign
-from skshapley.samplers import SamplerTask
-from skshapley.solvers import Estimate, SolverTask
+from skshapley.samplers import Sampler, SamplerTask
+from skshapley.samplers._base import Price
+from skshapley.solvers import Estimate, Solver, SolverTask
 from skshapley.solvers._base import entries
 
-# That instances share: few, so that what is made of one serves many, and several,
-# so that errors of many instances do not line up
+# Number of shared designs: few, so that work on one serves many rows, but several,
+# so that the errors of many rows do not agree
 N_DESIGNS = 8
-ASK_BYTES = 2**22  # of the coalitions of an instance in one ask
-FIRST_LOOK = 64  # draws, or the least of a design, before a stopping rule is asked
-GROWTH = 1.6  # of the draws, from one look of the stopping rule to the next
-# Values between 2**-200 and 2**200 are handed over as they are: standard errors take fourth powers
+ASK_BYTES = 2**22  # coalitions of one row per design
+FIRST_LOOK = 64  # draws, or the smallest design, before the first check of a stopping rule
+GROWTH = 1.6  # growth of the number of draws between two checks of the stopping rule
+# Values between 2**-200 and 2**200 are not scaled: standard errors take fourth powers
 PLAIN_EXPONENT = 200
 
 
+@dataclass(eq=False, slots=True)
 class Cohort:
-    """Instances of a block with the same number of players that matter.
+    """Rows of a block with equally many players that matter, and the state of their run.
 
-    Parameters
+    Attributes
     ----------
     block : Block
     members : ndarray of shape (r,), int
         Their positions in the block.
     players : ndarray of shape (r, count), int
         The players that matter to each.
+    sampler : Sampler
+    solver : Solver
+    price : Price
+    deck : Deck or None
+        Of the background rows.
+    sample : Sample or None
+        The sample of the background, if not all background rows are used.
+    rest : Rest or None
+        The rest of the budgets, for a sampler with more than one design.
+    left, asked : int
+        Remaining planned draws, and draws so far.
+    goal : int
+        Number of draws at the next check of the stopping rule.
+    open, asking : ndarray of int
+        Open rows, and the rows of the last design.
+    converged : ndarray of shape (r,), bool
+    units : ndarray of shape (r, 1, k) or None
+        Scale of the values, from the first values.
+    grouped : bool
+        Whether each coalition is evaluated against every group of the sample.
+    design : Design or None
+        The last design.
+    ties : Ties or None
+        Set once coalitions are requested against single background rows.
+    estimate : Estimate or None
+        The estimate from all values so far.
     """
 
-    def __init__(self, block: Any, members: np.ndarray, players: np.ndarray) -> None:
-        game, plan = block.game, block.plan
-        self.block, self.members, self.players = block, members, players
-        self.count = players.shape[1]
-        b = game.n_references
-        self.sampler, self.solver = plan.methods(self.count)
-        size = replace(Size.of(game), n_players=self.count)
-        values = size.values(plan.max_rows)
-        bought = self.sampler.afford(values, self.count, b)
-        self.left, self.price, looked_at = bought.n_draws, bought.price, bought.n_references
+    block: Any
+    members: np.ndarray
+    players: np.ndarray
+    sampler: Sampler
+    solver: Solver
+    price: Price
+    deck: Deck | None
+    sample: Sample | None
+    rest: Rest | None
+    left: int
+    goal: int
+    open: np.ndarray
+    asking: np.ndarray
+    converged: np.ndarray
+    asked: int = 0
+    units: np.ndarray | None = None
+    grouped: bool = False
+    design: Any = None
+    ties: Ties | None = None
+    estimate: Estimate | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, block: Any, members: np.ndarray, players: np.ndarray) -> Self:
+        """Return the cohort of some members of a block, with started sampler and solver."""
+        game, plan, (r, count) = block.game, block.plan, players.shape
+        b, deck, weights, sample = game.n_references, game.deck, game.reference_weights, None
+        sampler, solver = plan.methods(count)
+        size = replace(Size.of(game), n_players=count)
+        bought = sampler.afford(size.values(plan.max_rows), count, b)
+        price, n_draws, looked_at = bought.price, bought.n_draws, bought.n_references
         keys = game.keys(block.rows[members])
         rngs = row_generators(plan.entropy, keys)
-        numbers = (keys % N_DESIGNS).astype(np.intp)
-        self.deck = game.deck
-        if b > 1 and self.deck is None:
-            rng = generator(plan.entropy, Stream.PLAIN_ORDER)
-            self.deck = Deck.plain(game.reference_weights, rng)
-        weights, self.sample = game.reference_weights, None
+        numbers = (keys % N_DESIGNS).astype(np.intp).tolist()
+        if b > 1 and deck is None:
+            deck = Deck.plain(weights, generator(plan.entropy, Stream.PLAIN_ORDER))
         if looked_at < b:
-            self.sample = Sample(self.deck, [rng.spawn(1)[0] for rng in rngs], looked_at)
-            looked_at = self.sample.rows[0].size
+            sample = Sample(deck, [rng.spawn(1)[0] for rng in rngs], looked_at)
+            looked_at = sample.rows[0].size
             weights = np.full(looked_at, 1 / looked_at)
-        part = 1.0 if self.sample is None else looked_at / self.deck.n_rows
-        shared = self._shared_rngs(numbers)
-        drawn = (plan.lesson, numbers.tolist(), shared, self.deck, part)
-        self.sampler.start(SamplerTask(self.count, rngs, self.left, weights, players, *drawn))
-        self.units = np.ones(1)  # until the first values are in
-        # whether each coalition is evaluated against every group of the sample
-        self.started, self.grouped = False, False
-        # a stopping rule is asked when so many draws are in
-        first = -(-FIRST_LOOK // self.price.unit) * self.price.unit
-        self.goal = max(bought.to_stop, first)
-        self.asked = 0
-        self.open = self.asking = np.arange(len(members))
-        self.converged = np.zeros(len(members), dtype=bool)
-        self.ties: Ties | None = None  # once coalitions are asked for against single rows
-        self.rest: Rest | None = None
-        traits = self.sampler.traits
-        if traits.goes_on and self.solver.traits.goes_on and not traits.one_shot:
-            self.rest = Rest(self.price, size, self.left, plan.max_rows, len(members))
-        self.may_ask_again = self.rest is not None or self._next_draws() < self.left
+        part = 1.0 if sample is None else looked_at / deck.n_rows
+        shared = None
+        if plan.lesson is not None:
+            shared = [generator(plan.entropy, Stream.DESIGN, count, number) for number in numbers]
+        drawn = (plan.lesson, numbers, shared, deck, part)
+        sampler.start(SamplerTask(count, rngs, n_draws, weights, players, *drawn))
+        rest, traits = None, sampler.traits
+        if traits.goes_on and solver.traits.goes_on and not traits.one_shot:
+            rest = Rest(price, size, n_draws, plan.max_rows, r)
+        goal = max(bought.to_stop, -(-FIRST_LOOK // price.unit) * price.unit)
+        every = np.arange(r)
+        state = n_draws, goal, every, every, np.zeros(r, dtype=bool)
+        return cls(block, members, players, sampler, solver, price, deck, sample, rest, *state)
 
-    def _shared_rngs(self, numbers: np.ndarray) -> list[np.random.Generator] | None:
-        """Return a generator for each number of a design; None where nobody shares one."""
-        if self.block.plan.lesson is None:
-            return None
-        entropy = self.block.plan.entropy
-        return [generator(entropy, Stream.DESIGN, self.count, int(number)) for number in numbers]
+    @property
+    def count(self) -> int:
+        """The number of players that matter."""
+        return self.players.shape[1]
+
+    @property
+    def may_ask_again(self) -> bool:
+        """Whether more than one design is possible."""
+        return self.rest is not None or self._next_draws() < self.left
 
     @property
     def n_groups(self) -> int:
-        """In how many groups of background rows each coalition is evaluated."""
+        """The number of groups of background rows per coalition."""
         return self.sample.n_groups if self.sample is not None and self.grouped else 1
 
     def _next_draws(self) -> int:
-        """Return how many draws to ask for: all that stopping and memory allow."""
+        """Return the number of draws to request: as many as stopping and memory allow."""
         if self.sampler.traits.one_shot:
             return self.left
         most = min(self._most_draws(), self.sampler.draws_now(self.asked))
@@ -103,12 +145,12 @@ class Cohort:
         return min(most, self.left)
 
     def _most_draws(self) -> int:
-        """Return how many draws memory allows in one ask, in whole units."""
+        """Return the largest number of draws per design that memory allows, in whole units."""
         price = self.price
         return max(ASK_BYTES // (self.count * price.coalitions) // price.unit, 1) * price.unit
 
     def ask(self) -> tuple[Requests, np.ndarray | None]:
-        """Return the requests of the next design, and how many in a row are surely different."""
+        """Return the requests of the next design, and lengths of runs without repeats."""
         if self.left:
             n = self._next_draws()
             self.asked, self.left = self.asked + n, self.left - n
@@ -134,7 +176,7 @@ class Cohort:
         return requests, runs
 
     def _less_ties(self, design: Any) -> Any:
-        """Return a design of walks without the steps of players that agree with the reference."""
+        """Drop the steps of players that agree with the background row from permutations."""
         if not isinstance(design, WalkDesign) or design.references is None:
             return design
         if self.ties is None:
@@ -142,7 +184,7 @@ class Cohort:
         return replace(design, differing=self.ties.differing(self.asking, design.references))
 
     def tell(self, values: np.ndarray) -> None:
-        """Hand the values to sampler and solver, the known ones of both ends filled in."""
+        """Hand the values to sampler and solver, with the known values of both ends."""
         members, block, (v_empty, v_full) = self.members[self.asking], self.block, self._ends()
         if self.sample is not None and self.grouped:
             values = self.sample.beside(values)
@@ -153,24 +195,24 @@ class Cohort:
             return block.empty[members[instances][:, None], references]
 
         everything = self.design.assemble(values, empty, v_empty[self.asking], v_full[self.asking])
-        if not self.started:
-            self._start_solver(_units((everything, v_empty, v_full), self.solver.traits.scales))
-        if not self.plain:
-            everything = everything / self.units[self.asking]
+        if self.units is None:
+            self.units = _units((everything, v_empty, v_full), self.solver.traits.scales)
+            self._start_solver(self.units)
+        everything = everything / self.units[self.asking]
+        self.estimate = None
         self.sampler.tell(self.asking, self.design, everything)
         self.solver.update(self.asking, self.design, everything)
         self._close()
 
     def _start_solver(self, units: np.ndarray) -> None:
-        """Start the solver, in units that the first values are about 1 of."""
-        self.units, self.plain, self.started = units, (units == 1).all(), True
+        """Start the solver in units that make the first values about 1."""
         v_empty, v_full = (v / units[:, 0] for v in self._ends())
         plan = self.block.plan
         wanted = (plan.lesson, self.deck, plan.index, plan.pairs)
         self.solver.start(SolverTask(self.count, v_empty, v_full, self.players, *wanted))
 
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return v(empty) and v(all) as the solver sees them, for each group of a sample."""
+        """Return v(empty) and v(all) in the solver's units, for each group of a sample."""
         block, members = self.block, self.members
         v_empty, v_full = block.v_empty[members], block.v_full[members]
         if self.sample is None or not self.grouped:
@@ -181,7 +223,13 @@ class Cohort:
 
     def _result(self) -> Estimate:
         """Return values and errors in the units of the game, against the whole background."""
-        estimate, known = self._sampled(), self.block.known
+        if self.estimate is None:
+            self.estimate = self._with_known(self._sampled())
+        return self.estimate
+
+    def _with_known(self, estimate: Estimate) -> Estimate:
+        """Return the estimate plus the known values of the subtracted part."""
+        known = self.block.known
         if known is None:
             return estimate
         at = self.members[:, None], self.players
@@ -212,7 +260,7 @@ class Cohort:
         if stopping is not None and (self.asked >= self.goal or not self.left):
             values, errors, _, additive = self._result()
             if errors is not None:
-                # of the players: what else is wanted must not change what they are worth
+                # of the players: requests for other values must not change the players' values
                 at = slice(None) if self.block.plan.pairs is None else slice(self.count)
                 done = stopping.done(values[self.open, at], errors[self.open, at])
                 if additive is not None and self.left:
@@ -226,17 +274,17 @@ class Cohort:
         self.asking = self.open
 
     def _further_draws(self) -> np.ndarray:
-        """Return how many draws beyond those planned each open instance is to make next."""
+        """Return the number of draws beyond the plan that each open row makes next."""
         if self.rest is None:
             return np.zeros(len(self.open), dtype=np.int64)
-        charged, most = self.block.charged[self.members[self.open]], self._most_draws()
+        charged, most = self.block.spent[self.members[self.open]], self._most_draws()
         if self.ties is None:
             return self.rest.draws(self.open, charged, most)
         steps, every = self.ties.steps[self.open], self.ties.n_hybrids[self.open]
         return self.rest.draws(self.open, charged, most, steps, every)
 
     def _go_on(self) -> int:
-        """Choose the open instances that have most draws to make, and return how many."""
+        """Choose the open rows with the most draws to make, and return the number of draws."""
         draws = self._further_draws()
         most = int(draws.max())
         self.asking = self.open[draws == most]
@@ -245,7 +293,7 @@ class Cohort:
         return most
 
     def write(self, outcome: Outcome) -> None:
-        """Write values and standard errors at the entries that matter; the others get exactly 0."""
+        """Write values and standard errors at the entries that matter; others are exactly 0."""
         values, errors, apart, _ = self._result()
         outcome.used(self.sampler, self.solver)
         rows = self.block.rows[self.members]
@@ -265,7 +313,7 @@ class Cohort:
 
 
 def places(entries: np.ndarray, wanted: np.ndarray, n_players: int) -> np.ndarray:
-    """Return where sets of players stand among the entries.
+    """Return the positions of sets of players among the entries.
 
     Parameters
     ----------
@@ -283,8 +331,9 @@ def places(entries: np.ndarray, wanted: np.ndarray, n_players: int) -> np.ndarra
 def _units(values: tuple[np.ndarray, ...], scales: bool) -> np.ndarray:
     """Return the scale of the values as a power of two per row and output, ``(r, 1, k)``.
 
-    Of values ``(r, m, k)`` and those of both ends, ``(r, k)`` each. The largest value is then about
-    1, and its powers are floats; 1 where that needs no help, or the solver does not scale.
+    The values are ``(r, m, k)``, and ``(r, k)`` for each of both ends. The scaled largest value is
+    about 1, so its powers do not overflow. The scale is 1 if no scaling is needed, or if the solver
+    does not scale.
     """
     inner, *ends = values
     if not scales:

@@ -1,12 +1,13 @@
-"""The loop: ask, evaluate, tell, for one block of instances after another.
+"""The loop of a run: ask, evaluate, tell, block by block.
 
-Blocks of instances are cut by fixed numbers and the working memory. Within a block, instances with
-the same number of players that matter form a cohort; the requests of all cohorts are evaluated
+The sizes of blocks depend on fixed numbers and the working memory. Within a block, rows with the
+same number of players that matter form a cohort. The requests of all cohorts are evaluated
 together.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from skshapley._run._plan import Plan, Size, design_bytes
 from skshapley._tools._counting import counted
 from skshapley._tools._memory import working_bytes
 from skshapley.designs import WalkDesign
+from skshapley.rewards import Game
+from skshapley.rewards._game import Known, empty_values
 from skshapley.solvers._base import entries
 
 BLOCK_MODEL_ROWS = 2**19
@@ -26,7 +29,7 @@ BLOCK_SHARE = 1 / 2  # of the working memory
 
 
 class Interrupted(Exception):  # noqa: N818 - never leaves the package
-    """Carries the outcome of the finished instances."""
+    """Exception that carries the outcome of the finished rows."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome)
@@ -34,13 +37,13 @@ class Interrupted(Exception):  # noqa: N818 - never leaves the package
 
 
 def run(
-    game: Any,
+    game: Game,
     plan: Plan,
     *,
     n_jobs: int | None = None,
     progress: Sequence[Callable[[int], object] | None] = (),
 ) -> Outcome:
-    """Spend a plan on every instance of a game.
+    """Execute a plan for every row of a game.
 
     Parameters
     ----------
@@ -48,7 +51,7 @@ def run(
     plan : Plan
     n_jobs : int or None
     progress : sequence of callable or None
-        Each is called with the number of finished instances.
+        Each is called with the number of finished rows.
 
     Returns
     -------
@@ -59,8 +62,8 @@ def run(
     Interrupted
         If an error or a KeyboardInterrupt (its cause) comes after the first block.
     """
-    whole, rest = game, game.remainder() if plan.takes_parts else None
-    game = game if rest is None else rest
+    whole, part = game, game.remainder() if plan.takes_parts else None
+    game, known = (game, None) if part is None else part
     sets = entries(game.n_players, plan.pairs)
     outcome = Outcome.blank(game.n_rows, game.n_outputs, sets)
     size = _block_size(game, plan)
@@ -68,8 +71,10 @@ def run(
         for start in range(0, game.n_rows, size):
             rows = np.arange(start, min(start + size, game.n_rows))
             try:
-                Block(game, plan, rows).fill(outcome, evaluator)
-                outcome.v_empty[rows], outcome.v_full[rows] = whole.v_empty(rows), whole.full(rows)
+                block = Block.of(game, plan, rows, None if known is None else known(rows))
+                block.fill(outcome, evaluator)
+                outcome.v_empty[rows] = empty_values(whole, rows)
+                outcome.v_full[rows] = whole.full(rows)
             except (Exception, KeyboardInterrupt) as error:
                 if rows[0] == 0:
                     raise
@@ -90,30 +95,46 @@ def _block_size(game, plan) -> int:
         coalitions = max(1, draws) * price.coalitions
         if not sampler.traits.one_shot:
             coalitions = min(coalitions, max(ASK_BYTES // p, price.unit * price.coalitions))
-    # what solvers keep of each background row that was looked at
+    # records of solvers for each background row used
     kept = 96 * min(b, draws) * p * k + 32 * len(entries(p, plan.pairs)) * k
     bytes_an_instance = design_bytes(coalitions, p, k) + 8 * b * k + kept
     by_memory = working_bytes(BLOCK_SHARE) // bytes_an_instance
     return max(1, int(min(by_memory, BLOCK_MODEL_ROWS // plan.max_rows, BLOCK_INSTANCES)))
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class Block:
-    """Instances that are worked on together.
+    """Rows to explain that are processed together.
 
-    Parameters
+    Attributes
     ----------
     game : Game
     plan : Plan
-    rows : ndarray of int
-        The instances, contiguous.
+    rows : ndarray of shape (r,), int
+        The rows to explain, contiguous.
+    empty : ndarray of shape (r, b, k)
+    v_empty, v_full : ndarray of shape (r, k)
+    known : Known or None
+        The known values of the part subtracted from the game.
+    spent, asked : ndarray of shape (r,), int
+        Evaluated model rows and coalitions.
     """
 
-    def __init__(self, game: Any, plan: Plan, rows: np.ndarray) -> None:
-        self.game, self.plan, self.rows = game, plan, rows
-        self.empty, self.v_empty = game.empty(rows), game.v_empty(rows)
-        self.v_full, self.known = game.full(rows), game.known(rows)
-        # model rows that count against the budget, and that were evaluated; coalitions that were
-        self.charged, self.spent, self.asked = np.zeros((3, len(rows)), dtype=np.int64)
+    game: Game
+    plan: Plan
+    rows: np.ndarray
+    empty: np.ndarray
+    v_empty: np.ndarray
+    v_full: np.ndarray
+    known: Known | None
+    spent: np.ndarray
+    asked: np.ndarray
+
+    @classmethod
+    def of(cls, game: Game, plan: Plan, rows: np.ndarray, known: Known | None) -> Self:
+        """Return the block of some rows of a game, before any request."""
+        ends = game.empty(rows), empty_values(game, rows), game.full(rows)
+        return cls(game, plan, rows, *ends, known, *np.zeros((2, len(rows)), dtype=np.int64))
 
     def fill(self, outcome: Outcome, evaluator: Evaluator) -> None:
         """Run all cohorts to their end and write the outcome."""
@@ -127,7 +148,7 @@ class Block:
             members = np.flatnonzero(counts == count)
             players = np.nonzero(active[members])[1].reshape(len(members), count)
             if count > 1:
-                cohorts.append(Cohort(self, members, players))
+                cohorts.append(Cohort.of(self, members, players))
             else:
                 self._settle(outcome, members, players)
         self._run(cohorts, evaluator)
@@ -137,7 +158,7 @@ class Block:
         outcome.n_evaluations[rows] = 2 + self.asked
 
     def _settle(self, outcome: Outcome, members: np.ndarray, players: np.ndarray) -> None:
-        """Give everything to the only player that matters, if any."""
+        """Assign v(all) - v(empty) to the only player that matters, if any."""
         rows = self.rows[members]
         outcome.standard_errors[rows] = 0.0
         outcome.converged[rows] = True
@@ -150,14 +171,14 @@ class Block:
             outcome.background_errors[rows, at] = self._spread_of_empty(members)
 
     def _spread_of_empty(self, members: np.ndarray) -> np.ndarray:
-        """Return the standard error of v(empty), the background being a sample, ``(r, k)``."""
+        """Return the standard error of v(empty) as a mean over a sample, ``(r, k)``."""
         weights, empty = self.game.reference_weights, self.empty[members]
         mean = (weights[:, None] * empty).sum(axis=1, keepdims=True)
-        n = 1 / (weights @ weights)  # rows of equal weight that would vary as much
+        n = 1 / (weights @ weights)  # effective number of rows
         if n <= 1:
             return np.full(mean[:, 0].shape, np.nan)
         apart = empty - mean
-        unit = np.abs(apart).max(axis=1, keepdims=True)  # squares of large numbers are no floats
+        unit = np.abs(apart).max(axis=1, keepdims=True)  # squares of large numbers overflow
         apart = apart / np.where(unit > 0, unit, 1.0)
         squares = (weights[:, None] * apart**2).sum(axis=1)
         return unit[:, 0] * np.sqrt(squares / (n - 1))
@@ -165,9 +186,9 @@ class Block:
     def _run(self, cohorts: list[Cohort], evaluator: Evaluator) -> None:
         game = self.game
         again = any(cohort.may_ask_again for cohort in cohorts)
-        # walks look at what is apart before they ask
+        # permutations use the differing players before the first request
         all_walk = all(issubclass(cohort.sampler.produces, WalkDesign) for cohort in cohorts)
-        differing = None if all_walk and not game.finer else game.differing
+        differing = None if all_walk else game.differing
         ledger = Ledger(game.n_players, game.n_references, self.rows, again, differing)
         while cohorts:
             batches = [(cohort, *cohort.ask()) for cohort in cohorts]
@@ -178,24 +199,23 @@ class Block:
             cohorts = [cohort for cohort in cohorts if cohort.open.size]
 
     def _evaluate(self, batches, width: int, evaluator: Evaluator, ledger: Ledger) -> None:
-        """Evaluate the requests of some cohorts together, and tell them."""
+        """Evaluate the requests of some cohorts together, and pass on the values."""
         requests = _joined([part for _, part, _ in batches])
         sizes = [len(part.rows) for _, part, _ in batches]
         runs = _joined_runs([runs for *_, runs in batches], sizes)
-        values, sent, new = ledger.evaluate(evaluator, requests, runs)
+        values, sent = ledger.evaluate(evaluator, requests, runs)
         ends = np.cumsum(sizes)[:-1]
         place, r = requests.rows - self.rows[0], len(self.rows)
-        self.charged += width * counted(place, new, r)
         parts = (np.split(whole, ends) for whole in (values, place, sent))
         for (cohort, _, _), part, own, fresh in zip(batches, *parts, strict=True):
             counts = counted(own, fresh, r)
-            self.spent += width * counts
-            self.asked += counts // cohort.n_groups
+            np.add(self.spent, width * counts, out=self.spent)
+            np.add(self.asked, counts // cohort.n_groups, out=self.asked)
             cohort.tell(part)
 
 
 def _references_each(requests: Requests) -> int:
-    """Return how many background rows each request names; 0 for all of them, unnamed."""
+    """Return the number of background rows per request; 0 for the whole background."""
     return 0 if requests.references is None else requests.references.shape[1]
 
 
@@ -208,7 +228,7 @@ def _joined(parts: list[Requests]) -> Requests:
 
 
 def _joined_runs(parts: list[np.ndarray | None], sizes: list[int]) -> np.ndarray | None:
-    """Return the runs of different requests of all parts; a request alone is one."""
+    """Return the runs of different requests of all parts; a single request is a run."""
     if all(part is None for part in parts):
         return None
     each = zip(parts, sizes, strict=True)

@@ -1,8 +1,8 @@
-"""The one place that has a reward evaluated: requests go out in batches.
+"""Evaluation of requests in batches: the only place that calls the reward.
 
-A batch is one call of the reward (for a model: one predict of about 8192 rows); a task is a run of
-batches that one worker does. Both are cut by fixed numbers and by the working memory, never by
-n_jobs, and results are gathered in order, so that nobody can tell afterwards how it was computed.
+A batch is one call of the reward (for a model, one predict of about 8192 rows). A task is a run of
+batches for one worker. The sizes of both depend on fixed numbers and the working memory, never on
+n_jobs. Results are gathered in order, so they do not depend on the workers.
 """
 
 from copy import copy
@@ -15,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from skshapley._run._workers import Cluster, Parcel
 from skshapley._tools._memory import working_bytes
+from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Game
 
 BATCH_ROWS = 8192
@@ -23,7 +24,7 @@ TASK_BATCHES = 4
 
 
 class Requests(NamedTuple):
-    """Coalitions of instances, one after the other, over all players of the game.
+    """Coalitions of rows to explain, one after the other, over all players of the game.
 
     Attributes
     ----------
@@ -31,8 +32,8 @@ class Requests(NamedTuple):
     coalitions : ndarray of shape (u, p), bool
     references : ndarray of shape (u, q), int, or None
     bits : ndarray of shape (u,), uint64, or None
-        The coalitions as the bits of one word, if the design knows them. They may number the
-        players that matter to the instance only.
+        The coalitions as bits of one word, if the design provides them. The bits may refer to the
+        players that matter to the row only.
     """
 
     rows: np.ndarray
@@ -52,9 +53,9 @@ def _taken(array: Any, index: slice | np.ndarray) -> Any:
 
 
 class Evaluator:
-    """Evaluates a game's coalitions in batches, on `n_jobs` workers.
+    """Evaluate a game's coalitions in batches, on `n_jobs` workers.
 
-    Use it as a context, which keeps the workers between calls.
+    As a context manager, it keeps the workers between calls.
 
     Parameters
     ----------
@@ -108,11 +109,18 @@ class Evaluator:
     def _completed(
         self, requests: Requests, index: np.ndarray | None, values: np.ndarray
     ) -> np.ndarray:
-        """Fill in the values of coalitions for which the game returned NaN."""
+        """Fill in the values of coalitions with NaN from the game."""
         missing = np.flatnonzero(np.isnan(values[:, 0]))
         if len(missing):
+            unvalued = self.game.unvalued
+            if unvalued is None:
+                raise ModelOutputError(
+                    f"{type(self.game).__name__} returned NaN for {len(missing)} coalitions; every"
+                    f" coalition needs a finite value."
+                )
             at = missing if index is None else index[missing]
-            values[missing] = self.game.unvalued(requests.coalitions[at])
+            unvalued.coalitions.extend(requests.coalitions[at])
+            values[missing] = unvalued.worth
         return values
 
     def _ends(self, rows: np.ndarray, width: int) -> list[int]:
@@ -125,7 +133,7 @@ class Evaluator:
         own = np.flatnonzero(np.diff(rows, append=rows[-1] + 1)) + 1
         ends, start = [0], 0
         for end in own.tolist():
-            # an instance's requests are parted where they are with nobody beside it
+            # the division of a row's requests does not depend on other rows
             for piece in (*range(start + width, end, width), end):
                 if piece - ends[-1] > width and start > ends[-1]:
                     ends.append(start)
@@ -133,7 +141,7 @@ class Evaluator:
         return [*ends[1:], n]
 
     def batch_width(self, requests: Requests) -> int:
-        """Return how many requests go into one call of the reward."""
+        """Return the number of requests per call of the reward."""
         q = None if requests.references is None else requests.references.shape[1]
         model_rows = self.game.rows_per_value if q is None else q
         rows = min(BATCH_ROWS, working_bytes(BATCH_SHARE) // max(self.game.bytes_per_row, 1))
@@ -143,6 +151,7 @@ class Evaluator:
         """Return a worker's input besides the shared object: the game and its requests."""
         needed, local = np.unique(requests.rows, return_inverse=True)
         game = copy(self.game.take(needed))
+        game.unvalued = None  # is kept in this process
         if self._shared is not None:
             game.shared = None
         return game, requests._replace(rows=local)
@@ -151,7 +160,7 @@ class Evaluator:
 def _as_sent(shared: Any, backend: Any) -> Any:
     """Wrap the shared object in a parcel if the joblib backend needs it.
 
-    For joblib's own processes, which would read it with every task, it is a parcel.
+    joblib's own processes need one, because they would read the object with every task.
     """
     own = isinstance(backend, LokyBackend | MultiprocessingBackend)
     return Parcel(shared) if own and shared is not None else shared
@@ -169,7 +178,7 @@ def _batch(game: Game, requests: Requests) -> np.ndarray:
 def _task(shared: Any, game: Game, requests: Requests, ends: list[int]) -> np.ndarray:
     if shared is not None:
         game.shared = shared
-    # as every response does; asking dask once for all of them is quicker
+    # as every response does; one call of dask for all of them is faster
     with parallel_config("sequential"):
         parts = [_batch(game, requests.take(batch)) for batch in _slices(ends)]
     return np.concatenate(parts)

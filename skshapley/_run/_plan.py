@@ -19,23 +19,23 @@ from skshapley.samplers._exact import MOST_PLAYERS
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver
 from skshapley.stopping import RelativeError, StoppingRule
 
-# Draws that repeat cost no evaluation, so that a budget of more coalitions than there are would
-# never be spent: it is cut to all of them, or to this many, with which no error is left to speak of
+# Repeated draws cost no evaluation, so a budget above the number of coalitions is never spent.
+# It is cut to the number of coalitions, or to this number, at which the error is negligible
 ENOUGH_EVALS = 2**18
-MOST_EVALS = 2**26  # of an instance, without a rule that stops: hours of most models
-SMALL_BYTES = 2**27  # a single design may take as much, however little the working memory is
-USUAL_REFERENCES = 100  # with more background rows than these "auto" asks for no more model rows
+MOST_EVALS = 2**26  # per row without a stopping rule: hours for most models
+SMALL_BYTES = 2**27  # a single design may take this much, whatever the working memory
+USUAL_REFERENCES = 100  # "auto" requests no more model rows for larger backgrounds
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large a game is.
+    """The size of a game.
 
     Attributes
     ----------
     n_players, n_references : int
     rows_per_value : int
-        Model rows of one evaluation, against all references.
+        Model rows of one evaluation, against all background rows.
     """
 
     n_players: int
@@ -48,13 +48,13 @@ class Size:
         return cls(game.n_players, game.n_references, game.rows_per_value)
 
     def rows(self, n_evals: int) -> int:
-        """Return the model rows of so many evaluations, v(empty) and v(all) among them."""
+        """Return the model rows of `n_evals` evaluations, including v(empty) and v(all)."""
         return (n_evals - 2) * self.rows_per_value + 1
 
     def values(self, max_rows: int) -> int:
-        """Return how many coalitions, each against one reference, so many model rows pay for.
+        """Return the number of coalitions, each against one background row, for `max_rows`.
 
-        The instance itself takes one of them.
+        The row to explain itself costs one model row.
         """
         return (max_rows - 1) * self.n_references // self.rows_per_value
 
@@ -67,10 +67,10 @@ class Budget:
     ----------
     owner : str
     given : int or "auto"
-        In model rows, or in evaluations.
+        The budget in model rows or in evaluations.
     size : Size
     in_evals : bool
-        Whether evaluations are counted: of a game, not of a model.
+        Whether the budget counts evaluations of a game rather than model rows.
     """
 
     owner: str
@@ -88,7 +88,7 @@ class Budget:
         return "max_evals" if self.in_evals else "max_rows"
 
     def told(self, n_values: int) -> str:
-        """Return a phrase for the cost of so many coalitions against one background row."""
+        """Return a phrase for the cost of `n_values` coalitions against one background row."""
         size = self.size
         n_rows = -(-n_values * size.rows_per_value // size.n_references) + 1
         if not self.in_evals:
@@ -96,7 +96,7 @@ class Budget:
         return f"{-(-(n_rows - 1) // size.rows_per_value) + 2} evaluations"
 
     def rows(self, times: int) -> int:
-        """Return the model rows of an instance; `times` the usual where it is left to us."""
+        """Return the model rows per row to explain; "auto" gives `times` the usual budget."""
         p, size = self.size.n_players, self.size
         if isinstance(self.given, str) and self.given == "auto":
             return auto_rows(size) * times
@@ -108,8 +108,8 @@ class Budget:
             )
         if self.in_evals and p == 1 and self.given < 2:
             raise ValueError(
-                f"{self.asked}, which is too small: a game of one player has 2 evaluations, those"
-                f" of nobody and of everybody."
+                f"{self.asked}, which is too small: a game of one player has 2 evaluations, the"
+                f" empty and the full coalition."
             )
         given = size.rows(int(self.given)) if self.in_evals else int(self.given)
         return min(given, size.rows(max(2**p, ENOUGH_EVALS)))
@@ -148,14 +148,15 @@ class Budget:
 
 
 def auto_rows(size: Size) -> int:
-    """Return the model rows per instance that "auto" stands for.
+    """Return the model rows per row to explain for the budget "auto".
 
-    ``b (max(256, 4 p) + 768 / sqrt(b))`` for b references, 100 of them at most: up to 8 players
-    against 100 rows are enumerated; every one of so many rows gets at least two pairs of walks; and
-    since an evaluation against b rows is b walks' steps, small backgrounds need more evaluations
-    for the same error. A larger table costs no more: its rows are sampled. On XGBoost models of 10
-    to 100 features this stays below the errors of shap's PermutationExplainer with its default of
-    500 evaluations, at b = 100 with a quarter of them too (``benchmarks/budget.py``).
+    The budget is ``b (max(256, 4 p) + 768 / sqrt(b))`` for b background rows, at most 100. It
+    enumerates up to 8 players against 100 rows, and gives every row at least two pairs of
+    permutations. An evaluation against b rows is one step of b permutations, so small backgrounds
+    need more evaluations for the same error. A larger table costs no more, because its rows are
+    sampled. On XGBoost models of 10 to 100 features, the errors stay below the errors of shap's
+    PermutationExplainer with its default of 500 evaluations. At b = 100, a quarter of the budget is
+    enough (``benchmarks/budget.py``).
     """
     b = min(size.n_references, USUAL_REFERENCES)
     n_evals = max(256, 4 * size.n_players) + ceil(768 / sqrt(b))
@@ -168,32 +169,37 @@ def design_bytes(coalitions: int, n_players: int, n_outputs: int = 1) -> int:
 
 
 MOST_IN_A_PROCESS = 500  # players
-TIMES_WITH_STOPPING = 16  # of the usual budget: room to go on until the rule says stop
+LEAST_PAIRED = 16  # background rows for pairs of permutations; fewer rows get single permutations
+TIMES_WITH_STOPPING = 16  # times the usual budget, so that the stopping rule decides
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A run that was decided in ``fit``, for ``explain`` to execute.
+    """A run planned in ``fit`` and executed by ``explain``.
 
     Attributes
     ----------
     budget : Budget
-        As it was asked for.
+        The requested budget.
     sampler, solver : Sampler and Solver, or None
-        None where the rule chooses, for each number of players that matter.
+        None: the rule of "auto" chooses, by the number of players that matter.
     max_rows : int
-        Model rows that an instance may cost, its own included.
+        Model rows per row to explain, its own included.
     stopping : StoppingRule or None
     entropy : int
-        Source of all random streams: of an instance by its key (`Game.keys`), others by name.
+        Source of all random streams: by key for a row (`Game.keys`), by name for other streams.
     index : Index
-        Of the players' values.
+        The index of the players' values.
     pairs : Index or None
-        Of the interactions that are wanted.
+        The index of the requested interactions.
     process : bool
-        Whether the rule may choose the Gaussian process without interactions.
+        Whether "auto" may choose the Gaussian-process estimator without interactions.
     lesson : object or None
-        What ``fit`` has learned of a few background rows (`Solver.lesson`).
+        Hyper-parameters from a few background rows, learned in ``fit`` (`Solver.lesson`).
+    by_precision : bool
+        Whether permutations stop at a relative error if no budget is given.
+    read : bool
+        Whether a closed form may give indices that sampling cannot.
     """
 
     budget: Budget
@@ -206,10 +212,12 @@ class Plan:
     pairs: Index | None = None
     process: bool = True
     lesson: Any = None
+    by_precision: bool = False
+    read: bool = False
 
     @property
     def size(self) -> Size:
-        """The size of the game that the budget was made for."""
+        """The size of the budget's game."""
         return self.budget.size
 
     def methods(self, n_players: int) -> tuple[Sampler, Solver]:
@@ -218,6 +226,48 @@ class Plan:
             return clone(self.sampler), clone(self.solver)
         sampler = _ruled(self, n_players)
         return sampler, _default_solver(sampler)
+
+    def sized(self, size: Size, given: Any = None) -> Self:
+        """Return the plan for a game of another size.
+
+        Parameters
+        ----------
+        size : Size
+        given : int, "auto" or None
+            Another budget; None for the same.
+
+        Raises
+        ------
+        ValueError
+            For a budget below the smallest design, or for unsuitable methods.
+        """
+        p, chosen = size.n_players, self.sampler
+        given = self.budget.given if given is None else given
+        budget = replace(self.budget, size=size, given=given)
+        stopping = None if self.by_precision else self.stopping
+        # room until the rule stops, for a sampler with several designs
+        again = stopping is not None and (chosen is None or not chosen.traits.one_shot)
+        n_rows = budget.rows(TIMES_WITH_STOPPING if again else 1)
+        # the usual budget is too small for a method with a single design
+        if is_auto(given) and isinstance(chosen, Exact) and p <= MOST_PLAYERS:
+            n_rows = max(n_rows, size.rows(2**p))
+        plan = replace(self, budget=budget, max_rows=n_rows, stopping=stopping)
+        sampler, solver = plan.methods(p)
+        walks = issubclass(sampler.produces, WalkDesign) and not sampler.traits.one_shot
+        if self.by_precision and is_auto(given) and walks and solver.traits.standard_errors:
+            plan = replace(plan, stopping=RelativeError())
+        solver.check_players(p)
+        if not self.read:
+            plan.check_indices()
+        if stopping is not None and not solver.traits.standard_errors:
+            raise ValueError(
+                f"{budget.owner} got stopping={stopping!r}, but {type(solver).__name__} has no"
+                f" standard errors to stop by; choose another solver or stopping=None."
+            )
+        if p > 1:
+            name = "" if chosen is None else f"for {type(sampler).__name__} "
+            budget.check(n_rows, sampler, name, again)
+        return plan
 
     def bought(self) -> Bought:
         """Return the draws that the budget buys if all players matter."""
@@ -232,7 +282,7 @@ class Plan:
         return self.size.n_players > 1 and parts
 
     def check_indices(self) -> None:
-        """Refuse values of players, or interactions, of an index that the methods cannot give."""
+        """Refuse an index that the methods cannot compute, for players or for interactions."""
         owner, size = self.budget.owner, self.size
         sampler, solver = self.methods(size.n_players)
         least = self.budget.told((4 * size.n_players - 2) * size.n_references)
@@ -279,19 +329,19 @@ def make_plan(
     owner : str
         For errors.
     max_rows, max_evals : int or "auto"
-        The budget in model rows; where that is None, in evaluations.
+        The budget in model rows; if None, in evaluations.
     process : bool, default=True
-        Whether "auto" may stand for the Gaussian process where no interactions are wanted.
+        Whether "auto" may choose the Gaussian-process estimator without interactions.
     read : bool, default=False
-        Whether a closed form may give indices that sampling cannot. Then `Plan.check_indices` is
-        left to the caller.
+        Whether a closed form may give indices that sampling cannot. The caller then calls
+        `Plan.check_indices`.
 
     Raises
     ------
     TypeError
         If sampler and solver do not fit.
     ValueError
-        For unknown names, wrong parameters, or a budget that is less than the least design.
+        For unknown names, wrong parameters, or a budget below the smallest design.
     """
     wanted, pairs = player_index(index, owner), pair_index(interactions, owner)
     by_precision = is_auto(stopping)
@@ -306,66 +356,45 @@ def make_plan(
         stopping.check()
     ruled = is_auto(solver) and is_auto(sampler)
     chosen, solving = (None, None) if ruled else _checked(*_pair(sampler, solver, owner))
-    # room to go on until the rule says stop, for a sampler that can be asked again
-    again = stopping is not None and (chosen is None or not chosen.traits.one_shot)
-    given = max_evals if max_rows is None else max_rows
-    budget = Budget(owner, given, size, in_evals=max_rows is None)
-    n_rows, n_players = budget.rows(TIMES_WITH_STOPPING if again else 1), size.n_players
-    # the usual budget does not reach for a method that has one design only
-    if is_auto(given) and isinstance(chosen, Exact) and n_players <= MOST_PLAYERS:
-        n_rows = max(n_rows, size.rows(2**n_players))
+    budget = Budget(owner, max_evals if max_rows is None else max_rows, size, max_rows is None)
     entropy = entropy_from(random_state, owner)
-    plan = Plan(budget, chosen, solving, n_rows, stopping, entropy, wanted, pairs, process)
-    chosen, solving = plan.methods(n_players)
-    walks = issubclass(chosen.produces, WalkDesign) and not chosen.traits.one_shot
-    if by_precision and is_auto(given) and walks and solving.traits.standard_errors:
-        plan = replace(plan, stopping=RelativeError())
-    solving.check_players(n_players)
-    if not read:
-        plan.check_indices()
-    if stopping is not None and not solving.traits.standard_errors:
-        raise ValueError(
-            f"{owner} got stopping={stopping!r}, but {type(solving).__name__} has no standard"
-            f" errors to stop by; choose another solver or stopping=None."
-        )
-    if n_players > 1:
-        name = "" if ruled else f"for {type(chosen).__name__} "
-        budget.check(n_rows, chosen, name, again)
-    return plan
+    decided = Plan(budget, chosen, solving, 0, stopping, entropy, wanted, pairs, process)
+    return replace(decided, by_precision=by_precision, read=read).sized(size)
 
 
 def _checked(*components: Any) -> tuple[Any, ...]:
-    """Return the components after a check of their parameters, which their traits rest on."""
+    """Return the components after a check of their parameters."""
     for component in components:
         component.check()
     return components
 
 
 def is_auto(value: Any) -> bool:
-    """Return whether a parameter is left to us; an object may compare with a str as it likes."""
+    """Return True if a parameter is "auto"; objects may define their own comparison with a str."""
     return isinstance(value, str) and value == "auto"
 
 
 def _ruled(plan: Plan, count: int) -> Sampler:
-    """Return the sampler that ``sampler="auto", solver="auto"`` stand for.
+    """Return the sampler for ``sampler="auto", solver="auto"``.
 
-    All coalitions if the budget covers them; the Gaussian process if there is one reference or
-    interactions are wanted; otherwise antithetic permutations, each pair against its own background
-    row. Budgets below a pair buy single permutations.
+    If the budget covers all coalitions, all of them. With one background row, or with interactions,
+    the Gaussian-process estimator. Otherwise, antithetic permutations, with one background row per
+    pair. Budgets below a pair buy single permutations.
 
-    Against one reference the process needs four evaluations a player, at most `MOST_IN_A_PROCESS`
-    players, and no stopping rule, which would ask for its errors again and again.
+    With one background row, the Gaussian-process estimator needs four evaluations per player and at
+    most `MOST_IN_A_PROCESS` players. A stopping rule requests its errors repeatedly, at tenths of a
+    second each. With a stopping rule, the estimator is therefore used for single games only.
     """
-    # a rule that may stop sooner waits for all coalitions only where they are few
+    # with a stopping rule, all coalitions only if they are few
     b, values = plan.size.n_references, plan.size.values(plan.budget.rows(1))
     if count <= MOST_PLAYERS and (2**count - 2) * b <= values:
         return Exact()
     if plan.pairs is not None and plan.pairs.symmetric:
         return Odd()
-    one = plan.process and plan.stopping is None and b == 1
+    one = plan.process and b == 1 and (plan.stopping is None or plan.budget.in_evals)
     if one and count <= MOST_IN_A_PROCESS and 4 * count - 2 <= values:
         return Odd()
-    if values >= Antithetic().price(count, b).least_rows:
+    if values >= Antithetic().price(count, b).least_rows * min(b, LEAST_PAIRED):
         return Antithetic()
     return MonteCarlo()
 

@@ -1,8 +1,8 @@
-"""A sample of the background for methods that average over it, in groups that tell the error.
+"""A sample of the background in groups, for methods that average over the background.
 
-Each instance has background rows of its own, dealt from the deck and cut into groups. A group's
-mean is one more output of the game, so that a method gives attributions against each group for the
-coalitions that it asks anyway. Their spread tells what the choice of rows leaves to chance.
+Each row to explain has its own background rows from the deck, divided into groups. The mean over a
+group is one more output of the game. A method thus gives attributions against each group from the
+same coalitions. The spread of the groups measures the error due to the choice of background rows.
 """
 
 import numpy as np
@@ -18,15 +18,15 @@ ROUNDING = 1e-6
 
 
 class Sample:
-    """The background rows of some instances, `n_groups` groups of equal size each.
+    """The background rows of some rows to explain, in `n_groups` groups of equal size.
 
     Parameters
     ----------
     deck : Deck
     rngs : list of numpy.random.Generator
-        One per instance.
+        One generator per row to explain.
     n : int
-        Rows for each instance, at most.
+        Most background rows per row to explain.
 
     Attributes
     ----------
@@ -41,14 +41,14 @@ class Sample:
         self._left = max(0.0, 1 - self.n_groups * each / deck.n_rows)
 
     def against(self, requests: Requests, instances: np.ndarray) -> Requests:
-        """Return requests against background rows: each once for every group, or those it names.
+        """Return requests with background rows: one per group, or with the named rows.
 
         Parameters
         ----------
         requests : Requests
-            Their references, if any, are positions in the sample.
+            Requests with positions in the sample as background rows, if any.
         instances : ndarray of shape (u,), int
-            Of each request.
+            The row to explain of each request.
         """
         if requests.references is not None:
             return requests._replace(references=self.named(instances, requests.references))
@@ -57,7 +57,7 @@ class Sample:
         return requests.take(np.repeat(np.arange(n), self.n_groups))._replace(references=references)
 
     def named(self, instances: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return the background rows at places ``(u, q)`` of the instances' samples ``(u,)``."""
+        """Return the background rows at positions ``(u, q)`` of the samples of rows ``(u,)``."""
         return self.rows.reshape(len(self.rows), -1)[instances[:, None], places]
 
     def beside(self, values: np.ndarray) -> np.ndarray:
@@ -67,22 +67,21 @@ class Sample:
     def together(
         self, estimate: Estimate, gains: np.ndarray, gain: np.ndarray, own: slice = slice(None)
     ) -> Estimate:
-        """Return attributions against the whole background, from those against the groups.
+        """Combine attributions against the groups to attributions against the whole background.
 
-        Where the attributions of a group add up to what its own v(empty) leaves, they are regressed
-        on that sum, whose mean over the whole background is known.
+        If the attributions of a group add up to v(all) minus its own v(empty), they are regressed
+        on that sum, which has a known mean over the background.
 
         Parameters
         ----------
         estimate : Estimate
-            Of shape ``(r, e, n_groups * k)``; its errors are those of the method alone.
+            Of shape ``(r, e, n_groups * k)``; its errors are from the method alone.
         gains : ndarray of shape (r, n_groups * k)
             v(all) - v(empty), against each group.
         gain : ndarray of shape (r, k)
             v(all) - v(empty), against the whole background.
         own : slice, default=slice(None)
-            The entries that are attributions; those of pairs of players behind them are regressed
-            on the same sum.
+            The entries of single players. The entries of pairs are regressed on the same sum.
 
         Returns
         -------

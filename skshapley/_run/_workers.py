@@ -1,11 +1,11 @@
-"""Workers: the model is sent once to each process, and dask stops when workers die.
+"""Workers: send the model once to each process, and stop dask when workers die.
 
-joblib pickles the arguments of each task anew and a worker reads them anew, except for large
-arrays, which it writes to a file that all workers map. So the object travels as an array of bytes,
-and a worker that meets the same parcel again has the object already.
+joblib pickles the arguments of each task anew, and a worker reads them anew. Large arrays are an
+exception: joblib writes them to a file that all workers map. The object is therefore sent as an
+array of bytes, and a worker opens the same parcel only once.
 
-joblib's own dask backend hands on the errors of a task, but not those of the scheduler: if a model
-kills every worker, it waits for ever. So tasks go to its client from here.
+joblib's dask backend reports the errors of a task, but not the errors of the scheduler. If a model
+kills every worker, it waits forever. Tasks are therefore sent to dask's client directly.
 """
 
 import pickle
@@ -19,20 +19,20 @@ import numpy as np
 from joblib import wrap_non_picklable_objects
 from sklearn import config_context, get_config
 
-# the parcel that this process received last, by its token: one at most
+# the last parcel that this process received, by its token
 _received: dict[str, Any] = {}
 
 
 class Parcel:
-    """An object on its way to other processes, where it arrives in place of the parcel.
+    """Wrapper of an object for other processes; it unpickles to the object.
 
-    Here it stays as it is until it is first pickled, so that an object that cannot be pickled is
-    reported as any other argument of a task would be.
+    The object is pickled with the first task. An object that cannot be pickled is therefore
+    reported like any other argument of a task.
 
     Parameters
     ----------
     content : object
-        Not to be changed any more.
+        It must not change afterwards.
     """
 
     def __init__(self, content: Any) -> None:
@@ -41,7 +41,7 @@ class Parcel:
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         if self._bytes is None:
-            # classes and functions of a session, too, as joblib's own process backends do
+            # also classes and functions of a session, as joblib's process backends do
             wrapped = wrap_non_picklable_objects(self._content, keep_wrapper=False)
             self._bytes = np.frombuffer(pickle.dumps(wrapped), dtype=np.uint8)
         return _opened, (self._token, self._bytes)
@@ -55,15 +55,15 @@ def _opened(token: str, data: Any) -> Any:
     return _received[token]
 
 
-TASKS_PER_SLOT = 3  # that are sent ahead
-PATIENCE_SECONDS = 60  # for a result, before it is asked whether any worker is left
+TASKS_PER_SLOT = 3  # tasks sent in advance
+PATIENCE_SECONDS = 60  # wait for a result before checking for remaining workers
 
 
 class Cluster:
     """The workers of a dask client, and the object that all tasks share.
 
-    The shared object is the result of a task, and no scattered data: if all workers that have it
-    die, dask makes it again.
+    The shared object is the result of a task rather than scattered data. If all workers with the
+    object die, dask computes it again.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ class Cluster:
         Raises
         ------
         RuntimeError
-            If no worker is left, which is seen within a minute.
+            If no worker is left; the check takes up to a minute.
         distributed.KilledWorker
-            If several workers died of one task.
+            If one task killed several workers.
         """
         waiting: deque = deque()
         try:
@@ -107,7 +107,7 @@ class Cluster:
                 return future.result(timeout=PATIENCE_SECONDS)
             except TimeoutError:
                 if future.status != "pending":
-                    raise  # the model's own
+                    raise  # the model's own error
                 if not self._client.scheduler_info()["workers"]:
                     raise RuntimeError(
                         f"The dask cluster {self._client.scheduler.address} has no worker left:"

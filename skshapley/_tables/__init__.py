@@ -1,1 +1,1 @@
-"""Tables as users have them: checked, and in the container that the model was fitted on."""
+"""Checks of input tables, and their conversion to the container of the model's training data."""

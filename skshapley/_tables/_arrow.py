@@ -1,7 +1,7 @@
-"""Columns and frames of pandas as Arrow data and back, each column with the type that it had.
+"""Conversion of pandas columns and frames to Arrow data and back, with their types.
 
-Arrow data are checked when they are read and never run code. What Arrow has no type for is kept as
-text: objects of several types as JSON, categories by their names.
+Arrow data are checked on reading and never run code. Values without an Arrow type are kept as text:
+objects of several types as JSON, categories by their names.
 """
 
 import json
@@ -64,7 +64,7 @@ def column_to_arrow(
 
 
 def column_from_arrow(array: "pa.ChunkedArray", note: dict) -> pd.Series:
-    """Return the column that `column_to_arrow` was given."""
+    """Return the original column from the output of `column_to_arrow`."""
     if note.get("json"):
         texts = array.to_pylist()
         values = [None if text is None else decoded(json.loads(text)) for text in texts]
@@ -94,7 +94,7 @@ def index_to_arrow(index: pd.Index) -> list[tuple[Any, "pa.Array", dict]]:
 
 
 def index_from_arrow(levels: list[tuple[Any, "pa.ChunkedArray", dict]]) -> pd.Index:
-    """Return the index that `index_to_arrow` was given."""
+    """Return the original index from the output of `index_to_arrow`."""
     names = [name for name, _, _ in levels]
     columns = [column_from_arrow(array, note) for _, array, note in levels]
     if len(columns) > 1:
@@ -123,7 +123,7 @@ def frame_to_bytes(frame: pd.DataFrame) -> bytes:
 
 
 def frame_from_bytes(data: bytes) -> pd.DataFrame:
-    """Return the frame that `frame_to_bytes` was given."""
+    """Return the original frame from the output of `frame_to_bytes`."""
     pa = needed("pyarrow", "a frame in a skops file", "parquet")
     table = pa.ipc.open_file(BytesIO(data)).read_all()
     content = json.loads(table.schema.metadata[META])

@@ -1,7 +1,8 @@
-"""Documents as users have them, and as models take them."""
+"""Conversion of documents from users' containers to models' containers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class Documents:
 
 
 def is_column_of_text(X: Any) -> bool:
-    """Return whether X has one dimension, and text in it: no table, but a list of documents."""
+    """Return True if X is a one-dimensional list of documents, not a table."""
     if isinstance(X, str) or is_frame(X) or getattr(X, "ndim", 1) != 1:
         return False
     if not isinstance(X, list | tuple | np.ndarray | pd.Series) and not hasattr(X, "to_list"):
@@ -53,7 +54,7 @@ def is_column_of_text(X: Any) -> bool:
 
 
 def is_table_of_text(X: Any) -> bool:
-    """Return whether X is a frame, or an array, of one column, with text in it."""
+    """Return True if X is a frame or an array of one text column."""
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2 or shape[1] != 1 or not (is_frame(X) or isinstance(X, np.ndarray)):
         return False
@@ -67,7 +68,7 @@ def as_documents(X: Any, owner: str) -> Documents:
     ----------
     X : list, Series, array of shape (r,) or (r, 1), or frame of one column
     owner : str
-        Name of the class that asks, for errors.
+        Name of the calling class, for errors.
 
     Raises
     ------
@@ -101,7 +102,7 @@ def _values(X: Any) -> list:
 
 
 def takes_documents(estimator: Any, X: Any) -> bool:
-    """Return whether X are documents to the model, and no table."""
+    """Return True if the model takes X as documents rather than as a table."""
     if is_column_of_text(X):
         return True
     return is_table_of_text(X) and _begins_with_text(estimator, X)
@@ -111,31 +112,20 @@ def container_for(estimator: Any, X: Any) -> Callable[[list[str]], Any]:
     """Return a function that puts texts into a container like the example X."""
     column = _text_column(estimator)
     if column is not None:
-        return _Framed(column)
+        return partial(_framed, column=column)
     if isinstance(X, pd.Series):
-        return _InSeries(X.name)
+        return partial(pd.Series, name=X.name, dtype=object)
     return np.array if isinstance(X, np.ndarray) else list
 
 
-class _Framed:
-    def __init__(self, column) -> None:
-        self.column = column
-
-    def __call__(self, texts) -> pd.DataFrame:
-        return pd.DataFrame({self.column: texts})
-
-
-class _InSeries:
-    def __init__(self, name) -> None:
-        self.column = name
-
-    def __call__(self, texts) -> pd.Series:
-        return pd.Series(texts, name=self.column, dtype=object)
+def _framed(texts, column) -> pd.DataFrame:
+    return pd.DataFrame({column: texts})
 
 
 def column_of(container: Callable[[list[str]], Any]) -> Any:
     """Return the name of the column that a container has, or None."""
-    return getattr(container, "column", None)
+    given = getattr(container, "keywords", {})
+    return given.get("column", given.get("name"))
 
 
 def _begins_with_text(estimator: Any, X: Any) -> bool:
@@ -148,7 +138,7 @@ def _begins_with_text(estimator: Any, X: Any) -> bool:
 
 
 def _text_column(estimator: Any) -> str | None:
-    """Return the column that a model vectorises as text, if it takes that one alone; else None."""
+    """Return the text column that a model vectorises, if it is the only column; else None."""
     first = first_step(estimator)
     if not isinstance(first, ColumnTransformer):
         return None

@@ -1,4 +1,4 @@
-"""Tables as they come in: kept in their own container, checked against the background's.
+"""Checks of input tables against the background; every table keeps its container.
 
 Frames keep their columns, dtypes, categories and index; pandas is handled directly, other frames
 (polars) through narwhals. Sparse matrices become CSR. Anything else becomes a numpy array of its
@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-MOST_LISTED = 10  # columns that a message names
+MOST_LISTED = 10  # columns listed in a message
 
 
 def is_frame(X: Any) -> bool:
@@ -22,7 +22,7 @@ def is_frame(X: Any) -> bool:
 
 def is_foreign(X: Any) -> bool:
     """Return whether X is a frame that is not pandas'."""
-    # of the class: a lazy frame works its columns out
+    # from the class: a lazy frame would compute its columns
     if not hasattr(type(X), "columns") or isinstance(X, pd.DataFrame):
         return False
     try:
@@ -36,7 +36,7 @@ def is_foreign(X: Any) -> bool:
 
 
 def narwhal(X: Any) -> Any:
-    """Return a frame that is not pandas' in narwhals' clothes."""
+    """Wrap a frame of another library than pandas by narwhals."""
     import narwhals as nw
 
     return nw.from_native(X, eager_only=True)
@@ -80,7 +80,7 @@ def _pandas(column: Any) -> Any:
 
 
 def column_types(X: Any) -> list:
-    """Return the type of each column; of an array, the one it has."""
+    """Return the type of each column; for an array, its single type."""
     if isinstance(X, pd.DataFrame):
         return list(X.dtypes)
     return list(narwhal(X).schema.values()) if is_foreign(X) else [X.dtype]
@@ -126,8 +126,8 @@ def check_frame(X: Any, owner: str) -> None:
     kinds = sorted({type(name).__name__ for name in names})
     if "str" in kinds and len(kinds) > 1:  # as scikit-learn's own models do
         raise TypeError(
-            f"{owner} got columns whose names are of the types {', '.join(kinds)}, and needs string"
-            f" names alone or none: choose X.columns = X.columns.astype(str)."
+            f"{owner} got column names of the types {', '.join(kinds)}, and needs strings only or"
+            f" no names: choose X.columns = X.columns.astype(str)."
         )
 
 
@@ -140,7 +140,7 @@ def refuse_no_table(X: Any, owner: str) -> None:
         lazy = type(X).__name__ == "LazyFrame"
         raise ValueError(
             f"{owner} takes a table of rows and columns; got {_described(X)}: pass"
-            f" {'what its collect() returns' if lazy else 'an array, a sparse matrix or a frame'}."
+            f" {'its collect()' if lazy else 'an array, a sparse matrix or a frame'}."
         )
     if shape is not None and len(shape) == 1:
         raise ValueError(
@@ -184,7 +184,7 @@ def _listed(names: list) -> str:
 
 
 def is_like(X: Any, rows: Any) -> bool:
-    """Return whether X has the kind and the columns of other rows: all checks would pass."""
+    """Return True if X has the container and columns of other rows, so that all checks pass."""
     if type(X) is type(rows) is pd.DataFrame:
         return (
             len(X) > 0
@@ -332,7 +332,7 @@ def validated(explainer: Any, X: Any, reset: bool) -> Any:
 def _is_taken(explainer: Any, X: Any, reset: bool) -> bool:
     """Return whether scikit-learn's checks would pass; an explainer to `reset` learns its columns.
 
-    They take longer than to explain a row. Tables that they would change, or refuse, are theirs.
+    scikit-learn's checks take longer than explaining a row. False if they would change or refuse X.
     """
     names: Any = None
     if type(X) is np.ndarray:

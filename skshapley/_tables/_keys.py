@@ -10,7 +10,7 @@ from skshapley._tables._inputs import as_pandas
 
 FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # of splitmix64's finaliser
 WORD = 2**64 - 1
-FEW = 16  # rows, up to which whole numbers of Python's own are quicker than arrays
+FEW = 16  # rows, up to which Python's ints are faster than arrays
 
 
 def hashed(blocks, seed: int) -> np.ndarray:
@@ -44,15 +44,15 @@ def _hashed_row(words: list[int], seed: int) -> int:
 
 
 SEED = 0x2545F4914F6CDD1D
-DENSE_CELLS = 2**20  # of a sparse matrix, that are made dense at once
+DENSE_CELLS = 2**20  # cells of a sparse matrix to make dense in one step
 
 
 def row_keys(X: Any) -> np.ndarray:
     """Return a 64-bit key of each row, ``(r,)`` uint64; equal rows have equal keys.
 
-    Numbers count by their value, whatever their type; a missing one equals any other. Everything
-    else counts by what pandas hashes of it, the same in every process. A sparse matrix has the keys
-    of the array that it stands for.
+    Numbers of any type are compared by value, and all missing values are equal. Other values are
+    hashed by pandas, with the same hash in every process. A sparse matrix has the keys of the
+    equivalent array.
 
     Parameters
     ----------

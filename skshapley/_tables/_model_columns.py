@@ -1,4 +1,4 @@
-"""The names of the columns that a model was fitted on, wherever its library keeps them."""
+"""Names of the columns of a model's training data, by library."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ SHOWN = 5
 
 
 def model_columns(model: Any) -> list | None:
-    """Return the names, or None where the model was fitted without any."""
+    """Return the names, or None if the model was fitted without names."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         names = _of_catboost(model) or _of_booster(model)
@@ -23,7 +23,7 @@ def model_columns(model: Any) -> list | None:
 
 
 def _of_catboost(model: Any) -> list | None:
-    """Return CatBoost's names, which are numbers where it was given none."""
+    """Return CatBoost's names; CatBoost uses numbers if it had no names."""
     names = getattr(model, "feature_names_", None)
     if names is None or list(map(str, names)) == list(map(str, range(len(names)))):
         return None
@@ -88,7 +88,7 @@ def check_model_columns(X: Any, model: Any, owner: str) -> None:
 
 
 def _chosen(transformer: ColumnTransformer) -> list:
-    """Return the names that a fitted ColumnTransformer needs; none where it was given none."""
+    """Return the names that a fitted ColumnTransformer needs; an empty list without names."""
     names = getattr(transformer, "feature_names_in_", None)
     if names is None:
         return []
@@ -98,7 +98,7 @@ def _chosen(transformer: ColumnTransformer) -> list:
     rest: Any = "drop"
     for name, step, columns in transformer.transformers_:
         if name == "remainder":
-            rest = step  # its columns are those of no other
+            rest = step  # takes the columns of no other step
             continue
         own = column.loc[columns] if _are_names(columns) else column.iloc[columns]
         (dropped if isinstance(step, str) and step == "drop" else taken).update(np.atleast_1d(own))

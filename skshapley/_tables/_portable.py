@@ -11,10 +11,10 @@ FRAME, INDEX = "frame ", "index "  # marks: no attribute has a space in its name
 
 
 class Portable:
-    """Mixin that returns frames as bytes in the state that skops asks for.
+    """Mixin that returns frames as bytes in the state for skops.
 
-    skops knows arrays, texts and bytes, but no frames. Pickles and copies hold the frames as they
-    are.
+    skops saves arrays, texts and bytes, but no frames. Pickles and copies hold the frames
+    themselves.
     """
 
     def __getstate__(self) -> Any:
@@ -25,7 +25,7 @@ class Portable:
         return dict(_packed(name, value) for name, value in state.items())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take the attributes, from bytes where they are."""
+        """Set the attributes; frames and indices are decoded from bytes."""
         plain = dict(_unpacked(name, value) for name, value in state.items())
         getattr(super(), "__setstate__", self.__dict__.update)(plain)
 

@@ -12,7 +12,7 @@ from skshapley._tables._documents import Piece
 
 _PLAIN = (str, bool, int, float, type(None))
 
-# How values of other types are written, and how they are read; the first that fits is taken.
+# Encoders and decoders of values of other types; the first match is used.
 _TYPES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "NaT": (type(pd.NaT), lambda value: None, lambda text: pd.NaT),
     "NA": (type(pd.NA), lambda value: None, lambda text: pd.NA),
@@ -50,7 +50,7 @@ _TYPES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 
 def encoded(value: Any, unknown: Callable[[Any], str] | None = None) -> Any:
-    """Return a value as JSON holds it.
+    """Return a value in a form that JSON can store.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def encoded(value: Any, unknown: Callable[[Any], str] | None = None) -> Any:
 
 
 def decoded(content: Any) -> Any:
-    """Return the value that was encoded."""
+    """Return the original value of an encoded one."""
     if not isinstance(content, dict):
         return content
     if content["type"] == "numpy":

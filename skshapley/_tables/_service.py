@@ -1,4 +1,4 @@
-"""Rows as services have them: a dict, a list of dicts, a Series, an array without names."""
+"""Rows from services: a dict, a list of dicts, a Series, or an array without names."""
 
 import warnings
 from collections.abc import Mapping
@@ -11,18 +11,18 @@ from skshapley._tables._inputs import column_names
 
 
 def as_rows_of(X: Any, like: Any, owner: str) -> Any:
-    """Return rows without a container of their own in the container of a frame.
+    """Convert rows from a service to a frame like the background's.
 
     Parameters
     ----------
     X : object
         A mapping from columns to a value or a list, a sequence of mappings, a Series with the
-        columns as its index, or an array ``(r, d)``, whose columns are taken in order with
-        scikit-learn's warning. Anything else is returned as it is.
+        columns as its index, or an array ``(r, d)`` or ``(d,)``, whose columns are taken in order
+        with scikit-learn's warning. Anything else is returned as it is.
     like : frame
         Its columns and dtypes are those of the result.
     owner : str
-        Name of the class that asks, for the warning.
+        Name of the calling class, for the warning.
     """
     names = column_names(like)
     if isinstance(X, pd.Series) and set(X.index) == set(names):
@@ -32,13 +32,13 @@ def as_rows_of(X: Any, like: Any, owner: str) -> Any:
         rows = pd.DataFrame(dict(X) if several else [dict(X)])
     elif isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
         rows = pd.DataFrame([dict(row) for row in X])
-    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == len(names):
+    elif isinstance(X, np.ndarray) and X.ndim in (1, 2) and X.shape[-1] == len(names):
         warnings.warn(
             f"X does not have valid feature names, but {owner} was fitted with feature names",
             UserWarning,
             stacklevel=5,
         )
-        rows = pd.DataFrame(X, columns=names)
+        rows = pd.DataFrame(np.atleast_2d(X), columns=names)
     else:
         return X
     if not isinstance(like, pd.DataFrame):

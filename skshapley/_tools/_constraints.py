@@ -21,9 +21,9 @@ class Constraint(ABC):
     Attributes
     ----------
     hint : str
-        What to do instead, for the end of the error's sentence.
+        A remedy, for the end of the error's sentence.
     error : type
-        What is raised.
+        The class of the error.
     """
 
     hint: str = field(default="", kw_only=True)
@@ -36,7 +36,7 @@ class Constraint(ABC):
 
     @abstractmethod
     def allows(self, value: Any) -> bool:
-        """Return whether a value will do."""
+        """Return True if a value is valid."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Flag(Constraint):
 
     @property
     def choices(self) -> str:
-        """Both of them."""
+        """The phrase "True or False"."""
         return "True or False"
 
     def allows(self, value: Any) -> bool:
@@ -77,11 +77,11 @@ class Count(Constraint):
 
     @property
     def choices(self) -> str:
-        """The least of them."""
+        """The least valid int."""
         return "a positive int" if self.least == 1 else f"an int of at least {self.least}"
 
     def allows(self, value: Any) -> bool:
-        """Return whether it is such an int."""
+        """Return True for such an int."""
         if not isinstance(value, Integral) or isinstance(value, bool):
             return False
         return int(value) >= self.least
@@ -135,7 +135,7 @@ class Maybe(Constraint):
 
 @dataclass(frozen=True)
 class Named(Constraint):
-    """A name of a registry, or an instance of the class that they name."""
+    """A name of a registry, or an instance of the registry's base class."""
 
     registry: Mapping[str, type]
     base: type
@@ -153,7 +153,7 @@ class Named(Constraint):
 
 @dataclass(frozen=True)
 class Fitting(Constraint):
-    """Whatever a function says yes to."""
+    """Values accepted by a function."""
 
     test: Callable[[Any], bool]
     description: str
@@ -174,7 +174,7 @@ class Parametrised(BaseEstimator):
     Attributes
     ----------
     _constraints : mapping of str to Constraint
-        What each parameter may be.
+        The valid values of each parameter.
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {}
@@ -202,7 +202,7 @@ class Parametrised(BaseEstimator):
         self._check_together()
 
     def _check_together(self) -> None:
-        """Refuse parameters that are right by themselves and do not go together."""
+        """Refuse parameters that are valid by themselves but not together."""
 
 
 @cache
@@ -225,7 +225,7 @@ def check_parameters(owner: object, constraints: Mapping[str, Constraint]) -> No
     Raises
     ------
     ValueError
-        In one sentence: the owner, the parameter, what it may be, what it is, and the hint.
+        One sentence with the owner, the parameter, its valid values, its value, and the hint.
     """
     given = {name: getattr(owner, name) for name in constraints}
     check_values(type(owner).__name__, given, constraints)
@@ -239,7 +239,7 @@ def check_values(
     Parameters
     ----------
     owner : str
-        Who takes them, for the error.
+        Owner of the parameters, for the error.
     given : mapping of str to value
     constraints : mapping of str to Constraint
         Values without one pass.

@@ -5,14 +5,14 @@ from scipy.special import gammaln
 
 
 def counted(place: np.ndarray, flags: np.ndarray, n: int) -> np.ndarray:
-    """Return how many of those at each of n places have a flag, ``(n,)`` int."""
+    """Return the number of flags at each of n places, ``(n,)`` int."""
     if n == 1:
         return np.array([np.count_nonzero(flags)])
     return np.bincount(place[flags], minlength=n)
 
 
 def log_binomial(n: float | np.ndarray, k: float | np.ndarray) -> np.ndarray:
-    """Return the logarithm of n choose k, which any n can bear."""
+    """Return the logarithm of n choose k, without overflow for any n."""
     return gammaln(n + 1) - gammaln(k + 1) - gammaln(np.subtract(n, k) + 1)
 
 
@@ -32,6 +32,6 @@ def rounded(rng: np.random.Generator, amounts: np.ndarray) -> np.ndarray:
 
     Systematic sampling: one uniform number shifts the edges of all amounts, laid end to end.
     """
-    # the sum of the amounts is an int but for rounding, and must not lose it
+    # the sum of the amounts is an int up to rounding, and must stay so
     edges = np.floor(np.cumsum(amounts) + rng.random() * (1 - 1e-9) + 1e-9)
     return np.diff(edges, prepend=0.0).astype(int)

@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Complete writing of files: a file is whole or absent."""
 
 import os
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class DamagedFileError(OSError, ValueError):
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file so that, whenever the process or the machine dies, all of it is there or none.
+    """Write a file completely or not at all, even if the process or the machine stops.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def resolve(
         The choices that the error lists.
     base : type
     owner, parameter : str
-        Whose parameter it is, for the error.
+        Owner of the parameter, for the error.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def needed(package: str, owner: str, extra: str | None = None) -> ModuleType:
     ----------
     package : str
     owner : str
-        What needs it, for the error.
+        The component that needs it, for the error.
     extra : str, default=None
         The extra of skshapley that installs it. None: it is installed by its own name.
 

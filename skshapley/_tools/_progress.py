@@ -1,4 +1,4 @@
-"""Progress of long work: how long it will take, and a bar."""
+"""Progress of long work: the remaining time, and a bar."""
 
 import sys
 import time
@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-LONG = 10.0  # seconds that work may take without a word
-SETTLED = 0.5  # seconds before the pace is believed
-BETWEEN_LINES = 1.25  # each line in a log comes after so many times the time of the one before
+LONG = 10.0  # seconds of work without a message
+SETTLED = 0.5  # seconds until the pace is reliable
+BETWEEN_LINES = 1.25  # factor between the times of two lines in a log
 
 Advice = Callable[[float], str]
 
@@ -44,7 +44,7 @@ def progress(
     label : str
         The work, as a participle.
     advice : callable, default=None
-        Given the seconds left, returns what would be faster. Shown once, with "auto".
+        Returns faster calls, given the seconds left. Shown once, with "auto".
     """
     if not verbose or sys.stderr is None:
         yield None

@@ -1,4 +1,4 @@
-"""The only place that touches seeds: one entropy per fit, one Generator per instance."""
+"""Seeds: one entropy per fit, and one random generator per row to explain."""
 
 from collections.abc import Iterable
 from enum import IntEnum
@@ -14,11 +14,11 @@ class Stream(IntEnum):
 
     HERD = 1  # background rows to keep
     DESIGN = 2  # designs that instances share
-    PLAIN_ORDER = 3  # of background rows of which nothing is known
+    PLAIN_ORDER = 3  # of background rows without known quantities
     ORDER = 4  # of background rows, so that few stand for all
     REFERENCES = 5  # of each row of a global explanation
-    PILOTS = 6  # background rows that teach all others
-    SINGLE_ROWS = 7  # background rows that tell how much single ones differ
+    PILOTS = 6  # background rows to learn hyper-parameters from
+    SINGLE_ROWS = 7  # background rows that measure the spread of single ones
     SPLIT = 8  # background rows that a part of the game is fitted to
     SAMPLE = 11  # rows of a source of batches
 
@@ -32,7 +32,7 @@ def entropy_from(random_state: Any, owner: str) -> int:
         None draws fresh entropy from the operating system; an int is its own entropy, so that two
         runs agree; a generator is advanced, so that two runs with the same object differ.
     owner : str
-        Who asks, for errors.
+        Name of the caller, for errors.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def row_generators(entropy: int, keys: Iterable[int]) -> list[np.random.Generato
     ----------
     entropy : int
     keys : iterable of int
-        What stands for the instance: a hash of its content, or its number.
+        Key of the row to explain: a hash of its content, or its number.
     """
     return [
         np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(int(key),)))

@@ -1,20 +1,14 @@
-"""Texts for errors: parameters that differ from their defaults, and corrections of slips."""
+"""Texts for errors: corrections of slips."""
 
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from functools import cache, wraps
-from inspect import Parameter, signature
-from typing import Any, ParamSpec, TypeVar
-
-from sklearn import get_config
-from sklearn.base import BaseEstimator
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 # Where an object is, in a repr: "<function f at 0x7f3c>", "<Model 0x7f3c>", "Model(0x7f3c)"
 ADDRESS = re.compile(r"(?<=\S)( at)? 0x[0-9a-fA-F]{4,}|(?<=[(<=])0x[0-9a-fA-F]{4,}")
-BREAK = re.compile(r"\s*\n\s*")
-MOST_ELEMENTS = 30  # of a list, as in scikit-learn's own repr
 
 
 def unaddressed(text: str) -> str:
@@ -22,49 +16,9 @@ def unaddressed(text: str) -> str:
     return ADDRESS.sub("", text)
 
 
-def model_text(thing: Any) -> str:
-    """Return a repr on one line, as scikit-learn writes it.
-
-    Its own takes longer to write than to explain a row.
-
-    Parameters
-    ----------
-    thing : object
-        A model, or a parameter of one.
-    """
-    kind: Any = type(thing)
-    if kind in (list, tuple):
-        parts = [model_text(part) for part in thing[:MOST_ELEMENTS]]
-        parts += ["..."] if len(thing) > MOST_ELEMENTS else []
-        comma = "," if kind is tuple and len(thing) == 1 else ""
-        return f"[{', '.join(parts)}]" if kind is list else f"({', '.join(parts)}{comma})"
-    if not _is_scikit_learns(kind) or not get_config()["print_changed_only"]:
-        return BREAK.sub(" ", repr(thing))
-    given = ((name, getattr(thing, name, None), was) for name, was in _defaults(kind))
-    changed = [f"{name}={model_text(value)}" for name, value, was in given if _differs(value, was)]
-    return f"{kind.__name__}({', '.join(changed)})"
-
-
-def _is_scikit_learns(kind: type) -> bool:
-    own = kind.__module__.startswith("sklearn.") and issubclass(kind, BaseEstimator)
-    return own and kind.__repr__ is BaseEstimator.__repr__
-
-
-@cache
-def _defaults(kind: type) -> list[tuple[str, Any]]:
-    """Return the names of a class's parameters, in order, and their defaults."""
-    parts = signature(kind).parameters.values()
-    named = (part for part in parts if part.kind != Parameter.VAR_KEYWORD)
-    return sorted((part.name, part.default) for part in named)
-
-
-def _differs(value: Any, default: Any) -> bool:
-    """Return True if the parameter differs from its default."""
-    if value is default:
-        return False
-    if isinstance(value, BaseEstimator) and type(value) is not type(default):
-        return True
-    return default is Parameter.empty or repr(value) != repr(default)
+def counted(n: int, noun: str) -> str:
+    """Return a number and a noun, the noun in the plural for all but 1."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 P = ParamSpec("P")
@@ -103,7 +57,7 @@ VALUES = {
     **dict.fromkeys(("permutation", "permutations"), "antithetic"),
     **dict.fromkeys(("kernelshap", "kernel_shap"), "kernel"),
 }
-# What stands in for parameters that no call has
+# Replacements of parameters that no call has
 INSTEAD = {
     "show": "the picture is drawn and returned: keep it by .figure_.savefig('picture.png')",
     "feature_names": "names are those of the columns: pass DataFrames",
@@ -156,7 +110,8 @@ def _sentence(owner: str, names: list[str], given: Mapping[str, object], error: 
     known = [name for name in names if name not in ("self", "explanation")]
     wrong = next((name for name in given if name not in known), None)
     if wrong is None:
-        return f"{owner}({', '.join(known)}): {error}."
+        hint = "; pass all but the first by name" if "too many" in str(error) else ""
+        return f"{owner}({', '.join(known)}): {error}{hint}."
     if wrong in INSTEAD:
         return f"{owner} takes no {wrong}; {INSTEAD[wrong]}."
     meant = [ours for ours, theirs in PARAMETERS.items() if wrong in (ours, *theirs)]
@@ -180,7 +135,7 @@ def absent(owner: str, name: str, instead: Mapping[str, str], known: Iterable[st
     ----------
     owner, name : str
     instead : mapping of str to str
-        What to write in place of names that other libraries, or people, use.
+        Replacements of names that other libraries, or people, use.
     known : iterable of str
         The attributes that there are.
     """

@@ -1,8 +1,8 @@
 """CatBoost models, read from their JSON export.
 
-CatBoost casts numbers to float32 and goes right where ``x > border``; a category goes right where
-its hash is the one that the split names. In an oblivious tree all nodes of a level ask the same;
-bit i of a leaf's number is the answer to split i.
+CatBoost casts numbers to float32 and goes right where ``x > border``. A category goes right where
+its hash equals the hash in the split. In an oblivious tree, all nodes of a level have the same
+split, and bit i of a leaf's number is the result of split i.
 """
 
 import json
@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tables._inputs import is_frame
-from skshapley._trees._ensemble import TreeEnsemble, join_leaves
+from skshapley._trees._assemble import assemble, join_leaves
+from skshapley._trees._ensemble import TreeEnsemble
 from skshapley.exceptions import UnreadableModelError
 
-# Losses of which `predict` is the exponential of the sum
+# Losses for which `predict` returns the exponential of the sum
 _EXPONENTS = {"Poisson", "LogLinQuantile", "Tweedie"}
 # Losses with a sigmoid for each output
 _SIGMOIDS = {"Logloss", "CrossEntropy", "MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy"}
@@ -45,27 +46,13 @@ def read_catboost(model) -> TreeEnsemble:
     bias = np.atleast_1d(np.asarray(bias, dtype=np.float64))
     columns = _Columns.of(dump["features_info"])
     if "oblivious_trees" in dump:
-        trees = [_oblivious(tree, columns) for tree in dump["oblivious_trees"]]
+        found = [_oblivious(tree, columns) for tree in dump["oblivious_trees"]]
     else:
-        trees = [_grown(tree, columns) for tree in dump["trees"]]
-    splits, children, covers, values, weights = zip(*trees, strict=True)
-    column, border, missing_left, category = (
-        [split[part] for tree in splits for split in tree] for part in range(4)
-    )
-    values = [np.reshape(value, (-1, len(bias))) for value in values]
-    left, right = np.concatenate(children, axis=1)
-    return join_leaves(
-        [len(value) for value in values],
-        {
-            "left": left,
-            "right": right,
-            "feature": np.array(column, dtype=np.int64),
-            "threshold": np.array(border, dtype=np.float64),
-            "missing_left": np.array(missing_left, dtype=bool),
-            "cover": np.concatenate(covers),
-        },
-        {"value": np.concatenate(values) * scale, "cover": np.concatenate(weights)},
-        {node: ([one], False) for node, one in enumerate(category) if one is not None},
+        found = [_grown(tree, columns) for tree in dump["trees"]]
+    trees = [tree.joined(scale, len(bias)) for tree in found]
+    return assemble(
+        trees,
+        n_outputs=len(bias),
         base=bias,
         n_features=columns.n,
         strict=False,
@@ -97,7 +84,7 @@ class _Columns:
         self.n = n
         self.numbers: list[int] = []
         self.missing_left: list[bool] = []
-        self.categories: dict[int, list[int]] = {}  # column -> hashes that splits name
+        self.categories: dict[int, list[int]] = {}  # column -> hashes in its splits
         self.numbers_asked: tuple[int, ...] = ()
 
     @classmethod
@@ -107,7 +94,7 @@ class _Columns:
         made = cls(1 + max(one["flat_feature_index"] for one in everything))
         floats, categories = (sorted(k, key=lambda one: one["feature_index"]) for k in kinds)
         made.numbers = [one["flat_feature_index"] for one in floats]
-        # NaN counts as less than all numbers, or more; as it is, it is not greater than a border
+        # CatBoost treats NaN as less or as greater than all numbers; here, NaN > border is False
         made.missing_left = [one["nan_value_treatment"] != "AsTrue" for one in floats]
         made.categories = {one["flat_feature_index"]: one.get("values", []) for one in categories}
         made.numbers_asked = tuple(
@@ -131,13 +118,30 @@ class _Columns:
 
 
 class _Tree(NamedTuple):
-    """One tree as input of `join_leaves`; its splits have the form of `_Columns.asked`."""
+    """The inner nodes and the leaves of one tree, with splits as `_Columns.asked` returns them."""
 
     splits: list[tuple]
     children: np.ndarray
     covers: np.ndarray
     values: list
     weights: list[float]
+
+    def joined(self, scale, n_outputs) -> dict[str, Any]:
+        """Return the tree in the form that `assemble` accepts."""
+        column, border, missing_left, category = (
+            [split[part] for split in self.splits] for part in range(4)
+        )
+        inner = {
+            "left": self.children[0],
+            "right": self.children[1],
+            "feature": column,
+            "threshold": border,
+            "missing_left": missing_left,
+            "cover": self.covers,
+        }
+        value = np.reshape(self.values, (-1, n_outputs)) * scale
+        named = {node: ([one], False) for node, one in enumerate(category) if one is not None}
+        return join_leaves(inner, {"value": value, "cover": self.weights}) | {"categories": named}
 
 
 def _oblivious(tree, columns) -> _Tree:
@@ -196,16 +200,16 @@ class _RawValue:
 
 @dataclass(frozen=True)
 class _Encoder:
-    """The matrix that the trees ask: numbers, and categories by their place among the named ones.
+    """Encode the input as a matrix: numbers, and categories by position among those in splits.
 
     Attributes
     ----------
     n : int
         Number of columns.
     categories : dict of int to list of int
-        For each column of categories, the hashes of those that splits name.
+        The hashes of the categories in the splits, for each categorical column.
     numbers : tuple of int
-        The columns in which some tree asks for a number. All others are left at 0.
+        The columns with numeric splits. All other columns are 0.
     """
 
     n: int

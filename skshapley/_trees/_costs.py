@@ -1,8 +1,8 @@
 """The cost of each exact method, used to choose the cheapest one.
 
-The costs are functions of the trees, the rows and the references alone, never of a clock: the same
-call goes the same way on every machine. The constants are nanoseconds of one core, measured on
-boosted trees of depth 3 to 10 and on grown forests; only their ratios matter.
+The costs depend on the trees, the rows and the background rows, never on a clock. The same call
+therefore takes the same method on every machine. The constants are nanoseconds on one core,
+measured on boosted trees of depth 3 to 10 and on fully grown forests. Only their ratios matter.
 """
 
 from dataclasses import dataclass
@@ -12,33 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tools._memory import working_bytes
-from skshapley._trees._pair_tables import most_pair_entries, pair_entries
 
-# Nodes times players that are counted: of larger ensembles some of the trees stand for all
+# Nodes times players to count; larger ensembles are represented by some of their trees
 COUNTED = 1 << 18
-# A node that a pair of rows visits, for values and for interactions
+# Cost of a node that a pair of rows visits, for values and for interactions
 VISIT_NS, PAIR_VISIT_NS = 28.0, 84.0
-# An entry of a leaf's table that is made, in the cache and beyond it, and the leaf's share in all
-# around it
+# Cost of one entry of a leaf's table, within and beyond the cache, and overhead per leaf
 ENTRY_NS, LARGE_ENTRY_NS, LEAF_NS = 7.0, 12.0, 5e3
-# Path players of a leaf whose table is made in the cache
+# Most path players of a leaf with a table that fits into the cache
 CACHED_BITS = 12
-# A path player of a leaf that is looked up for a row
+# Cost of a lookup in a leaf's table, per row and path player
 LOOK_UP_NS = 3.0
-# An entry of a leaf's table of pairs that is made, and two path players that are looked up
+# Cost of one entry of a leaf's table of pairs, and of a lookup per two path players
 PAIR_ENTRY_NS, PAIR_LOOK_UP_NS = 5.0, 4.0
-# Tables are made in fit if they cost no more than so many rows without
+# Fit makes tables if they cost no more than explaining this many rows without tables
 ROWS_WORTH_TABLES = 20
-# A row and a background row that meet at a leaf without a table
-MEETING_NS = 7.0
-# Leaves do without a table if it costs more than so many rows without
-ROWS_MET = 300
-# Leaves of more path players have no tables, and are not met
-MOST_BITS, MOST_MET_BITS = 18, 64
-# The training data cost as much as so many background rows; a leaf in their interactions
+# Leaves of more path players have no tables
+MOST_BITS = 18
+# Cost of the training data in background rows; cost of a leaf in path-dependent interactions
 TRAINING_ROWS, WALKED_LEAF_NS = 150, 500.0
-# Share of the working memory that the tables which are kept may take
-TABLE_SHARE = 0.5
+# Largest shares of the working memory for kept tables, and for kept tables of pairs
+TABLE_SHARE, PAIR_SHARE = 0.5, 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,44 +56,33 @@ class Costs:
     def _players(self) -> NDArray[np.int64]:
         return np.arange(len(self.leaves))
 
-    def has_tables(self, b) -> bool:
-        """Return whether leaves can be looked up: none has too many path players.
+    @property
+    def has_tables(self) -> bool:
+        """Return True if no leaf has too many path players for a table."""
+        return len(self.leaves) <= 1 + MOST_BITS
 
-        Parameters
-        ----------
-        b : int or None
-            Number of references; None for the training data.
-        """
-        return len(self.leaves) <= 1 + (MOST_BITS if b is None else MOST_MET_BITS)
-
-    def _by_tables(self, r, b) -> float:
+    def _by_tables(self, r) -> float:
         """Return the cost of making tables, and of looking up r rows."""
         k = self._players
-        make, look_up = _table_ns(k), LOOK_UP_NS * k
-        if b is not None:
-            met = np.array([meets(bits, b) for bits in k])
-            make, look_up = np.where(met, 0.0, make), np.where(met, MEETING_NS * b, look_up)
-        return float((LEAF_NS + make + r * look_up) @ self.leaves)
+        make = np.where(k <= CACHED_BITS, ENTRY_NS, LARGE_ENTRY_NS) * k * 2.0**k
+        return float((LEAF_NS + make + r * LOOK_UP_NS * k) @ self.leaves)
 
     def _in_pairs(self, r, b) -> float:
         return VISIT_NS * self.visits * r * (TRAINING_ROWS if b is None else b)
 
     def keeps_tables(self, b) -> bool:
-        """Return whether fit makes tables."""
+        """Return True if fit makes tables."""
         k = self._players
-        size = np.where([b is not None and meets(bits, b) for bits in k], b or 0, 2 * 2.0**k)
-        fits = self.n_outputs * size @ self.leaves <= working_bytes(TABLE_SHARE) / 8
-        rows = ROWS_WORTH_TABLES
-        return bool(
-            self.has_tables(b) and fits and self._by_tables(rows, b) <= self._in_pairs(rows, b)
-        )
+        size, rows = 2 * 2.0**k @ self.leaves, ROWS_WORTH_TABLES
+        fits = self.n_outputs * size <= working_bytes(TABLE_SHARE) / 8
+        return bool(self.has_tables and fits and self._by_tables(rows) <= self._in_pairs(rows, b))
 
     def prefers_pairs(self, r, b) -> bool:
-        """Return whether r rows go down with the references, as tables for one call are dearer."""
-        return not self.has_tables(b) or self._in_pairs(r, b) < self._by_tables(r, b)
+        """Return True if pairs of rows cost less than tables, for the values of r rows."""
+        return not self.has_tables or self._in_pairs(r, b) < self._by_tables(r)
 
     def interacts_in_pairs(self, r, b) -> bool:
-        """Return whether r rows go down with the references for their interactions."""
+        """Return True if pairs of rows cost less than tables, for the interactions of r rows."""
         k = self._players
         if pair_entries(k) @ self.leaves <= most_pair_entries():  # tables that are kept
             r = max(r, ROWS_WORTH_TABLES)
@@ -107,25 +90,25 @@ class Costs:
         in_pairs = PAIR_VISIT_NS / VISIT_NS * self._in_pairs(r, b)
         if b is None:
             in_pairs = WALKED_LEAF_NS * r * self.leaves.sum()
-        return not self.has_tables(None) or in_pairs < float((tables + LEAF_NS) @ self.leaves)
+        return not self.has_tables or in_pairs < float((tables + LEAF_NS) @ self.leaves)
 
 
-def meets(n_bits, b) -> bool:
-    """Return whether leaves on their own do without a table, with b background rows."""
-    return n_bits > MOST_BITS or _table_ns(n_bits) > MEETING_NS * b * ROWS_MET
+def pair_entries(n_path) -> NDArray[Any]:
+    """Return the number of entries in a leaf's table of pairs, by its number of path players."""
+    return n_path * (n_path - 1) / 2 * 2.0**n_path
 
 
-def _table_ns(k) -> Any:
-    """Return the cost of the tables of leaves with so many path players."""
-    return np.where(k <= CACHED_BITS, ENTRY_NS, LARGE_ENTRY_NS) * k * 2.0**k
+def most_pair_entries() -> float:
+    """Return the largest number of kept entries of tables of pairs."""
+    return working_bytes(PAIR_SHARE) / 8
 
 
 def count_costs(trees, players) -> Costs:
     """Return the costs of an ensemble.
 
-    A row and a reference are thought to answer each node on their own, in the proportions of
-    the training data. So a pair goes on to the left child of a node whose player is free with
-    probability 1 - (1 - p)^2, and with p where the player has been decided.
+    The model assumes that both rows of a pair pass each node independently, in the proportions of
+    the training data. If the node's player is free, the pair reaches the left child with
+    probability 1 - (1 - p)^2. If the player has been decided, the probability is p.
 
     Parameters
     ----------

@@ -1,16 +1,30 @@
-"""The trees of any library as one record: flat arrays over nodes, and how nodes compare."""
+"""The trees of any library as one record, and the integer codes that their nodes compare.
+
+Every numeric feature is replaced by its rank among the thresholds that the trees compare it with,
+and ``x <= t`` (or ``x < t``) becomes ``code <= rank of t``. A missing value is coded below or above
+every threshold. A feature therefore has up to two code rows, one for each side that receives
+missing values. A split on categories has its own code row, with the codes 0 (left) and 1 (right).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+
+# LightGBM's kZeroThreshold, a float32 there
+ZERO = float(np.float32(1e-35))
+# Codes tested in one step
+TESTED = 1 << 20
+# The arrays over nodes, without the arrays of positions
+NODES = "feature", "threshold", "missing_left", "zero_missing", "value", "cover"
 
 
 @dataclass(frozen=True)
 class CategorySplit:
-    """One node that asks for membership in a set of categories.
+    """One node that tests membership in a set of categories.
 
     Attributes
     ----------
@@ -41,13 +55,13 @@ class TreeEnsemble:
     feature : ndarray of shape (n_nodes,), int64
         The column that a node compares; -1 at a leaf.
     threshold : ndarray of shape (n_nodes,), float64
-        An instance goes left when ``x <= threshold`` (``x < threshold`` when `strict`).
+        A row goes left where ``x <= threshold`` (``x < threshold`` if `strict`).
     missing_left : ndarray of shape (n_nodes,), bool
-        Where a missing value goes.
+        Whether a missing value goes left.
     zero_missing : ndarray of shape (n_nodes,), bool
         Whether the node treats zero as missing.
     value : ndarray of shape (n_nodes, n_outputs), float64
-        What a leaf adds to the response; zero at the other nodes.
+        Value of a leaf in the response; zero at the other nodes.
     cover : ndarray of shape (n_nodes,), float64
         The training weight that passed through a node, for path-dependent values.
     roots : ndarray of shape (n_trees,), int64
@@ -62,15 +76,15 @@ class TreeEnsemble:
         Whether the library rounds its input to float32 before comparing.
     category_splits : tuple of CategorySplit
     absent : float
-        The value of the entries that a sparse matrix does not store.
+        The value of entries that are not stored in a sparse matrix.
     encode : callable or None
-        Turns the model's input (a DataFrame with categories, say) into the float64 matrix
-        ``(r, n_features)`` that the thresholds refer to. None: a plain cast.
+        Converts the model's input, such as a DataFrame with categories, to the float64 matrix
+        ``(r, n_features)`` of the thresholds. None: a plain cast.
     methods : tuple of str
         The methods of the model that return the raw response: "predict", "predict_proba",
         "decision_function".
     raw_response : callable or None
-        The library's own raw response ``X -> (r, n_outputs)``, to check the reading against.
+        The library's own raw response ``X -> (r, n_outputs)``, to verify the trees.
     """
 
     left: np.ndarray
@@ -94,7 +108,7 @@ class TreeEnsemble:
 
     @property
     def n_trees(self) -> int:
-        """Return the number of trees, of all outputs together."""
+        """Return the number of trees over all outputs."""
         return len(self.roots)
 
     @property
@@ -113,12 +127,12 @@ class TreeEnsemble:
         return self.left < 0
 
     def to_matrix(self, X) -> NDArray[np.float64]:
-        """Return the input as the matrix that the thresholds refer to.
+        """Return the input as the matrix that the nodes compare with their thresholds.
 
         Parameters
         ----------
         X : array or frame of shape (r, n_features)
-            Rows as the model takes them.
+            Rows in a container that the model accepts.
 
         Returns
         -------
@@ -144,7 +158,7 @@ class TreeEnsemble:
         Parameters
         ----------
         first, last : int
-            Position of the first of them, and one more than that of the last.
+            Position of the first tree, and one past the position of the last.
 
         Returns
         -------
@@ -166,21 +180,11 @@ class TreeEnsemble:
             roots=self.roots[first:last] - start,
             base=np.zeros_like(self.base),
             category_splits=splits,
-            **{
-                name: getattr(self, name)[cut]
-                for name in (
-                    "feature",
-                    "threshold",
-                    "missing_left",
-                    "zero_missing",
-                    "value",
-                    "cover",
-                )
-            },
+            **{name: getattr(self, name)[cut] for name in NODES},
         )
 
     def take_output(self, output, sign=1) -> "TreeEnsemble":
-        """Return the ensemble of one output, without the trees that do not add to it.
+        """Return the ensemble of one output, without the trees of other outputs.
 
         Parameters
         ----------
@@ -225,7 +229,7 @@ class TreeEnsemble:
         return replace(concatenate(pieces), base=base, raw_response=made)
 
     def state(self) -> list:
-        """Return the arrays and numbers that the trees consist of, to tell them from others."""
+        """Return the arrays and numbers of the trees, to compare them with others."""
         parts = [getattr(self, field.name) for field in fields(self)]
         kept = [part for part in parts if isinstance(part, (np.ndarray, int, bool))]
         splits = [(s.node, sorted(s.listed), s.listed_left) for s in self.category_splits]
@@ -234,7 +238,7 @@ class TreeEnsemble:
 
 @dataclass(frozen=True)
 class _Combined:
-    """Combinations of the columns of a raw response: a class, as no closure can be pickled."""
+    """Combinations of the columns of a raw response, as a class because closures do not pickle."""
 
     response: Callable
     matrix: np.ndarray
@@ -280,140 +284,280 @@ def concatenate(ensembles) -> TreeEnsemble:
             for one, offset in zip(ensembles, offsets, strict=True)
             for split in one.category_splits
         ),
-        **{
-            name: joined(name)
-            for name in ("feature", "threshold", "missing_left", "zero_missing", "value", "cover")
-        },
+        **{name: joined(name) for name in NODES},
     )
 
 
-def assemble(trees, *, n_outputs, base, **how) -> TreeEnsemble:
-    """Return the `TreeEnsemble` of the dicts, one per tree, that a reader has collected.
+class NumericRow(NamedTuple):
+    """The feature and the missing-value rules of a code row of a numeric feature.
+
+    Attributes
+    ----------
+    feature : int
+    missing_left : bool
+        The side of missing values.
+    zero_missing : bool
+        Whether zero counts as missing.
+    """
+
+    feature: int
+    missing_left: bool
+    zero_missing: bool
+
+
+class CategoryTable(NamedTuple):
+    """The codes of a categorical feature.
+
+    Attributes
+    ----------
+    feature : int
+    first : int
+        The first of its code rows.
+    table : ndarray of shape (rows, categories + 2), uint8
+        The last two columns are for values outside the table and for missing values.
+    """
+
+    feature: int
+    first: int
+    table: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """The encoding of rows for the nodes of an ensemble, from `plan_codes`.
+
+    Attributes
+    ----------
+    row : ndarray of shape (n_nodes,), int64
+        The code row that a node compares; -1 at a leaf.
+    rank : ndarray of shape (n_nodes,), unsigned
+        The node sends a row left where ``codes[row] <= rank``.
+    n_rows : int
+    thresholds : dict of int to ndarray
+        The sorted distinct thresholds of each numeric feature. If the library rounds its input,
+        they are the thresholds from `unrounded`.
+    numeric_rows : tuple of NumericRow
+        The first code rows.
+    category_tables : tuple of CategoryTable
+        The remaining code rows.
+    strict : bool
+        As in `TreeEnsemble`.
+    """
+
+    row: np.ndarray
+    rank: np.ndarray
+    n_rows: int
+    thresholds: dict[int, np.ndarray]
+    numeric_rows: tuple[NumericRow, ...]
+    category_tables: tuple[CategoryTable, ...]
+    strict: bool
+
+    def __call__(self, X) -> np.ndarray:
+        """Return the codes of a float64 matrix.
+
+        Parameters
+        ----------
+        X : ndarray of shape (r, n_features)
+
+        Returns
+        -------
+        codes : ndarray of shape (n_rows, r), unsigned
+        """
+        codes = np.empty((self.n_rows, len(X)), dtype=self.rank.dtype)
+        side: Any = "right" if self.strict else "left"
+        columns = np.ascontiguousarray(X.T)
+        missing, last = np.isnan(columns), None
+        some_missing = missing.any()
+        for row, (feature, missing_left, zero_missing) in enumerate(self.numeric_rows):
+            if feature != last:
+                last, x, thresholds = feature, columns[feature], self.thresholds[feature]
+                found = thresholds.searchsorted(x, side)
+            codes[row] = found
+            if some_missing or zero_missing:
+                lost = missing[feature] | (zero_missing & (np.abs(x) <= ZERO))
+                codes[row, lost] = 0 if missing_left else len(thresholds)
+        for feature, first, table in self.category_tables:
+            x, n = columns[feature], table.shape[1] - 2
+            inside = (x >= 0) & (x < n)
+            category = np.where(inside, x, n).astype(np.int64)
+            category[missing[feature]] = n + 1
+            codes[first : first + len(table)] = table[:, category]
+        return codes
+
+
+def plan_codes(trees) -> Codes:
+    """Return the encoding of rows for the nodes of an ensemble.
 
     Parameters
     ----------
-    trees : list of dict
-        With ``left``, ``right`` (positions in the tree, negative at a leaf), ``feature``,
-        ``threshold``, ``missing_left``, ``value`` (for each node one number, or `n_outputs` of
-        them) and ``cover``. Optional: ``output`` (the output that a tree of single values adds to;
-        all trees have one, or none has) and ``categories`` (dict from a node to its listed and
-        listed_left).
-    n_outputs : int
-    base : array-like of shape (n_outputs,)
-    **how
-        The remaining fields of `TreeEnsemble`.
+    trees : TreeEnsemble
 
     Returns
     -------
-    trees : TreeEnsemble
+    codes : Codes
     """
-    sizes = np.array([len(tree["left"]) for tree in trees])
-    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-
-    def column(name, dtype) -> np.ndarray:
-        parts = [tree[name] for tree in trees]
-        return np.concatenate(parts, dtype=dtype, casting="unsafe")
-
-    left, right, feature = (column(name, np.int64) for name in ("left", "right", "feature"))
-    leaf = left < 0
-    for root, size in zip(roots.tolist(), sizes.tolist(), strict=True):
-        for child in (left, right):
-            child[root : root + size] += root
-    for array in (left, right, feature):
-        np.putmask(array, leaf, -1)
-    if "output" in trees[0] and n_outputs > 1:
-        value = np.zeros((len(left), n_outputs))
-        output = np.repeat([tree["output"] for tree in trees], sizes)
-        value[np.arange(len(left)), output] = column("value", np.float64)
-    else:
-        value = column("value", np.float64).reshape(len(left), n_outputs)
-    value[~leaf] = 0.0
-    splits = [
-        CategorySplit(int(root + node), frozenset(listed), listed_left)
-        for root, tree in zip(roots, trees, strict=True)
-        for node, (listed, listed_left) in tree.get("categories", {}).items()
-    ]
-    return TreeEnsemble(
-        left=left,
-        right=right,
-        feature=feature,
-        threshold=column("threshold", np.float64),
-        missing_left=column("missing_left", bool),
-        zero_missing=np.zeros(len(left), dtype=bool),
-        value=value,
-        cover=column("cover", np.float64),
-        roots=roots,
-        base=np.array(base, dtype=np.float64).reshape(n_outputs),
-        category_splits=tuple(splits),
-        **how,
+    numeric = ~trees.is_leaf
+    numeric[[split.node for split in trees.category_splits]] = False
+    nodes = np.flatnonzero(numeric)
+    thresholds, ranks = _rank_thresholds(trees, nodes)
+    numeric_rows, row = _number_rows(trees, numeric)
+    tables, n_rows = [], len(numeric_rows)
+    rank = np.zeros(trees.n_nodes, dtype=np.int64)
+    rank[nodes] = ranks
+    by_feature: dict[int, list] = {}
+    for split in trees.category_splits:
+        by_feature.setdefault(int(trees.feature[split.node]), []).append(split)
+    for feature, splits in by_feature.items():
+        table, numbers = _tabulate_categories(trees, splits)
+        row[[split.node for split in splits]] = n_rows + numbers
+        tables.append(CategoryTable(feature, n_rows, table))
+        n_rows += len(table)
+    most = max((len(t) for t in thresholds.values()), default=1)
+    return Codes(
+        row=row,
+        # The largest number of the type is reserved: it is never a code.
+        rank=rank.astype(np.min_scalar_type(most + 1)),
+        n_rows=n_rows,
+        thresholds=thresholds,
+        numeric_rows=numeric_rows,
+        category_tables=tuple(tables),
+        strict=trees.strict,
     )
 
 
-def join_leaves(n_leaves, inner, leaves, categories, **how) -> TreeEnsemble:
-    """Return the ensemble of trees that are given by their inner nodes and their leaves.
+def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.int64]]:
+    """Return the sorted distinct thresholds of every feature, and each node's rank among them."""
+    feature, threshold = trees.feature[nodes], trees.threshold[nodes]
+    order = np.argsort(threshold)
+    # numpy sorts small integers by radix sort.
+    small = feature.astype(np.min_scalar_type(trees.n_features))
+    order = order[np.argsort(small[order], kind="stable")]
+    f, t = feature[order], threshold[order]
+    new_feature = np.diff(f, prepend=-1) != 0
+    new = new_feature | np.concatenate([[True], t[1:] != t[:-1]])[: len(t)]
+    position = np.cumsum(new) - 1
+    start = np.maximum.accumulate(np.where(new_feature, position, 0))
+    ranks = np.empty(len(nodes), dtype=np.int64)
+    ranks[order] = position - start
+    distinct, bounds = t[new], np.flatnonzero(new_feature[new])
+    if trees.single_precision:
+        distinct = unrounded(distinct, trees.strict)
+    names = f[new][bounds]
+    pieces = np.split(distinct, bounds[1:]) if len(bounds) else []
+    return dict(zip(names.tolist(), pieces, strict=True)), ranks
+
+
+def _number_rows(trees, numeric) -> tuple[tuple[NumericRow, ...], NDArray[np.int64]]:
+    """Return the code rows of numeric features, and the row of each node.
+
+    Each row is one number: 4 times the feature, plus 1 where missing values go left, plus 2 where
+    zero counts as missing. So feature 3 with missing values to the left is 13.
 
     Parameters
     ----------
-    n_leaves : array-like of shape (n_trees,), int
-        Each tree has one inner node less.
-    inner : dict of str to ndarray of shape (n_inner,)
-        Of the inner nodes, tree by tree, first the root: ``left`` and ``right`` (in the tree: an
-        inner node, or -1 for its first leaf, -2 for the second), ``feature``, ``threshold``,
-        ``missing_left`` and ``cover``. Optional: ``zero_missing``.
-    leaves : dict of str to ndarray
-        Of the leaves, tree by tree: ``value (n, n_outputs)`` and ``cover (n,)``.
-    categories : dict of int to tuple
-        Of inner nodes, as they lie in `inner`: their listed and listed_left.
-    **how
-        The remaining fields of `TreeEnsemble`.
+    trees : TreeEnsemble
+    numeric : ndarray of shape (n_nodes,), bool
+        Whether a node compares a number.
 
     Returns
     -------
-    trees : TreeEnsemble
-        Each tree has its inner nodes first.
+    rows : tuple of NumericRow
+    row : ndarray of shape (n_nodes,), int64
+        -1 at all other nodes.
     """
-    n_leaves = np.asarray(n_leaves)
-    roots = np.cumsum(2 * n_leaves - 1) - (2 * n_leaves - 1)
-    place, leaf_place = (
-        np.repeat(roots + before, sizes) + _numbers(sizes)
-        for before, sizes in ((0, n_leaves - 1), (n_leaves - 1, n_leaves))
-    )
-    first_leaf = np.repeat(roots + n_leaves - 1, n_leaves - 1)
-    root = np.repeat(roots, n_leaves - 1)
-
-    def column(name, dtype, rest=0) -> np.ndarray:
-        made = np.full(len(place) + len(leaf_place), rest, dtype=dtype)
-        made[place] = inner.get(name, 0)
-        return made
-
-    def child(side) -> NDArray[np.int64]:
-        made, to = np.full(len(place) + len(leaf_place), -1), inner[side]
-        made[place] = np.where(to < 0, first_leaf - 1 - to, root + to)
-        return made
-
-    value = np.zeros((len(place) + len(leaf_place), leaves["value"].shape[1]))
-    value[leaf_place] = leaves["value"]
-    cover = column("cover", np.float64)
-    cover[leaf_place] = leaves["cover"]
-    return TreeEnsemble(
-        left=child("left"),
-        right=child("right"),
-        feature=column("feature", np.int64, -1),
-        threshold=column("threshold", np.float64),
-        missing_left=column("missing_left", bool),
-        zero_missing=column("zero_missing", bool),
-        value=value,
-        cover=cover,
-        roots=roots,
-        category_splits=tuple(
-            CategorySplit(int(place[node]), frozenset(listed), listed_left)
-            for node, (listed, listed_left) in categories.items()
-        ),
-        **how,
-    )
+    key = trees.feature * 4
+    key += trees.missing_left
+    if trees.zero_missing.any():
+        key += 2 * trees.zero_missing
+    np.putmask(key, ~numeric, 4 * trees.n_features)
+    used = np.bincount(key, minlength=4 * trees.n_features + 1) > 0
+    keys, row = np.flatnonzero(used[:-1]), np.cumsum(used) - 1
+    row[-1] = -1
+    rows = (NumericRow(k // 4, bool(k % 2), bool(k % 4 // 2)) for k in keys.tolist())
+    return tuple(rows), row.take(key)
 
 
-def _numbers(sizes) -> NDArray[np.int64]:
-    """Return 0, 1, ... for runs of these sizes: 0, 1, 0, 1, 2 for runs of 2 and 3."""
-    starts = np.cumsum(sizes) - sizes
-    return np.arange(int(np.sum(sizes))) - np.repeat(starts, sizes)
+def _tabulate_categories(trees, splits) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
+    """Return the table of codes of one categorical feature, and the table's row of each split."""
+    n = 1 + max((max(split.listed, default=-1) for split in splits), default=-1)
+    table = np.empty((len(splits), n + 2), dtype=np.uint8)
+    for right, split in zip(table, splits, strict=True):
+        right[:] = split.listed_left
+        right[list(split.listed)] = not split.listed_left
+        right[n + 1] = not trees.missing_left[split.node]
+    table, inverse = np.unique(table, axis=0, return_inverse=True)
+    return table, inverse.ravel()
+
+
+def unrounded(thresholds, strict) -> NDArray[np.float64]:
+    """Return equivalent thresholds for values before their rounding to float32.
+
+    Let s be a float32 number. A value rounds to at most s if it lies below the midpoint of s and
+    the next float32 number. The midpoint itself rounds to the even neighbour. With these
+    thresholds, the input needs no rounding.
+
+    Parameters
+    ----------
+    thresholds : ndarray of shape (n,), float64
+        Ascending.
+    strict : bool
+        Whether the comparison is ``<`` rather than ``<=``.
+
+    Returns
+    -------
+    thresholds : ndarray of shape (n,), float64
+        Ascending.
+    """
+    with np.errstate(over="ignore"):
+        last = thresholds.astype(np.float32)
+        too_large = last >= thresholds if strict else last > thresholds
+        last[too_large] = np.nextafter(last[too_large], np.float32(-np.inf))
+        after = np.nextafter(last, np.float32(np.inf))
+    is_even = last.view(np.uint32) % 2 == 0
+    middle = _as_float64(last) / 2 + _as_float64(after) / 2
+    most = np.where(is_even, middle, np.nextafter(middle, -np.inf))
+    most = np.where(last == np.inf, np.inf, most)
+    return np.nextafter(most, np.inf) if strict else most
+
+
+def _as_float64(values) -> NDArray[np.float64]:
+    """Return float32 values as float64; infinite values become one step past the largest."""
+    return np.clip(values.astype(np.float64), -(2.0**128), 2.0**128)
+
+
+class Tests(NamedTuple):
+    """Tests of codes against intervals; a code outside its interval sets a bit.
+
+    Attributes
+    ----------
+    row : ndarray of shape (n_tests,), int64
+        The code row.
+    low, span : ndarray of shape (n_tests, 1), unsigned
+        The first code of the interval, and the number of codes after it.
+    again : list of (ndarray, ndarray)
+        Tests that share their bits with other tests.
+    bits : sparse array of shape (n_groups, n_tests), unsigned
+    """
+
+    row: np.ndarray
+    low: np.ndarray
+    span: np.ndarray
+    again: list[tuple[np.ndarray, np.ndarray]]
+    bits: sparse.csr_array
+
+    def __call__(self, codes) -> np.ndarray:
+        """Return the bits of each group's tests, ``(n_groups, r)``, unsigned.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_rows, r), unsigned
+        """
+        parts, step = [], max(1, TESTED // max(1, len(self.row)))
+        for first in range(0, max(1, codes.shape[1]), step):
+            some = codes[:, first : first + step].take(self.row, axis=0)
+            some -= self.low
+            outside = some > self.span
+            for test, other in self.again:
+                outside[test] |= outside[other]
+            parts.append(self.bits @ outside.view(np.uint8))
+        return np.concatenate(parts, axis=1)

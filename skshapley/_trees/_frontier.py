@@ -1,15 +1,15 @@
 r"""Exact values of pairs of a row to explain and a background row, in trees of any depth.
 
-A leaf of value v whose lineage (see `_walks`) has a players present and b absent is worth
-v (a - 1)! b! / (a + b)! to each of the former, and minus v a! (b - 1)! / (a + b)! to each of the
-latter. Both numbers are known at the leaf, and every decided player is the player of one branching.
-So they are summed over the lineages that came out of either side of a branching, the last
-branchings first: its player gains the first number of those on the side of the row to explain, and
-loses the second number of those on the other side.
+Consider a leaf of value v with a present and b absent players in its lineage (see `_walks`). The
+leaf adds v (a - 1)! b! / (a + b)! to each present player. It subtracts v a! (b - 1)! / (a + b)!
+from each absent player. Both numbers are known at the leaf, and every decided player belongs to one
+branching. They are summed over the lineages on either side of a branching, last branchings first.
+The player gains the sum of the first number over the side of the row to explain. It loses the sum
+of the second number over the other side.
 
-Two players are those of a branching and of another one before it in the same lineage. Their
-interaction is summed likewise, from the three numbers of `pair_worths`: every branching goes back
-through those before it, and adds to each pair by the side that was taken there.
+For interactions, a pair consists of the player of a branching and the player of an earlier
+branching of the same lineage. The sums use the three numbers of `pair_worths`. Each branching
+visits its earlier branchings and adds the number for the side taken there.
 """
 
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from skshapley._trees._leaf_games import meeting_weights, pair_worths
 from skshapley._trees._walks import Layout, Walk, lay_out, walk
 
-# Starts whose lineages are kept until they are summed: more of them, and fewer long tails
-STARTS = 1 << 14
+# Starts in one block: few enough for most of their state to stay in the cache
+STARTS = 1 << 13
 # Numbers in the values of these starts
 SUMS = 1 << 21
-# References whose values of one instance are summed in one go
+# Background rows in one sum for a row to explain
 REFERENCES = 2048
 
 
@@ -51,7 +51,7 @@ class Frontier:
         return cls(lay_out(trees, codes, players), n_players, index)
 
     def values(self, instances, references, weights) -> NDArray[np.float64]:
-        """Return the values of rows, as weighted sums over the references.
+        """Return the values of rows, as weighted sums over the background rows.
 
         The order of the sums depends on neither the other rows nor the blocks.
 
@@ -73,7 +73,7 @@ class Frontier:
         return total.transpose(1, 2, 0)
 
     def values_by_reference(self, instances, references) -> NDArray[np.float64]:
-        """Return the values of rows against each reference on its own.
+        """Return the values of rows against each single background row.
 
         Parameters
         ----------
@@ -152,14 +152,14 @@ class Frontier:
             yield column, instance * self.layout.n_outputs + output
 
     def _runs(self, instances, references, most) -> Iterator[tuple[Any, Any, Walk]]:
-        """Yield the trees and the rows of some runs, and where their lineages went.
+        """Yield the trees and the rows of some runs, and their lineages.
 
-        A run is a tree and a row to explain, with all references. At most so many starts go down
-        together, and at least one run.
+        A run is a tree and a row to explain, with all background rows. A block has at most `most`
+        starts, but at least one run.
         """
         layout, (n_rows, r), b = self.layout, instances.shape, references.shape[1]
         if not n_rows:
-            return  # no node asks anything
+            return  # all trees are single leaves
         X, R = (np.ascontiguousarray(codes.T).ravel() for codes in (instances, references))
         n_runs = len(layout.roots) * r
         step = max(1, min(STARTS, most) // b)
@@ -187,7 +187,7 @@ class Frontier:
         return worth
 
     def _pair_sums(self, walked, worths, weights, column, n_runs) -> NDArray[np.float64]:
-        """Return the interactions in each run, ``(n_runs, n_players ** 2)``, of pairs i, j or j, i.
+        """Return the interactions in each run, ``(n_runs, n_players ** 2)``, as i, j or as j, i.
 
         Parameters
         ----------
@@ -204,22 +204,22 @@ class Frontier:
         value = self.layout.value[column].take(walked.ends)
         value *= np.tile(weights, n_runs).take(origin)
         worth = worths.take(self.layout.count_decided(walked.sides), axis=0) * value[:, None]
-        # To the player of a branching, and one that is present, or absent
+        # The worth to a branching's player and a present player, or an absent player
         of_either = np.empty((n, 2))
         for first, last in walked.steps()[::-1]:
             parent, new = walked.parents[first:last], slice(n_starts + first, n_starts + last)
             present, absent = worth.take(parent, axis=0), worth[new]
             np.add(present[:, :2], absent[:, 1:], out=of_either[first:last])
             worth[parent] = present + absent
-        # Twice the branching before each one, plus 1 where its player was absent
+        # Twice the preceding branching, plus 1 where its player is absent
         before, last_of = np.empty(n, dtype=np.int64), np.full(n_starts + n, -1)
         for first, last in walked.steps():
             parent, number = walked.parents[first:last], np.arange(first, last)
             before[first:last] = last_of.take(parent)
             last_of[parent] = 2 * number
             last_of[n_starts + first : n_starts + last] = 2 * number + 1
-        # Start by start, so that sums do not depend on which rows went down together. Small
-        # integers are sorted by their digits.
+        # Start by start, so that sums do not depend on the other rows of the block. numpy sorts
+        # small integers by radix sort.
         start = origin[n_starts:]
         one = np.argsort(start.astype(np.min_scalar_type(n_starts)), kind="stable")
         cell = (start // len(weights) * p + walked.players) * p

@@ -1,34 +1,35 @@
-"""Groups of leaves that are looked up together.
+"""Groups of leaves that share one table lookup.
 
-A *group* is a maximal subtree that is settled by few bits: the fail mask of a row at the root of
-the subtree (one bit for every player asked above it) and its answers at the inner nodes of the
-subtree (one bit each). These bits are the row's *pattern* in the group. They determine which path
-players the row fails at every leaf of the group. A leaf that has too many path players for that is
-a group of its own, whose pattern is its fail mask.
+A *group* is a maximal subtree with few bits per row. The bits are the row's fail mask at the root
+of the subtree (one bit per player above it) and its tests at the subtree's inner nodes (one bit
+each). These bits are the row's *pattern* in the group. They determine the path players that the row
+fails, at every leaf of the group. A leaf with too many path players is a group of its own. Its
+pattern is its fail mask.
 
-Groups of the same shape are laid out in *chunks* that are looked up in one call.
+Groups of the same shape form *chunks*, with one lookup per chunk.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from skshapley._tools._memory import working_bytes
-from skshapley._trees._ensemble import TreeEnsemble
+from skshapley._trees._ensemble import Tests, TreeEnsemble
+from skshapley._trees._levels import Levels
 from skshapley._trees._paths import LEAVES, Paths, runs_of_trees, trace_paths
 
-# Subtrees of up to this number of bits are looked up as one
+# Most bits of a subtree that is one group
 MAX_BITS = 7
-# Entries of a chunk's table that are aimed at, and the bits of 16 groups that are never divided
+# Target number of entries of a chunk's table, and bits of 16 groups that are never divided
 CHUNK_SIZE, LEAST_BITS = 1 << 17, 12
+# Tests per node beyond which trees are compared level by level
+DEEP = 3
 # Share of the working memory that the patterns of the background may take
 PATTERN_SHARE = 0.2
-# Rows that are compared at once, so that the intermediate masks stay in the cache
-ROWS = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class Chunk:
     n_bits : int
         Number of bits of a pattern.
     outputs : ndarray of int
-        The outputs that the trees of these groups add to.
+        The outputs of the trees of these groups.
     players : ndarray of shape (n_columns, n_groups), int64
         The distinct path players of each group.
     leaves : ndarray of shape (n_leaves,), int64
@@ -50,7 +51,7 @@ class Chunk:
     n_path : ndarray of shape (n_leaves,), int64
         Number of path players of each leaf, in ascending order.
     leaf_group : ndarray of shape (n_leaves,), int64
-        The group of each leaf, counted from the first one of the chunk.
+        The group of each leaf, relative to the first group of the chunk.
     leaf_players : ndarray of shape (n_leaves, most), int64
         The path players of each leaf, in the order of their bits; -1 beyond the last.
     """
@@ -71,29 +72,8 @@ class Chunk:
 
     @property
     def is_single_leaves(self) -> bool:
-        """Return whether every group is a single leaf."""
-        return len(self.leaves) == self.n_groups
-
-
-class _Step(NamedTuple):
-    """Comparisons of codes with nodes, all groups or nodes of a depth at once.
-
-    Attributes
-    ----------
-    of : ndarray of int
-        Positions of the nodes' masks.
-    row, rank, shift : ndarray
-        How the nodes read codes, see `Codes`, and the positions of their bits.
-    ends, groups : ndarray of int
-        Above the groups: positions of the nodes that are roots of groups, and these groups.
-    """
-
-    of: np.ndarray
-    row: np.ndarray
-    rank: np.ndarray
-    shift: np.ndarray
-    ends: np.ndarray
-    groups: np.ndarray
+        """Return True if every group is a single leaf, too deep to share a group."""
+        return self.n_bits > MAX_BITS
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +87,9 @@ class Block:
     roots : ndarray of shape (n_groups,), int64
         The root of each group.
     position : ndarray of shape (n_nodes,), int64
-        The bit of an inner node's answer in the pattern of its group; 0 at all other nodes.
-    above, inside : tuple of _Step
-        The comparisons that make a pattern: depth by depth, then node by node of each group.
-    dtype : dtype
-        Unsigned integers that hold a pattern of the largest group.
+        The bit of an inner node's test in the pattern of its group; 0 at all other nodes.
+    patterns : Tests or Levels
+        Tests of a row in every group: one per player above the group and per node inside.
     chunks : tuple of Chunk
         All groups, in their order.
     """
@@ -120,44 +98,8 @@ class Block:
     paths: Paths
     roots: np.ndarray
     position: np.ndarray
-    above: tuple[_Step, ...]
-    inside: tuple[_Step, ...]
-    dtype: np.dtype
+    patterns: Tests | Levels
     chunks: tuple[Chunk, ...]
-
-    def patterns(self, codes) -> np.ndarray:
-        """Return the pattern of every row in every group, ``(n_groups, r)``, unsigned.
-
-        Parameters
-        ----------
-        codes : ndarray of shape (n_rows, r), unsigned
-        """
-        patterns = np.zeros((len(self.roots), codes.shape[1]), dtype=self.dtype)
-        for first in range(0, codes.shape[1] if len(codes) else 0, ROWS):
-            part = slice(first, first + ROWS)
-            self._fill(codes[:, part], patterns[:, part])
-        return patterns
-
-    def _fill(self, codes, patterns) -> None:
-        """Write the patterns of some rows."""
-        r, one = codes.shape[1], self.dtype.type(1)
-        failed = np.zeros((self.trees.n_trees, r), dtype=self.dtype)
-        for upper, row, rank, shift, ends, groups in self.above:
-            patterns[groups] = failed[ends]
-            if not len(upper):
-                break
-            bit = one << shift
-            went_left = (np.take(codes, row, axis=0) <= rank) * bit
-            so_far = failed[upper] if len(ends) else failed
-            failed = np.empty((2 * len(upper), r), dtype=self.dtype)
-            np.bitwise_or(so_far, went_left ^ bit, out=failed[: len(upper)])
-            np.bitwise_or(so_far, went_left, out=failed[len(upper) :])
-        for of, row, rank, shift, _, _ in self.inside:
-            answer = (np.take(codes, row, axis=0) <= rank).astype(self.dtype) << shift
-            if len(of) == len(patterns):
-                patterns |= answer
-            else:
-                patterns[of] |= answer
 
     def fail_masks(self, chunk) -> np.ndarray:
         """Return the fail mask at every leaf of a chunk, for every pattern in the leaf's group.
@@ -182,9 +124,9 @@ class Block:
         at, going = chunk.leaves.copy(), np.flatnonzero(chunk.leaves != root)
         while len(going):
             node = paths.parent[at[going]]
-            is_left = left[node] == at[going]
+            is_right = left[node] != at[going]
             answer = pattern >> self.position[node].astype(dtype)[:, None] & dtype.type(1)
-            fails = answer ^ is_left.astype(dtype)[:, None]
+            fails = answer ^ is_right.astype(dtype)[:, None]
             masks[going] |= fails << paths.bit[node].astype(dtype)[:, None]
             at[going] = node
             going = going[node != root[going]]
@@ -202,7 +144,7 @@ def make_blocks(trees, codes, players, n_references) -> Iterator[Block]:
         Of these trees.
     players : ndarray of shape (n_features,), int
     n_references : int
-        Rows whose patterns in all groups of a block shall fit into memory.
+        Number of background rows. Their patterns in all groups of a block fit into memory.
     """
     room = int(working_bytes(PATTERN_SHARE) / max(1, n_references))
     for first, last in runs_of_trees(trees, min(LEAVES, room)):
@@ -213,7 +155,7 @@ def make_blocks(trees, codes, players, n_references) -> Iterator[Block]:
 
 
 def _group(trees, paths, row, rank) -> Block:
-    """Return trees divided into maximal subtrees of few bits, and single leaves."""
+    """Divide trees into maximal subtrees of few bits and single leaves."""
     bits, leaf = paths.n_above + paths.n_below, trees.is_leaf
     small = bits <= MAX_BITS
     is_root = (small & ~(small[paths.parent] & (paths.parent >= 0))) | (leaf & ~small)
@@ -236,34 +178,67 @@ def _group(trees, paths, row, rank) -> Block:
     position = np.zeros(trees.n_nodes, dtype=np.int64)
     position[inner] = paths.n_above[roots[owner]] + place
 
-    dtype = np.min_scalar_type((1 << int(shape[1].max())) - 1)
-    none = np.empty(0, dtype=np.int64)
-
-    def step(of, nodes, bit, ends, groups) -> _Step:
-        shift = bit[nodes].astype(dtype)[:, None]
-        return _Step(of, row[nodes], rank[nodes, None], shift, ends, groups)
-
-    above, nodes = [], trees.roots
-    while len(nodes):
-        split = group[nodes] < 0
-        upper, ends = nodes[split], np.flatnonzero(~split)
-        above.append(step(np.flatnonzero(split), upper, paths.bit, ends, group[nodes[ends]]))
-        nodes = np.concatenate([trees.left[upper], trees.right[upper]])
-    runs = (inner[place == number] for number in range(int(place.max(initial=-1)) + 1))
+    inside = np.stack([owner, position[inner], row[inner], 0 * inner, rank[inner]])
+    tests = np.concatenate([_tests_above(trees, paths, roots, row, rank), inside], axis=1)
+    patterns: Tests | Levels
+    if tests.shape[1] > DEEP * trees.n_nodes:
+        runs = [inner[place == number] for number in range(int(place.max(initial=-1)) + 1)]
+        bit = np.where(group < 0, paths.bit, position)
+        patterns = Levels.of(trees, group, bit, runs, row, rank, int(shape[1].max()))
+    else:
+        patterns = _joined(tests, shape[1], rank.dtype)
     return Block(
         trees=trees,
         paths=paths,
         roots=roots,
         position=position,
-        above=tuple(above),
-        inside=tuple(step(group[nodes], nodes, position, none, none) for nodes in runs),
-        dtype=dtype,
+        patterns=patterns,
         chunks=tuple(_cut(paths, group, shape, keys, trees.n_outputs)),
     )
 
 
+def _tests_above(trees, paths, roots, row, rank) -> NDArray[np.int64]:
+    """Return the tests of the nodes above each group.
+
+    The rows are the group, the bit of the player, the code row, and the first and last code.
+    """
+    group, node, found = np.arange(len(roots)), roots, [np.empty((5, 0), dtype=np.int64)]
+    while len(going := np.flatnonzero(paths.parent[node] >= 0)):
+        group, below = group[going], node[going]
+        node = paths.parent[below]
+        is_left, at = trees.left[node] == below, rank[node].astype(np.int64)
+        low, high = np.where(is_left, 0, at + 1), np.where(is_left, at, np.iinfo(rank.dtype).max)
+        found.append(np.stack([group, paths.bit[node], row[node], low, high]))
+    return np.concatenate(found, axis=1)
+
+
+def _joined(tests, n_bits, dtype) -> Tests:
+    """Return one test for the nodes that compare one code row for one bit of a group."""
+    tests = tests[:, np.lexsort(tests[2::-1])]
+    new = (np.diff(tests[:3], axis=1, prepend=-1) != 0).any(axis=0)
+    starts = np.flatnonzero(new)
+    group, bit, row = tests[:3, starts]
+    low, high = tests[3:, :0]
+    if len(starts):
+        low, high = np.maximum.reduceat(tests[3], starts), np.minimum.reduceat(tests[4], starts)
+    # No row has the largest code, so no row passes an empty interval.
+    low = np.where(low > high, np.iinfo(dtype).max, low)
+    span = np.maximum(high - low, 0)
+    first = np.diff(group, prepend=-1) | np.diff(bit, prepend=-1) != 0
+    before = np.maximum.accumulate(np.where(first, np.arange(len(first)), 0))
+    place = np.arange(len(first)) - before
+    again = [
+        (before[place == n], np.flatnonzero(place == n))
+        for n in range(1, int(place.max(initial=0)) + 1)
+    ]
+    word, one = np.min_scalar_type((1 << min(64, int(n_bits.max()))) - 1), np.flatnonzero(first)
+    data = word.type(1) << bit[one].astype(word)
+    bits = sparse.csr_array((data, (group[one], one)), shape=(len(n_bits), len(first)))
+    return Tests(row, low.astype(dtype)[:, None], span.astype(dtype)[:, None], again, bits)
+
+
 def _spread(roots, is_root, paths) -> NDArray[np.int64]:
-    """Return the group of every node, where the groups are numbered as their roots are given."""
+    """Return the group of every node; groups are numbered in the order of their roots."""
     group = np.full(len(is_root), -1)
     group[roots] = np.arange(len(roots))
     for nodes in paths.levels[1:]:
@@ -273,7 +248,7 @@ def _spread(roots, is_root, paths) -> NDArray[np.int64]:
 
 
 def _tree_outputs(trees) -> NDArray[np.int64]:
-    """Return the one output that each tree adds to, or -1 where there are several."""
+    """Return the output of each tree, or -1 if it adds to several outputs."""
     touched = np.logical_or.reduceat(trees.value != 0, trees.roots, axis=0)
     return np.where(touched.sum(axis=1) > 1, -1, touched.argmax(axis=1))
 
@@ -295,13 +270,12 @@ def _cut(paths, group, shape, keys, n_outputs) -> Iterator[Chunk]:
             columns = first_key[first:last] + np.arange(n_columns)[:, None]
             n_path = (players[a:b] >= 0).sum(axis=1)
             inside = a + np.argsort(n_path, kind="stable")
-            single = b - a == last - first
             yield Chunk(
                 groups=slice(first, last),
                 n_bits=bits,
                 outputs=np.arange(n_outputs) if output < 0 else np.array([output]),
-                # The columns of a leaf on its own are in the order of its bits.
-                players=players[a:b, :bits].T if single else keys[columns] & 0xFFFFFFFF,
+                # The columns of a single leaf have the order of its bits.
+                players=players[a:b, :bits].T if bits > MAX_BITS else keys[columns] & 0xFFFFFFFF,
                 leaves=leaves[inside],
                 n_path=n_path[inside - a],
                 leaf_group=owner[inside] - first,
@@ -316,5 +290,5 @@ def _distinct_keys(owner, players) -> NDArray[np.int64]:
     0x00000002_00000005.
     """
     keys = ((owner[:, None] << 32) | players)[players >= 0]
-    keys.sort()  # which takes a third of the time of np.unique
+    keys.sort()  # a third of the time of np.unique
     return keys[np.diff(keys, prepend=-1) != 0]

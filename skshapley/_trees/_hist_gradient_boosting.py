@@ -1,7 +1,7 @@
 """HistGradientBoosting: read the trees, which scikit-learn keeps private.
 
-Everything private that the package touches is in this file: ``_predictors`` and their ``nodes``,
-``_baseline_prediction`` and ``_preprocessor``. What is expected of them is checked, so that a new
+Only this file uses private attributes of scikit-learn's models: ``_predictors`` and their
+``nodes``, ``_baseline_prediction`` and ``_preprocessor``. Their layout is checked, so that a new
 layout is refused and not misread.
 """
 
@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from skshapley._trees._ensemble import TreeEnsemble, assemble
+from skshapley._trees._assemble import assemble
+from skshapley._trees._ensemble import TreeEnsemble
 from skshapley.exceptions import UnreadableModelError
 
-# The fields of a node that are read, as scikit-learn 1.6 to 1.9 name them.
+# The required fields of a node, with their names in scikit-learn 1.6 to 1.9.
 NODE_FIELDS = (
     "value", "count", "feature_idx", "num_threshold", "missing_go_to_left", "left", "right",
     "is_leaf", "is_categorical", "bitset_idx",
@@ -26,8 +27,8 @@ _LOG_LINK = ("poisson", "gamma")
 def read_hist_gradient_boosting(model) -> TreeEnsemble:
     """Return the raw prediction of a HistGradientBoosting model as a `TreeEnsemble`.
 
-    The model compares in float64 and goes left where ``x <= threshold``. Its categories are those
-    of its own ordinal encoder; one that it has not seen counts as missing.
+    The model compares in float64 and goes left where ``x <= threshold``. Its ordinal encoder
+    defines the categories. Unknown categories count as missing.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def read_hist_gradient_boosting(model) -> TreeEnsemble:
     Raises
     ------
     UnreadableModelError
-        If this version of scikit-learn stores the trees in a way that is not known here.
+        If this version of scikit-learn stores the trees in an unknown layout.
     """
     try:
         iterations = model._predictors
@@ -115,7 +116,7 @@ def _read_tree(predictor, columns) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Encoder:
-    """The model's own encoding of categories, with the columns back in their places."""
+    """Encode categories by the model's own encoder, with the columns in their original order."""
 
     preprocessor: Any
     columns: tuple

@@ -1,9 +1,9 @@
 r"""The game of one leaf, solved for all rows to explain at once.
 
 Let h(p) be the weight of the background rows with fail mask p at a leaf of value 1 with k path
-players, and let c be the fail mask of a row to explain. The coalition S reaches the leaf when the
-players of S are passed by this row and the others by the background row. With every player present
-with probability t, independently, the leaf is reached with probability
+players, and let c be the fail mask of a row to explain. The coalition S reaches the leaf if the row
+to explain passes the players of S and the background row passes the other players. If every player
+is present independently with probability t, the coalition reaches the leaf with probability
 
 .. math:: F_t(c) = \sum_{p \cap c = \emptyset} h(p)\, t^{|p|} (1 - t)^{|c|},
 
@@ -14,10 +14,10 @@ of the derivative along its coordinate (Owen 1972, "Multilinear extensions of ga
     j \in c:\quad -\frac{F_t(c)}{1 - t}, \qquad
     j \notin c:\quad \frac{1}{t} \left[F_t(c) - \frac{F_t(c \cup j)}{1 - t}\right].
 
-It is a polynomial of degree k - 1 in t: Gauss-Legendre nodes give its mean exactly. The Banzhaf
-value is the same derivative at t = 1/2. So two means for each mask are enough: the *own* one of
-F_t(c) / t, and the *joint* one of -F_t(c) / (t (1 - t)). The value of any player at c is the own
-mean of c plus the joint mean of c with j.
+The derivative is a polynomial of degree k - 1 in t, so Gauss-Legendre nodes give its exact mean.
+The Banzhaf value is the same derivative at t = 1/2. Two means for each mask are therefore enough:
+the *own* mean of F_t(c) / t, and the *joint* mean of -F_t(c) / (t (1 - t)). The value of any player
+at c is the own mean of c plus the joint mean of c with j.
 
 The interaction of i and j (Grabisch & Roubens 1999, "An axiomatic approach to the concept of
 interaction among players in cooperative games") is the mean over t of the mixed second derivative,
@@ -34,7 +34,7 @@ from skshapley.indices import Index
 
 INDICES = ("shapley", "banzhaf")
 
-# Numbers that are transformed at once, so that they stay in the cache
+# Numbers in one transform: few enough to stay in the cache
 BATCH = 1 << 18
 LEAST_LEAVES = 8
 
@@ -64,7 +64,7 @@ def presence_law(index, degree) -> tuple[NDArray[np.float64], NDArray[np.float64
 
 @cache
 def meeting_weights(n_path, index) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the worth of a leaf to each player, where a row to explain meets a background row.
+    """Return the worth of a leaf to each player, for a row to explain and a background row.
 
     Parameters
     ----------
@@ -90,25 +90,25 @@ def _reached(h, t) -> NDArray[np.float64]:
     """Return F_t(c) of leaves with the laws ``(2 ** k, n)``, as ``(q, 2 ** k, n)``."""
     size = len(h)
     count = np.bitwise_count(np.arange(size))[:, None]
-    # The masks come first, so that even neighbours among them are far apart, and runs are long.
+    # The masks come first, so that adjacent masks are far apart in memory and runs are long.
     sums = np.multiply(h[:, None], (t**count)[..., None], order="C")
     half = 1
     while half < size:
         pairs = sums.reshape(size // (2 * half), 2, -1)
         pairs[:, 1] += pairs[:, 0]
         half *= 2
-    # The sum over all p that are disjoint from c is that over the subsets of what c lacks.
+    # The sum over all p disjoint from c equals the sum over the subsets of c's complement.
     sums = sums[::-1].transpose(1, 0, 2)
     return np.multiply(sums, ((1 - t) ** count).T[..., None], order="C")
 
 
 def runs_of_leaves(n_path) -> Iterator[tuple[int, slice, slice]]:
-    """Yield each number of path players, the leaves that have as many, and their masks.
+    """Yield each number of path players, the leaves with this number, and their masks.
 
     Parameters
     ----------
     n_path : ndarray of shape (n_leaves,), int64
-        Ascending. A leaf with k path players has ``2 ** k`` masks, after those of the one before.
+        Ascending. A leaf with k path players has ``2 ** k`` masks; leaves follow one another.
     """
     end = 0
     for k in np.flatnonzero(np.bincount(n_path)).tolist():
@@ -169,7 +169,7 @@ def leaf_interactions(h, index) -> NDArray[np.float64]:
     averages = combine @ _reached(h, t).reshape(len(t), -1)
     table = np.empty((k * (k - 1) // 2, size * n_leaves))
     for target, i, j in zip(table, *np.triu_indices(k, 1), strict=True):
-        # Axes 1 and 3 tell whether the row to explain fails j and i.
+        # Axes 1 and 3: the row to explain fails j, and i.
         shape = (size >> (j + 1), 2, 1 << (j - i - 1), 2, n_leaves << i)
         neither, one_more, two_more, failed, failed_more, both = averages.reshape(6, *shape)
         out = target.reshape(shape)
@@ -183,12 +183,12 @@ def leaf_interactions(h, index) -> NDArray[np.float64]:
 
 
 def pair_worths(most, index) -> NDArray[np.float64]:
-    """Return the worth of a leaf to two of its players, where two rows meet.
+    """Return the worth of a leaf to two of its players, for a pair of rows.
 
     Parameters
     ----------
     most : int
-        Of decided players.
+        Largest number of decided players.
     index : Index, "shapley" or "banzhaf"
 
     Returns

@@ -1,16 +1,16 @@
 r"""Path-dependent values: absent players follow the training data down the tree.
 
 Lundberg et al. 2020, "From local explanations to global understanding with explainable AI for
-trees": at a node that asks an absent player, the row goes to both children in proportion to the
-training weight (cover) that went there. For one leaf this is an imaginary background in which the
-path players are passed independently, each with the product of its ratios along the path.
+trees": at the node of an absent player, the row goes to both children in proportion to their
+training weight (cover). For one leaf, this is an imaginary background. Its rows pass the path
+players independently, each with the product of the player's ratios along the path.
 
-Trees that are too deep for tables are walked with every player present with probability t. A row
-reaches a leaf of value v with probability :math:`P = \prod_j (t x_j + (1 - t) r_j)`, where x_j
-tells whether it passes the path player j and r_j is the ratio. So the leaf is worth the mean over
-t of :math:`v P (x_j - r_j) / (t x_j + (1 - t) r_j)` to player j. The quotient belongs to the last
-node that asked j, and is the same for all leaves below, up to the next one: each node adds its own
-quotient, less that of the node before, times the sum of v P below.
+In trees that are too deep for tables, every player is present with probability t. A row reaches a
+leaf of value v with probability :math:`P = \prod_j (t x_j + (1 - t) r_j)`. Here, x_j is 1 if the
+row passes the path player j and 0 otherwise, and r_j is the ratio. The worth of the leaf to player
+j is the mean over t of :math:`v P (x_j - r_j) / (t x_j + (1 - t) r_j)`. The quotient belongs to the
+last node of j. It is constant over the leaves below, up to the next node of j. Each node therefore
+adds its own quotient, minus the quotient of the previous node of j, times the sum of v P below.
 """
 
 from collections.abc import Iterator
@@ -107,8 +107,8 @@ class PathWalk:
         rest, before = (1 - t) * ratio[:-1, None], (1 - t) * ratio[self.before, None]
         old = (1 - ratio[self.before, None]) / (t + before)
         new = (1 - ratio[:-1, None]) / (t + rest)
-        # The factor of P and the quotient, for a row that fails the player already above, or does
-        # so here, or passes it.
+        # The factor of P and the quotient, for a row that failed the player above, fails it here,
+        # or passes it.
         self.factor = np.stack(
             [share[:, None] + 0 * t, rest / (t + before), (t + rest) / (t + before)]
         )
@@ -116,16 +116,16 @@ class PathWalk:
         self.weights = weights
 
     def _levels(self) -> list[tuple[int, int]]:
-        """Return the first and one more than the last node of each level below the roots."""
+        """Return the first node and one past the last node of each level below the roots."""
         return list(pairwise(self.ends[1:].tolist()))
 
     def _asked_before(self, bit, n_asked) -> NDArray[np.int64]:
-        """Return the last node above that its player was asked for, or the number of nodes.
+        """Return the last node above with the same player, or the number of nodes.
 
         Parameters
         ----------
         bit : ndarray of shape (n_nodes,), int64
-            Of the player of each node, among the players of its path.
+            The position of each node's player among the players of its path.
         n_asked : int
             Players on the longest path.
         """
@@ -179,7 +179,7 @@ class PathWalk:
 
     @cached_property
     def _above(self) -> list[tuple[NDArray[np.int64], ...]]:
-        """Return inner nodes, the nodes above them in some distance, and the players of both."""
+        """Return inner nodes, their ancestors at each distance, and the players of both."""
         pairs: list[tuple[NDArray[np.int64], ...]] = []
         roots = self.ends[1]
         node, above = np.arange(len(self.inner)), self.inner
@@ -192,7 +192,7 @@ class PathWalk:
 
     @property
     def _asked(self) -> NDArray[np.int64]:
-        """Return the player that is asked above each node below the roots."""
+        """Return the player of the parent of each node below the roots."""
         return self.player[self.ends[1] :]
 
     def _below(self, code) -> Iterator[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:

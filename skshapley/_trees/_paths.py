@@ -1,8 +1,8 @@
-"""The paths from the roots to the leaves, and the players that each path asks.
+"""The paths from the roots to the leaves, and the players on each path.
 
-Along a path every distinct player gets a bit, in the order of first appearance. An instance's
-*fail mask* at a node has the bits of the players at which it leaves the path. A leaf with k
-players on its path is a game that depends on k bits of the instance and k bits of a reference.
+Along a path, every distinct player gets a bit, in the order of first appearance. A row's *fail
+mask* at a node has the bits of the players at which the row leaves the path. A leaf with k players
+on its path is a game of k bits of the row to explain and k bits of a background row.
 """
 
 from collections.abc import Iterator
@@ -11,24 +11,24 @@ from itertools import pairwise
 
 import numpy as np
 
-# Leaves of the trees that are handled together
+# Leaves of the trees in one step
 LEAVES = 8192
 
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """The paths of an ensemble, which its structure alone determines.
+    """The paths of an ensemble, determined by its structure alone.
 
     Attributes
     ----------
     levels : tuple of ndarray
-        The nodes of each depth; of children, first all left ones, then all right ones.
+        The nodes of each depth: first all left children, then all right children.
     parent : ndarray of shape (n_nodes,), int64
         -1 at a root.
     bit : ndarray of shape (n_nodes,), int64
         The bit of an inner node's player, on every path through the node.
     n_above : ndarray of shape (n_nodes,), int64
-        Number of distinct players asked above a node.
+        Number of distinct players above a node.
     n_below : ndarray of shape (n_nodes,), int64
         Number of inner nodes in the subtree of a node, itself included.
     leaves : ndarray of shape (n_leaves,), int64
@@ -59,7 +59,7 @@ def trace_paths(trees, player) -> Paths:
     ----------
     trees : TreeEnsemble
     player : ndarray of shape (n_nodes,), int
-        The player whose feature a node compares; anything at a leaf.
+        The player of each node's feature; arbitrary at a leaf.
 
     Returns
     -------

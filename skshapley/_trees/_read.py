@@ -24,7 +24,7 @@ _FORESTS = tuple(
     for name in ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees")
     for kind in ("Regressor", "Classifier")
 )
-# (library, class name) -> reader; any class derived from one of these is read the same way.
+# (library, class name) -> reader; derived classes use the same reader.
 TREE_MODELS = {
     **{("sklearn", name): read_forest for name in _FORESTS},
     ("sklearn", "GradientBoostingRegressor"): read_gradient_boosting,
@@ -114,7 +114,7 @@ def not_the_sum(model, method, readable=()) -> UnreadableModelError:
     method : str
         The response.
     readable : tuple of str, default=()
-        The responses of the model that are that sum.
+        The responses of the model that equal the sum.
     """
     others = f", or choose one of {readable}" if readable else ""
     preferred = ("log_odds", "decision_function", "predict", "predict_proba")

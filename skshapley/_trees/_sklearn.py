@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
 
-from skshapley._trees._ensemble import TreeEnsemble, assemble
+from skshapley._trees._assemble import assemble
+from skshapley._trees._ensemble import TreeEnsemble
 from skshapley.exceptions import UnreadableModelError
 
 
@@ -43,9 +44,9 @@ def read_forest(model) -> TreeEnsemble:
     for estimator in estimators:
         value = estimator.tree_.value
         value = value[:, 0, :] if classify else value[:, :, 0]
-        trees.append(_read_tree(estimator.tree_, value / len(estimators)))
+        trees.append(read_tree(estimator.tree_, value / len(estimators)))
     n_outputs, method = trees[0]["value"].shape[1], "predict_proba" if classify else "predict"
-    # A class of somebody else may predict in another way
+    # Classes of other packages may predict differently
     is_own = type(model).__module__.startswith("sklearn.")
     return assemble(
         trees,
@@ -74,7 +75,7 @@ def read_gradient_boosting(model) -> TreeEnsemble:
     Raises
     ------
     UnreadableModelError
-        If the initial prediction depends on the instance.
+        If the initial prediction depends on the row.
     """
     if model.init_ != "zero" and not type(model.init_).__name__.startswith("Dummy"):
         raise UnreadableModelError(
@@ -83,12 +84,12 @@ def read_gradient_boosting(model) -> TreeEnsemble:
         )
     n_outputs = model.estimators_.shape[1]
     trees = [
-        _read_tree(stage.tree_, stage.tree_.value[:, 0, 0] * model.learning_rate) | {"output": k}
+        read_tree(stage.tree_, stage.tree_.value[:, 0, 0] * model.learning_rate) | {"output": k}
         for stages in model.estimators_
         for k, stage in enumerate(stages)
     ]
     response = _Response(model, "decision_function" if is_classifier(model) else "predict")
-    # Log-odds are twice the sum with the exponential loss, and no sum at all with several classes.
+    # With the exponential loss, log-odds are twice the sum; with several classes, they are no sum.
     logistic = is_classifier(model) and model.loss == "log_loss" and n_outputs == 1
     return assemble(
         trees,
@@ -120,7 +121,7 @@ def read_ada_boost(model) -> TreeEnsemble:
     Raises
     ------
     UnreadableModelError
-        If the estimators that it boosts are not trees.
+        If the boosted estimators are not trees.
     """
     kind, k = type(model.estimators_[0]).__name__, model.n_classes_
     if not hasattr(model.estimators_[0], "tree_"):
@@ -135,7 +136,7 @@ def read_ada_boost(model) -> TreeEnsemble:
         labels = np.searchsorted(model.classes_, estimator.classes_)[chosen]
         votes = np.where(labels[:, None] == np.arange(k), share, -share / (k - 1))
         value = votes[:, 1:] - votes[:, :1] if k == 2 else votes
-        trees.append(_read_tree(estimator.tree_, value))
+        trees.append(read_tree(estimator.tree_, value))
     n_outputs = 1 if k == 2 else k
     return assemble(
         trees,
@@ -152,8 +153,8 @@ def read_ada_boost(model) -> TreeEnsemble:
 def read_isolation_forest(model) -> TreeEnsemble:
     """Return the mean depth of an isolation forest as a `TreeEnsemble`.
 
-    The depth of a leaf counts what a tree of its samples would still need to isolate one of them;
-    the mean is relative to that of a tree of all samples that each tree was given.
+    The depth of a leaf includes the expected depth of a further tree that isolates its samples. The
+    mean is relative to the expected depth of a tree of all samples per tree.
 
     Parameters
     ----------
@@ -168,7 +169,7 @@ def read_isolation_forest(model) -> TreeEnsemble:
     for estimator, columns in zip(model.estimators_, model.estimators_features_, strict=True):
         tree = estimator.tree_
         depth = tree.compute_node_depths() - 1 + _usual_depth(tree.n_node_samples)
-        read = _read_tree(tree, depth / whole)
+        read = read_tree(tree, depth / whole)
         trees.append(read | {"feature": np.where(tree.feature < 0, -1, columns[tree.feature])})
     return assemble(
         trees,
@@ -192,7 +193,7 @@ def _usual_depth(n) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _MeanDepth:
-    """The mean depth that an isolation forest's scores come from, ``(r, 1)``."""
+    """The mean depth behind an isolation forest's scores, ``(r, 1)``."""
 
     model: Any
 
@@ -201,7 +202,7 @@ class _MeanDepth:
 
 
 def _initial_prediction(model, response) -> np.ndarray:
-    """Return the constant that boosting starts from: the response at any row, less the trees."""
+    """Return the initial constant of boosting: the response at any row, minus the trees."""
     origin = np.zeros((1, model.n_features_in_), dtype=np.float32)
     names = getattr(model, "feature_names_in_", None)
     base = response(origin if names is None else pd.DataFrame(origin, columns=names))[0]
@@ -210,7 +211,8 @@ def _initial_prediction(model, response) -> np.ndarray:
     return base
 
 
-def _read_tree(tree, value) -> dict[str, Any]:
+def read_tree(tree, value) -> dict[str, Any]:
+    """Return a tree for `assemble`, with given values at its nodes."""
     return {
         "left": tree.children_left,
         "right": tree.children_right,
@@ -237,7 +239,7 @@ class _MeanOfTrees:
 
 @dataclass(frozen=True)
 class _Response:
-    """A method of a scikit-learn estimator with a result that always has two axes."""
+    """A method of a scikit-learn estimator, with a result of two axes."""
 
     model: Any
     method: str

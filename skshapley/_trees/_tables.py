@@ -1,13 +1,14 @@
-"""Tables of the values in groups, looked up for any number of rows at a cost without background.
+"""Tables of the values in groups; the cost of a lookup does not depend on the background.
 
-All numbers in the tables are multiples of a power of two that is small enough for sums over leaves
-to be exact. So no bit of a value depends on the order of a sum, nor on how rows are looked up.
+All numbers in the tables are multiples of one power of two, chosen so that sums over leaves are
+exact. No bit of a value therefore depends on the order of a sum or of the lookups.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -16,16 +17,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.parallel import Parallel, delayed
 
-from skshapley._trees._costs import meets
-from skshapley._trees._groups import Chunk
 from skshapley._trees._leaf_games import leaf_means, runs_of_leaves
-from skshapley._trees._meetings import Meetings
 from skshapley._trees._path_dependent import training_law
 
-# Terms that are added at once, and rows that are looked up at once, so that they stay in the cache
+# Terms of one sum, and rows of one lookup: few enough to stay in the cache
 TERMS, ROWS = 1 << 17, 512
-# Entries that are looked up without going through the chunks
-FEW_ENTRIES = 1 << 18
+# Most values to look up without a loop over the chunks
+FEW = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +46,10 @@ class References:
         return None if self.codes is None else block.patterns(self.codes)
 
     def law(self, block, chunk, patterns) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the fail masks at the leaves of a chunk, and the law of the references there.
+        """Return the fail masks at the leaves of a chunk, and the background's law there.
 
-        The law has ``2 ** n_path`` numbers for each leaf, one leaf after the other: the weight of
-        the references on each fail mask. Sums of multiples of 2^-53 are exact in any order.
+        The law is the weight of the background on each fail mask. It has ``2 ** n_path`` numbers
+        per leaf, leaf by leaf. Sums of multiples of 2^-53 are exact in any order.
         """
         masks = block.fail_masks(chunk)
         if self.codes is None:
@@ -60,7 +58,7 @@ class References:
         equal = (weights == unit).all()
         if not equal:
             weights, unit = np.rint(np.ldexp(weights, 53)), 2.0**-53
-        # Signed, since NumPy 2.0 counts no unsigned numbers of 64 bits
+        # Signed, since bincount of NumPy 2.0 refuses unsigned integers of 64 bits
         slot = patterns[chunk.groups].astype(np.intp)
         slot += (np.arange(len(slot)) << bits)[:, None]
         repeated = None if equal else np.broadcast_to(weights, slot.shape).ravel()
@@ -76,7 +74,7 @@ class References:
 def grid_of(trees) -> float:
     """Return the grid on which sums over the leaves of an ensemble are exact in any order.
 
-    It is some 2^-50 of the most that all trees may add up to.
+    The grid is about 2^-50 of the largest possible sum of all trees.
     """
     largest = np.maximum.reduceat(np.abs(trees.value).max(axis=1), trees.roots).sum()
     return float(2.0 ** (np.ceil(np.log2(largest)) - 50)) if largest > 0 else 1.0
@@ -84,24 +82,32 @@ def grid_of(trees) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The values in the groups of a chunk.
+    """The values in groups, by pattern.
 
     Attributes
     ----------
-    chunk : Chunk
-    entries : ndarray of shape (n_outputs, n_planes, n_groups * 2 ** n_bits)
-        By pattern, a plane for each path player of the groups. Of single leaves the own mean, and
-        the joint one, see `_leaf_games`.
+    entries : ndarray of shape (width, n)
+        The values in each column of a group, for each of its patterns.
+    start, group, flag : ndarray of shape (n_looked_up,), int64
+        The start of a group's entries, the group's number, and bits to set in its pattern.
+    owner : ndarray of shape (3, n_owned), int64
+        The entry to look up, its column, and its sum.
+    n_sums : int
+        One for each output and player.
     mean : ndarray of shape (n_outputs,)
-        Of the leaves, over the references.
+        The mean of the leaves over the background.
     """
 
-    chunk: Chunk
     entries: np.ndarray
+    start: np.ndarray
+    group: np.ndarray
+    flag: np.ndarray
+    owner: np.ndarray
+    n_sums: int
     mean: np.ndarray
 
     @classmethod
-    def of(cls, block, chunk, masks, law, index, grid) -> Self:
+    def of(cls, block, chunk, masks, law, shape, index, grid) -> Self:
         """Return the table of a chunk.
 
         Parameters
@@ -110,6 +116,8 @@ class Table:
         chunk : Chunk
         masks, law : ndarray
             From `References.law`.
+        shape : tuple of int
+            The numbers of outputs and of players.
         index : {"shapley", "banzhaf"}
         grid : float
             See `grid_of`.
@@ -122,25 +130,82 @@ class Table:
             np.rint(scaled, out=scaled)
             scaled *= grid
             made.append(scaled if chunk.is_single_leaves else _summed(chunk, masks, *scaled))
-        return cls(chunk, np.stack(made), law[np.cumsum(size) - size] @ values)
+        mean = np.zeros(shape[0])
+        mean[chunk.outputs] = law[np.cumsum(size) - size] @ values
+        k, n = chunk.players.shape
+        start, group = np.arange(n) << chunk.n_bits, chunk.groups.start + np.arange(n)
+        player = chunk.outputs[:, None, None] * shape[1] + chunk.players
+        output, column, number = np.indices(player.shape).reshape(3, -1)
+        if not chunk.is_single_leaves:
+            owner = np.stack([number, output * k + column, player.ravel()])
+            entries, n_sums = np.concatenate(made), math.prod(shape)
+            return cls(entries, start, group, 0 * group, owner, n_sums, mean)
+        # Look up the own mean for all players, then the joint means player by player.
+        own, joint = ([at, output, player.ravel()] for at in (number, n + n * column + number))
+        return cls(
+            np.stack(made).reshape(len(made), -1),
+            np.concatenate([start, np.tile(start + (n << k), k)]),
+            np.tile(group, 1 + k),
+            np.repeat(np.concatenate([[0], 1 << np.arange(k)]), n),
+            np.concatenate([own, joint], axis=1),
+            math.prod(shape),
+            mean,
+        )
 
-    def find(self, patterns) -> NDArray[np.float64]:
-        """Return the values in the columns of groups, ``(n_outputs, n_columns * n_groups, r)``.
+    @classmethod
+    def joined(cls, tables) -> Self:
+        """Return several tables as one."""
+        width = max(len(table.entries) for table in tables)
+        ends = np.cumsum([0, *(table.entries.shape[1] for table in tables)])
+        lookups = np.cumsum([0, *(len(table.start) for table in tables)])
+        entries = np.zeros((width, ends[-1]))
+        for table, first, last in zip(tables, ends, ends[1:], strict=False):
+            entries[: len(table.entries), first:last] = table.entries
+        starts = [table.start + end for table, end in zip(tables, ends, strict=False)]
+        shifts = np.stack([lookups, 0 * lookups, 0 * lookups], axis=1)[:, :, None]
+        owners = [table.owner + shift for table, shift in zip(tables, shifts, strict=False)]
+        return cls(
+            entries,
+            np.concatenate(starts),
+            np.concatenate([table.group for table in tables]),
+            np.concatenate([table.flag for table in tables]),
+            np.concatenate(owners, axis=1),
+            tables[0].n_sums,
+            np.sum([table.mean for table in tables], axis=0),
+        )
+
+    @property
+    def n_lookups(self) -> int:
+        """Return the number of values to look up for a row."""
+        return len(self.entries) * len(self.start)
+
+    @cached_property
+    def _sums(self) -> sparse.csc_array:
+        """The sums of the looked-up values, as a sparse matrix."""
+        (number, column, to), n = self.owner, len(self.start)
+        owner = np.ones(len(to)), (to, column * n + number)
+        return sparse.csc_array(owner, shape=(self.n_sums, self.n_lookups))
+
+    def add(self, totals, patterns) -> None:
+        """Add the values of rows to the players.
 
         Parameters
         ----------
+        totals : ndarray of shape (n_outputs, n_players, r)
+            Added to in place.
         patterns : ndarray of shape (n_groups, r), unsigned
-            Of rows, in the groups of the chunk.
+            Of the rows, in the groups of the block.
         """
-        chunk, r = self.chunk, patterns.shape[1]
-        slot = np.add(patterns, (np.arange(len(patterns)) << chunk.n_bits)[:, None], dtype=np.intp)
-        if chunk.is_single_leaves:
-            bits = 1 << np.arange(chunk.n_bits)[:, None, None]
-            found = np.take(self.entries[:, 1], slot | bits, axis=1, mode="clip")
-            found += np.take(self.entries[:, :1], slot, axis=2, mode="clip")
-        else:
-            found = np.take(self.entries, slot, axis=2, mode="clip")
-        return found.reshape(len(found), -1, r)
+        flat = totals.reshape(self.n_sums, -1)
+        flat += self.sums(patterns)
+
+    def sums(self, patterns) -> NDArray[np.float64]:
+        """Return the sums of the values of rows with these patterns, ``(n_sums, r)``."""
+        slot = patterns.take(self.group, axis=0).astype(np.intp)
+        slot |= self.flag[:, None]
+        slot += self.start[:, None]
+        found = self.entries.take(slot, axis=1, mode="clip")
+        return self._sums @ found.reshape(-1, slot.shape[1])
 
 
 def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
@@ -153,7 +218,7 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
     leaf, bit = np.nonzero(chunk.leaf_players >= 0)
     group, player = chunk.leaf_group[leaf], chunk.leaf_players[leaf, bit]
     slot = (chunk.players.T[group] < player[:, None]).sum(axis=1) * chunk.n_groups + group
-    # Small integers are sorted by their digits.
+    # numpy sorts small integers by radix sort.
     order = np.argsort(slot.astype(np.min_scalar_type(chunk.players.size)), kind="stable")
     leaf, bit, slot = leaf[order], bit[order], slot[order]
     start = (np.cumsum(n_path << n_path) - (n_path << n_path))[leaf] + (bit << n_path[leaf])
@@ -167,9 +232,6 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
         n, starts = len(found), first[a : b + 1] - first[a]
         table[a:b] = sparse.csr_array((np.ones(n), np.arange(n), starts), shape=(b - a, n)) @ found
     return table.reshape(len(chunk.players), -1)
-
-
-Part = Table | Meetings
 
 
 class Tables:
@@ -189,38 +251,28 @@ class Tables:
         self.trees, self.blocks, self.references = trees, blocks, references
         self.index, self.n_jobs = index, n_jobs
         self.shape, self.grid = (trees.n_outputs, n_players), grid_of(trees)
-        self._kept: list[list[Part]] | None = None
+        # The tables of each block's chunks, and the same entries in fewer tables for few rows
+        self._kept: list[tuple[list[Table], list[Table]]] | None = None
 
     def keep(self) -> Self:
         """Make all tables, and keep them."""
-        self._kept = each(lambda block: list(self._make(block)), zip(self.blocks), self.n_jobs)
-        self._few = _FewRows.of(self._kept, self.blocks, self.shape)
+        made = each(lambda block: list(self._make(block)), zip(self.blocks), self.n_jobs)
+        self._kept = list(zip(made, map(_few, made), strict=True))
         return self
 
     @property
     def base_values(self) -> NDArray[np.float64]:
-        """Return the mean response over the references, from tables that are kept."""
-        # Trees that ask nothing are in no group
+        """Return the mean response over the background, from the kept tables."""
+        # Trees without splits are in no group
         total = self.trees.base + self.trees.value[self.trees.roots].sum(axis=0)
-        for part in chain.from_iterable(self._kept or ()):
-            total[part.chunk.outputs] += part.mean
-        return total
+        return total + sum(part.mean for _, few in self._kept or () for part in few)
 
-    def _make(self, block) -> "Iterator[Part]":
-        """Yield the tables of a block, or their replacements."""
-        references, patterns = self.references, self.references.patterns(block)
+    def _make(self, block) -> Iterator[Table]:
+        """Yield the tables of a block."""
+        patterns = self.references.patterns(block)
         for chunk in block.chunks:
-            if (
-                patterns is None
-                or not chunk.is_single_leaves
-                or not meets(chunk.n_bits, len(references.weights))
-            ):
-                masks, law = references.law(block, chunk, patterns)
-                yield Table.of(block, chunk, masks, law, self.index, self.grid)
-            else:
-                values = block.trees.value[np.ix_(chunk.leaves, chunk.outputs)].T
-                own = patterns[chunk.groups]
-                yield Meetings(chunk, own, references.weights, values, self.grid, self.index)
+            masks, law = self.references.law(block, chunk, patterns)
+            yield Table.of(block, chunk, masks, law, self.shape, self.index, self.grid)
 
     def values(self, codes) -> NDArray[np.float64]:
         """Return the values of some rows, ``(n_outputs, n_players, r)``.
@@ -229,121 +281,37 @@ class Tables:
         ----------
         codes : ndarray of shape (n_rows, r), unsigned
         """
-        r = codes.shape[1]
-        if self._kept is None:
-            parts = each(self._streamed, ((block, codes) for block in self.blocks), self.n_jobs)
-            return sum(parts, np.zeros((*self.shape, r)))
-        if len(self._few.start) * r <= FEW_ENTRIES:
-            return self._few.values([block.patterns(codes) for block in self.blocks], self.shape)
-        some = ((codes[:, i : i + ROWS],) for i in range(0, r, ROWS))
-        return np.concatenate(each(self._looked_up, some, self.n_jobs), axis=2)
+        rows = [codes[:, i : i + ROWS] for i in range(0, max(1, codes.shape[1]), ROWS)]
+        tables = [None] * len(self.blocks) if self._kept is None else self._kept
+        blocks = zip(self.blocks, tables, [rows] * len(tables), strict=True)
+        found = each(self._of_block, blocks, self.n_jobs if self._kept is None else 1)
+        return sum(found, np.zeros((*self.shape, codes.shape[1])))
 
-    def _looked_up(self, codes) -> NDArray[np.float64]:
-        totals = np.zeros((*self.shape, codes.shape[1]))
-        for block, parts in zip(self.blocks, self._kept or (), strict=True):
-            patterns = block.patterns(codes)
-            for part in parts:
-                add(totals, part, patterns)
-        return totals
-
-    def _streamed(self, block, codes) -> NDArray[np.float64]:
-        """Return values by tables that are not kept."""
-        totals = np.zeros((*self.shape, codes.shape[1]))
-        patterns = block.patterns(codes)
-        for part in self._make(block):
-            for first in range(0, codes.shape[1], ROWS):
-                rows = slice(first, first + ROWS)
-                add(totals[:, :, rows], part, patterns[:, rows])
-        return totals
+    def _of_block(self, block, tables, rows) -> NDArray[np.float64]:
+        patterns = [block.patterns(part) for part in rows]
+        totals = [np.zeros((*self.shape, part.shape[1])) for part in rows]
+        if tables is None:
+            tables = self._make(block)
+        else:
+            lookups = sum(part.n_lookups for part in tables[1])
+            tables = tables[lookups * rows[0].shape[1] <= FEW]
+        for table in tables:
+            for total, pattern in zip(totals, patterns, strict=True):
+                table.add(total, pattern)
+        return np.concatenate(totals, axis=2)
 
 
-def add(totals, part, patterns) -> None:
-    """Add the values in a chunk to the players.
-
-    Parameters
-    ----------
-    totals : ndarray of shape (n_outputs, n_players, r)
-        Added to in place.
-    part : Table or Meetings
-    patterns : ndarray of shape (n_groups, r), unsigned
-        Of the rows, in the groups of the block.
-    """
-    n, player = part.chunk.players.size, part.chunk.players.ravel()
-    owner = sparse.csc_array((np.ones(n), player, np.arange(n + 1)), shape=(totals.shape[1], n))
-    for output, columns in zip(
-        part.chunk.outputs, part.find(patterns[part.chunk.groups]), strict=True
-    ):
-        totals[output] += owner @ columns
-
-
-@dataclass(frozen=True, eq=False)
-class _FewRows:
-    """All tables one after another, for a few rows.
-
-    Attributes
-    ----------
-    entries : ndarray
-    start, group, flag : ndarray of shape (n,), int64
-        Where a column of a group starts, the group, and the bit that is set in its pattern.
-    owner : sparse array of shape (n_outputs * n_players, n)
-    rest : list of list of Meetings
-        Of each block.
-    """
-
-    entries: np.ndarray
-    start: np.ndarray
-    group: np.ndarray
-    flag: np.ndarray
-    owner: sparse.csr_array
-    rest: list[list[Meetings]]
-
-    @classmethod
-    def of(cls, kept, blocks, shape) -> Self:
-        """Return the tables of all blocks."""
-        starts, groups, flags, owners, places = ([np.empty(0, dtype=np.int64)] for _ in range(5))
-        entries, rest, first, before, n = [np.empty(0)], [], 0, 0, 0
-        for block, parts in zip(blocks, kept, strict=True):
-            rest.append([part for part in parts if isinstance(part, Meetings)])
-            for table in (part for part in parts if isinstance(part, Table)):
-                chunk, (_, n_planes, width) = table.chunk, table.entries.shape
-                group, k = np.arange(chunk.n_groups), len(chunk.players)
-                # Which plane is looked up, which bit is set before, and whose columns it serves
-                columns = [(column, 0, [column]) for column in range(k)]
-                if chunk.is_single_leaves:
-                    columns = [(1, 1 << column, [column]) for column in range(k)]
-                    columns.append((0, 0, list(range(k))))
-                for output in chunk.outputs * shape[1]:
-                    for plane, flag, served in columns:
-                        starts.append(first + plane * width + (group << chunk.n_bits))
-                        groups.append(before + chunk.groups.start + group)
-                        flags.append(np.full(len(group), flag))
-                        owners += [output + chunk.players[column] for column in served]
-                        places += [n + group] * len(served)
-                        n += len(group)
-                    first += n_planes * width
-                entries.append(table.entries.ravel())
-            before += len(block.roots)
-        owner, place = np.concatenate(owners), np.concatenate(places)
-        matrix = sparse.csr_array((np.ones(len(place)), (owner, place)), (math.prod(shape), n))
-        start, at, bit = (np.concatenate(part) for part in (starts, groups, flags))
-        return cls(np.concatenate(entries), start, at, bit, matrix, rest)
-
-    def values(self, patterns, shape) -> NDArray[np.float64]:
-        """Return the values of rows with these patterns in the groups of each block."""
-        slot = np.concatenate(patterns).take(self.group, axis=0).astype(np.intp)
-        slot |= self.flag[:, None]
-        totals = (self.owner @ self.entries.take(slot + self.start[:, None])).reshape(*shape, -1)
-        for own, of_block in zip(self.rest, patterns, strict=True):
-            for part in own:
-                add(totals, part, of_block)
-        return totals
+def _few(tables) -> list[Table]:
+    """Return one table for all groups, and one for all deep leaves."""
+    kinds = [[table for table in tables if table.flag.any() == deep] for deep in (False, True)]
+    return [Table.joined(kind) for kind in kinds if kind]
 
 
 def each(function, arguments, n_jobs) -> list:
     """Return ``function(*a)`` for each of the arguments, by `n_jobs` threads.
 
-    One thread does without joblib, whose objects live on in cycles until the collector comes. So
-    does one task, which joblib would take longer to start than a row takes to explain.
+    A single thread does not use joblib, because joblib's objects stay in reference cycles until
+    garbage collection. A single task does not either: starting joblib takes longer than one row.
     """
     arguments = list(arguments)
     if len(arguments) < 2 or effective_n_jobs(n_jobs) == 1:

@@ -7,8 +7,8 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from skshapley._trees._codes import Codes, plan_codes, predict
-from skshapley._trees._costs import MOST_BITS, MOST_MET_BITS, Costs, count_costs
+from skshapley._trees._costs import MOST_BITS, Costs, count_costs
+from skshapley._trees._ensemble import Codes, plan_codes
 from skshapley._trees._frontier import Frontier
 from skshapley._trees._groups import Block, make_blocks
 from skshapley._trees._leaf_games import INDICES
@@ -16,9 +16,9 @@ from skshapley._trees._pair_tables import PairTables
 from skshapley._trees._path_dependent import PathWalk
 from skshapley._trees._tables import References, Tables, each
 
-# Most rows that are explained at once
+# Most rows of one step
 ROWS = 8192
-# Nodes at which rows stand at the same time, one in each tree
+# Most nodes of one step, one per row and tree
 STANDING = 1 << 18
 
 
@@ -29,13 +29,13 @@ class TreeValues:
     ----------
     trees : TreeEnsemble
     players : ndarray of shape (n_features,), int, or None, default=None
-        The player that each feature belongs to, counted from 0. The features of one player enter
-        together. None: each feature is a player of its own.
+        The player of each feature, counted from 0. The features of one player enter together.
+        None: each feature is a player of its own.
     index : {"shapley", "banzhaf"}, default="shapley"
     n_jobs : int or None, default=None
         Threads over blocks of rows and of trees. The results do not depend on it.
     n_players : int or None, default=None
-        Number of players, of whom the last may own no feature. None: those that own some.
+        Number of players; the last ones may have no feature. None: players with a feature.
 
     Attributes
     ----------
@@ -45,16 +45,16 @@ class TreeValues:
 
     Notes
     -----
-    Trees of moderate depth are looked up in tables, which fit makes. Trees that are too deep for
-    that are followed down by each row with each background row, or, in the path-dependent game,
-    with probabilities. For many rows and a large background, a call makes tables for itself where
-    that costs less. The sizes of trees, rows and background alone decide (`Costs`), and the ways
-    agree to rounding.
+    For trees of moderate depth, fit makes tables, and values are lookups. In trees that are too
+    deep for tables, each row descends together with each background row. In the path-dependent
+    game, it descends with probabilities instead. For many rows and a large background, a call makes
+    tables of its own if they cost less. The choice depends only on the sizes of trees, rows and
+    background (`Costs`). All methods agree to rounding.
     """
 
     base_values: NDArray[np.float64]
     _references: References
-    # None where the trees are too deep for tables that are kept
+    # None if the trees are too deep for kept tables
     _tables: Tables | None
     _pair_tables: PairTables | None
     _blocks: list[Block] | None
@@ -78,12 +78,14 @@ class TreeValues:
     def _frontier(self) -> Frontier:
         return Frontier.of(self.trees, self._codes, self.players, self.n_players, self.index)
 
-    def fit(self, background, weights=None) -> Self:
-        """Let background rows stand in for absent players (the interventional game).
+    def fit(self, background=None, weights=None) -> Self:
+        """Take background rows, or the training data from the covers of the nodes.
 
         Parameters
         ----------
-        background : ndarray of shape (b, n_features)
+        background : ndarray of shape (b, n_features) or None, default=None
+            Rows that stand in for absent players (the interventional game). None: absent players
+            follow the training data down the trees (the path-dependent game).
         weights : ndarray of shape (b,) or None, default=None
             Non-negative, with a positive sum. None: equal weights.
 
@@ -91,46 +93,34 @@ class TreeValues:
         -------
         self
         """
-        b = len(background)
-        weights = np.full(b, 1.0 / b) if weights is None else weights / np.sum(weights)
-        self._take(References(self._codes(background), weights))
-        if self._tables is None:
-            self.base_values = weights @ self._predict(self._references.codes)
-        return self
-
-    def fit_path_dependent(self) -> Self:
-        """Let absent players follow the training data down the trees.
-
-        Returns
-        -------
-        self
-        """
-        self._take(References(None, np.ones(1)))
-        if self._tables is None:
-            self.base_values = self._path_walk(self.index).base_values
-        return self
-
-    def _take(self, references) -> None:
-        self._references, self._pair_tables, self._blocks = references, None, None
+        if background is None:
+            self._references = References(None, np.ones(1))
+        else:
+            b = len(background)
+            weights = np.full(b, 1.0 / b) if weights is None else weights / np.sum(weights)
+            self._references = References(self._codes(background), weights)
+        self._pair_tables = self._blocks = self._tables = None
         self._path_walks: dict[Any, PathWalk] = {}
-        self._tables = None
         if self._costs.keeps_tables(self._n_references) and self._divide():
             self._tables = self._make_tables().keep()
             self.base_values = self._tables.base_values
+        elif background is None:
+            self.base_values = self._path_walk(self.index).base_values
+        else:
+            self.base_values = weights @ self._predict(self._references.codes)
+        return self
 
     @property
     def _n_references(self) -> int | None:
         """Return the number of background rows; None for the training data."""
         return None if self._references.codes is None else len(self._references.weights)
 
-    def _divide(self, most=None) -> bool:
+    def _divide(self) -> bool:
         """Divide the trees into groups, and return whether these can have tables."""
         if self._blocks is None:
             b = len(self._references.weights)
             self._blocks = list(make_blocks(self.trees, self._codes, self.players, b))
-        if most is None:
-            most = MOST_BITS if self._references.codes is None else MOST_MET_BITS
-        return all(c.n_bits <= most for block in self._blocks for c in block.chunks)
+        return all(c.n_bits <= MOST_BITS for block in self._blocks for c in block.chunks)
 
     def _make_tables(self) -> Tables:
         return Tables(
@@ -138,7 +128,7 @@ class TreeValues:
         )
 
     def _path_walk(self, index) -> PathWalk:
-        """Return the walk of the path-dependent game; that of each index is kept."""
+        """Return the `PathWalk` of an index, cached by index."""
         if index not in self._path_walks:
             walk = PathWalk(self.trees, self._codes, self.players, self.n_players, index)
             self._path_walks[index] = walk
@@ -156,9 +146,8 @@ class TreeValues:
         values : ndarray of shape (r, n_players, n_outputs)
         """
         codes, b = self._codes(X), self._n_references
-        parts = [codes[:, i : i + ROWS] for i in range(0, len(X), ROWS)] or [codes]
         if self._tables is not None:
-            found = [self._tables.values(part) for part in parts]
+            found = self._each_row(self._tables.values, codes)
         elif self._costs.prefers_pairs(len(X), b) or not self._divide():
             if self._references.codes is None:
                 found = self._each_row(self._path_walk(self.index).values, codes)
@@ -167,7 +156,7 @@ class TreeValues:
                 found = self._each_row(self._frontier.values, codes, *given)
         else:
             tables = self._make_tables()
-            found = [tables.values(part) for part in parts]
+            found = [tables.values(codes[:, i : i + ROWS]) for i in range(0, len(X), ROWS)]
         return np.ascontiguousarray(np.concatenate(found, axis=-1).transpose(2, 1, 0))
 
     def _each_row(self, function, codes, *given) -> list[NDArray[np.float64]]:
@@ -178,7 +167,7 @@ class TreeValues:
         return each(function, [(part, *given) for part in parts], self.n_jobs)
 
     def values_by_reference(self, X, references) -> NDArray[np.float64]:
-        """Return the values of rows against each of some references on its own; without a fit.
+        """Return the values of rows against each single background row; no fit is needed.
 
         Parameters
         ----------
@@ -198,7 +187,7 @@ class TreeValues:
         ----------
         X : ndarray of shape (r, n_features)
         index : Index, "shapley", "banzhaf" or None, default=None
-            None: that of the values.
+            None: the index of the values.
 
         Returns
         -------
@@ -207,9 +196,7 @@ class TreeValues:
         """
         index, codes = index or self.index, self._codes(X)
         references, n_outputs = self._references, self.trees.n_outputs
-        if self._costs.interacts_in_pairs(len(X), self._n_references) or not self._divide(
-            MOST_BITS
-        ):
+        if self._costs.interacts_in_pairs(len(X), self._n_references) or not self._divide():
             if references.codes is None:
                 found = self._each_row(self._path_walk(index).pairs, codes)
             else:
@@ -225,10 +212,36 @@ class TreeValues:
         return np.concatenate(found, axis=-1).transpose(3, 1, 2, 0)
 
     def predict(self, X) -> NDArray[np.float64]:
-        """Return the response of the ensemble, ``(r, n_outputs)``, by walking its trees."""
+        """Return the response of the ensemble, ``(r, n_outputs)``, by descending its trees."""
         return self._predict(self._codes(X))
 
     def _predict(self, codes) -> NDArray[np.float64]:
         step = max(1, STANDING // self.trees.n_trees)
         parts = (codes[:, first : first + step] for first in range(0, codes.shape[1], step))
         return np.concatenate([predict(self.trees, self._codes, part) for part in parts])
+
+
+def predict(trees, codes, code_rows) -> NDArray[np.float64]:
+    """Return the raw response of the ensemble, by descending every tree.
+
+    Parameters
+    ----------
+    trees : TreeEnsemble
+    codes : Codes
+    code_rows : ndarray of shape (n_rows, r)
+        From `codes`.
+
+    Returns
+    -------
+    response : ndarray of shape (r, n_outputs)
+    """
+    left, right, n_trees = trees.left, trees.right, trees.n_trees
+    node = np.tile(trees.roots, code_rows.shape[1])
+    walking = (left.take(node) >= 0).nonzero()[0]
+    while len(walking):
+        at = node.take(walking)
+        goes_left = code_rows[codes.row.take(at), walking // n_trees] <= codes.rank.take(at)
+        at = np.where(goes_left, left.take(at), right.take(at))
+        node[walking] = at
+        walking = walking[left.take(at) >= 0]
+    return trees.base + trees.value[node.reshape(-1, n_trees)].sum(axis=1)

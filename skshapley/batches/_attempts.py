@@ -25,7 +25,7 @@ class Attempts:
     ----------
     explainer : Attributor
     entropy : int or None
-        What to draw from in place of the explainer's own.
+        Entropy in place of the explainer's own.
     on_error : str
     """
 
@@ -93,11 +93,10 @@ class Attempts:
         """
         if found.part is None:
             return True
-        pieces = found.record.pieces
+        parts = ((a - batch.first_row, b - batch.first_row) for a, b in found.record.pieces)
         try:
-            said: list[Any] = [  # all None, or none
-                self._said(batch.take(a - batch.first_row, b - batch.first_row)) for a, b in pieces
-            ]
+            # all None, or none
+            said: list = [predictions(self.explainer, batch.take(*part).X) for part in parts]
         except MemoryError:
             raise
         except Exception as error:
@@ -107,9 +106,6 @@ class Attempts:
         if said[0] is None:
             return True
         return np.array_equal(np.concatenate(said), found.part.predictions(), equal_nan=True)
-
-    def _said(self, piece: Batch) -> np.ndarray | None:
-        return predictions(self.explainer, piece.X)
 
     def recovers(self, batch: Batch, failures: list[dict]) -> bool:
         """Return whether one of the rows that were set aside can be explained now."""

@@ -21,7 +21,7 @@ from skshapley.batches._state import digest_of
 from skshapley.explanation import Explanation
 from skshapley.rewards._tokens import of_tokens, side_by_side
 
-SAMPLE_ROWS = 10_000  # whose attributions tell the sizes of all
+SAMPLE_ROWS = 10_000  # rows with attributions that estimate the sizes of all
 MOST_TOKENS = 1000  # whose means are compared, with a covariance of each pair
 
 
@@ -124,10 +124,10 @@ class ExplanationDataset:
     def importance(self, confidence: float = 0.95, simultaneous: bool = True) -> pd.DataFrame:
         """Return `Explanation.importance` with a confidence, one batch in memory at a time.
 
-        The sizes of attributions and errors, by which the bias of noise is removed, are told by up
-        to 10,000 instances, evenly spread over all of them. Of documents the players are tokens,
-        which are worth 0 where they do not occur; the table has up to 1,000 of them, those with the
-        largest sums of sizes, and its intervals and ranks do not know of the others.
+        The sizes of attributions and errors, for the removal of the bias of noise, are estimated
+        from up to 10,000 instances, evenly spread over all of them. Of documents the players are
+        tokens, which are worth 0 where they do not occur; the table has up to 1,000 of them, those
+        with the largest sums of sizes, and its intervals and ranks do not know of the others.
 
         Parameters
         ----------
@@ -201,13 +201,13 @@ class ExplanationDataset:
     def check(self) -> list[str]:
         """Read all files and return the errors found, one sentence each.
 
-        Another call of `explain_batches`, with the arguments of the first, explains anew what was
+        Another call of `explain_batches` with the same arguments explains the rows again that were
         damaged or lost.
 
         Returns
         -------
         wrong : list of str
-            Empty if every file is there and holds what was written.
+            Empty if every file exists and is intact.
         """
         wrong, paths = [], batch_paths(self.path)
         try:

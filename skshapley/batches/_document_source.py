@@ -1,4 +1,4 @@
-"""Documents as sources of batches: whatever holds them, a batch is a frame of one column."""
+"""Documents as sources of batches: each batch is a frame of one column."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class WantedDocuments(Wanted):
     Attributes
     ----------
     usual : str or None
-        What the column was called in ``fit``, if it had a name.
+        Name of the column in ``fit``, if it had one.
     """
 
     usual: str | None = None
@@ -62,17 +62,14 @@ def framed(source: Any, name: Any) -> Any:
     name : str or None
         Of the column.
     """
-    if isinstance(source, str | PathLike) or is_frame(source) or _is_arrow(source):
+    library = type(source).__module__.partition(".")[0]
+    if isinstance(source, str | PathLike) or is_frame(source) or library == "pyarrow":
         return source
     if is_column_of_text(source):
         return _frame(source, name)
     if isinstance(source, Iterable) and getattr(source, "ndim", 0) < 2:
         return _frames(source, name)
     return source
-
-
-def _is_arrow(source: Any) -> bool:
-    return type(source).__module__.partition(".")[0] == "pyarrow"
 
 
 def _frames(items: Iterable, name: Any) -> Iterator[Any]:

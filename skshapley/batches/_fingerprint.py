@@ -16,7 +16,7 @@ from skshapley._tools._random import generator
 from skshapley._tools._texts import unaddressed
 from skshapley.batches._document_source import explains_documents
 from skshapley.batches._sources import OWNER
-from skshapley.batches._state import digest_of, state_digest
+from skshapley.batches._state import code_digest, digest_of
 
 LONGEST = 400
 
@@ -49,13 +49,12 @@ def told(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({digest_of(text)})"
 
 
-# What the bits of the results may depend on
+# Libraries on which the bits of the results may depend
 LIBRARIES = ("skshapley", "numpy", "scipy", "scikit-learn", "pandas", "pyarrow")
-# Parameters of explainers that do not change what comes out, or are recorded on their own
+# Parameters of explainers that do not change the results, or are recorded separately
 SILENT = {"estimator", "background", "n_jobs", "verbose", "random_state"}
 PROBE_ROWS, PROBES_EACH = 32, 8
-# None where a model has no state that another process could find again
-STATE = "model's state"
+CODE = "model's code"
 
 
 def answers_digest(explainer: Any) -> str:
@@ -109,12 +108,12 @@ def explainer_facts(explainer: Any) -> dict:
     if "explainer" in parameters:  # which it learns from
         parameters |= parameters.pop("explainer").get_params(deep=False)
     facts: dict = {name: told(value) for name, value in parameters.items() if name not in SILENT}
-    state = state_digest(explainer.estimator)
+    code = code_digest(explainer.estimator)
     facts["explainer"] = type(explainer).__name__
     facts["model"] = told(explainer.estimator)
     facts["model's answers"] = answers_digest(explainer)
-    # a state that answering changes, such as a count of calls, says nothing
-    facts[STATE] = state if state == state_digest(explainer.estimator) else None
+    # a function that answering changes, such as one that counts calls, is known by its answers
+    facts[CODE] = code if code == code_digest(explainer.estimator) else None
     facts["working_memory"] = sklearn.get_config()["working_memory"]
     if explainer.background_ is not None:
         weights = explainer.background_weights_
@@ -136,12 +135,12 @@ def versions() -> dict:
 
 
 def differences(old: dict, new: dict, path: str = "") -> list[str]:
-    """Return the facts that differ, as texts; a state that is not known differs from none."""
+    """Return the facts that differ, as texts; unknown code differs from none."""
     found = []
     for name in dict.fromkeys([*old, *new]):
         before, after = old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):
             found += differences(before, after, f"{path}{name}.")
-        elif before != after and not (name == STATE and None in (before, after)):
+        elif before != after and not (name == CODE and None in (before, after)):
             found.append(f"{path}{name} was {before} and is {after}")
     return found

@@ -11,7 +11,7 @@ from skshapley._records._header import FORMAT
 from skshapley._records._parquet import arrow_table, write_table
 from skshapley._tools._files import DamagedFileError, write_whole
 from skshapley._tools._params import needed
-from skshapley.batches._dataset import ExplanationDataset, run_of
+from skshapley.batches._dataset import run_of
 from skshapley.batches._files import (
     MANIFEST,
     BatchFile,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_DIFFERENCES = 20
+CHANGED = "have changed since they were explained. Restore them"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +99,11 @@ class Folder:
     def begin(self, explainer: Any, source: Source, settings: dict) -> int:
         """Write the manifest, or compare with the one that is there; return the run's entropy."""
         self._least_interaction = settings.get("least_interaction", 0.0)
+        random_state: Any = getattr(explainer, "random_state", None)
+        seed = str(int(random_state)) if hasattr(random_state, "__index__") else "drawn"
         fixed = {
             "format": FORMAT,
-            "settings": {**settings, "random_state": _seed(explainer)},
+            "settings": {**settings, "random_state": seed},
             "source": source.facts,
             "explainer": explainer_facts(explainer),
             "versions": versions(),
@@ -136,21 +139,22 @@ class Folder:
         """
         n_rows = self._manifest["n_rows"]
         if n_rows is not None and batch.rows[-1] >= n_rows:
-            raise FileExistsError(
-                f"{OWNER} cannot go on in out={str(self.path)!r}: the source goes on after {n_rows}"
-                f" rows, where it ended. Restore it, or choose another folder."
-            )
+            self.refuse(f"the source goes on after {n_rows} rows, where it ended. Restore it")
         self._digest = table_digest(batch.X, batch.index)
         skipped = skipped_path(self.path, batch.number)
         for path in (part_path(self.path, batch.number), skipped):
             try:
                 found = BatchFile.read(path)
-                schema = None if found.part is None else found.part.table().schema
+                schema: Any = None if found.part is None else found.part.table().schema
             except (DamagedFileError, FileNotFoundError):
                 continue
             self._compare(batch, found)
             if found.part is not None:
-                self._schema = self._schema or _plain(schema)
+                import pyarrow as pa
+
+                # without the metadata that reading adds
+                plain = pa.schema([column.remove_metadata() for column in schema])
+                self._schema = self._schema or plain
                 skipped.unlink(missing_ok=True)  # of a run that died before it could
             return found
         return None
@@ -168,18 +172,14 @@ class Folder:
     def _compare(self, batch: Batch, found: BatchFile) -> None:
         record = asdict(found.record)
         if record["run"] != self._run or record["batch"] != batch.number:
-            raise FileExistsError(
-                f"{OWNER} cannot go on in out={str(self.path)!r}: {found.path.name} belongs to"
-                f" another run. Remove it, or choose another folder."
-            )
+            self.refuse(f"{found.path.name} belongs to another run. Remove it")
         if any(record[name] != fact for name, fact in self._facts(batch).items()):
-            self.refuse(f"the data of {batch}")
+            self.refuse(f"the data of {batch} {CHANGED}")
 
-    def refuse(self, what: str) -> NoReturn:
-        """Raise FileExistsError: the named parts have changed, so the run cannot resume."""
+    def refuse(self, why: str) -> NoReturn:
+        """Raise FileExistsError: the run cannot resume."""
         raise FileExistsError(
-            f"{OWNER} cannot go on in out={str(self.path)!r}: {what} are not what they were when"
-            f" they were explained. Restore them, or choose another folder."
+            f"{OWNER} cannot go on in out={str(self.path)!r}: {why}, or choose another folder."
         )
 
     def write(self, batch: Batch, attempt: Attempt, typed: bool) -> None:
@@ -214,23 +214,9 @@ class Folder:
         if max(batch_paths(self.path), default=last.number) > last.number or self._manifest[
             "n_rows"
         ] not in (None, n_rows):
-            raise FileExistsError(
-                f"{OWNER} cannot go on in out={str(self.path)!r}: the source ends after {n_rows}"
-                f" rows, and it had more. Restore them, or choose another folder."
-            )
+            self.refuse(f"the source ends after {n_rows} rows, and it had more. Restore them")
         if self._manifest["n_rows"] is None:
             write_json(self.path / MANIFEST, {**self._manifest, "n_rows": n_rows})
-
-    def dataset(self) -> ExplanationDataset:
-        """Return the dataset of the folder, for reading."""
-        return ExplanationDataset(self.path)
-
-
-def _plain(schema: "pa.Schema") -> "pa.Schema":
-    """Return a schema without the metadata that reading adds."""
-    import pyarrow as pa
-
-    return pa.schema([column.remove_metadata() for column in schema])
 
 
 def _as_before(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
@@ -251,9 +237,3 @@ def _as_before(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
                 f" the {column.type} of the batches before: {error}."
             ) from error
     return pa.table(cast, schema=schema)
-
-
-def _seed(explainer: Any) -> str:
-    """Return the text of a random state: an int, or that the entropy was drawn."""
-    random_state: Any = getattr(explainer, "random_state", None)
-    return str(int(random_state)) if hasattr(random_state, "__index__") else "drawn"

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack, overload
 from warnings import warn
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
 from skshapley._tables._inputs import column_names, is_frame
-from skshapley._tools._constraints import Number
+from skshapley._tools._constraints import Count, Maybe, Number, OneOf, check_values
 from skshapley._tools._progress import progress
 from skshapley.batches._attempts import Attempts
 from skshapley.batches._dataset import ExplanationDataset
@@ -23,7 +22,7 @@ from skshapley.batches._document_source import (
 )
 from skshapley.batches._file_sources import open_source
 from skshapley.batches._files import BatchFile
-from skshapley.batches._folder import Folder
+from skshapley.batches._folder import CHANGED, Folder
 from skshapley.batches._sample import sampled
 from skshapley.batches._sources import (
     OWNER,
@@ -35,7 +34,12 @@ from skshapley.batches._sources import (
 )
 from skshapley.explanation import Explanation
 
-ON_ERROR = ("raise", "skip")
+CONSTRAINTS = {
+    "batch_rows": Maybe(Count()),
+    "n_sample": Maybe(Count()),
+    "on_error": OneOf(("raise", "skip")),
+    "least_interaction": Number(least=0),
+}
 BATCH_ROWS = 4096
 BATCH_DOCUMENTS = 256  # the tokens of all are the columns of an Explanation: some 10,000
 
@@ -47,7 +51,6 @@ class Options(TypedDict, total=False):
     columns: list | None
     keys: Hashable | list
     on_error: str
-    retry: bool
     least_interaction: float
     n_sample: int | None
     verbose: bool | int | str
@@ -74,7 +77,6 @@ def explain_batches(
     columns=None,
     keys=None,
     on_error="raise",
-    retry=True,
     least_interaction=0.0,
     n_sample=None,
     verbose="auto",
@@ -94,40 +96,37 @@ def explain_batches(
         stopped when it is called again with the same arguments, and gives the same bits. None:
         nothing is written.
     batch_rows : int, default=None
-        Rows of a batch, however the source cuts them: what memory holds, and what is lost at most
-        when a run dies. None: 4096; of documents 256.
+        Rows of a batch, for any parts of the source. Memory holds one batch, and a killed run loses
+        at most one. None: 4096; for documents 256.
     columns : list, default=None
         The explainer's columns. None: those it was fitted on, by name; where it knows no names, all
         but the keys.
     keys : name or list of names, default=None
-        Columns that tell rows apart; they become the index of the explanations. None: a DataFrame's
-        own index, unless it merely counts the rows; else the position in the source.
+        Columns that identify rows; they become the index of the explanations. None: the index of a
+        DataFrame, unless it only counts the rows; otherwise the position in the source.
     on_error : {"raise", "skip"}, default="raise"
-        "raise": a batch that cannot be explained ends the run, and what was finished is kept.
+        "raise": a batch that cannot be explained ends the run, and finished batches are kept.
         "skip": it is halved until the bad rows are found; they are set aside with their keys and
-        errors (`ExplanationDataset.skipped`, or a warning without `out`). Dead workers and lack of
-        memory do not depend on the rows: they end the run in either case.
-    retry : bool, default=True
-        Whether rows that an earlier run into `out` set aside are tried again: where one can be
-        explained now, its batch is explained anew.
+        errors (`ExplanationDataset.skipped`, or a warning without `out`), and a later run into
+        `out` tries them again. Dead workers and lack of memory do not depend on the rows: they end
+        the run in either case.
     least_interaction : float, default=0.0
-        Interactions that are smaller in size are not written to `out`. They are read back as 0, of
-        unknown error. 0: all are written.
+        Smaller interactions are not written to `out`. They are read as 0 with an unknown error. 0:
+        all are written.
     n_sample : int, default=None
         Explain a sample of so many rows, spread evenly over the predictions of all. Every row has
         the same chance, so that importances and pictures need no weights. The source is read twice,
         and the model predicts all rows once. Without keys, the index is the position in the source.
         None: all rows.
     verbose : bool, int or "auto", default="auto"
-        "auto" shows progress, and what would be faster, if the work takes longer than 10 s. False
+        "auto" shows progress, and a hint at faster ways, if the work takes longer than 10 s. False
         is silent.
 
     Returns
     -------
     explanations : ExplanationDataset, or iterator of Explanation
-        With `out`, when all is done, what is on disk, which can be iterated as well. Without, an
-        iterator that explains a batch when it is asked for the next. Batches of documents have the
-        columns of their own tokens.
+        With `out`: the finished folder, which can be iterated. Without: an iterator that explains
+        one batch at a time. Batches of documents have the columns of their own tokens.
 
     Raises
     ------
@@ -146,8 +145,8 @@ def explain_batches(
 
     Notes
     -----
-    An explanation depends only on the fitted explainer and the row, not on the size of batches. The
-    exception are last bits of models whose prediction of a row depends on the rows beside it
+    An explanation depends only on the fitted explainer and the row, not on the size of batches.
+    Models may differ in the last bits if their predictions depend on the other rows of a call
     (BLAS). A resumed run draws from the entropy in its manifest, even if the explainer was fitted
     again.
 
@@ -162,7 +161,13 @@ def explain_batches(
     [[1. 0.]]
     [[0. 2.]]
     """
-    _check(explainer, batch_rows, n_sample, on_error, retry, least_interaction)
+    _check(
+        explainer,
+        batch_rows=batch_rows,
+        n_sample=n_sample,
+        on_error=on_error,
+        least_interaction=least_interaction,
+    )
     if batch_rows is None:
         batch_rows = BATCH_DOCUMENTS if explains_documents(explainer) else BATCH_ROWS
     source, wanted = opened(explainer, source, columns, keys)
@@ -185,14 +190,14 @@ def explain_batches(
             source = sampled(explainer, source, wanted, int(n_sample), entropy)
         run = Attempts(explainer, entropy, on_error)
         parts = batches(source, wanted, int(batch_rows))
-        n_skipped = _write(run, folder, source.n_rows, parts, source.typed, retry, verbose)
+        n_skipped = _write(run, folder, source.n_rows, parts, source.typed, verbose)
     if n_skipped:
         warn(
             f"{OWNER} set {n_skipped} rows aside, each with its error; see .skipped() of the"
             f" ExplanationDataset in {str(out)!r}.",
             stacklevel=2,
         )
-    return folder.dataset()
+    return ExplanationDataset(folder.path)
 
 
 def opened(
@@ -207,26 +212,14 @@ def opened(
     return source, wanted
 
 
-def _check(
-    explainer: Any, batch_rows: Any, n_sample: Any, on_error: Any, retry: Any, least: Any
-) -> None:
+def _check(explainer: Any, **given: Any) -> None:
     if not isinstance(explainer, Attributor):
         raise TypeError(
             f"{OWNER} takes a fitted ShapleyExplainer or TreeExplainer; got"
             f" {type(explainer).__name__}."
         )
     check_is_fitted(explainer, "players_")
-    for name, count in (("batch_rows", batch_rows), ("n_sample", n_sample)):
-        whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
-        if count is not None and (not whole or count < 1):
-            raise ValueError(f"{OWNER} takes {name} as None or a positive int; got {count!r}.")
-    if on_error not in ON_ERROR:
-        raise ValueError(f"{OWNER} takes on_error as one of {ON_ERROR}; got {on_error!r}.")
-    if not isinstance(retry, (bool, np.bool_)):
-        raise ValueError(f"{OWNER} takes retry as True or False; got {retry!r}.")
-    positive = Number(least=0)
-    if not positive.allows(least):
-        raise ValueError(f"{OWNER} takes least_interaction as {positive.choices}; got {least!r}.")
+    check_values(OWNER, given, CONSTRAINTS)
 
 
 def _wanted(explainer: Any, columns: list | None, keys: Any) -> Wanted:
@@ -273,7 +266,6 @@ def _write(
     n_rows: int | None,
     parts: Iterator[Batch],
     typed: bool,
-    retry: bool,
     verbose: bool | int | str,
 ) -> int:
     """Write the missing batches; return the number of rows set aside."""
@@ -281,7 +273,7 @@ def _write(
     with progress(n_rows, verbose) as report:
         for batch in parts:
             found = folder.found(batch)
-            skipped, is_new = _settled(run, folder, batch, found, typed, retry)
+            skipped, is_new = _settled(run, folder, batch, found, typed)
             before += 0 if is_new else len(batch)
             n_skipped, done = n_skipped + skipped, done + len(batch)
             if report is not None:
@@ -292,16 +284,16 @@ def _write(
 
 
 def _settled(
-    run: Attempts, folder: Folder, batch: Batch, found: BatchFile | None, typed: bool, retry: bool
+    run: Attempts, folder: Folder, batch: Batch, found: BatchFile | None, typed: bool
 ) -> tuple[int, bool]:
     """Explain a batch if need be; return how many rows were set aside, and whether there was need.
 
-    What is on disk stays there unless more rows can be explained now.
+    Files on disk stay unless more rows can be explained now.
     """
     if found is not None:
         if not run.keeps(batch, found):
-            folder.refuse(f"the model's answers at {batch}")
-        if not (retry and found.record.failures and run.recovers(batch, found.record.failures)):
+            folder.refuse(f"the model's answers at {batch} {CHANGED}")
+        if not run.recovers(batch, found.record.failures):
             return len(found.record.failures), False
     made = run.attempt(batch)
     if found is not None and len(made.failures) >= len(found.record.failures):

@@ -1,6 +1,6 @@
 """Batches of one size from a source that gives pieces of any length.
 
-The same rows make the same batches, whatever they come in.
+The same rows make the same batches, in any container.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -111,7 +111,7 @@ class Source:
     Attributes
     ----------
     facts : dict
-        What is known of the data before they are read, for the manifest.
+        Facts about the data before they are read, for the manifest.
     pieces : callable
         Takes a `Wanted` and returns an iterator of pieces in its container.
     check : callable

@@ -46,7 +46,7 @@ def hoeffding_permutations(epsilon, delta, spread, *, n_players=1) -> Numbers:
     spread : array-like
         Largest minus smallest marginal contribution of a player.
     n_players : int, default=1
-        Number of players whose errors are to be small at once (a union bound).
+        Number of players for a simultaneous bound on their errors (a union bound).
 
     Returns
     -------
@@ -267,7 +267,7 @@ def leverage_samples(epsilon, delta, n_players) -> Numbers:
     epsilon : array-like
         Positive.
     delta : array-like
-        A probability, half of which goes to the Gram matrix and half to the residuals.
+        A probability: half for the Gram matrix and half for the residuals.
     n_players : int
         Number of players d, at least 2.
 

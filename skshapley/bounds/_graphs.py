@@ -1,8 +1,8 @@
 """Bounds of Shapley values that look at neighbours in a graph, after Chen et al. (2018).
 
 v_x(S) is there the conditional mean of log P(Y | x_S), and errors are means over rows X. They are
-bounded by how far the player i is from being independent of what is beyond a set S of neighbours,
-in absolute mutual information (their Eq 7)
+bounded by the dependence of the player i on the players beyond a set S of neighbours, in absolute
+mutual information (their Eq 7)
 
     I_a(X; Y | Z) = E |log P(X, Y | Z) / (P(X | Z) P(Y | Z))|.
 """

@@ -25,7 +25,7 @@ class ClosedForm(Portable, ABC):
     Attributes
     ----------
     label : str
-        What the values are read from, for the record, such as "trees".
+        Name of the closed form in the settings, such as "trees".
     n_outputs : int
         Number of outputs, k.
     indices, pair_indices : frozenset of str, or None
@@ -73,7 +73,7 @@ class ClosedForm(Portable, ABC):
         n_players: int | None = None,
         n_jobs: int | None = None,
     ) -> Self:
-        """Let background rows stand in for absent players.
+        """Store the background rows, which replace absent players.
 
         Parameters
         ----------
@@ -83,9 +83,9 @@ class ClosedForm(Portable, ABC):
         column_player : array-like of shape (d,), int, or None, default=None
             The player of each column. None: each column is a player.
         n_players : int or None, default=None
-            Number of players, of whom the last may have no column. None: those that have one.
+            Number of players; the last ones may have no column. None: players with a column.
         n_jobs : int or None, default=None
-            Threads, where a form uses some. The values do not depend on it.
+            Threads, if a form uses them. The values do not depend on them.
 
         Returns
         -------
@@ -178,7 +178,7 @@ class ClosedForm(Portable, ABC):
 
     @abstractmethod
     def state(self) -> list:
-        """Return the arrays and numbers that the form consists of, to tell it from others."""
+        """Return the arrays and numbers of the form, to compare it with others."""
 
 
 def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outcome:
@@ -209,6 +209,35 @@ def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outco
         return outcome
     first, second = np.triu_indices(form.n_players_, 1)
     return outcome.with_pairs(form.pairs(X, pairs)[:, first, second])
+
+
+def explained(form: ClosedForm, response: Any, X: Any, pairs: Index | None = None) -> Outcome:
+    """Explain a response at a table of rows.
+
+    Parameters
+    ----------
+    form : ClosedForm
+        That of the response, fitted.
+    response : Response
+    X : array, sparse matrix or frame of shape (r, d)
+    pairs : Index or None, default=None
+        Of the interactions that the outcome shall have entries for, too.
+
+    Returns
+    -------
+    Outcome
+        Of each instance's own predicted class, if that is the output.
+    """
+    X = response.in_its_container(X)
+    outcome = exact_outcome(form, X, pairs)
+    if not response.predicted:
+        return outcome
+    winners = response.winners(X, outcome.v_full)
+    values = response.choose(outcome.values, winners[:, None])
+    ends = (response.choose(end, winners) for end in (outcome.v_empty, outcome.v_full))
+    p = form.n_players_
+    chosen = Outcome.exact(values[:, :p], *ends)
+    return chosen if pairs is None else chosen.with_pairs(values[:, p:])
 
 
 def as_matrix(X: Any) -> Any:

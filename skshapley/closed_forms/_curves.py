@@ -10,7 +10,7 @@ from scipy.special import expit
 from skshapley._tables._inputs import n_rows, take_rows
 from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_dense, as_matrix
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._products import ProductForm, ProductGames, cost_of_products
+from skshapley.closed_forms._products import ProductForm, ProductGames
 from skshapley.closed_forms._waves import (
     MOST_ENUMERATED,
     MOST_REACH,
@@ -25,10 +25,10 @@ from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import Index
 
 # Nanoseconds of a wave of one player at one node, and of sampling for one model row: a base, and
-# what a player adds; its fit is shared by a hundred rows. Tables of 10 to 1,600 columns.
+# the term of a player; a hundred rows share its fit. Tables of 10 to 1,600 columns.
 WAVE_NS, ROW_NS, PLAYER_NS = 5.0, 200.0, 20.0
 MOST_PAIRED = 32  # columns; .3 s an instance against 100 background rows
-# Rows of the background from which the cost is told
+# Rows of the background from which the cost is estimated
 COST_ROWS = 64
 
 
@@ -99,10 +99,9 @@ class Exponential(LinearCurve, ProductForm):
         self.games_ = ProductGames(self._factors, typical * self.outputs, self.n_players_)
         return self.weights_ @ self.predict(self.background_)
 
-    def _factors(self, rows: NDArray[np.float64], terms: slice) -> NDArray[np.float64]:
-        """Return the factors of the players, ``(p, r, 1)``."""
-        exponents = np.zeros((self.n_players_, len(rows), 1))
-        for column, owner in enumerate(self.column_player_):
+    def _products(self, rows, terms, owners, n) -> NDArray[np.float64]:
+        exponents = np.zeros((n, len(rows), 1))
+        for column, owner in enumerate(owners):
             exponents[owner, :, 0] += self.coef[column] * (rows[:, column] - self.mean_[column])
         return np.exp(exponents, out=exponents)
 
@@ -110,11 +109,6 @@ class Exponential(LinearCurve, ProductForm):
         """Return the response, ``(r, k)``."""
         linear = as_dense(X) @ self.coef + self.intercept
         return np.exp(linear)[:, None] @ self.outputs + self.constant
-
-    @property
-    def cost_(self) -> float:  # type: ignore[override]
-        """Cost of explaining an instance, in calls of the model for one row; known after `fit`."""
-        return cost_of_products(len(self.weights_), self.n_players_, len(self.coef))
 
 
 class Logistic(LinearCurve):

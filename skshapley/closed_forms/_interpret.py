@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._curves import Exponential
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._sklearn_linear import probability
-from skshapley.closed_forms._sums import Part, View
+from skshapley.closed_forms._sums import Columns, Part, View
 from skshapley.closed_forms._tables import Tables
 from skshapley.exceptions import UnreadableModelError
 
@@ -24,7 +25,11 @@ CURVES: dict[tuple[str, str], Callable[[Any, float], ClosedForm]] = {
     ),
     ("log", "predict"): Exponential,
 }
-LINKS = {"identity", "logit"}  # of which the prediction, or the log-odds, is the sum of tables
+LINKS = {
+    "identity",
+    "logit",
+    "mlogit",
+}  # of which the prediction, or the log-odds, is the sum of tables
 
 
 class Codes:
@@ -56,23 +61,6 @@ class Codes:
         return np.column_stack([_terms(part, X) for part in self.machines])
 
 
-class Scores:
-    """Transformer that evaluates the terms of a fitted machine, a column for each.
-
-    Parameters
-    ----------
-    machine : ExplainableBoostingModel
-        With terms of one feature each.
-    """
-
-    def __init__(self, machine: Any) -> None:
-        self.machine = machine
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the terms at the rows of a table, ``(n, D)``."""
-        return _terms(self.machine, X)
-
-
 def _terms(machine: Any, X: Any) -> NDArray[np.float64]:
     names = list(machine.feature_names_in_)
     return machine.eval_terms(X if is_frame(X) else pd.DataFrame(np.asarray(X), columns=names))
@@ -87,17 +75,18 @@ def read_machine(model: Any, method: str, ask: Callable[..., ClosedForm]) -> lis
     """Return the sum of a machine's tables: its prediction, or the log-odds of two classes."""
     classes = getattr(model, "classes_", None)
     wanted = "predict" if classes is None else "log_odds"
-    two = classes is None or len(classes) == 2
-    if max(map(len, model.term_features_)) > 2 or not two:
+    several = classes is not None and len(classes) > 2
+    if several:
+        wanted = "decision_function"
+    if max(map(len, model.term_features_)) > 2:
         raise UnreadableModelError(
-            f"{type(model).__name__} has terms of three features, or three classes",
-            "explain it by sampling",
+            f"{type(model).__name__} has terms of three features", "explain it by sampling"
         )
-    curve = CURVES.get((model.link_, method))
+    curve = None if several else CURVES.get((model.link_, method))
     if curve is not None and max(map(len, model.term_features_)) == 1:
         source = np.array([feature for (feature,) in model.term_features_])
         form: ClosedForm = curve(np.ones(len(source)), float(np.ravel(model.intercept_)[0]))
-        return [Part(form, View(source, len(model.bins_), (Scores(model),)))]
+        return [Part(form, View(source, len(model.bins_), (Columns(partial(_terms, model)),)))]
     if method not in (wanted, "decision_function") or model.link_ not in LINKS:
         raise UnreadableModelError(
             f"{type(model).__name__}.{method} is a curve of its sum of tables",
@@ -110,7 +99,7 @@ def read_machine(model: Any, method: str, ask: Callable[..., ClosedForm]) -> lis
     ]
     keys = sorted({key for term in terms for key in term})
     tables = [
-        ([keys.index(key) for key in term], scores[..., None])
+        ([keys.index(key) for key in term], scores if several else scores[..., None])
         for term, scores in zip(terms, model.term_scores_, strict=True)
     ]
     source = np.array([feature for _, feature in keys])

@@ -6,14 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from skshapley._tools._memory import working_bytes
-from skshapley.closed_forms._base import as_dense
-from skshapley.closed_forms._products import (
-    BLOCK_SHARE,
-    ProductForm,
-    ProductGames,
-    cost_of_products,
-)
+from skshapley.closed_forms._products import ProductForm
 
 
 class ProductKernels(ProductForm):
@@ -63,16 +56,7 @@ class ProductKernels(ProductForm):
         coef, base = self.coef @ matrix, self.constant @ matrix + constant
         return ProductKernels(self.centres, self.scale, coef, base, self.power)
 
-    def _fit(self) -> NDArray[np.float64]:
-        self.rows_ = as_dense(self.background_)
-        self.games_ = ProductGames(self._factors, self.coef, self.n_players_)
-        return self.weights_ @ self.predict(self.background_)
-
-    def _factors(self, rows: NDArray[np.float64], terms: slice) -> NDArray[np.float64]:
-        return self._products(rows, terms, self.column_player_, self.n_players_)
-
     def _products(self, rows, terms, owners, n) -> NDArray[np.float64]:
-        """Return the product of the factors of each owner's columns, ``(n, r, T')``."""
         centres, width = self.centres[terms], self.scale ** (1 / self.power)
         away = np.zeros((n, len(rows), len(centres)))
         for owner in np.unique(owners):
@@ -80,22 +64,6 @@ class ProductKernels(ProductForm):
             scaled = rows[:, own] * width[own], centres[:, own] * width[own]
             away[owner] = cdist(*scaled, "sqeuclidean" if self.power == 2 else "cityblock")
         return np.exp(-away, out=away)
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the sum over the terms, ``(r, k)``."""
-        rows, (_, d) = as_dense(X), self.centres.shape
-        step = max(1, int(working_bytes(BLOCK_SHARE) // (32 * max(1, len(self.centres)))))
-        together = np.zeros(d, dtype=np.intp)
-        parts = [
-            self._products(rows[start : start + step], slice(None), together, 1)[0] @ self.coef
-            for start in range(0, len(rows), step)
-        ]
-        return np.concatenate([*parts, np.empty((0, self.n_outputs))]) + self.constant
-
-    @property
-    def cost_(self) -> float:  # type: ignore[override]
-        """Cost of explaining an instance, in calls of the model for one row; known after `fit`."""
-        return cost_of_products(len(self.weights_), self.n_players_, self.centres.shape[1])
 
     def state(self) -> list:
         """Return the arrays that define the kernels."""

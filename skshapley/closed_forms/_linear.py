@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._tables._inputs import n_rows, take_rows
-from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_dense, as_matrix
-from skshapley.closed_forms._products import ProductForm, ProductGames, cost_of_products
+from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_matrix
+from skshapley.closed_forms._products import ProductForm
 from skshapley.indices import Index
 
 
@@ -131,31 +131,12 @@ class Monomials(ProductForm):
         """Return linear combinations of the outputs."""
         return Monomials(self.powers, self.coef @ matrix, self.constant @ matrix + constant)
 
-    def _fit(self) -> NDArray[np.float64]:
-        self.rows_ = as_dense(self.background_)
-        self.games_ = ProductGames(self._factors, self.coef, self.n_players_)
-        return self.weights_ @ self.predict(self.background_)
-
-    def _factors(self, rows: NDArray[np.float64], terms: slice) -> NDArray[np.float64]:
-        """Return the factors of the players, ``(p, r, T')``."""
-        return self._products(rows, self.powers[terms], self.column_player_, self.n_players_)
-
-    @staticmethod
-    def _products(rows: Any, powers: Any, owners: Any, n: int) -> NDArray[np.float64]:
+    def _products(self, rows, terms, owners, n) -> NDArray[np.float64]:
+        powers = self.powers[terms]
         products = np.ones((n, len(rows), len(powers)))
         for column, owner in enumerate(owners):
             products[owner] *= rows[:, column, None] ** powers[:, column]
         return products
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the polynomial, ``(r, k)``."""
-        together = np.zeros(self.powers.shape[1], dtype=np.intp)
-        return self._products(as_dense(X), self.powers, together, 1)[0] @ self.coef + self.constant
-
-    @property
-    def cost_(self) -> float:  # type: ignore[override]
-        """Cost of explaining an instance, in calls of the model for one row; known after `fit`."""
-        return cost_of_products(len(self.weights_), self.n_players_, self.powers.shape[1])
 
     def state(self) -> list:
         """Return the powers, their coefficients and the constant."""

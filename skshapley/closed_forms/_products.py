@@ -13,6 +13,7 @@ are exact. Any other index is another law of q. Products without a player are ma
 others, never by division, since a factor may be 0.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
@@ -70,7 +71,7 @@ class ProductGames:
         ``factors(table, terms)`` returns the factors ``(p, n, len(terms))`` of the players at the n
         rows of a table, for a slice of the terms.
     coef : ndarray of shape (T, k)
-        What each term adds to each output.
+        Weights of the terms in each output.
     n_players : int
     """
 
@@ -172,7 +173,7 @@ def _multiply_others(products: list, weight: float, others: list) -> None:
     """Write the products of the factors of all other players, times a weight, into ``others[0]``.
 
     Halves are multiplied by each other until one product is left; on the way back each half is
-    given what is outside of both, times the other.
+    given the players outside of both, times the other.
 
     Parameters
     ----------
@@ -221,8 +222,13 @@ def _before(F: NDArray[np.float64]) -> NDArray[np.float64]:
 class ProductForm(ClosedForm):
     """Base class of closed forms for games that are sums of products over the players.
 
+    Subclasses write `_products`.
+
     Attributes
     ----------
+    coef : ndarray of shape (T, k)
+        What each term adds to each output.
+    constant : ndarray of shape (k,)
     games_ : ProductGames
     rows_ : ndarray of shape (b, d)
         The background.
@@ -230,8 +236,38 @@ class ProductForm(ClosedForm):
 
     # An index is a law of how many of the others are present.
     indices = pair_indices = None
+    coef: NDArray[np.float64]
+    constant: NDArray[np.float64]
     games_: ProductGames
     rows_: NDArray[np.float64]
+
+    @abstractmethod
+    def _products(self, rows: Any, terms: slice, owners: Any, n: int) -> NDArray[np.float64]:
+        """Return the product of the factors of each owner's columns, ``(n, r, T')``."""
+
+    def _fit(self) -> NDArray[np.float64]:
+        self.rows_ = as_dense(self.background_)
+        self.games_ = ProductGames(self._factors, self.coef, self.n_players_)
+        return self.weights_ @ self.predict(self.background_)
+
+    def _factors(self, rows: NDArray[np.float64], terms: slice) -> NDArray[np.float64]:
+        return self._products(rows, terms, self.column_player_, self.n_players_)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the sum over the terms, ``(r, k)``."""
+        rows = as_dense(X)
+        step = max(1, int(working_bytes(BLOCK_SHARE) // (32 * max(1, len(self.coef)))))
+        together = np.zeros(rows.shape[1], dtype=np.intp)
+        parts = [
+            self._products(rows[start : start + step], slice(None), together, 1)[0] @ self.coef
+            for start in range(0, len(rows), step)
+        ]
+        return np.concatenate([*parts, np.empty((0, self.n_outputs))]) + self.constant
+
+    @property
+    def cost_(self) -> float:  # type: ignore[override]
+        """Cost of explaining an instance, in calls of the model for one row; known after `fit`."""
+        return cost_of_products(len(self.weights_), self.n_players_, len(self.column_player_))
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:
         return self.games_.mean(as_dense(X), self.rows_, self.weights_, self.index)

@@ -1,6 +1,7 @@
 """Reader of generalised additive models, from `pygam`."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,39 +9,38 @@ from numpy.typing import NDArray
 
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._curves import Exponential, Logistic
-from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._sums import Part, View
+from skshapley.closed_forms._linear import LinearTerms, Monomials
+from skshapley.closed_forms._sums import Columns, Part, View
 from skshapley.exceptions import UnreadableModelError
 
+# The first may have terms of several columns
+LINKS = ("IdentityLink", "LogLink", "LogitLink")
 
-class Terms:
-    """Transformer that evaluates the terms of a fitted model, a column for each.
 
-    Parameters
-    ----------
-    model : pygam.GAM
-    terms : sequence of int
-    """
+def _evaluated(model: Any, terms: Any, X: Any) -> NDArray[np.float64]:
+    """Return the terms of a model at the rows of a table, a column for each."""
+    X = np.asarray(X, dtype=np.float64)
+    return np.column_stack([model.partial_dependence(term, X=X) for term in terms])
 
-    def __init__(self, model: Any, terms: Any) -> None:
-        self.model, self.terms = model, terms
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the terms at the rows of a table, ``(n, D)``."""
-        X = np.asarray(X, dtype=np.float64)
-        return np.column_stack([self.model.partial_dependence(term, X=X) for term in self.terms])
+def _splines(splines: Any, X: Any) -> NDArray[np.float64]:
+    """Return the splines of a term of several columns at the rows of a table, side by side."""
+    X = np.asarray(X, dtype=np.float64)
+    return np.column_stack([spline.build_columns(X).toarray() for spline in splines])
 
 
 def read_gam(model: Any, method: str, ask: Callable[..., ClosedForm]) -> list[Part]:
-    """Return a sum of terms of one column each, or the curve of its link."""
+    """Return a sum of terms, or the curve of a sum of terms of one column each."""
     terms = [place for place, term in enumerate(model.terms) if not term.isintercept]
     joint = [place for place in terms if model.terms[place].istensor]
-    by = [place for place in terms if getattr(model.terms[place], "by", None) is not None]
+    terms = [place for place in terms if place not in joint]
+    single = [*terms, *joint]
+    by = [place for place in single if getattr(model.terms[place], "by", None) is not None]
     link = type(model.link).__name__
     proba = method == "predict_proba"
-    if joint or by or link not in ("IdentityLink", "LogLink", "LogitLink"):
+    if by or link not in LINKS[: 1 if joint else 3]:
         raise UnreadableModelError(
-            f"{type(model).__name__} has terms of several columns, or another link",
+            f"{type(model).__name__} has a link, or terms, of another kind",
             "explain it by sampling",
         )
     if proba != (link == "LogitLink") or method not in ("predict", "predict_proba"):
@@ -57,8 +57,27 @@ def read_gam(model: Any, method: str, ask: Callable[..., ClosedForm]) -> list[Pa
     else:
         form = LinearTerms(ones[:, None], [constant])
     source = np.array([model.terms[place].feature for place in terms])
-    view = View(source, model.statistics_["m_features"], (Terms(model, terms),))
-    return [Part(form, view)]
+    view = View(
+        source, model.statistics_["m_features"], (Columns(partial(_evaluated, model, terms)),)
+    )
+    plain = (
+        [Part(form, view)] if terms else [Part(LinearTerms(np.zeros((view.width, 1)), [constant]))]
+    )
+    return [*plain, *(_tensor(model, place) for place in joint)]
+
+
+def _tensor(model: Any, place: int) -> Part:
+    """Return a term of several columns, the sum of products of a spline of each."""
+    splines = list(model.terms[place])
+    sizes = [spline.n_coefs for spline in splines]
+    ends, number = np.cumsum([0, *sizes]), np.indices(sizes).reshape(len(sizes), -1)
+    powers = np.zeros((number.shape[1], ends[-1]), dtype=np.intp)
+    for start, own in zip(ends, number, strict=False):
+        powers[np.arange(len(own)), start + own] = 1
+    coef = model.coef_[model.terms.get_coef_indices(place)]
+    source = np.repeat([spline.feature for spline in splines], sizes)
+    view = View(source, model.statistics_["m_features"], (Columns(partial(_splines, splines)),))
+    return Part(Monomials(powers, coef[:, None], [0.0]), view)
 
 
 READERS = {"GAM": read_gam}

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._records._outcome import Outcome
 from skshapley._tables._inputs import take_rows
-from skshapley.closed_forms._base import ClosedForm, exact_outcome
+from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._registry import read_model
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, Index
+from skshapley.responses import SurvivalAt
 from skshapley.rewards import InterventionalReward, Reward
 from skshapley.rewards._methods import FUNCTION
 
@@ -38,7 +38,7 @@ def fitted_form(
     reward : Reward
         Fitted.
     most_rows : float, default=inf
-        What an instance may cost, in calls of the model for one row: what sampling would.
+        Largest cost of an instance, in calls of the model for one row: the cost of sampling.
     n_jobs : int or None, default=None
     index : Index, default=Shapley's
         Of the attributions.
@@ -53,8 +53,8 @@ def fitted_form(
     Raises
     ------
     UnreadableModelError
-        If the response cannot be read, what was read is not what the model says, it does not give
-        an index, or sampling is cheaper.
+        If the response has no closed form, the form differs from the model, it does not give an
+        index, or sampling is cheaper.
     """
     if not isinstance(reward, InterventionalReward):
         raise UnreadableModelError(
@@ -92,35 +92,6 @@ def fitted_form(
     return form
 
 
-def explained(form: ClosedForm, response: Any, X: Any, pairs: Index | None = None) -> Outcome:
-    """Explain a response at a table of rows.
-
-    Parameters
-    ----------
-    form : ClosedForm
-        That of the response, fitted.
-    response : Response
-    X : array, sparse matrix or frame of shape (r, d)
-    pairs : Index or None, default=None
-        Of the interactions that the outcome shall have entries for, too.
-
-    Returns
-    -------
-    Outcome
-        Of each instance's own predicted class, if that is the output.
-    """
-    X = response.in_its_container(X)
-    outcome = exact_outcome(form, X, pairs)
-    if not response.predicted:
-        return outcome
-    winners = response.winners(X, outcome.v_full)
-    values = response.choose(outcome.values, winners[:, None])
-    ends = (response.choose(end, winners) for end in (outcome.v_empty, outcome.v_full))
-    p = form.n_players_
-    chosen = Outcome.exact(values[:, :p], *ends)
-    return chosen if pairs is None else chosen.with_pairs(values[:, p:])
-
-
 def read_outputs(response: Any) -> ClosedForm:
     """Read the outputs that a response explains.
 
@@ -143,10 +114,10 @@ def read_outputs(response: Any) -> ClosedForm:
     if callable(method):
         name = getattr(method, "__module__", ""), getattr(method, "__qualname__", "")
         method = FUNCTIONS.get(name, method)
-    if callable(method) or method == FUNCTION:
+    if method == FUNCTION or (callable(method) and not isinstance(method, SurvivalAt)):
         what = "The response_method" if callable(method) else "The model"
         raise UnreadableModelError(
-            f"{what} is a function, of which nothing is known", "explain it by sampling"
+            f"{what} is a function, which has no known closed form", "explain it by sampling"
         )
     form = read_model(response.estimator, method)
     if form.n_outputs == 1 and response.n_columns == 2:

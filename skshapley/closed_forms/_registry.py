@@ -12,6 +12,7 @@ from skshapley.closed_forms import (
     _sklearn_kernels,
     _sklearn_linear,
     _sklearn_sums,
+    _sksurv,
 )
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._sums import Part, Sum
@@ -38,17 +39,18 @@ READERS: dict[str, Reader] = {
     "xgboost.XGBModel": read_xgboost,
     **_named("interpret", _interpret.READERS),
     **_named("pygam", _pygam.READERS),
+    **_named("sksurv", _sksurv.READERS),
 }
 
 
-def read_model(model: Any, method: str) -> ClosedForm:
+def read_model(model: Any, method: Any) -> ClosedForm:
     """Read a fitted model as a closed form.
 
     Parameters
     ----------
     model : fitted estimator
     method : str
-        The method whose response is to be explained, such as "predict", or "log_odds".
+        The method that returns the response, such as "predict", or "log_odds".
 
     Returns
     -------
@@ -93,7 +95,7 @@ def installed_readers() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def _check_own(model: Any, method: str, read: type, library: str) -> None:
+def _check_own(model: Any, method: Any, read: type, library: str) -> None:
     """Refuse a class of another library that overrides the response which is read."""
     asked = ("predict_proba", "decision_function") if method == "log_odds" else (method,)
     for kind in type(model).__mro__:

@@ -74,7 +74,7 @@ def _of_machine(model: Any, method: str, ask: Ask) -> Found:
 def _response_of(model: Any) -> str | None:
     """Return the response of a support vector machine that is a sum over its support vectors.
 
-    With more than two classes there is none but the votes of pairs of classes.
+    With more than two classes, only the votes of pairs of classes have one.
     """
     if not hasattr(model, "decision_function"):
         return "predict"

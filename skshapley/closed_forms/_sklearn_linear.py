@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.preprocessing import Binarizer
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._curves import Exponential, Logistic
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._sums import Part, View
+from skshapley.closed_forms._sums import Columns, Part, View
 from skshapley.exceptions import UnreadableModelError
 
 Ask = Callable[..., ClosedForm]
@@ -27,7 +28,7 @@ REGRESSORS = (
     *("ARDRegression", "HuberRegressor", "TheilSenRegressor", "QuantileRegressor"),
     *("SGDRegressor", "PassiveAggressiveRegressor", "LinearSVR"),
 )
-# Those whose intercept is that of centred columns
+# Models with the intercept of centred columns
 CENTRED = ("PLSRegression", "PLSCanonical", "CCA")
 # The logit of the probability of two classes is the decision value
 LOGISTIC = ("LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis")
@@ -134,21 +135,10 @@ def _of_flags(model: Any, method: str, ask: Ask) -> Found:
     return [Part(ask(plain, method), View(np.arange(d), d, (Binarizer(threshold=model.binarize),)))]
 
 
-class Squares:
-    """Transformer that adds the squares of the columns, about a centre.
-
-    Parameters
-    ----------
-    centre : ndarray of shape (d,)
-    """
-
-    def __init__(self, centre: NDArray[np.float64]) -> None:
-        self.centre = centre
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the columns ``(n, d)`` less the centre, and their squares, side by side."""
-        away = np.asarray(X, dtype=np.float64) - self.centre
-        return np.column_stack([away, away**2])
+def _with_squares(centre: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
+    """Return the columns of a table less their centre, and their squares."""
+    away = np.asarray(X, dtype=np.float64) - centre
+    return np.column_stack([away, away**2])
 
 
 def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Found:
@@ -160,7 +150,7 @@ def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Found:
     logs = np.log(model.class_prior_) - 0.5 * (np.log(variance) + away**2 / variance).sum(axis=1)
     coef = np.concatenate([away / variance, -0.5 / variance], axis=1)
     terms = LinearTerms((coef[1] - coef[0])[:, None], logs[1:] - logs[:1])
-    view = View(np.tile(np.arange(d), 2), d, (Squares(centre),))
+    view = View(np.tile(np.arange(d), 2), d, (Columns(partial(_with_squares, centre)),))
     return [Part(terms if method == "log_odds" else probability(terms), view)]
 
 

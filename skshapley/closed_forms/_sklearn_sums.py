@@ -25,7 +25,7 @@ WRAPPERS = {
     "BaseThresholdClassifier": ("estimator_", BY_CLASS),
     "RANSACRegressor": ("estimator_", ("predict",)),
 }
-# Transformers whose inverse is affine
+# Transformers with an affine inverse
 AFFINE = {"StandardScaler", "RobustScaler", "MinMaxScaler", "MaxAbsScaler"}
 # Inverses of a target's transformation that bend a line to an exponential -> its constant
 EXPONENTIALS = {np.exp: 0.0, np.expm1: -1.0}

@@ -92,7 +92,7 @@ class Trees(ClosedForm):
         self.n_players_ = self.column_player_.max() + 1 if n_players is None else n_players
         self.n_jobs_ = n_jobs
         self._make_solver()
-        self.base_values_ = self.solver_.fit_path_dependent().base_values
+        self.base_values_ = self.solver_.fit().base_values
         return self
 
     def _make_solver(self) -> None:

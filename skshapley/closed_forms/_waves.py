@@ -115,7 +115,7 @@ def logistic_values(
     ----------
     start : ndarray of shape (b,)
     steps : ndarray of shape (b, p)
-        What each player adds to the sum. Players who add nothing cost nothing.
+        Terms of each player in the sum. Players with equal terms cost nothing.
     index : Index, default=Shapley's
     """
     steps = shrunk(start, steps)

@@ -14,11 +14,10 @@ LEAST_SHARE = 0.05  # of the rows, in a cohort
 
 
 def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
-    """Return a label for each instance, by the splits of its data that part attributions best.
+    """Return a label for each row, by the splits of its data that part attributions best.
 
-    A regression tree of few leaves, whose inputs are the data and whose targets are all
-    attributions at once. Labels are the rules, for the ``cohorts`` of `Explanation.importance` and
-    of the displays.
+    A regression tree of few leaves. Its inputs are the data, and its targets all attributions at
+    once. Labels are the rules, for the ``cohorts`` of `Explanation.importance` and of the displays.
 
     Parameters
     ----------
@@ -56,7 +55,7 @@ def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
     """
     check_values("find_cohorts", {"n_cohorts": n_cohorts}, {"n_cohorts": Count(2)})
     if not len(explanation):
-        raise ValueError("find_cohorts needs at least one instance; got an empty explanation.")
+        raise ValueError("find_cohorts needs at least one row; got an empty explanation.")
     inputs, names = _inputs(explanation.data)
     least = max(1, int(np.ceil(LEAST_SHARE * len(explanation))))
     tree = DecisionTreeRegressor(

@@ -11,18 +11,18 @@ import pandas as pd
 from skshapley._inference._means import Means, adjusted, p_values
 from skshapley._inference._simultaneous import intervals
 from skshapley._records._gap import gap_shows
+from skshapley._records._importance import player_index
 from skshapley._records._inferred import (
     check_confidence,
     flat,
     flat_errors,
     noise_of,
-    player_index,
     units,
 )
 from skshapley._tools._constraints import OneOf, check_values
 from skshapley.explanation import Explanation
 
-SAMPLE_ROWS = 10_000  # of explanations on disk, whose attributions tell the sizes of all
+SAMPLE_ROWS = 10_000  # of explanations on disk, to estimate the sizes of all attributions
 
 
 class Stored(Protocol):
@@ -56,7 +56,7 @@ class Rows:
                 f"{owner} takes an Explanation or an ExplanationDataset; got {source!r}."
             )
         if not len(self.sample):
-            raise ValueError(f"{owner} needs at least one instance; got an empty explanation.")
+            raise ValueError(f"{owner} needs at least one row; got an empty explanation.")
         self._noise = noise_of(self.sample)
 
     def sizes(self, batch: Explanation) -> np.ndarray:
@@ -132,7 +132,7 @@ class Comparison:
     feature_names : ndarray of shape (p,), str
     output_names : ndarray of shape (k,), or None
     means : Both
-        What the tables are made from.
+        Source of the tables.
     """
 
     names: tuple[str, str]
@@ -243,16 +243,16 @@ def compare(
 ) -> Comparison:
     """Compare two groups, models or periods by their explanations.
 
-    Where both are of the same rows, in the same order, differences are taken row by row, which
-    makes their errors smaller. The difference of the mean predictions of two groups is that of the
-    mean attributions, summed over the features: each carries its part.
+    If both have the same rows in the same order, differences are computed row by row, which makes
+    their errors smaller. The difference of the mean predictions of two groups is the sum over
+    features of the differences of their mean attributions.
 
     Parameters
     ----------
     first, second : Explanation or ExplanationDataset
         Of the same features and outputs. A dataset is read batch by batch.
     names : tuple of two str, default=("first", "second")
-        What to call them.
+        Names of the two explanations.
 
     Returns
     -------
@@ -265,8 +265,8 @@ def compare(
 
     Notes
     -----
-    What a feature carries of a difference is what the model does with it, and not its cause:
-    features that go along with a group carry its difference in its place.
+    The part of a feature in a difference describes the model, and is not its cause: features that
+    go along with a group carry its difference in its place.
 
     Examples
     --------
@@ -291,9 +291,9 @@ def compare(
     check_same_players("compare", one.sample, other.sample)
     both = np.concatenate([flat(one.sample.values), flat(other.sample.values)])
     k = both.shape[1] // len(one.sample.feature_names)
-    largest = np.ldexp(1.0, np.frexp(_largest_end(one, other))[1])
+    largest = max(float(np.abs(ends(rows.sample)).max()) for rows in (one, other))
     unit = np.tile(units(both, len(one.sample.feature_names)), 2)
-    unit = np.append(unit, np.full(3 * k, largest))
+    unit = np.append(unit, np.full(3 * k, np.ldexp(1.0, np.frexp(largest)[1])))
 
     def scores(rows: Rows, batch: Explanation) -> np.ndarray:
         return np.hstack([flat(batch.values), rows.sizes(batch), ends(batch)]) / unit
@@ -304,7 +304,8 @@ def compare(
     if paired:
         both_batches = zip(one.batches, other.batches, strict=True)
         pairs = Means.of_batches(scores(other, b) - scores(one, a) for a, b in both_batches)
-    gap = any(_has_gap(part) for rows in (one, other) for part in rows.batches)
+    parts = (part for rows in (one, other) for part in rows.batches)
+    gap = any(gap_shows(part.values, part.base_values, part.predictions) for part in parts)
     return Comparison(
         names=(names[0], names[1]),
         paired=paired,
@@ -313,15 +314,6 @@ def compare(
         output_names=one.sample.output_names,
         means=Both(means[0], means[1], pairs, unit, gap, player_index(one.sample)),
     )
-
-
-def _largest_end(one: Rows, other: Rows) -> float:
-    """Return the size of the largest prediction or base value of the samples."""
-    return max(float(np.abs(ends(rows.sample)).max()) for rows in (one, other))
-
-
-def _has_gap(batch: Explanation) -> bool:
-    return gap_shows(batch.values, batch.base_values, batch.predictions)
 
 
 def _same_rows(one: Rows, other: Rows) -> bool:

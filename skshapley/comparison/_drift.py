@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from skshapley._inference._permuted import limits_of_changes
-from skshapley._records._importance import cohort_masks, label_series
-from skshapley._records._inferred import check_confidence, flat, player_index, units
+from skshapley._records._importance import cohort_masks, label_series, player_index
+from skshapley._records._inferred import check_confidence, flat, units
 from skshapley._tools._constraints import check_values
 from skshapley.comparison._compare import KIND, Rows, Stored
 from skshapley.explanation import Explanation
@@ -81,7 +81,7 @@ def drift(
     explanation : Explanation or ExplanationDataset
         A dataset is read batch by batch.
     periods : str or array-like of shape (r,)
-        A column of the data, or a label for each instance, which sort by time.
+        A column of the data, or a label for each row, which sort by time.
     baseline : label or list of labels, default=None
         The periods to compare with. None: the first period.
     kind : {"attribution", "importance"}, default="attribution"
@@ -184,7 +184,7 @@ def _batches(rows: Rows, periods: Any) -> Iterator[tuple[Explanation, dict]]:
         yield batch, cohort_masks(batch, own, "drift", "period")
         start += len(batch)
     if start != len(labels):
-        raise ValueError(f"drift needs a period for each of {start} instances; got {len(labels)}.")
+        raise ValueError(f"drift needs a period for each of {start} rows; got {len(labels)}.")
 
 
 def _baseline_labels(baseline: Any, order: list) -> list:
@@ -231,7 +231,7 @@ def _chart(
         if label in base:
             errors_of[label] = spread / np.sqrt(max(len(groups), 1))
         width = critical * errors_of.get(label, np.nan)
-        width = np.maximum(width, ROUNDING)  # a change by rounding is none
+        width = np.maximum(width, ROUNDING)  # changes by rounding do not count
         part = pd.DataFrame(
             {
                 "n_rows": counts[label],

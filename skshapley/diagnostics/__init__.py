@@ -1,4 +1,4 @@
-"""Diagnostics: how good a set of permutations, of attributions, of data values or a reward is."""
+"""Diagnostics of permutations, attributions, data values and rewards."""
 
 from skshapley.diagnostics._conditional_error import conditional_error
 from skshapley.diagnostics._discrepancy import permutation_discrepancy

@@ -22,7 +22,7 @@ from skshapley.rewards._surrogate import kernel_coalitions
 def conditional_error(
     explainer, rewards, X, *, n_coalitions=32, n_jobs=None, random_state=None
 ) -> pd.DataFrame:
-    """Compare rewards by how well v(S) predicts the response of rows that nobody has seen.
+    """Compare rewards by the error of v(S) as a prediction of the response of held-out rows.
 
     The error is the mean of (f(x) - v(S))^2 over held-out rows x and coalitions S. Of all functions
     of the present columns, the conditional expectation has the least, so the smaller it is, the
@@ -32,7 +32,7 @@ def conditional_error(
     Parameters
     ----------
     explainer : fitted ShapleyExplainer
-        Whose model, response, output, groups and background are taken.
+        It provides the model, response, output, groups and background.
     rewards : list of str or Reward, or dict of them
         Each is fitted to the explainer's background. The keys of a dict are their names.
     X : array or frame of shape (r, d)
@@ -81,8 +81,8 @@ def conditional_error(
     p = explainer.players_.n_players
     if p == 1:
         raise ValueError(
-            "conditional_error got a single player, which has no coalitions: pass columns or groups"
-            " of which some can be present and others absent."
+            "conditional_error got a single player, which has no coalitions between the empty and"
+            " the full one: pass at least two columns or groups."
         )
     if len(X) < 2:
         raise ValueError(f"conditional_error needs at least 2 rows to tell errors; got {len(X)}.")

@@ -16,7 +16,7 @@ ENTRIES = 2**22
 def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> float:
     """Return the discrepancy of a set of permutations from the uniform law.
 
-    The discrepancy tells how well a mean over these permutations represents the mean over all
+    The discrepancy measures how well a mean over these permutations represents the mean over all
     permutations; it is 0 for all of them together. It is the largest error of the weighted mean
     over all functions of unit norm in the kernel's space: D^2 = E - 2 E sum(w) + w' K w, where E is
     the kernel's mean and K its matrix.

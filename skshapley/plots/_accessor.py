@@ -31,6 +31,7 @@ INSTEAD = {
     "force_plot": "plot.waterfall(0)",
     "image": "plot.heat_map(shape)",
     "text": "plot.sentence(row)",
+    "show": "plot.bar(), which draws it; matplotlib.pyplot.show() opens a window",
     "multioutput_decision": "plot.decision()",
 }
 

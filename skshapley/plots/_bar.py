@@ -1,13 +1,11 @@
 """Bars: the attributions of one row, or the importance of each feature over all."""
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from skshapley._records._importance import cohort_masks
-from skshapley._tools._constraints import check_values
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import (
     HALF_WIDTH,
@@ -18,30 +16,21 @@ from skshapley.plots._common import (
     one_row,
     response_name,
 )
-from skshapley.plots._display import Display, SmallMultiples, by_output
+from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
 from skshapley.plots._style import (
     COLOURS,
-    beside,
     colour_of,
     error_bars,
-    fits_inside,
-    fitting,
-    height_of_legend,
-    height_of_rows,
-    inside,
     interval_note,
     label_x,
     legend_above,
-    letters_beside,
-    name_rows,
-    settle,
-    widen,
+    number_bars,
     zero_line,
 )
 from skshapley.plots._text import MAX_NAME, named_values, number
 
 
-class BarDisplay(Display):
+class BarDisplay(ByRow, Display):
     """Feature importances over all rows or over cohorts, or attributions of one row, as bars.
 
     Over instances or cohorts, a bar is the mean absolute attribution. For one instance, it is the
@@ -86,13 +75,11 @@ class BarDisplay(Display):
 
     _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
 
-    _scale = "x"
-
     def __init__(self, table, local=False, response="response", stacked=False) -> None:
-        self.table = table
+        super().__init__(table, response)
         self.local = local
-        self.response = response
         self.stacked = stacked
+        self._row_height = 1.0 if stacked else max(1.0, 0.6 * len(self._legend))
 
     @classmethod
     def from_explanation(
@@ -127,12 +114,8 @@ class BarDisplay(Display):
         """
         check_drawing(cls, explanation, ax=ax, output=output, row=row, max_features=max_features)
         masks = _checked_cohorts(cls.__name__, explanation, row, cohorts)
-        if (
-            output is None
-            and explanation.output_names is not None
-            and row is None
-            and cohorts is None
-        ):
+        several = output is None and explanation.output_names is not None
+        if several and row is None and cohorts is None:
             table = _stacked_table(explanation, max_features)
             return cls(table, response=response_name(explanation), stacked=True).plot(ax)
         local = row is not None
@@ -140,57 +123,21 @@ class BarDisplay(Display):
 
         def read(output) -> tuple[pd.DataFrame, bool, str]:
             shown = fold(one_output(chosen, output), max_features)
-            table = _local_table(shown) if local else _global_table(shown, masks)
-            return table, local, response_name(shown)
+            if not local:
+                return _global_table(shown, masks), False, response_name(shown)
+            data = pd.Series(shown.data.iloc[0].tolist(), dtype=object)
+            errors = errors_of(shown)[0]
+            table = _table(shown.feature_names, shown.values[0], errors, data=data)
+            return table, True, response_name(shown)
 
         return by_output(cls, chosen, output, ax, read)
 
-    @classmethod
-    def from_importance(cls, importance, *, max_features=10, ax=None) -> Self:
-        """Draw SAGE values: how much of the model's loss each feature saves.
-
-        Parameters
-        ----------
-        importance : GlobalExplanation
-        max_features : int or None, default=10
-            Features shown one by one, the largest first; the others are summed. None: all.
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        display : BarDisplay
-            Its error bars are 95 % intervals, for rows that are a sample of a larger population.
-
-        Raises
-        ------
-        ValueError, TypeError
-            For an invalid max_features or ax.
-        """
-        check_values(cls.__name__, {"max_features": max_features, "ax": ax}, cls._constraints)
-        rows = fold(importance.rows, max_features, size=importance.values)
-        shown = replace(importance, rows=rows)
-        table = pd.DataFrame(
-            {
-                "cohort": None,
-                "feature": shown.feature_names,
-                "data": None,
-                "value": shown.values,
-                "standard_error": shown.standard_errors,
-            }
-        )
-        return cls(table, True, f"mean {response_name(rows)}").plot(ax)
-
     def _row_names(self, letters=MAX_NAME) -> list[str]:
-        return named_values(self.table[~self.table["feature"].duplicated()], width=letters)
+        return named_values(self.table[~self.table["feature"].duplicated()], letters)
 
-    def _height(self, width) -> float:
-        cohorts = self.table["cohort"].unique()
-        above = height_of_legend(cohorts) if len(cohorts) > 1 else 0.0
-        share = 1 / len(cohorts)
-        return (
-            height_of_rows(len(self.table) * (share if self.stacked else max(share, 0.6))) + above
-        )
+    @property
+    def _legend(self) -> tuple:
+        return tuple(self.table["cohort"].dropna().unique())
 
     def plot(self, ax=None) -> Self:
         """Draw the bars.
@@ -206,63 +153,48 @@ class BarDisplay(Display):
         """
         from matplotlib.patches import Patch
 
-        parts = [part for _, part in self.table.groupby("cohort", sort=False, dropna=False)]
-        n, n_cohorts = len(parts[0]), len(parts)
-        (ax,) = self._panels(ax)
-        height = 0.75 / (1 if self.stacked else n_cohorts)
+        table, cohorts = self.table, self._legend
+        place, row = pd.factorize(table["cohort"].fillna(""))[0], pd.factorize(table["feature"])[0]
+        ax = self._rows(ax)
         zero_line(ax)
-        name_rows(ax, self._row_names(letters_beside(ax)))
-        if n_cohorts > 1:
-            handles = [Patch(color=colour) for colour in COLOURS[:n_cohorts]]
-            legend_above(ax, handles, [part["cohort"].iloc[0] for part in parts])
-            settle(ax)  # the legend takes some of the height
-        size = fitting(ax, n if self.stacked else n * n_cohorts)
+        if cohorts:
+            legend_above(ax, [Patch(color=COLOURS[i]) for i in range(len(cohorts))], cohorts)
+        value, start, height, y = table["value"].to_numpy(), 0.0, 0.75, row
+        half = HALF_WIDTH * table["standard_error"].fillna(0.0).to_numpy()
+        colours = colour_of(value) if self.local else [COLOURS[i] for i in place]
         if self.stacked:
-            self._plot_stacked(ax, parts, size)
+            start = table.groupby("feature")["value"].cumsum().to_numpy() - value
         else:
-            for place, part in enumerate(parts):
-                self._plot_cohort(ax, place, part, height, size)
-        what = "attribution" if self.local else "mean |attribution|"
-        label_x(ax, f"{what} ({self._said}){interval_note(self.table)}")
-        return self._drawn_on([ax])
-
-    def _plot_cohort(self, ax, place, part, height, size) -> None:
-        """Draw the bars of one cohort, or of all rows."""
-        value = part["value"].to_numpy()
-        half = HALF_WIDTH * np.nan_to_num(part["standard_error"].to_numpy())
-        rows = np.arange(len(part)) + (place + 0.5) * height - 0.375
-        colours = colour_of(value) if self.local else [COLOURS[place]] * len(part)
-        ax.barh(rows, value, height=0.94 * height, color=colours, zorder=2)
-        error_bars(ax, value, rows, half)
-        scale = self.table["value"].abs().max()
-        texts = [number(bar, signed=self.local, scale=scale) for bar in value]
+            height /= max(len(cohorts), 1)
+            y = row + (place + 0.5) * height - 0.375
+        ax.barh(y, value, height=0.94 * height, left=start, color=colours, zorder=2)
+        error_bars(ax, value, y, half)
+        texts = [number(bar, signed=self.local, scale=np.abs(value).max()) for bar in value]
+        bars = list(zip(np.zeros(len(value)), value, half, y, texts, colours, strict=True))
         low, high = self._shared or self._span()
-        within = fits_inside(ax, np.abs(value) - half, texts, high - low, size)
-        if place == 0:
-            self._size = widen(ax, low, high, texts, size, left=low < 0, right=high > 0)
-        for bar, reach, y, text, colour, hidden in zip(
-            value, half, rows, texts, colours, within, strict=True
-        ):
-            if hidden:
-                inside(ax, (bar - np.copysign(reach, bar)) / 2, y, text, colour, self._size)
-            else:
-                beside(ax, bar + np.copysign(reach, bar), y, text, bar, self._size)
-
-    def _plot_stacked(self, ax, parts, size) -> None:
-        """Draw the bars of several outputs, each on the end of the one before."""
-        ends, rows = np.zeros(len(parts[0])), np.arange(len(parts[0]))
-        for part, colour in zip(parts, COLOURS, strict=False):
-            ax.barh(rows, part["value"], height=0.7, left=ends, color=colour, zorder=2)
-            ends += part["value"].to_numpy()
-        texts = [number(end) for end in ends]
-        size = widen(ax, 0.0, ends.max(), texts, size, left=False)
-        for row, end, text in zip(rows, ends, texts, strict=True):
-            beside(ax, end, row, text, 1.0, size)
+        if self.stacked:  # their sums alone
+            ends = (start + value)[place == place.max()]
+            beside = [(end, i, number(end), 1.0) for i, end in enumerate(ends)]
+            number_bars(ax, [], (low, high), left=False, beside=beside)
+        else:
+            number_bars(ax, bars, (low, high), left=low < 0, right=high > 0)
+        what = "attribution" if self.local else "mean |attribution|"
+        label_x(ax, f"{what} ({self._said}){interval_note(table)}")
+        return self._drawn_on([ax])
 
     def _span(self) -> tuple[float, float]:
         half = HALF_WIDTH * self.table["standard_error"].fillna(0.0)
         low = (self.table["value"] - half).min() if self.local else 0.0
-        return min(low, 0.0), max((self.table["value"] + half).max(), 0.0)
+        ends = self.table["value"] + half
+        if self.stacked:
+            ends = ends.groupby(self.table["feature"]).sum()
+        return min(low, 0.0), max(ends.max(), 0.0)
+
+
+def _table(feature, value, error=np.nan, cohort=None, data=None) -> pd.DataFrame:
+    """Return the bars of one row, of all rows or of a cohort."""
+    columns = {"cohort": cohort, "feature": feature, "data": data, "value": value}
+    return pd.DataFrame(columns | {"standard_error": error})
 
 
 def _stacked_table(explanation, max_features) -> pd.DataFrame:
@@ -277,32 +209,9 @@ def _stacked_table(explanation, max_features) -> pd.DataFrame:
     if len(values) > most:
         labels[most - 1 :] = [f"{len(values) - most + 1} other outputs"]
         values[most - 1 :] = [np.sum(values[most - 1 :], axis=0)]
-    parts = [
-        pd.DataFrame(
-            {
-                "cohort": label,
-                "feature": folded[0].feature_names,
-                "data": None,
-                "value": value,
-                "standard_error": np.nan,
-            }
-        )
-        for label, value in zip(labels, values, strict=True)
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-def _local_table(shown) -> pd.DataFrame:
-    """Return the bars of one row."""
-    return pd.DataFrame(
-        {
-            "cohort": None,
-            "feature": shown.feature_names,
-            "data": pd.Series(shown.data.iloc[0].tolist(), dtype=object),
-            "value": shown.values[0],
-            "standard_error": errors_of(shown)[0],
-        }
-    )
+    parts = zip(labels, values, strict=True)
+    tables = [_table(folded[0].feature_names, value, cohort=label) for label, value in parts]
+    return pd.concat(tables, ignore_index=True)
 
 
 def _global_table(shown, masks) -> pd.DataFrame:
@@ -310,18 +219,9 @@ def _global_table(shown, masks) -> pd.DataFrame:
     tables = []
     for label, mask in masks.items():
         part = shown[mask]
-        importance = part.importance().loc[shown.feature_names]
-        tables.append(
-            pd.DataFrame(
-                {
-                    "cohort": None if label is None else f"{label} (n = {len(part)})",
-                    "feature": shown.feature_names,
-                    "data": None,
-                    "value": importance["importance"].to_numpy(),
-                    "standard_error": importance["standard_error"].to_numpy(),
-                }
-            )
-        )
+        found = part.importance().loc[shown.feature_names].reset_index()
+        name = None if label is None else f"{label} (n = {len(part)})"
+        tables.append(_table(found["feature"], found["importance"], found["standard_error"], name))
     return pd.concat(tables, ignore_index=True)
 
 

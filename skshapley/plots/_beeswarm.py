@@ -7,28 +7,19 @@ import pandas as pd
 
 from skshapley.plots._checks import AXES, COUNT, check_drawing
 from skshapley.plots._common import HALF_WIDTH, errors_of, fold, levels, one_output, response_name
-from skshapley.plots._display import Display, SmallMultiples, by_output
-from skshapley.plots._places import (
-    dot_size,
-    faintness,
-    swarm,
-)
+from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
+from skshapley.plots._places import dot_size, faintness, swarm
 from skshapley.plots._style import (
     NEUTRAL,
-    height_of_rows,
+    colour_bar,
     interval_note,
     label_x,
-    letters_beside,
     level_colours,
-    name_rows,
     zero_line,
 )
-from skshapley.plots._text import MAX_NAME, short_names
-
-LEAST_BAR = 150.0  # points, below which its label does not fit between its ends
 
 
-class BeeswarmDisplay(Display):
+class BeeswarmDisplay(ByRow, Display):
     """Attributions of all rows, one line of points for each feature.
 
     Each point is an instance. Its place along the axis is the attribution, and its colour is the
@@ -68,12 +59,7 @@ class BeeswarmDisplay(Display):
 
     _constraints = {"max_features": COUNT, "ax": AXES}
 
-    _scale = "x"
-    _bar = 1.0
-
-    def __init__(self, table, response="response") -> None:
-        self.table = table
-        self.response = response
+    _row_height = 1.15
 
     @classmethod
     def from_explanation(
@@ -123,12 +109,6 @@ class BeeswarmDisplay(Display):
         value = self.table["value"].to_numpy()
         return self.table.assign(y=places + swarm(value, places))
 
-    def _row_names(self, letters=MAX_NAME) -> list[str]:
-        return short_names(pd.unique(self.table["feature"]), width=letters)
-
-    def _height(self, width) -> float:
-        return height_of_rows(1.15 * self.table["feature"].nunique())
-
     def plot(self, ax=None) -> Self:
         """Draw the points.
 
@@ -141,36 +121,23 @@ class BeeswarmDisplay(Display):
         -------
         self : BeeswarmDisplay
         """
+        from matplotlib.cm import ScalarMappable
+
         frame = self.frame()
-        names = pd.unique(frame["feature"])
-        (ax,) = self._panels(ax)
+        ax = self._rows(ax)
         zero_line(ax)
-        n = len(frame) // len(names)
+        n = len(frame) // frame["feature"].nunique()
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
         x, y = frame["value"].to_numpy(), frame["y"].to_numpy()
         ax.hlines(y, x - half, x + half, color=NEUTRAL, linewidth=0.7, alpha=faintness(n), zorder=2)
         level = np.ma.masked_invalid(frame["level"].to_numpy(dtype=np.float64))
         ax.scatter(x, y, s=dot_size(n), c=level_colours()(level), linewidth=0, zorder=3,
                    rasterized=len(frame) > 5000)  # fmt: skip
-        name_rows(ax, self._row_names(letters_beside(ax)))
         label_x(ax, f"attribution ({self._said}){interval_note(frame)}")
         if frame["level"].notna().any():
-            _level_bar(ax)
+            key = ScalarMappable(cmap=level_colours())
+            colour_bar(ax, key, "value of the feature", ends=["low", "high"])
         return self._drawn_on([ax])
-
-
-def _level_bar(ax) -> None:
-    """Draw the key of the colours from low to high values."""
-    from matplotlib.cm import ScalarMappable
-
-    bar = ax.figure.colorbar(
-        ScalarMappable(cmap=level_colours()), ax=ax, aspect=40, pad=0.02, ticks=[0, 1]
-    )
-    bar.ax.set_yticklabels(["low", "high"])
-    high = ax.get_window_extent().height * 72 / ax.figure.dpi > LEAST_BAR
-    bar.set_label("value of the feature" if high else "value", labelpad=-12 if high else 2)
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(length=0)
 
 
 def _points(shown) -> pd.DataFrame:

@@ -30,17 +30,15 @@ def are_axes(axes: Any) -> bool:
     return all(isinstance(ax, Axes) for ax in found)
 
 
-def is_position(row: Any) -> bool:
-    """Return True for an int, positive or negative."""
-    return isinstance(row, Integral) and not isinstance(row, bool)
-
-
 AXES = Fitting(
     are_axes, "matplotlib Axes, a sequence of them, or None for a new figure", error=TypeError
 )
 COUNT = Maybe(Count(), hint="None shows all")
 ROW = Maybe(
-    Fitting(is_position, "the position of an instance, an int"),
+    Fitting(
+        lambda row: isinstance(row, Integral) and not isinstance(row, bool),
+        "the position of a row, an int",
+    ),
     hint="for a label of the index, pass row=explanation.index.get_loc(label)",
     error=TypeError,
 )
@@ -52,7 +50,7 @@ def check_drawing(display, explanation, *, output, one_row=False, **given) -> No
     Parameters
     ----------
     display : type
-        The display, whose ``_constraints`` say what `given` may be.
+        The display; its ``_constraints`` define valid values of `given`.
     explanation : Explanation
     output : label or None
     one_row : bool, default=False
@@ -96,13 +94,13 @@ def check_row(owner, explanation, row) -> None:
     if row is None:
         if n != 1:
             raise ValueError(
-                f"{owner} got row=None, but it shows one instance and the explanation has {n}:"
+                f"{owner} got row=None, but it shows one row and the explanation has {n}:"
                 f" choose a position from 0 to {n - 1}, such as row=0."
             )
         return
     if not -n <= int(row) < n:
         raise IndexError(
-            f"{owner} got row={row} for an explanation of {n} instances: choose a position from 0"
+            f"{owner} got row={row} for an explanation of {n} rows: choose a position from 0"
             f" to {n - 1}."
         )
 

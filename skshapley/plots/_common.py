@@ -79,7 +79,7 @@ def adding_up(explanation) -> Explanation:
     Raises
     ------
     ValueError
-        If there is nothing to add up to, as for sizes and what comes of them.
+        If there is no total, as for sizes and results computed from them.
     """
     if np.isnan(explanation.predictions).any():
         raise ValueError(

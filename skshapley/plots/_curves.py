@@ -28,12 +28,12 @@ from skshapley.plots._style import (
     NEUTRAL,
     ink,
     label_x,
+    label_y,
     legend,
     letters_across,
     settle,
-    side_label,
 )
-from skshapley.plots._text import shorten, wrapped
+from skshapley.plots._text import shorten
 
 
 class ConvergenceDisplay(ByFeature):
@@ -71,10 +71,6 @@ class ConvergenceDisplay(ByFeature):
     """
 
     _constraints = {"row": ROW, "max_features": COUNT, "axes": AXES}
-
-    def __init__(self, table, response="response") -> None:
-        self.table = table
-        self.response = response
 
     @classmethod
     def from_estimator(
@@ -189,12 +185,12 @@ class ConvergenceDisplay(ByFeature):
                 ax.fill_between(x, y - half, y + half, color=colour, alpha=0.22, linewidth=0)
                 lines[method] = ax.plot(x, y, "o-", color=colour, markersize=3.5, linewidth=1.3)[0]
             letters = letters_across(ax)
-            ax.set_title(wrapped(feature, letters), fontsize="medium", parse_math=False)
+            ax.set_title(shorten(feature, letters), fontsize="medium", parse_math=False)
             ax.spines[["top", "right"]].set_visible(False)
             ax.set_xlabel("model rows")
         banded = self.table["standard_error"].notna().any()
         what = f"attribution ({self.response})" + (" and 95 % band" if banded else "")
-        axes[0].set_ylabel(side_label(axes[0], what), parse_math=False)
+        label_y(axes[0], what)
         if len(lines) > 1:
             legend(axes[0], list(lines.values()), lines, letters - 4, fontsize="small")
         return self._drawn_on(axes)
@@ -251,7 +247,7 @@ class ControlChartDisplay(ByFeature):
     table : DataFrame
         Columns ``period``, ``feature``, ``mean``, ``centre``, ``low``, ``high``, ``alarm``.
     label : str, default="mean attribution"
-        What is drawn, for the axis.
+        Label of the axis.
 
     Attributes
     ----------
@@ -277,8 +273,6 @@ class ControlChartDisplay(ByFeature):
     """
 
     _constraints = {"max_features": COUNT, "ax": AXES}
-
-    _scale = None
 
     def __init__(self, table, label="mean attribution") -> None:
         self.table = table
@@ -350,7 +344,7 @@ class ControlChartDisplay(ByFeature):
         axes = self._panels(ax)
         for panel, feature in zip(axes, shown, strict=True):
             self._panel(panel, feature, self.table[self.table["feature"] == feature])
-        axes[0].set_ylabel(side_label(axes[0], self.label), parse_math=False)
+        label_y(axes[0], self.label)
         return self._drawn_on(axes)
 
     def _panel(self, ax, feature, part) -> None:
@@ -364,7 +358,7 @@ class ControlChartDisplay(ByFeature):
         alarm = part["alarm"].to_numpy()
         ax.scatter(x[alarm], mean[alarm], s=70, facecolor="none", edgecolor=COLOURS[1],
                    linewidth=1.8, zorder=4)  # fmt: skip
-        ax.set_xlabel(wrapped(feature, letters_across(ax)), parse_math=False)
+        ax.set_xlabel(shorten(feature, letters_across(ax)), parse_math=False)
         ax.spines[["top", "right"]].set_visible(False)
         step = -(-len(part) // MOST_TICKS)
         names = [shorten(period, 12) for period in part["period"].iloc[::step]]
@@ -521,7 +515,7 @@ class MaskingCurveDisplay(Drawn):
             ax.fill_between(percent, part["low"], part["high"], color=colour, alpha=0.15, lw=0)
         ax.axhline(0, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
         label_x(ax, XLABELS[self.kind])
-        ax.set_ylabel(side_label(ax, f"change in {self.response}"), parse_math=False)
+        label_y(ax, f"change in {self.response}")
         if any(methods):
             legend(ax, handles, methods, letters_across(ax) - 6)
         return self._drawn_on([ax])

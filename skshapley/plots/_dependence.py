@@ -31,17 +31,18 @@ from skshapley.plots._style import (
     COLOURS,
     LETTER,
     NEUTRAL,
+    colour_bar,
     ink,
+    label_y,
     legend,
     letters_across,
     level_colours,
-    side_label,
     width_in_points,
 )
-from skshapley.plots._text import value_text, wrapped
+from skshapley.plots._text import shorten, value_text
 
 HISTOGRAM, HISTOGRAM_BINS = 0.2, 60  # share of the height of the axes
-BAR_LETTERS = 18  # of a line beside the bar of colours, between the numbers at its ends
+BAR_LETTERS = 24  # of a line beside the bar of colours, between the numbers at its ends
 
 
 class DependenceDisplay(ByFeature, Display):
@@ -69,7 +70,7 @@ class DependenceDisplay(ByFeature, Display):
     response : str, default="response"
         Name of the explained response, for the axis.
     kind : {"attribution", "interaction"}, default="attribution"
-        What the values are.
+        The kind of values.
 
     Attributes
     ----------
@@ -101,10 +102,9 @@ class DependenceDisplay(ByFeature, Display):
     _scale = "y"
 
     def __init__(self, table, ticks, legends, response="response", kind="attribution") -> None:
-        self.table = table
+        super().__init__(table, response)
         self.ticks = ticks
         self.legends = legends
-        self.response = response
         self.kind = kind
 
     @classmethod
@@ -130,7 +130,7 @@ class DependenceDisplay(ByFeature, Display):
             Name of the feature that colours the points. "auto": the one that interacts most with
             the feature shown, or seems to where there are no interactions. None: no colours.
         kind : {"attribution", "interaction"}, default="attribution"
-            What is drawn against the feature. "interaction": its interaction with the partner;
+            The quantity drawn against the feature. "interaction": its interaction with the partner;
             `features` are then by default the two that interact most, and one feature is followed
             by its partner, which the other colours.
         output : label, default=None
@@ -200,8 +200,7 @@ class DependenceDisplay(ByFeature, Display):
             self._panel(panel, feature, part)
         if len(parts) == 1 and self._title is None:
             _histogram(axes[0], parts[0][1]["x"], list(self.ticks[parts[0][0]]))
-        label = side_label(axes[0], f"{self.kind} ({self._said})")
-        axes[0].set_ylabel(label, fontsize="large", parse_math=False)
+        label_y(axes[0], f"{self.kind} ({self._said})")
         return self._drawn_on(axes)
 
     def _panel(self, ax, feature, part) -> None:
@@ -221,21 +220,17 @@ class DependenceDisplay(ByFeature, Display):
                 for place, colour in enumerate(category_colours(groups))
                 for here in [level == place]
             ]
-            _write_legend(ax, handles, groups, wrapped(partner))
+            place = {"loc": "upper left", "bbox_to_anchor": (1, 1), "markerscale": 1.5}
+            sizes = dict.fromkeys(("fontsize", "title_fontsize"), "small")
+            legend(ax, handles, groups, title=shorten(partner, BAR_LETTERS), **place, **sizes)
         elif partner is None:
             ax.scatter(x, value, s=size, c=COLOURS[0], linewidth=0, zorder=3)
         else:
             points = ax.scatter(x, value, s=size, c=level, cmap=level_colours(), vmin=0, vmax=1,
                                 linewidth=0, zorder=3, plotnonfinite=True)  # fmt: skip
-            bar = ax.figure.colorbar(points, ax=ax, aspect=30, pad=0.02, ticks=[0, 1])
-            ends = _ends(part["partner_data"])
-            bar.ax.set_yticklabels(ends, fontsize="small", parse_math=False)
-            bar.set_label(
-                wrapped(partner, BAR_LETTERS), labelpad=-3, fontsize="small", parse_math=False
-            )
-            bar.outline.set_visible(False)
-            bar.ax.tick_params(length=0)
-        ax.set_xlabel(wrapped(feature, letters_across(ax)), fontsize="large", parse_math=False)
+            label = shorten(partner, BAR_LETTERS)
+            colour_bar(ax, points, label, ends=_ends(part["partner_data"]))
+        ax.set_xlabel(shorten(feature, letters_across(ax)), fontsize="large", parse_math=False)
         ax.spines[["top", "right"]].set_visible(False)
         if self.ticks[feature]:
             write_ticks(ax, self.ticks[feature])
@@ -254,23 +249,6 @@ def _histogram(ax, x, ticks) -> None:
     bins = np.arange(len(ticks) + 1) - 0.5 if several else HISTOGRAM_BINS
     below.hist(x.dropna(), bins=bins, rwidth=0.8 if several else None, color=NEUTRAL, alpha=0.45)
     below.axis("off")
-
-
-def _write_legend(ax, handles, names, title) -> None:
-    """Write the key of categories beside the axes, where no point is."""
-    legend(
-        ax,
-        handles,
-        names,
-        title=title,
-        loc="upper left",
-        bbox_to_anchor=(1, 1),
-        fontsize="small",
-        title_fontsize="small",
-        handletextpad=0.2,
-        borderaxespad=0.2,
-        markerscale=1.5,
-    )
 
 
 def _points(explanation, column, partner) -> tuple[pd.DataFrame, dict[float, str], list[str]]:

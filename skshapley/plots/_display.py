@@ -21,14 +21,17 @@ from skshapley.plots._style import (
     PANEL,
     WIDTH,
     fit_names,
+    height_of_legend,
+    height_of_rows,
     letters_across,
     letters_beside,
+    name_rows,
     panels,
     settle,
     width_of_rows,
     write_names,
 )
-from skshapley.plots._text import MAX_NAME, wrapped
+from skshapley.plots._text import MAX_NAME, short_names, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
 
 # Largest width, in inches, of a display that is one of several
 NARROW = 5.2
-TITLE = 10.0  # points
 TITLE_LINE = 0.2  # inches
 
 
@@ -61,12 +63,14 @@ class Drawn(ABC):
 
     # The axis of the response, "x" or "y", which small multiples share
     _scale: str | None = None
-    # The width of a bar of colours beside the axes, in inches
-    _bar: float = 0.0
     # The end of the response's name that the title says, of one of several
     _title: str | None = None
-    # The low and the high end of what several displays draw, on the axis that they share
+    # The low and the high end of the shared axis of several displays
     _shared: tuple[float, float] | None = None
+
+    def __init__(self, table, response="response") -> None:
+        self.table = table
+        self.response = response
 
     @property
     def _width(self) -> float:
@@ -76,8 +80,7 @@ class Drawn(ABC):
     @property
     def _narrow_width(self) -> float:
         """Return the width, in inches, of a display that is one of several."""
-        names = self._row_names()
-        return width_of_rows(names) + self._bar if names else min(self._width, NARROW)
+        return min(self._width, NARROW)
 
     @property
     def _n_axes(self) -> int:
@@ -103,7 +106,7 @@ class Drawn(ABC):
         """Return the height, in inches, of an axes of this width with its labels."""
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
-        """Return the names beside the rows, in lines of at most so many letters."""
+        """Return the names beside the rows, of at most so many letters."""
         return []
 
     def _span(self) -> tuple[float, float] | None:
@@ -157,8 +160,45 @@ class ByFeature(Drawn):
         return (LARGE_PANEL if width > PANEL[0] else PANEL)[1]
 
 
+class ByRow(Drawn):
+    """Base class of the displays with a row for each feature of their `table`."""
+
+    _scale: str | None = "x"
+    # The height of a row, in usual ones
+    _row_height = 1.0
+
+    @property
+    def _legend(self) -> tuple:
+        """Return the names in the legend above the rows."""
+        return ()
+
+    @property
+    def _narrow_width(self) -> float:
+        return width_of_rows(self._row_names())
+
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return short_names(pd.unique(self.table["feature"]), letters)
+
+    def _height(self, width) -> float:
+        rows = height_of_rows(self._row_height * len(self._row_names()))
+        return rows + height_of_legend(self._legend)
+
+    def _rows(self, ax) -> "Axes":
+        """Return the given axes, or new ones, with the names of the rows beside them."""
+        (ax,) = self._panels(ax)
+        name_rows(ax, self._row_names(letters_beside(ax)))
+        return ax
+
+
 class Display(Drawn):
     """Base class of the displays of one Explanation.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The numbers to draw, as `frame` returns them.
+    response : str, default="response"
+        Name of the response, for the axis.
 
     Attributes
     ----------
@@ -169,9 +209,9 @@ class Display(Drawn):
     figure_ : matplotlib Figure
     """
 
-    # What the parameters may be, whatever the explanation
+    # Valid parameters for every explanation
     _constraints: ClassVar[Mapping[str, Constraint]] = {}
-    # What an explainer is asked for whose explanations this display draws
+    # Parameters of an explainer for this display
     _asked: ClassVar[Mapping[str, Any]] = {}
 
     @classmethod
@@ -186,7 +226,7 @@ class Display(Drawn):
         Parameters
         ----------
         estimator : fitted estimator, function, or fitted explainer
-            What is explained; an explainer explains as it is set up.
+            The model, or an explainer with its own parameters.
         X : array or frame of shape (r, d)
             The rows to explain.
         background : array or frame of shape (b, d), default=None
@@ -221,9 +261,9 @@ class SmallMultiples(Drawn):
     displays : dict of str to display
         Displays of one kind, by the name of their output.
     note : str, default=""
-        What a new figure says above the displays.
+        Title of a new figure, above the displays.
     kind : str, default=""
-        What the outputs are, before their names in the titles, such as "class ".
+        Prefix of output names in titles, such as "class ".
 
     Attributes
     ----------
@@ -293,9 +333,7 @@ class SmallMultiples(Drawn):
         shared = (min(low for low, _ in known), max(high for _, high in known)) if known else None
         each = first._n_axes
         width = max(display._narrow_width for display in self.displays.values())
-        titles = {name: f"{self.kind}{name}" for name in self.displays}
-        high = TITLE_LINE * max(wrapped(title).count("\n") + 1 for title in titles.values())
-        size, n = (width, self._height(width) + high), each * len(self.displays)
+        size, n = (width, self._height(width) + TITLE_LINE), each * len(self.displays)
         axes = panels(ax, n, type(first).__name__, size, each if each > 1 else None)
         if ax is None and self.note:
             axes[0].figure.suptitle(self.note, fontsize="medium", parse_math=False)
@@ -308,7 +346,7 @@ class SmallMultiples(Drawn):
             display._title, display._shared = of_output(name), shared
             display.plot(own)
             display._title = display._shared = None
-            _entitle(own[0], wrapped(titles[name], letters_across(own[0], TITLE)))
+            _entitle(own[0], shorten(f"{self.kind}{name}", letters_across(own[0])))
         if first._row_names():
             settle(axes[0])
             for own in parts:
@@ -377,4 +415,4 @@ def _entitle(ax, name) -> None:
     if legend is not None and not legend.get_title().get_text():
         legend.set_title(name)
     elif not ax.get_title() and not ax.get_title(loc="left"):
-        ax.set_title(name, loc="left", fontsize=TITLE, parse_math=False)
+        ax.set_title(name, loc="left", fontsize="medium", parse_math=False)

@@ -25,7 +25,7 @@ class HeatMapDisplay(Display):
         Columns ``feature``, ``row``, ``column``, ``value``, ``standard_error``. ``row`` is 0 for a
         signal.
     image : ndarray of shape (height, width), (height, width, 3) or (n,), default=None
-        What to draw under the attributions.
+        Picture under the attributions.
     response : str, default="response"
         Name of the explained response, for the colour bar.
     labels : ndarray of shape (height, width), default=None
@@ -55,9 +55,11 @@ class HeatMapDisplay(Display):
     _constraints = {"row": ROW, "ax": AXES}
 
     def __init__(self, table, image=None, response="response", labels=None) -> None:
-        self.table = table
+        super().__init__(table, response)
         self.image = image
-        self.response = response
+        if labels is None:
+            shape = int(table["row"].max()) + 1, int(table["column"].max()) + 1
+            labels = np.arange(len(table)).reshape(shape)
         self.labels = labels
 
     @classmethod
@@ -77,9 +79,8 @@ class HeatMapDisplay(Display):
         output : label, default=None
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         image : array of shape (height, width), (height, width, 3) or (n,), default=None
-            What to draw under the attributions: an image or a signal of any size, over which the
-            players are spread evenly. None: the players' own values if they are numbers, else
-            nothing.
+            Picture under the attributions: an image or a signal of any size, over which the players
+            are spread evenly. None: the players' own values if they are numbers, else nothing.
         ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
@@ -93,26 +94,24 @@ class HeatMapDisplay(Display):
             For a shape that does not fit the players, or an invalid row, output, image or ax.
         """
         check_drawing(cls, explanation, ax=ax, output=output, row=row, one_row=True)
-        chosen, p, labels = one_row(explanation, row), len(explanation.feature_names), None
-        if np.ndim(shape) == 2:
-            labels = _checked_labels(cls.__name__, shape, p)
-            rows, columns = _middles(labels)
-        else:
-            shape = _checked_shape(cls.__name__, shape, p)
-            rows, columns = np.indices(shape)
-        grid = np.arange(p).reshape(shape) if labels is None else labels
+        chosen = one_row(explanation, row)
+        labels = _checked_labels(cls.__name__, shape, len(explanation.feature_names))
+        pixels = pd.DataFrame(np.column_stack([at.ravel() for at in np.indices(labels.shape)]))
+        middles = pixels.groupby(labels.ravel()).mean()
+        if len(middles) == len(pixels):  # each pixel is a player
+            middles = middles.astype(int)
         if image is None:
-            image = _own_values(chosen, grid)
+            image = _own_values(chosen, labels)
         else:
-            image = _checked_image(cls.__name__, image, grid.shape)
+            image = _checked_image(cls.__name__, image, labels.shape)
 
         def read(output) -> tuple[pd.DataFrame, Any, str, Any]:
             shown = one_output(chosen, output)
             table = pd.DataFrame(
                 {
                     "feature": shown.feature_names,
-                    "row": rows.ravel(),
-                    "column": columns.ravel(),
+                    "row": middles[0],
+                    "column": middles[1],
                     "value": shown.values[0],
                     "standard_error": errors_of(shown)[0],
                 }
@@ -128,20 +127,13 @@ class HeatMapDisplay(Display):
     def _height(self, width) -> float:
         if self._is_signal:
             return 2.6
-        n_rows, n_columns = self._shape
+        n_rows, n_columns = self.labels.shape
         return float(np.clip(0.75 * width * n_rows / n_columns, 1.5, 2 * width)) + 0.4
-
-    @property
-    def _shape(self) -> tuple[int, int]:
-        """Return height and width of the grid of players, or of the labels."""
-        if self.labels is not None:
-            return self.labels.shape
-        return int(self.table["row"].max()) + 1, int(self.table["column"].max()) + 1
 
     @property
     def _is_signal(self) -> bool:
         """Return whether the players are in one row."""
-        return self._shape[0] == 1
+        return self.labels.shape[0] == 1
 
     def plot(self, ax=None) -> Self:
         """Draw the attributions over the image.
@@ -155,17 +147,15 @@ class HeatMapDisplay(Display):
         -------
         self : HeatMapDisplay
         """
-        shape = self._shape
-        values = self.table["value"].to_numpy()
-        values = values.reshape(shape) if self.labels is None else values[self.labels]
+        values = self.table["value"].to_numpy()[self.labels]
         signal = self._is_signal
         (ax,) = self._panels(ax)
-        height, width = shape if self.image is None else _size(self.image)
+        height, width = values.shape if self.image is None else _size(self.image)
         extent = (-0.5, width - 0.5, height - 0.5, -0.5)
         top = max(np.abs(values).max(), np.finfo(float).tiny)
         if self.image is not None and not signal:
             ax.imshow(self.image, cmap="gray", extent=extent, interpolation="nearest")
-        strength = np.ones(shape) if self.image is None else np.sqrt(np.abs(values) / top)
+        strength = np.ones(values.shape) if self.image is None else np.sqrt(np.abs(values) / top)
         painted = ax.imshow(
             values,
             cmap=signed_colours(),
@@ -187,8 +177,16 @@ class HeatMapDisplay(Display):
         return self._drawn_on([ax])
 
 
-def _checked_shape(owner, shape, p) -> tuple[int, int]:
-    """Return the shape as (height, width), where a signal has height 1."""
+def _checked_labels(owner, shape, p) -> NDArray[np.intp]:
+    """Return the player of each pixel, ``(height, width)``; a signal has height 1."""
+    if np.ndim(shape) == 2:
+        labels = np.asarray(shape)
+        if labels.dtype.kind not in "iu" or not np.array_equal(np.unique(labels), np.arange(p)):
+            raise ValueError(
+                f"{owner} got labels of shape {labels.shape} for {p} players: the ints from 0 to"
+                f" {p - 1} must be there, and no others."
+            )
+        return labels
     sides: tuple = (1, shape) if isinstance(shape, (int, np.integer)) else tuple(shape)
     whole = all(isinstance(side, (int, np.integer)) and side > 0 for side in sides)
     if len(sides) != 2 or not whole or sides[0] * sides[1] != p:
@@ -196,7 +194,7 @@ def _checked_shape(owner, shape, p) -> tuple[int, int]:
             f"{owner} got shape={shape!r} for {p} players: choose (height, width) of their grid, or"
             f" their number along a signal."
         )
-    return int(sides[0]), int(sides[1])
+    return np.arange(p).reshape(sides)
 
 
 def _checked_image(owner, image, shape) -> np.ndarray:
@@ -220,24 +218,6 @@ def _checked_image(owner, image, shape) -> np.ndarray:
             f" from 0 to 1, or ints from 0 to 255."
         )
     return given
-
-
-def _checked_labels(owner, labels, p) -> NDArray[np.intp]:
-    """Return the player of each pixel."""
-    labels = np.asarray(labels)
-    if labels.dtype.kind not in "iu" or not np.array_equal(np.unique(labels), np.arange(p)):
-        raise ValueError(
-            f"{owner} got labels of shape {labels.shape} for {p} players: the ints from 0 to"
-            f" {p - 1} must be there, and no others."
-        )
-    return labels.astype(np.intp)
-
-
-def _middles(labels) -> tuple[NDArray, NDArray]:
-    """Return the mean row and column of each player's pixels."""
-    sizes = np.bincount(labels.ravel())
-    rows, columns = (np.bincount(labels.ravel(), at.ravel()) for at in np.indices(labels.shape))
-    return rows / sizes, columns / sizes
 
 
 def _own_values(shown, labels) -> NDArray[np.float64] | None:

@@ -7,13 +7,11 @@ import pandas as pd
 
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
 from skshapley.plots._common import HALF_WIDTH, one_output, one_row, response_name
-from skshapley.plots._display import Display, SmallMultiples, by_output
+from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
 from skshapley.plots._partners import check_pairs
 from skshapley.plots._style import (
     LETTER,
-    LINE,
     colour_bar,
-    fit_names,
     font_size,
     ink,
     label_x,
@@ -22,7 +20,7 @@ from skshapley.plots._style import (
     signed_colours,
     write_names,
 )
-from skshapley.plots._text import MAX_NAME, number, short_names
+from skshapley.plots._text import number
 
 FADED = 0.35
 CELL = 0.56, 0.42  # inches
@@ -32,7 +30,7 @@ BELOW = 20  # letters of a name below a column
 MOST_WRITTEN = 14  # features, beyond which numbers in the cells cannot be read
 
 
-class InteractionsDisplay(Display):
+class InteractionsDisplay(ByRow, Display):
     """Interactions of pairs as a triangle of colours, with their errors written into the cells.
 
     Below the diagonal stands the whole interaction of each pair, with half the width of its 95 %
@@ -50,7 +48,7 @@ class InteractionsDisplay(Display):
     response : str, default="response"
         Name of the explained response, for the colour bar.
     title : str, default="interaction"
-        What the numbers are.
+        The kind of numbers.
 
     Attributes
     ----------
@@ -75,9 +73,10 @@ class InteractionsDisplay(Display):
     _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
     _asked = {"interactions": True}
 
+    _scale = None
+
     def __init__(self, table, response="response", title="interaction") -> None:
-        self.table = table
-        self.response = response
+        super().__init__(table, response)
         self.title = title
 
     @classmethod
@@ -121,24 +120,14 @@ class InteractionsDisplay(Display):
 
         return by_output(cls, one_row(explanation, row), output, ax, read)
 
-    @property
-    def _features(self) -> pd.Series:
-        return self.table["feature"].drop_duplicates()
-
-    def _row_names(self, letters=MAX_NAME) -> list[str]:
-        return short_names(self._features, width=letters)
-
-    def _below(self, letters=BELOW) -> list[str]:
-        """Return the names below the columns, shorter since the rows have the same."""
-        return short_names(self._features, lines=1, width=letters)
-
     def _height(self, width) -> float:
-        slanted = max(map(len, self._below())) * LETTER * 10 / 72 * np.sin(np.pi / 4)
-        return 1.1 + slanted + CELL[1] * len(self._features)
+        names = self._row_names(BELOW)
+        slanted = max(map(len, names)) * LETTER * 10 / 72 * np.sin(np.pi / 4)
+        return 1.1 + slanted + CELL[1] * len(names)
 
     @property
     def _width(self) -> float:
-        return min(3.0 + CELL[0] * len(self._features), 14.0)
+        return min(3.0 + CELL[0] * self.table["feature"].nunique(), 14.0)
 
     @property
     def _narrow_width(self) -> float:
@@ -170,8 +159,8 @@ class InteractionsDisplay(Display):
             aspect="auto", alpha=np.where(unsure, FADED, 1.0),
         )  # fmt: skip
         write_names(ax, names)
-        size = font_size(ax, n)
-        ax.set_xticks(range(n), self._below(min(letters, BELOW)), rotation=45, ha="right",
+        size = font_size(ax, n)  # of the shorter names below, which the rows have as well
+        ax.set_xticks(range(n), self._row_names(min(letters, BELOW)), rotation=45, ha="right",
                       rotation_mode="anchor", fontsize=size, parse_math=False)  # fmt: skip
         ax.tick_params(length=0)
         for spine in ax.spines.values():
@@ -182,7 +171,6 @@ class InteractionsDisplay(Display):
             bar.ax.set_ylim(0, limit)
         settle(ax)  # long names leave little room for the cells
         label_x(ax, f"{self.title}; diagonal: main effect{faded}")
-        fit_names(ax)
         if n <= MOST_WRITTEN:
             self._write(ax, values, half, limit)
         return self._drawn_on([ax])
@@ -200,7 +188,7 @@ class InteractionsDisplay(Display):
         letters = max(len(line) for text in texts.values() for line in text.splitlines())
         box, n = ax.get_window_extent(), len(values)
         points = 72 / ax.figure.dpi / n
-        size = min(8.0, box.width * points / (DIGIT * letters), box.height * points / (2 * LINE))
+        size = min(8.0, box.width * points / (DIGIT * letters), box.height * points / 2.2)
         if size < LEAST_SIZE:
             return
         for (i, j), text in texts.items():

@@ -12,24 +12,20 @@ from skshapley._tools._constraints import Number, check_values
 from skshapley.comparison._compare import KIND
 from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing, check_output, explanation_of
 from skshapley.plots._common import HALF_WIDTH, errors_of, one_output, one_row, response_name
-from skshapley.plots._display import Display, Drawn, SmallMultiples, by_output
+from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
 from skshapley.plots._style import (
     COLOURS,
     NEUTRAL,
-    height_of_legend,
-    height_of_rows,
     interval_bars,
     interval_note,
     label_x,
     legend_above,
-    letters_beside,
-    name_rows,
     zero_line,
 )
-from skshapley.plots._text import MAX_NAME, short_names
+from skshapley.plots._text import MAX_NAME
 
 
-class ImportanceDisplay(Display):
+class ImportanceDisplay(ByRow, Display):
     """How much each feature matters, with intervals, ranks and the features selected.
 
     A point is an importance, its bar the interval, the numbers beside the names the ranks that the
@@ -65,8 +61,6 @@ class ImportanceDisplay(Display):
 
     _constraints = {"max_features": COUNT, "ax": AXES, **CONFIDENCE,
                     "alpha": Number(above=0, below=1)}  # fmt: skip
-
-    _scale = "x"
 
     def __init__(self, table, label="importance") -> None:
         self.table = table
@@ -185,15 +179,12 @@ class ImportanceDisplay(Display):
         return cls(table, f"gain out of fold{_note(0.95)}").plot(ax)
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
-        names = short_names(self.table["feature"], width=letters)
+        names = super()._row_names(letters - 6)
         if self.table["best_rank"].isna().any():
             return names
         ranks = zip(self.table["best_rank"], self.table["worst_rank"], strict=True)
         texts = [f"{best}" if best == worst else f"{best}–{worst}" for best, worst in ranks]
         return [f"{name}  ({text})" for name, text in zip(names, texts, strict=True)]
-
-    def _height(self, width) -> float:
-        return height_of_rows(len(self.table))
 
     def plot(self, ax=None) -> Self:
         """Draw the points.
@@ -207,13 +198,12 @@ class ImportanceDisplay(Display):
         -------
         self : ImportanceDisplay
         """
-        (ax,) = self._panels(ax)
+        ax = self._rows(ax)
         value = self.table["value"].to_numpy()
         tested = self.table["selected"].notna().all()
         chosen = self.table["selected"].ne(False).to_numpy(dtype=bool)
         rows = np.arange(len(value))
         zero_line(ax)
-        name_rows(ax, self._row_names(letters_beside(ax)))
         interval_bars(ax, self.table["low"], self.table["high"], rows)
         handles = [
             ax.scatter(value[which], rows[which], s=34, c=colour, zorder=5)
@@ -248,7 +238,7 @@ def _note(confidence) -> str:
 MARKERS = "oDs^vP"
 
 
-class ComparisonDisplay(Drawn):
+class ComparisonDisplay(ByRow):
     """The same features in several explanations, for example of two models.
 
     Each feature is a row with a point for every explanation and its 95 % interval. A point is an
@@ -290,12 +280,11 @@ class ComparisonDisplay(Drawn):
 
     _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
 
-    _scale = "x"
+    _row_height = 1.2
 
     def __init__(self, table, local=False, response="response") -> None:
-        self.table = table
+        super().__init__(table, response)
         self.local = local
-        self.response = response
 
     @classmethod
     def from_explanations(
@@ -366,12 +355,9 @@ class ComparisonDisplay(Drawn):
         }
         return cls.from_explanations(explanations, **kwargs)
 
-    def _row_names(self, letters=MAX_NAME) -> list[str]:
-        return short_names(pd.unique(self.table["feature"]), width=letters)
-
-    def _height(self, width) -> float:
-        names = pd.unique(self.table["explanation"])
-        return height_of_rows(1.2 * self.table["feature"].nunique()) + height_of_legend(names)
+    @property
+    def _legend(self) -> tuple:
+        return tuple(pd.unique(self.table["explanation"]))
 
     def plot(self, ax=None) -> Self:
         """Draw the points.
@@ -386,7 +372,7 @@ class ComparisonDisplay(Drawn):
         self : ComparisonDisplay
         """
         parts = list(self.table.groupby("explanation", sort=False))
-        (ax,) = self._panels(ax)
+        ax = self._rows(ax)
         zero_line(ax)
         step, handles = 0.5 / len(parts), []
         for place, (_, part) in enumerate(parts):
@@ -396,7 +382,6 @@ class ComparisonDisplay(Drawn):
             points = ax.errorbar(values, rows, xerr=half, fmt=MARKERS[place], color=COLOURS[place],
                                  markersize=5, elinewidth=1.1, capsize=2)  # fmt: skip
             handles.append(points)
-        name_rows(ax, self._row_names(letters_beside(ax)))
         what = "attribution" if self.local else "mean |attribution|"
         label_x(ax, f"{what} ({self._said}){interval_note(self.table)}")
         legend_above(ax, handles, [name for name, _ in parts])
@@ -448,10 +433,10 @@ def _order(explanations, max_features) -> np.ndarray:
 CLEAR = 0.05  # adjusted p-values up to which a difference is drawn as one
 
 
-class DumbbellDisplay(Drawn):
+class DumbbellDisplay(ByRow):
     """Two explanations beside each other: a dumbbell for each feature.
 
-    The bar leads from the first explanation to the second, whose point has the interval of the
+    The bar leads from the first explanation to the second. The second point has the interval of the
     difference. It is pale where the difference may be chance (adjusted p-value above .05).
 
     Use `from_comparison` to make one.
@@ -462,7 +447,7 @@ class DumbbellDisplay(Drawn):
         Columns ``feature``, ``first``, ``second``, ``difference``, ``low``, ``high`` (of the
         difference), ``p_adjusted``; the features from top to bottom.
     names : tuple of two str
-        What the explanations are called.
+        Names of the explanations.
     label : str, default="mean |attribution|"
         What is drawn, for the axis.
 
@@ -489,7 +474,7 @@ class DumbbellDisplay(Drawn):
 
     _constraints = {"max_features": COUNT, "ax": AXES, **CONFIDENCE, **KIND}
 
-    _scale = "x"
+    _row_height = 1.2
 
     def __init__(self, table, names, label="mean |attribution|") -> None:
         self.table = table
@@ -555,11 +540,9 @@ class DumbbellDisplay(Drawn):
 
         return by_output(cls, comparison, output, ax, read, strength)
 
-    def _row_names(self, letters=MAX_NAME) -> list[str]:
-        return short_names(self.table["feature"], width=letters)
-
-    def _height(self, width) -> float:
-        return height_of_rows(1.2 * len(self.table)) + height_of_legend(self.names)
+    @property
+    def _legend(self) -> tuple:
+        return tuple(self.names)
 
     def plot(self, ax=None) -> Self:
         """Draw the dumbbells.
@@ -573,12 +556,11 @@ class DumbbellDisplay(Drawn):
         -------
         self : DumbbellDisplay
         """
-        (ax,) = self._panels(ax)
+        ax = self._rows(ax)
         first, second = self.table["first"].to_numpy(), self.table["second"].to_numpy()
         rows = np.arange(len(first))
         clear = self.table["p_adjusted"].to_numpy() <= CLEAR
         zero_line(ax)
-        name_rows(ax, self._row_names(letters_beside(ax)))
         ax.hlines(rows, first, second, color=NEUTRAL, linewidth=3.5, alpha=0.45, zorder=2)
         interval_bars(ax, first + self.table["low"], first + self.table["high"], rows)
         handles, alphas = [], np.where(clear, 1.0, 0.35)

@@ -16,16 +16,14 @@ from skshapley.plots._common import (
     one_output,
     response_name,
 )
-from skshapley.plots._display import Display, SmallMultiples, by_output
+from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
 from skshapley.plots._style import (
     COLOURS,
     colour_bar,
     height_of_rows,
     ink,
     label_x,
-    letters_beside,
     level_colours,
-    name_rows,
     signed_colours,
 )
 from skshapley.plots._text import MAX_NAME, short_names
@@ -35,10 +33,10 @@ MANY = 1000
 FADED = 0.35
 
 
-class MatrixDisplay(Display):
+class MatrixDisplay(ByRow, Display):
     """All attributions as a matrix of colours, with features as rows and instances as columns.
 
-    Similar instances are next to each other. Cells whose 95 % interval contains 0 are faded. The
+    Similar instances are next to each other. Cells are faded if their 95 % interval contains 0. The
     line above the matrix shows the predictions; the bars beside it are mean absolute attributions.
 
     Use `from_explanation` or `from_estimator` to make one.
@@ -73,7 +71,7 @@ class MatrixDisplay(Display):
 
     _constraints = {"max_features": COUNT, "ax": AXES}
 
-    _bar = 1.0
+    _scale = None
 
     def __init__(self, values, standard_errors, predictions, response="response") -> None:
         self.values = values
@@ -133,7 +131,7 @@ class MatrixDisplay(Display):
         return self.values.copy()
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
-        return short_names(self.values.index, width=letters)
+        return short_names(self.values.index, letters)
 
     def _height(self, width) -> float:
         return height_of_rows(len(self.values) + 2)
@@ -152,13 +150,12 @@ class MatrixDisplay(Display):
         """
         values = self.values.to_numpy()
         p, r = values.shape
-        (ax,) = self._panels(ax)
+        ax = self._rows(ax)
         # A few extreme cells, or the sum of many features, should not wash out all others.
         limit = np.quantile(np.abs(values), 0.99) or np.abs(values).max() or 1.0
         unsure = np.abs(values) <= HALF_WIDTH * self.standard_errors.to_numpy()
         image = ax.imshow(values, cmap=signed_colours(), vmin=-limit, vmax=limit, aspect="auto",
                           interpolation="nearest", alpha=np.where(unsure, FADED, 1.0))  # fmt: skip
-        name_rows(ax, self._row_names(letters_beside(ax)))
         ax.set_ylim(p - 0.5, -0.5)
         ax.xaxis.get_major_locator().set_params(integer=True)
         faded = "; faded: 95 % interval holds 0" if unsure.any() else ""
@@ -197,7 +194,7 @@ def _order(values) -> np.ndarray:
     return np.argsort(centred @ axis, kind="stable")
 
 
-class DecisionDisplay(Display):
+class DecisionDisplay(ByRow, Display):
     """Paths of many rows from the base value, at the bottom, to their predictions on top.
 
     Each line is an instance. At each feature it moves by the instance's attribution, the least
@@ -236,12 +233,6 @@ class DecisionDisplay(Display):
     """
 
     _constraints = {"max_features": COUNT, "ax": AXES}
-
-    _scale = "x"
-
-    def __init__(self, table, response="response") -> None:
-        self.table = table
-        self.response = response
 
     @classmethod
     def from_explanation(
@@ -305,9 +296,6 @@ class DecisionDisplay(Display):
         upwards = np.cumsum(np.hstack([base, values[:, ::-1]]), axis=1)
         return upwards[:, ::-1]
 
-    def _row_names(self, letters=MAX_NAME) -> list[str]:
-        return short_names(pd.unique(self.table["feature"]), width=letters)
-
     def _height(self, width) -> float:
         return height_of_rows(self.table["feature"].nunique() + 1)
 
@@ -326,8 +314,7 @@ class DecisionDisplay(Display):
         from matplotlib.collections import LineCollection
 
         paths = self._paths()
-        p = self.table["feature"].nunique()
-        (ax,) = self._panels(ax)
+        p, ax = self.table["feature"].nunique(), self._rows(ax)
         heights = np.arange(p + 1) - 0.5
         lines = LineCollection(
             [np.column_stack([path, heights]) for path in paths],
@@ -342,7 +329,6 @@ class DecisionDisplay(Display):
             heights, 0, 1, transform=ax.get_yaxis_transform(), color=ink(ax), alpha=0.12, lw=0.6
         )
         ax.axvline(self.table["base_value"].mean(), color=ink(ax), lw=0.8, alpha=0.6, zorder=1)
-        name_rows(ax, self._row_names(letters_beside(ax)))
         ax.set_ylim(p - 0.4, -0.7)
         room = 0.04 * (np.ptp(paths) or 1.0)
         ax.set_xlim(paths.min() - room, paths.max() + room)

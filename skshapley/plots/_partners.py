@@ -21,7 +21,7 @@ def strongest_partner(explanation, feature) -> str | None:
 
     Within bins of similar values of the feature, its attribution would be a straight line if no
     other feature mattered. Candidates explain a part of the sum of squares around this line. A
-    candidate's score is that part, less what the best of as many candidates of pure noise would
+    candidate's score is that part, minus the score that the best of as many noise candidates would
     explain. The largest positive score wins. It is a hint where to look, not an estimate of an
     interaction.
 
@@ -186,8 +186,8 @@ def of_interaction(explanation, feature, partner) -> Explanation:
 def with_pairs(explanation, n) -> Explanation:
     """Return an explanation in which the strongest pairs of a row are players of their own.
 
-    Each of the two players gives half the interaction away, so that the sum stays. What is left to
-    it has no standard error, since covariances are not on record.
+    Each of the two players loses half the interaction, so the sum does not change. The rest of it
+    has no standard error, since covariances are not on record.
 
     Parameters
     ----------

@@ -1,21 +1,16 @@
 """Where points stand on an axis, their size and colours, and the key of the colours."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._tables._documents import Piece
-from skshapley.plots._partners import categories
-from skshapley.plots._style import COLOURS, NEUTRAL
-from skshapley.plots._text import value_text
-
-if TYPE_CHECKING:
-    pass
-
 from skshapley.plots._common import ordered_numbers
-from skshapley.plots._style import width_in_points
+from skshapley.plots._partners import categories
+from skshapley.plots._style import COLOURS, NEUTRAL, width_in_points
+from skshapley.plots._text import value_text
 
 THERE = "in the text"
 OTHERS = " others"  # the end of the text of those that share a colour
@@ -39,7 +34,7 @@ def keyed(column, most: int = len(COLOURS)) -> tuple[NDArray[np.float64], list[s
     """Return the number of each value's category, ``(r,)``, and the texts of the categories.
 
     Where there are more than `most`, the rarer ones share the last. A token of documents is there
-    or not, whatever stands after it.
+    or not, for any labels after it.
 
     Parameters
     ----------

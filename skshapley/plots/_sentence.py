@@ -59,10 +59,6 @@ class SentenceDisplay(Display):
 
     _constraints = {"row": ROW, "ax": AXES}
 
-    def __init__(self, table, response="response") -> None:
-        self.table = table
-        self.response = response
-
     @classmethod
     def from_explanation(
         cls, explanation, row=None, *, output=None, ax=None
@@ -174,8 +170,8 @@ def _in_order(pieces) -> list[int]:
         return list(range(len(pieces)))
     if not all(hasattr(pieces[place], "place") for place in own):
         raise ValueError(
-            "SentenceDisplay got a document among others whose order of tokens was not kept:"
-            " explain the document alone."
+            "SentenceDisplay got a document without the order of its tokens, which explanations of"
+            " several documents do not keep: explain the document alone."
         )
     return sorted(own, key=lambda place: pieces[place].place)
 

@@ -1,23 +1,21 @@
 """Colours, axes and rows: the look that all displays share.
 
-Blue against orange can be told apart with any kind of colour vision, and both stand out from white
-and from black. Lines and text take the colour of the axes' own labels, hence follow style sheets.
+Blue and orange differ with any kind of colour vision, and both stand out from white and from black.
+Lines and text take the colour of the axes' own labels, hence follow style sheets.
 """
 
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skshapley.plots._checks import check_axes, pyplot
-from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, wrapped
+from skshapley.plots._text import LEAST_NAME, LEFT_OUT, MAX_NAME, UNEXPLAINED, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colorbar import Colorbar
     from matplotlib.colors import Colormap
-    from matplotlib.legend import Legend
     from matplotlib.typing import ColorType
 
 POSITIVE = "#E07B00"
@@ -34,10 +32,8 @@ LEGEND_LINE = 0.2  # inches
 WIDTH = 8.0
 PANEL = (4.0, 3.0)
 LARGE_PANEL = (8.0, 5.2)  # of the only one
-LETTER = 0.55  # mean width of a letter, in font sizes
-LINE = 1.1  # height of a line of a name, in font sizes
+LETTER, DIGIT = 0.55, 0.7  # mean widths of a letter and of a number's digit, in font sizes
 NAMES = 0.46  # of the width of axes and what is beside them, at most, for names
-LEAST_LETTERS = 12  # of a line, however narrow the place
 LEAST_LABEL = 16  # letters of a line of a label, such as "(log-probability"
 LEAST_SIZE = 4.0  # points
 MOST_ROOM = 0.35  # of the width of axes, for the numbers on one side
@@ -79,15 +75,13 @@ def height_of_rows(n_rows) -> float:
 
 def height_of_legend(names) -> float:
     """Return the height of a legend above axes, in inches."""
-    lines = [wrapped(name).count("\n") + 1 for name in names]
     line = sum(len(str(name)) + 8 for name in names) <= 2 * MAX_NAME
-    return LEGEND_LINE * (max(lines) if line else sum(lines))
+    return LEGEND_LINE * (min(len(names), 1) if line else len(names))
 
 
 def width_of_rows(names) -> float:
     """Return the width, in inches, of axes with such row names, beside others like them."""
-    letters = max(len(line) for name in names for line in name.splitlines())
-    return min(WIDTH, 4.2 + LETTER * letters * 12 / 72)
+    return min(WIDTH, 4.7 + LETTER * max(map(len, names)) * _label_size() / 72)
 
 
 def panels(axes, n, owner, size, n_columns=None) -> "list[Axes]":
@@ -125,25 +119,18 @@ def width_in_points(ax) -> float:
     return ax.get_window_extent().width * 72 / ax.figure.dpi
 
 
-def side_label(ax, text) -> str:
-    """Return a label for the side of axes or of their colour bar, in lines that fit its height."""
-    letters = _letters(0.6 * _height_in_pixels(ax) * 72 / ax.figure.dpi)
-    return fill(text, max(letters, LEAST_LABEL))
-
-
 def letters_beside(ax) -> int:
-    """Return how many letters the lines of names beside the axes may have."""
-    return _letters(NAMES * _place_in_points(ax), font_size(ax, 1))
+    """Return how many letters the names of rows beside the axes may have."""
+    return _letters(NAMES * _place_in_points(ax), _label_size())
 
 
-def letters_across(ax, size=10.0) -> int:
-    """Return how many letters the lines of a title may have, as wide as the axes' place."""
-    return _letters(0.65 * _place_in_points(ax), size)
+def letters_across(ax) -> int:
+    """Return how many letters a title may have, as wide as the axes' place."""
+    return _letters(0.75 * _place_in_points(ax))
 
 
 def _letters(points, size=10.0) -> int:
-    """Return how many letters of a font size go into a width, from 12 to 32."""
-    return int(np.clip(points / (LETTER * size), LEAST_LETTERS, MAX_NAME))
+    return int(np.clip(points / (LETTER * size), LEAST_NAME, MAX_NAME))
 
 
 def _place_in_points(ax) -> float:
@@ -156,49 +143,50 @@ def _place_in_points(ax) -> float:
     return min(share, 1.0) * figure.bbox.width * 72 / figure.dpi
 
 
+def filled(text, points, size=10.0) -> str:
+    """Return a label in lines that are not longer than so many points."""
+    return fill(text, max(int(points / (LETTER * size)), LEAST_LABEL))
+
+
 def label_x(ax, text) -> None:
     """Label the x axis, in lines that are not wider than the axes."""
     size = _label_size()
-    letters = width_in_points(ax) / (LETTER * size)
-    ax.set_xlabel(fill(text, max(int(letters), LEAST_LABEL)), fontsize=size, parse_math=False)
+    ax.set_xlabel(filled(text, width_in_points(ax), size), fontsize=size, parse_math=False)
 
 
-def legend(ax, handles, names, letters=MAX_NAME, **where) -> "Legend":
-    """Write and return a legend; its names are no formulas and may begin with "_"."""
+def label_y(ax, text) -> None:
+    """Label the y axis, in lines that are not longer than the axes are high."""
+    ax.set_ylabel(filled(text, 0.8 * row_in_points(ax, 1)), fontsize="large", parse_math=False)
+
+
+def legend(ax, handles, names, letters=MAX_NAME, **where) -> None:
+    """Write a legend; its names are no formulas and may begin with "_"."""
     made = ax.legend(handles, ["name"] * len(handles), frameon=False, **where)
     for text, name in zip(made.get_texts(), names, strict=True):
-        text.set(text=wrapped(name, letters), parse_math=False)
+        text.set(text=shorten(name, letters), parse_math=False)
     made.get_title().set_parse_math(False)
-    return made
 
 
 def legend_above(ax, handles, names) -> None:
     """Write a legend above axes that are settled: in a line, or below each other if too wide."""
     points = width_in_points(ax)
-    letters = _letters(points - 40)
+    letters = _letters(points - 50)
     line = sum(min(len(str(name)), letters) for name in names) * LETTER * 10 + 50 * len(names)
     place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
     legend(ax, handles, names, letters, ncols=len(names) if line <= points else 1, **place)
+    settle(ax)
 
 
 def write_names(ax, names) -> None:
-    """Write the names of the rows 0, 1, ... beside the axes, in a font size that fits."""
+    """Write the names of the rows 0, 1, ... beside the axes."""
     # Names are not formulas: "$" and "_" are written as they are.
-    size = font_size(ax, len(names), _most_lines(names))
-    ax.set_yticks(range(len(names)), names, fontsize=size, linespacing=LINE, parse_math=False)
-
-
-def _most_lines(names) -> int:
-    return max(name.count("\n") + 1 for name in names)
+    ax.set_yticks(range(len(names)), names, fontsize=_label_size(), parse_math=False)
 
 
 def fit_names(ax) -> None:
-    """Make the names of the rows smaller, where the settled axes are lower than was thought."""
+    """Make the names of rows smaller, where settled axes are too low for them."""
     labels = ax.get_yticklabels()
-    n_lines = _most_lines([label.get_text() for label in labels])
-    row = ax.get_window_extent().height * 72 / ax.figure.dpi / abs(np.diff(ax.get_ylim())[0])
-    size = max(LEAST_SIZE, 0.98 * row / (LINE * n_lines))
-    if size < labels[0].get_size():
+    if (size := font_size(ax, len(labels))) < labels[0].get_size():
         for label in labels:
             label.set_size(size)
         settle(ax)
@@ -206,43 +194,26 @@ def fit_names(ax) -> None:
 
 def name_rows(ax, names) -> None:
     """Name the rows 0, 1, ... from top to bottom, and settle the axes."""
-    n = len(names)
     write_names(ax, names)
-    ax.set_ylim(n - 0.4, -0.6)
+    settle(ax)
+    fit_names(ax)
+    ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
     ax.grid(axis="y", color=ink(ax), alpha=0.25, linewidth=0.6, linestyle=(0, (1, 4)))
     ax.set_axisbelow(True)
-    settle(ax)
-    fit_names(ax)
     ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(width_in_points(ax) / 40, 2, 7)))
 
 
-def font_size(ax, n_rows, lines=1) -> float:
-    """Return the font size, in points, for rows of some lines that share the height of the axes."""
-    usual = _label_size()
-    share = 0.72 if lines == 1 else 0.9 / (LINE * lines)
-    return float(np.clip(share * points_of_rows(ax, n_rows), LEAST_SIZE, usual))
+def font_size(ax, n_rows) -> float:
+    """Return the font size, in points, for rows of a line that share the height of the axes."""
+    return float(np.clip(0.72 * row_in_points(ax, n_rows), LEAST_SIZE, _label_size()))
 
 
-def fitting(ax, n_rows) -> float:
-    """Return the font size, in points, for rows of one line beside axes that are settled."""
-    settled = ax.get_window_extent().height * 72 / ax.figure.dpi / n_rows
-    return min(font_size(ax, n_rows), max(LEAST_SIZE, settled))
-
-
-def points_of_rows(ax, n_rows) -> float:
+def row_in_points(ax, n_rows) -> float:
     """Return the height of each of the rows that share the axes, in points."""
-    return _height_in_pixels(ax) * 72 / ax.figure.dpi / n_rows
-
-
-def _height_in_pixels(ax) -> float:
-    """Return the height of the axes' place in its grid, which no later layout changes."""
-    spec = ax.get_subplotspec()
-    if spec is None:
-        return ax.get_window_extent().height
-    return spec.get_position(ax.figure).height * ax.figure.bbox.height
+    return ax.get_window_extent().height * 72 / ax.figure.dpi / n_rows
 
 
 def _label_size() -> float:
@@ -253,11 +224,20 @@ def _label_size() -> float:
     return LARGER * FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
 
 
-def colour_bar(ax, image, label, pad=0.02) -> "Colorbar":
-    """Draw and return the bar of an image's colours, beside the axes."""
-    label = side_label(ax, label)
-    bar = ax.figure.colorbar(image, ax=ax, aspect=30, pad=pad, label=label)
+def colour_bar(ax, image, label, pad=0.02, ends=None) -> "Colorbar":
+    """Draw and return the bar of an image's colours, beside the axes.
+
+    `ends` are texts for 0 and 1, in place of numbers.
+    """
+    bar = ax.figure.colorbar(image, ax=ax, aspect=30, pad=pad)
     bar.outline.set_visible(False)
+    if ends is not None:
+        bar.set_ticks([0, 1], labels=ends, fontsize="small", parse_math=False)
+        bar.ax.tick_params(length=0)
+    label = filled(label, 0.8 * row_in_points(ax, 1), _label_size())
+    bar.set_label(
+        label, fontsize=_label_size(), labelpad=4.0 if ends is None else -3.0, parse_math=False
+    )
     return bar
 
 
@@ -266,9 +246,9 @@ def ink(ax) -> "ColorType":
     return ax.xaxis.label.get_color()
 
 
-def zero_line(ax, at=0.0) -> None:
+def zero_line(ax) -> None:
     """Draw the line that attributions start from."""
-    ax.axvline(at, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
+    ax.axvline(0.0, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
 
 
 def error_bars(ax, x, y, half_widths, wider=None) -> None:
@@ -306,59 +286,48 @@ def interval_bars(ax, low, high, y) -> None:
             ax.scatter(drawn[far], y[far], s=20, color=ink(ax), marker=arrow, zorder=4)
 
 
-def widen(ax, low, high, texts, size, left=True, right=True) -> float:
-    """Set the x limits to low and high, with room for the longest text on the sides named.
+def number_bars(ax, bars, span, left=True, right=True, beside=()) -> None:
+    """Set the x limits, and write numbers into the bars with room for them, or beside them.
 
     Call it after `name_rows`, since names may narrow the axes.
 
-    Returns
-    -------
-    size : float
-        The font size, made smaller where the texts would need most of the axes.
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    bars : list of (start, end, reach, y, text, colour)
+        The ends of each bar, half of its interval, its place, its number and its colour.
+    span : tuple of (float, float)
+        The ends of the drawing.
+    left, right : bool, default=True
+        Whether there are numbers on this side.
+    beside : list of (x, y, text, towards)
+        More numbers: left of x if `towards` is negative.
     """
-    if not high > low:
-        low, high = low - 0.5, high + 0.5
-    ax.set_xlim(low, high)
+    low, high = span if span[1] > span[0] else (span[0] - 0.5, span[1] + 0.5)
     points = max(width_in_points(ax), 1.0)
-    # A digit is about 0.64 of the font size wide, and `beside` leaves a gap; axes drawn later on
-    # the same figure may take some of the width.
-    letters = 0.7 * max(map(len, texts))
-    size = min(size, max(LEAST_SIZE, (MOST_ROOM * points - 10) / letters))
+    size = font_size(ax, len({y for _, _, _, y, _, _ in bars} | {y for _, y, _, _ in beside}))
+    scale, outside = (1 - MOST_ROOM) * points / (high - low), list(beside)
+    for start, end, reach, y, text, colour in bars:
+        tip = np.copysign(reach, end - start)
+        if (abs(end - start) - reach) * scale > DIGIT * size * len(text) + 8:
+            dark = "white" if colour in LIGHT_ON else "#1A1A1A"
+            _write(ax, (start + end - tip) / 2, y, text, 0, ha="center", color=dark, fontsize=size)
+        else:
+            outside.append((end + tip, y, text, end - start))
+    # The gap is 5 points; axes drawn later on the same figure may take some of the width.
+    letters = DIGIT * max((len(text) for _, _, text, _ in outside), default=0)
+    size = min(size, max(LEAST_SIZE, (MOST_ROOM * points - 10) / max(letters, 1)))
     room = min((letters * size + 10) / points, MOST_ROOM)
-    span = high - low
-    unit = span * room / (1 - room * (left + right))
+    unit = (high - low) * room / (1 - room * (left + right))
     ax.set_xlim(low - left * unit, high + right * unit)
-    return size
+    for x, y, text, towards in outside:
+        side, gap = ("right", -5) if towards < 0 else ("left", 5)
+        _write(ax, x, y, text, gap, ha=side, color=ink(ax), fontsize=size)
 
 
-def fits_inside(ax, widths, texts, span, size) -> NDArray[np.bool_]:
-    """Return whether numbers fit inside their bars, given the span of the axis, ``(n,)``."""
-    points = (1 - MOST_ROOM) * width_in_points(ax) / (span or 1.0)
-    letters = np.array([len(text) for text in texts])
-    return np.asarray(widths) * points > 0.7 * size * letters + 8
-
-
-def inside(ax, x, y, text, colour, size) -> None:
-    """Write text around the point (x, y) of a bar of this colour."""
-    ink = "white" if colour in LIGHT_ON else "#1A1A1A"
-    ax.annotate(text, (x, y), ha="center", va="center", fontsize=size, color=ink, zorder=5,
-                parse_math=False)  # fmt: skip
-
-
-def beside(ax, x, y, text, towards, size) -> None:
-    """Write text beside the point (x, y), left of it where `towards` is negative."""
-    ax.annotate(
-        text,
-        (x, y),
-        xytext=(-5 if towards < 0 else 5, 0),
-        textcoords="offset points",
-        horizontalalignment="right" if towards < 0 else "left",
-        verticalalignment="center",
-        fontsize=size,
-        color=ink(ax),
-        annotation_clip=False,
-        parse_math=False,
-    )
+def _write(ax, x, y, text, gap, **font) -> None:
+    ax.annotate(text, (x, y), xytext=(gap, 0), textcoords="offset points", va="center",
+                annotation_clip=False, parse_math=False, zorder=5, **font)  # fmt: skip
 
 
 def interval_note(frame) -> str:

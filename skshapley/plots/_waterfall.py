@@ -16,27 +16,20 @@ from skshapley.plots._common import (
     one_row,
     response_name,
 )
-from skshapley.plots._display import Display, SmallMultiples, by_output
+from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
 from skshapley.plots._partners import check_pairs, with_pairs
 from skshapley.plots._style import (
-    beside,
     colour_of_steps,
     error_bars,
-    fits_inside,
-    font_size,
-    height_of_rows,
     ink,
-    inside,
     interval_note,
     label_x,
-    letters_beside,
-    name_rows,
-    widen,
+    number_bars,
 )
 from skshapley.plots._text import MAX_NAME, named_values, number
 
 
-class WaterfallDisplay(Display):
+class WaterfallDisplay(ByRow, Display):
     """One prediction as a waterfall: from the base value up and down to the prediction.
 
     The base value, the mean prediction over the background, is at the bottom and the prediction of
@@ -78,13 +71,10 @@ class WaterfallDisplay(Display):
 
     _constraints = {"row": ROW, "max_features": COUNT, "max_pairs": Count(least=0), "ax": AXES}
 
-    _scale = "x"
-
     def __init__(self, table, base_value, prediction, response="response") -> None:
-        self.table = table
+        super().__init__(table, response)
         self.base_value = base_value
         self.prediction = prediction
-        self.response = response
 
     @classmethod
     def from_explanation(
@@ -155,10 +145,7 @@ class WaterfallDisplay(Display):
         return self.table.assign(start=starts, end=ends)
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
-        return ["prediction", *named_values(self.table, width=letters), "base value"]
-
-    def _height(self, width) -> float:
-        return height_of_rows(len(self.table) + 2)
+        return ["prediction", *named_values(self.table, letters), "base value"]
 
     def _intervals(self, frame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return half the intervals without and with the background, and the larger of both."""
@@ -186,9 +173,7 @@ class WaterfallDisplay(Display):
         self : WaterfallDisplay
         """
         frame = self.frame()
-        n = len(frame)
-        (ax,) = self._panels(ax)
-        size = font_size(ax, n + 2)
+        n, ax = len(frame), self._rows(ax)
         rows = np.arange(1, n + 1)
         value, start, end = (frame[name].to_numpy() for name in ("value", "start", "end"))
         half, wider, reach = self._intervals(frame)
@@ -201,22 +186,13 @@ class WaterfallDisplay(Display):
                   color=ink(ax), linewidth=0.6, alpha=0.6, zorder=1)  # fmt: skip
         ax.plot([self.prediction, self.base_value], [0, n + 1], "D", color=ink(ax), markersize=5)
 
-        name_rows(ax, self._row_names(letters_beside(ax)))
         scale = np.abs([self.base_value, self.prediction, *value]).max()
         texts = [number(change, signed=True, scale=scale) for change in value]
-        ends = [number(level, scale=scale) for level in (self.prediction, self.base_value)]
-        low, high = self._shared or self._span()
-        within = fits_inside(ax, np.abs(value) - reach, texts, high - low, size)
-        outside = [text for text, hidden in zip(texts, within, strict=True) if not hidden]
-        size = widen(ax, low, high, [*outside, *ends], size)
-        for y, text in enumerate(texts):
-            if within[y]:
-                middle = start[y] + (value[y] - np.copysign(reach[y], value[y])) / 2
-                inside(ax, middle, rows[y], text, colours[y], size)
-            else:
-                tip = end[y] + np.copysign(reach[y], value[y])
-                beside(ax, tip, rows[y], text, value[y], size)
-        beside(ax, self.prediction, 0, ends[0], value[0], size)
-        beside(ax, self.base_value, n + 1, ends[1], -value[-1], size)
+        ends = [
+            (self.prediction, 0, number(self.prediction, scale=scale), value[0]),
+            (self.base_value, n + 1, number(self.base_value, scale=scale), -value[-1]),
+        ]
+        bars = list(zip(start, end, reach, rows, texts, colours, strict=True))
+        number_bars(ax, bars, self._shared or self._span(), beside=ends)
         label_x(ax, f"{self._said}{interval_note(frame)}")
         return self._drawn_on([ax])

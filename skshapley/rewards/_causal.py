@@ -2,7 +2,7 @@
 
 Heskes, Sijben, Bucur & Claassen (2020), Eq 3 and Corollary 1: columns come in components, causes
 before effects. Given do(x_S), the absent columns of a component follow all columns of the
-components before, and the present ones of their own, unless what makes them go together is a common
+components before, and the present ones of their own, unless their dependence comes from a common
 cause (confounding), which setting them cuts.
 """
 

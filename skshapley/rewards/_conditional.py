@@ -31,7 +31,7 @@ from skshapley.rewards._transport import (
 class _TransportReward(BackgroundReward):
     """Base of the rewards that move background rows to where the present columns are.
 
-    Subclasses say what the margins are (`_margins`), and may know the correlation.
+    Subclasses define the margins (`_margins`), and may know the correlation.
     """
 
     masked_: TransportModel
@@ -148,9 +148,9 @@ class ConditionalReward(_TransportReward):
 
         z = r + Sigma[:, S] Sigma[S, S]^-1 (x_S - r_S).
 
-    That is E[f(X) | X_S = x_S] for normal columns, and keeps what the rows have besides their
-    regression as the table has it. Values tell what the columns say of the response, be it by going
-    along with others: a column that the model never looks at may be worth much.
+    That is E[f(X) | X_S = x_S] for normal columns, and keeps the residuals of the rows. Values show
+    the information of the columns about the response, even if only by going along with others: a
+    column that the model never looks at may be worth much.
 
     Columns must be numbers without gaps. Fit it to many rows, such as the training table: how
     columns go together is learned from them. Along walks (samplers of permutations), a coalition
@@ -182,13 +182,13 @@ class ConditionalReward(_TransportReward):
 
     Notes
     -----
-    Of walks, what a quadratic function of the columns says of the response is not sampled: it is
-    fitted to the background in ``fit``, and its values are known but for a small error, which is in
-    the standard errors. Only the rest of the response is sampled.
+    With permutations, a quadratic function of the columns is fitted to the response in ``fit``. Its
+    values are not sampled; they are known up to a small error, which is in the standard errors.
+    Only the rest of the response is sampled.
 
-    Standard errors are those of sampling coalitions and rows. What the normal law gets wrong, and
-    what the rows do not tell of Sigma, is in none of them.
-    `skshapley.diagnostics.conditional_error` compares rewards on rows that were left out.
+    Standard errors describe the sampling of coalitions and rows. They do not include the error of
+    the normal law, or of the estimated Sigma. `skshapley.diagnostics.conditional_error` compares
+    rewards on rows that were left out.
 
     References
     ----------

@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
 from skshapley.exceptions import ModelOutputError
-from skshapley.rewards._game import Game
+from skshapley.rewards._game import Game, Unvalued
 
 
 def _has_probabilities(self) -> bool:
@@ -75,17 +75,12 @@ class DataGame(Game):
     members : ndarray of shape (n,), int
         The player of each training point.
     truncation : float or None
-        Saves fits along chains of growing coalitions, such as walks. Once a score is this close to
-        the score with all points, the larger coalitions of the chain take the latter without a fit
-        (Ghorbani & Zou 2019, Algorithm 1). None: no truncation.
+        Saves fits along chains of growing coalitions, such as permutations. Once a score is this
+        close to the score with all points, the larger coalitions of the chain take the latter
+        without a fit (Ghorbani & Zou 2019, Algorithm 1). None: no truncation.
     error_score : "empty", "raise" or float, default="empty"
-        What a coalition is worth that the estimator cannot be fitted to, or not scored on: as much
-        as none of the points, or a number. "raise": the error ends the run.
-
-    Attributes
-    ----------
-    n_unfitted : int
-        How many such coalitions were met.
+        The worth of a coalition on which fitting or scoring fails: as much as none of the points,
+        or a number. "raise": the error ends the run.
     """
 
     n_rows = n_outputs = 1
@@ -108,12 +103,14 @@ class DataGame(Game):
         self.members, self.truncation, self.error_score = members, truncation, error_score
         self.n_players = int(members.max()) + 1
         self.most_values = self.n_players - 1 if truncation is not None else 1
-        self.n_unfitted = 0
         self._classifier = is_classifier(estimator)
         self._classes = np.unique(np.asarray(y)) if self._classifier else None
         constant = DummyClassifier() if self._classifier else DummyRegressor()
         self._v_empty = self._scored(constant.fit(X, y))
         self._v_full = self._fitted(np.ones(self.n_players, dtype=bool))
+        if error_score != "raise":
+            worth = self._v_empty if error_score == "empty" else float(error_score)
+            self.unvalued = Unvalued(worth)
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the scores of coalitions, ``(r, m, 1)``; NaN for a missing score."""
@@ -128,26 +125,27 @@ class DataGame(Game):
             last = coalition
         return values.reshape(r, m, 1)
 
-    def unvalued(self, coalitions) -> NDArray[np.float64]:
-        """Return `error_score` for coalitions without a score, and count them."""
-        worth = self._v_empty if self.error_score == "empty" else float(self.error_score)
-        if not self.n_unfitted:
-            self._warn(coalitions[0], worth)
-        self.n_unfitted += len(coalitions)
-        return np.full((len(coalitions), 1), worth)
+    @property
+    def n_unfitted(self) -> int:
+        """How many coalitions without a score were met."""
+        return 0 if self.unvalued is None else len(self.unvalued.coalitions)
 
-    def _warn(self, coalition, worth) -> None:
-        """Warn about the first coalition without a score, and fit it again to show the error."""
+    def warn_of_unfitted(self) -> None:
+        """Warn about coalitions without a score, and fit the first of them again for its error."""
+        if self.unvalued is None or not self.n_unfitted:
+            return
+        first = self.unvalued.coalitions[0]
         try:
-            self._fitted(coalition)
+            self._fitted(first)
         except Exception as error:
-            n = coalition[self.members].sum()
+            n = first[self.members].sum()
             warn(
-                f"DataGame cannot fit {self.estimator!r} to some coalitions, or not score it; they"
-                f" count as {worth:.6g} (error_score={self.error_score!r}). The first, of {n}"
-                f" training points: {type(error).__name__}: {error}",
+                f"DataGame cannot fit {self.estimator!r} to {self.n_unfitted} coalitions, or not"
+                f" score it; they count as {self.unvalued.worth:.6g}"
+                f" (error_score={self.error_score!r}). The first, of {n} training points:"
+                f" {type(error).__name__}: {error}",
                 FitFailedWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
 
     def _value(self, coalition) -> float:

@@ -47,7 +47,7 @@ class NearModel(MaskedModel):
         """
         present = coalitions.take(self.column_player, axis=1)
         squares = squared_distances(self.correlation, present, given[:, None] - self.scores)
-        # constant columns tell no rows apart, and do not count
+        # constant columns do not separate rows, and do not count
         varied = self.scores.std(axis=0) > 0
         squares /= np.maximum(present[:, varied].sum(axis=1), 1)[:, None]
         nearest = squares.min(axis=1, keepdims=True)  # of far instances, all else would be 0
@@ -62,7 +62,7 @@ def _largest(weights, share) -> NDArray[np.float64]:
     order = np.argsort(-weights, axis=1, kind="stable")
     ranked = np.take_along_axis(weights, order, axis=1)
     before = np.cumsum(ranked, axis=1) - ranked
-    # equal weights are kept together, whatever the order of the rows
+    # equal weights are kept together, for any order of the rows
     last = np.where(before < share, ranked, np.inf).min(axis=1, keepdims=True)
     kept = np.where(weights >= last * (1 - 1e-9), weights, 0.0)
     return kept / kept.sum(axis=1, keepdims=True)
@@ -78,7 +78,7 @@ class EmpiricalReward(BackgroundReward):
     rows are near. `effective_rows` says how many.
 
     Columns must be numbers without gaps. All background rows belong to every coalition, so an
-    evaluation costs up to b model rows, and walks cannot be spread over them.
+    evaluation costs up to b model rows, and permutations cannot be spread over them.
 
     Parameters
     ----------
@@ -206,14 +206,6 @@ class EmpiricalGame(WrappedGame):
         starts = np.flatnonzero(np.diff(line, prepend=-1))
         values = np.add.reduceat(weights[line, reference][:, None] * outputs, starts, axis=0)
         return values.reshape(r, m, -1)
-
-    def empty(self, rows) -> NDArray[np.float64]:
-        """Return v(empty), ``(r, 1, k)``."""
-        return self._game.v_empty(rows)[:, None]
-
-    def full(self, rows) -> NDArray[np.float64]:
-        """Return the response at the instances, ``(r, k)``."""
-        return self._game.full(rows)
 
     def take(self, rows) -> "EmpiricalGame":
         """Return the game of some instances."""

@@ -1,12 +1,14 @@
 """The protocol that the engine evaluates: a reward at given instances."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skshapley._references import Deck
-from skshapley.exceptions import ModelOutputError
 
 
 class Known(NamedTuple):
@@ -24,11 +26,27 @@ class Known(NamedTuple):
     variances: np.ndarray
 
 
+@dataclass
+class Unvalued:
+    """Coalitions without a value, for which a call returns NaN.
+
+    Attributes
+    ----------
+    worth : float
+        The value that stands for theirs.
+    coalitions : list of ndarray of shape (p,), bool
+        Those that were met, in the parent process.
+    """
+
+    worth: float
+    coalitions: list[np.ndarray] = field(default_factory=list)
+
+
 class Game(ABC):
     """Base class of games: v(S) for r instances over p players with k outputs.
 
-    A game is a reward bound to its instances. It is picklable, and it is a pure function:
-    whatever is random was fixed before.
+    A game is a reward bound to its instances. It is picklable, and it is a pure function: all
+    random numbers were drawn before.
 
     Attributes
     ----------
@@ -50,10 +68,13 @@ class Game(ABC):
     parted_by_instance : bool
         Whether coalitions of an instance share work, so that their values may differ by a rounding
         where they are parted. Calls then part them in the same places in any company.
-    finer : bool
-        Whether `differing` says more than `apart`.
+    v_empty : ndarray of shape (n_rows, k) or None
+        v(empty) against the table that the background rows are a sample of; None: the mean over
+        these.
+    unvalued : Unvalued or None
+        Where a call may return NaN; None: it is refused.
     shared : object or None
-        What the games of all instances share, such as the model. `take` hands it on as it is.
+        The shared part of the games of all instances, such as the model. `take` passes it on.
         Workers get it apart from the game, so that a cluster sends it only once.
     """
 
@@ -67,7 +88,8 @@ class Game(ABC):
     bytes_per_row: int = 8
     most_values: int = 8192
     parted_by_instance: bool = False
-    finer: bool = False
+    v_empty: NDArray[np.float64] | None = None
+    unvalued: Unvalued | None = None
     shared: Any = None
 
     @abstractmethod
@@ -87,27 +109,6 @@ class Game(ABC):
         values : ndarray of shape (r, m, k)
         """
 
-    def unvalued(self, coalitions) -> np.ndarray:
-        """Return replacement values for coalitions with NaN; called in the parent process.
-
-        Parameters
-        ----------
-        coalitions : ndarray of shape (u, p), bool
-
-        Returns
-        -------
-        values : ndarray of shape (u, k)
-
-        Raises
-        ------
-        ModelOutputError
-            By default.
-        """
-        raise ModelOutputError(
-            f"{type(self).__name__} returned NaN for {len(coalitions)} coalitions; every coalition"
-            f" needs a finite value."
-        )
-
     @abstractmethod
     def empty(self, rows) -> np.ndarray:
         """Return the values of the empty coalition against each background row, ``(r, b, k)``.
@@ -117,16 +118,6 @@ class Game(ABC):
         rows : ndarray of shape (r,), int
             Positions of the instances.
         """
-
-    def v_empty(self, rows) -> np.ndarray:
-        """Return v(empty) of the instances, ``(r, k)``: against all background rows, weighted.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (r,), int
-            Positions of the instances.
-        """
-        return (self.reference_weights[:, None] * self.empty(rows)).sum(axis=1)
 
     @abstractmethod
     def full(self, rows) -> np.ndarray:
@@ -138,18 +129,8 @@ class Game(ABC):
             Positions of the instances.
         """
 
-    def remainder(self) -> "Game | None":
-        """Return the game minus a part with known Shapley values (`known`), or None."""
-        return None
-
-    def known(self, rows) -> Known | None:
-        """Return the Shapley values of the part subtracted from this game, or None.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (r,), int
-            Positions of the instances.
-        """
+    def remainder(self) -> "Remainder | None":
+        """Return the game minus a part with known Shapley values, or None."""
         return None
 
     def keys(self, rows) -> np.ndarray:
@@ -179,7 +160,8 @@ class Game(ABC):
         """Return which players differ from a background row, ``(n, p)`` bool, or None.
 
         Against a background row, coalitions that agree on the players which differ from it have the
-        same value, so only one of them is evaluated. None: not known.
+        same value, so only one of them is evaluated, and permutations skip the steps of the others.
+        None: not known.
 
         Parameters
         ----------
@@ -189,24 +171,6 @@ class Game(ABC):
             A background row for each of them.
         """
         return None
-
-    def apart(self, rows, references) -> np.ndarray | None:
-        """Return which players differ from a background row, as budgets count, or None.
-
-        Walks never ask for steps of the others. By default what `differing` says. A game that is
-        `finer` knows more there, such as columns that a pipeline makes equal, and saves further
-        evaluations by it, but those buy nothing.
-
-        Parameters
-        ----------
-        rows, references : ndarray of shape (n,), int
-            As for `differing`.
-
-        Returns
-        -------
-        apart : ndarray of shape (n, p), bool, or None
-        """
-        return self.differing(rows, references)
 
     def take(self, rows) -> "Game":
         """Return the game of some instances alone, numbered anew, to be sent to a worker.
@@ -222,3 +186,24 @@ class Game(ABC):
                 f" workers need: write one, or choose n_jobs=None."
             )
         return self
+
+
+class Remainder(NamedTuple):
+    """A game minus a part with known Shapley values.
+
+    Attributes
+    ----------
+    game : Game
+    known : callable
+        Takes positions of instances ``(r,)``, and returns the `Known` of that part.
+    """
+
+    game: Game
+    known: Callable[[np.ndarray], Known]
+
+
+def empty_values(game: Game, rows: np.ndarray) -> NDArray[np.float64]:
+    """Return v(empty) of the instances against all background rows, ``(r, k)``."""
+    if game.v_empty is not None:
+        return game.v_empty[rows]
+    return (game.reference_weights[:, None] * game.empty(rows)).sum(axis=1)

@@ -14,14 +14,13 @@ from scipy.special import logit
 
 from skshapley._tools._constraints import Fitting
 from skshapley.exceptions import ModelOutputError
-from skshapley.rewards._game import Game
+from skshapley.rewards._game import Game, empty_values
 
 
 class WrappedGame(Game):
     """Base class of games on the instances, players and model of another game.
 
-    For samplers it has a single reference: whatever is averaged over the background is averaged
-    inside.
+    For samplers it has a single reference: averages over the background are computed inside.
 
     Parameters
     ----------
@@ -43,6 +42,14 @@ class WrappedGame(Game):
     def shared(self, content) -> None:
         self._game = copy(self._game)
         self._game.shared = content
+
+    def empty(self, rows) -> NDArray[np.float64]:
+        """Return v(empty) in the other game, ``(r, 1, k)``."""
+        return empty_values(self._game, rows)[:, None]
+
+    def full(self, rows) -> NDArray[np.float64]:
+        """Return v(all) in the other game, ``(r, k)``."""
+        return self._game.full(rows)
 
     def keys(self, rows) -> NDArray[np.uint64]:
         """Return the keys of the rows to explain in the other game."""
@@ -93,11 +100,11 @@ class LinkedGame(WrappedGame):
 
     def empty(self, rows) -> NDArray[np.float64]:
         """Return the link of the mean over the background, ``(r, 1, k)``."""
-        return self._linked(self._game.v_empty(rows))[:, None]
+        return self._linked(super().empty(rows))
 
     def full(self, rows) -> NDArray[np.float64]:
         """Return the link of the response at the instances, ``(r, k)``."""
-        return self._linked(self._game.full(rows))
+        return self._linked(super().full(rows))
 
     def take(self, rows) -> "LinkedGame":
         """Return the game of some instances."""
@@ -108,7 +115,8 @@ class InfluenceGame(LinkedGame):
     """The share of each part of the background in the error of a linked game (delta method).
 
     The values are ``link'(m(S)) * sum over r in the part of w_r (f_r(S) - m(S))``, outputs of a
-    part side by side: their Shapley values are what the part adds to those of the linked game.
+    part side by side: their Shapley values are the contribution of the part to those of the linked
+    game.
     """
 
     def __init__(self, game: Any, link: Any) -> None:

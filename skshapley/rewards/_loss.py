@@ -267,11 +267,11 @@ class LossGame(WrappedGame):
 
     def empty(self, rows) -> NDArray[np.float64]:
         """Return v(empty), ``(r, 1, 1)``."""
-        return self._worth(self._game.v_empty(rows)[:, None], rows)
+        return self._worth(super().empty(rows), rows)
 
     def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(r, 1)``."""
-        return self._worth(self._game.full(rows)[:, None], rows)[:, 0]
+        return self._worth(super().full(rows)[:, None], rows)[:, 0]
 
     def take(self, rows) -> "LossGame":
         """Return the game of some instances."""

@@ -31,7 +31,7 @@ from skshapley.rewards._rows import RowPool, row_pool
 
 # Hybrids of background rows on which the columns of a pipeline are compared with its own
 CHECKED_ROWS = 512
-TRIED_ROWS = 16  # of the background, for a step of which nothing is known
+TRIED_ROWS = 16  # of the background, for a step of unknown kind
 
 
 @dataclass(frozen=True, eq=False)

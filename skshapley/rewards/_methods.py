@@ -59,7 +59,7 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     own = type(estimator)
     if (own.__module__.split(".")[0], own.__name__) == ("xgboost", "Booster"):
         raise TypeError(
-            f"{owner} explains what predicts from a table, and an XGBoost Booster predicts from a"
+            f"{owner} explains models that predict from a table; an XGBoost Booster predicts from a"
             f" DMatrix: use skshapley.trees.TreeExplainer, or a function such as"
             f" lambda X: booster.predict(xgboost.DMatrix(X))."
         )

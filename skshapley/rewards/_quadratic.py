@@ -1,7 +1,7 @@
 """The quadratic part of a response in standard units, fitted to the background.
 
 A conditional reward by transport of a quadratic function of the rows is known without the model.
-What is left of the response is sampled, and varies less: a control variate, learned in ``fit``.
+The rest of the response is sampled, and varies less: a control variate, fitted in ``fit``.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from skshapley.rewards._gaussian import row_products
 
 LEAST_ROWS = 64  # of the background, to fit to
 MOST_ROWS = 4096
-MOST_CROSSED = 32  # columns whose products are looked at: those of the largest own effects
+MOST_CROSSED = 32  # columns with products in the fit: those with the largest own effects
 LEAST_SHARE = 0.2  # of the variance of the response on rows left out, to be worth it
 PENALTIES = (1.0, 10.0, 100.0, 1000.0)  # rows' worth of "no effect" on each coefficient
 
@@ -145,12 +145,12 @@ class _Ridge:
         return self._axes @ best / self._unit, share
 
 
-GROUPS = 8  # of orders, whose spread tells the error
+GROUPS = 8  # of orders; their spread measures the error
 FLOPS = 2e9  # for the orders of one output; 8 d^3 each
 LEAST_ORDERS, MOST_ORDERS = 2**9, 2**15
 BATCH_BYTES = 2**22
 MOST_NUMBERS = 2**22  # in the coefficients, above which nothing is learned
-SPREAD_ROWS = 256  # background rows that tell how values differ from one to another
+SPREAD_ROWS = 256  # background rows that measure the spread of values between rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +191,7 @@ class QuadraticValues:
                 lines = (self.tilts[output] @ x).reshape(p, d) - self.leans[output]
                 against = self.rows @ lines.T + self.bends[output]
                 variances[i, :, output] = against.var(axis=0)
-        # a multiple of what 8 groups tell: 1.2 times, as Student's t with 7 degrees of freedom
+        # a multiple of the spread of 8 groups: 1.2 times, as Student's t with 7 degrees of freedom
         errors = values.std(axis=1, ddof=1) / np.sqrt(GROUPS) * 1.2065
         return Known(values.mean(axis=1), errors, variances)
 

@@ -5,7 +5,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley.rewards._game import Known
+from skshapley.rewards._game import Known, Remainder
 from skshapley.rewards._quadratic import KnownPart
 from skshapley.rewards._reward import InterventionalGame
 from skshapley.rewards._transport import TransportModel, TransportPool
@@ -18,7 +18,7 @@ class TransportGame(InterventionalGame):
     _pool: TransportPool
     parted_by_instance = True  # one factor serves a walk
 
-    def remainder(self) -> "RemainderGame | None":
+    def remainder(self) -> Remainder | None:
         """Return the game of the response less its quadratic part, or None."""
         part = self.shared.part
         if part is None:
@@ -26,9 +26,10 @@ class TransportGame(InterventionalGame):
         instances, pool = self._instances, self._pool
         full = part.left(instances.full, part.function(pool.given))
         empty = part.left(self._empty, part.function(pool.scores))
-        v_empty = part.left(self._v_empty, part.mean)
+        v_empty = part.left(self._mean_empty, part.mean)
         rest = instances._replace(full=full)
-        return RemainderGame(self.shared, empty, v_empty, rest, self.deck)
+        game = RemainderGame(self.shared, empty, v_empty, rest, self.deck)
+        return Remainder(game, game.known)
 
 
 class RemainderGame(InterventionalGame):

@@ -78,10 +78,11 @@ class Response:
         ----------
         table : array or frame of shape (n, d)
         what : str
-            What the rows are, for errors.
+            A noun for the rows, for errors.
         """
-        (first, where), *rest = row_chunks(table, what)
-        return np.concatenate([self.probe(first, where), *(self(*chunk) for chunk in rest)])
+        chunks = row_chunks(table, what)  # copies, one alive at a time
+        first = self.probe(*next(chunks))
+        return np.concatenate([first, *(self(*chunk) for chunk in chunks)])
 
     def probe(self, X, where="") -> np.ndarray:
         """Return the raw response of the first call, and learn the outputs from it.

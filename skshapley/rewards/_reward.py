@@ -105,7 +105,7 @@ class BackgroundReward(Portable, Reward):
     masked_ : MaskedModel
         The rest of the model, with the background as those steps transform it.
     link : None, str or callable
-        A function of the mean response, of which a coalition is worth the value.
+        A function of the mean response; its value is the worth of a coalition.
     """
 
     link: Any = None
@@ -146,10 +146,10 @@ class BackgroundReward(Portable, Reward):
         self.deck_ = deck
         if n > MOST_CARDS:
             _ = self.varies_  # of all rows, before some are left out
-            rows, counts = np.unique(deck.cards, return_counts=True)
-            self.deck_, self.empty_ = deck.cut(rows), self.empty_[rows]
+            rows = deck.rows
+            self.empty_ = self.empty_[rows]
             self.background_ = take_rows(self.background_, rows)
-            self.weights_ = counts / counts.sum()
+            self.weights_ = np.bincount(deck.cards) / len(deck.cards)
             masked = self.masked_
             self.masked_ = replace(
                 masked,
@@ -273,7 +273,7 @@ class Instances(NamedTuple):
     X : array, sparse matrix or frame of shape (r, D)
         In the columns that are masked.
     active : ndarray of shape (r, p), bool
-        The players of which some raw column differs from some background row.
+        The players with a raw column that differs from some background row.
     full : ndarray of shape (r, K)
         The response.
     winners : ndarray of shape (r,), int
@@ -321,8 +321,9 @@ class InterventionalGame(Game):
         raw: Any = None,
     ) -> None:
         self.shared, self._empty, self._instances = masked, empty, instances
-        self._v_empty, self.deck, self._raw = v_empty, deck, raw
-        self.finer = self.finer or raw is not None
+        self._mean_empty, self.deck, self._raw = v_empty, deck, raw
+        means = np.broadcast_to(v_empty, instances.full.shape)
+        self.v_empty = masked.response.choose(means, instances.winners)
         self.n_rows, self.n_players = instances.active.shape
         self.n_outputs = masked.response.n_outputs
         self.n_references = self.rows_per_value = len(masked.weights)
@@ -390,11 +391,6 @@ class InterventionalGame(Game):
         table = np.broadcast_to(self._empty, (len(rows), *self._empty.shape))
         return self.shared.response.choose(table, self._instances.winners[rows][:, None])
 
-    def v_empty(self, rows) -> NDArray[np.float64]:
-        """Return the mean response over the whole background, ``(r, k)``."""
-        means = np.broadcast_to(self._v_empty, (len(rows), *self._v_empty.shape))
-        return self.shared.response.choose(means, self._instances.winners[rows])
-
     def full(self, rows) -> NDArray[np.float64]:
         """Return the response at the instances, ``(r, k)``."""
         full, winners = self._instances.full, self._instances.winners
@@ -409,19 +405,12 @@ class InterventionalGame(Game):
         return self._instances.active[rows]
 
     def differing(self, rows, references) -> NDArray[np.bool_] | None:
-        """Return the players with a masked column that differs from each given background row."""
-        return self._unlike(self._pool, rows, references)
-
-    def apart(self, rows, references) -> NDArray[np.bool_] | None:
         """Return the players with some raw column that differs from each given background row.
 
-        So that an explanation does not depend on which steps of a pipeline are done once.
+        Raw columns, so that an explanation does not depend on the steps of a pipeline that are done
+        once.
         """
-        if self._raw is None:
-            return self.differing(rows, references)
-        return self._unlike(self._raw_pool, rows, references)
-
-    def _unlike(self, pool, rows, references) -> NDArray[np.bool_] | None:
+        pool = self._pool if self._raw is None else self._raw_pool
         unlike = pool.unlike(rows, references)
         if unlike is None:
             return None
@@ -431,4 +420,4 @@ class InterventionalGame(Game):
         """Return the game of some instances."""
         instances = self._instances.take(rows)
         raw = None if self._raw is None else take_rows(self._raw, rows)
-        return type(self)(self.shared, self._empty, self._v_empty, instances, raw=raw)
+        return type(self)(self.shared, self._empty, self._mean_empty, instances, raw=raw)

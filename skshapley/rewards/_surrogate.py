@@ -29,8 +29,8 @@ def kernel_coalitions(rng: np.random.Generator, n: int, n_players: int) -> NDArr
     """Return coalitions ``(n, p)``, neither empty nor full, drawn by Shapley's kernel.
 
     Size s has a probability in proportion to 1 / (s (p - s)), and all coalitions of a size are
-    alike: that is how the regression whose solution the Shapley value is weighs them (Charnes et
-    al. 1988).
+    alike: these are the weights of the regression that defines the Shapley value (Charnes et al.
+    1988).
 
     Parameters
     ----------
@@ -172,8 +172,8 @@ class SurrogateReward(BackgroundReward):
     `skshapley.diagnostics.conditional_error` compares it with other rewards.
 
     v(empty) is the mean response over the background, v(all) the model's response at the row to
-    explain. One evaluation of v is one row of the surrogate, whatever the size of the background.
-    Fit the reward to many rows, such as the training table.
+    explain. One evaluation of v is one row of the surrogate, for any size of the background. Fit
+    the reward to many rows, such as the training table.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Models and outputs of other array libraries, without importing any of them.
 
 A torch module is called with a tensor of its own device and number type, in evaluation mode and
-without gradients. What any model returns becomes a numpy array.
+without gradients. Outputs of any kind become numpy arrays.
 """
 
 from collections.abc import Iterator

@@ -36,10 +36,10 @@ class TileReward(InputReward):
         A grid of so many rows and columns of tiles, as even as they come, or the tile of each pixel
         by any labels: superpixels of `skimage.segmentation.slic`, say, or objects.
     absent : number, "mean", "blur", "inpaint", or array, default="mean"
-        What is seen in place of an absent tile. A number, or a colour ``(channels,)``; "mean", the
+        The replacement of an absent tile. A number, or a colour ``(channels,)``; "mean", the
         image's mean colour; "blur", the image without detail; "inpaint", what surrounds it, by
         scikit-image's biharmonic inpainting; an image of the same shape; or a background of images,
-        ``(b, *image.shape)``, whose own tiles are seen: the value is the mean response over them.
+        ``(b, *image.shape)``, that replace absent tiles: the value is the mean response over them.
     response_method : str or callable, default="auto"
         As in `ShapleyExplainer`.
     output : None, "predicted" or label, default=None

@@ -32,7 +32,7 @@ class TokenReward(InputReward):
     Parameters
     ----------
     estimator : fitted estimator, or callable
-        A text pipeline, such as a vectoriser and a classifier, whose methods take a list of str. A
+        A text pipeline, such as a vectoriser and a classifier, with methods of a list of str. A
         callable takes such a list and returns ``(m,)`` or ``(m, k)``.
     document : str
     token_pattern : str, default=r"\w+(?:['’-]\w+)*"

@@ -231,7 +231,7 @@ class CausalPool(TransportPool):
         model = self._model
         for component, confounded in zip(model.components, model.confounded, strict=True):
             known = np.broadcast_to(earlier, present.shape)
-            if not confounded:  # what is present in it tells of the rest
+            if not confounded:  # its present columns predict the rest
                 known = known | (present & component)
             found = regressed(model.correlation, known, moved)
             np.copyto(moved, found, where=(component & ~present)[:, None])
@@ -258,7 +258,7 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
         if column.dtype == object:
             column = column.infer_objects()
             if column.dtype == object and not column.map(type).eq(str).any():
-                column = column.astype(np.float64)  # a TypeError for what is no number
+                column = column.astype(np.float64)  # a TypeError for values that are not numbers
         numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
         if not numeric:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Samplers: which coalitions to look at."""
+"""Samplers: the choice of coalitions."""
 
 from skshapley.samplers._base import Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._classical import Classical

@@ -15,8 +15,8 @@ from skshapley._tools._constraints import Parametrised
 class Price:
     """The cost of draws, for a number of players and of background rows.
 
-    A *draw* is the sampler's own smallest thing to ask for: a permutation, a coalition. Costs are
-    in model rows and leave out the empty and the full coalition, whose values are known.
+    A *draw* is the sampler's smallest request: a permutation or a coalition. Costs are in model
+    rows, without the empty and the full coalition.
 
     Attributes
     ----------
@@ -29,13 +29,13 @@ class Price:
     least : int
         Draws of the least design.
     most : int or None
-        Draws of the largest design; None for no end.
+        Draws of the largest design; None if there is no limit.
     step : int
         Draws come in multiples of it.
     unit : int
-        Draws that make one independent unit, where a design is asked for in parts.
+        Draws of one independent unit, if a design is asked for in parts.
     given : int
-        Model rows that known values save a design, whatever its size.
+        Model rows that known values save, for a design of any size.
     """
 
     draw: int
@@ -71,15 +71,15 @@ class Bought:
     Attributes
     ----------
     price : Price
-        Of draws against the background rows that are looked at.
+        Of draws against the background rows used.
     n_draws : int
-        0 if the budget does not reach for the least design.
+        0 if the budget is too small for the least design.
     n_references : int
-        Background rows that are looked at, or dealt from.
+        Background rows used, or drawn from.
     samples : bool
-        Whether some background rows are not looked at.
+        Whether some background rows are not used.
     to_stop : int
-        Draws before which a stopping rule need not look.
+        Draws before a stopping rule is first checked.
     """
 
     price: Price
@@ -100,15 +100,15 @@ class SamplerTraits:
     Attributes
     ----------
     one_shot : bool
-        True where the design for a budget is not the beginning of the design for a larger one:
-        such a sampler is asked once.
+        True if the design for a budget is not the start of the design for a larger budget. Such a
+        sampler is asked once.
     goes_on : bool
-        Whether it may be asked for more draws than `start` was told of: coalitions that came twice
-        cost nothing, and what they leave of a budget buys further draws. False where the draws
-        told are planned for as a whole, as they are by a one-shot sampler.
+        Whether it may be asked for more draws than `SamplerTask.n_draws`. Repeated coalitions cost
+        nothing, and the saved budget buys further draws. False if all draws are planned together,
+        as for a one-shot sampler.
     needs_all_players : bool
-        True where players have a place (in a graph), so that none may be left out, not even one
-        that cannot matter.
+        True if players have a place (in a graph), so none can be left out, not even one without
+        effect.
     """
 
     one_shot: bool = False
@@ -126,22 +126,22 @@ class SamplerTask:
     rngs : list of numpy.random.Generator
         One per instance.
     n_draws : int
-        The draws that the budget pays for if no coalition comes twice; where some do, a sampler
-        that goes on is asked for more.
+        The draws that the budget buys if no coalition is repeated. Otherwise, a sampler that goes
+        on is asked for more.
     reference_weights : ndarray of shape (b,)
         Weights of the background rows, with sum 1.
     players : ndarray of shape (r, n_players), int, or None
-        Which of the game's players these are, for each instance; None for all of them.
+        Numbers of these players in the game, for each instance; None for all players.
     lesson : object or None
-        What other instances have taught the solver (`Solver.lesson`).
+        Knowledge from other rows (`Solver.lesson`).
     numbers : sequence of r int
-        Of the design that an instance may share with others of the same number.
+        Numbers of designs: rows with the same number may share a design.
     shared_rngs : list of numpy.random.Generator or None
-        One per instance, alike for the same number at every start, for such designs.
+        One per instance for shared designs; equal for equal numbers.
     deck : Deck or None
-        In which order to deal background rows, where not all of them are looked at.
+        The order of background rows, if not all are used.
     part : float, default=1.0
-        What part of the background these references are, where they are a sample of it.
+        The share of the background in these references, if they are a sample.
     """
 
     n_players: int
@@ -161,7 +161,7 @@ class Sampler(Parametrised, ABC):
 
     A sampler holds parameters only. The engine calls `start` once for a block of instances, and
     then `ask` and `tell` in turn until the draws are spent or the instances are done. Subclasses
-    say what draws cost (`price`) and make designs of them (`_ask`).
+    implement the cost of draws (`price`) and the designs (`_ask`).
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ class Sampler(Parametrised, ABC):
         Raises
         ------
         ValueError
-            If there is no design for so many players.
+            If no design exists for this number of players.
         """
 
     def afford(self, n_rows: int, n_players: int, n_references: int) -> Bought:
@@ -268,7 +268,7 @@ class Sampler(Parametrised, ABC):
         Raises
         ------
         RuntimeError
-            If the values of the design before have not been told.
+            If `tell` was not called with the values of the previous design.
         """
         if self._untold:
             raise RuntimeError(
@@ -287,7 +287,7 @@ class Sampler(Parametrised, ABC):
         rows : ndarray of shape (r,), int
             Positions among the instances given to `start`.
         design : instance of `produces`
-            What `ask` returned for these rows.
+            The design that `ask` returned for these rows.
         values : ndarray of shape (r, m, k)
             Values of its coalitions.
         """

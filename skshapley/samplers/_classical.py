@@ -1,7 +1,7 @@
 """Classical Monte Carlo: every marginal contribution is drawn and paid for by itself.
 
 Strumbelj & Kononenko (2010, 2014). Kept as the baseline of Grah & Thouvenot (2020), section 3,
-whose Algorithm 1 walks along one permutation for all players at half the cost: that is
+whose Algorithm 1 uses one permutation for all players at half the cost:
 `skshapley.samplers.MonteCarlo`.
 """
 
@@ -18,17 +18,17 @@ class Classical(Sampler):
     """For each player a coalition of its own: v(without it) and v(with it), two evaluations.
 
     In every round each of p players joins an independent random coalition of the others: first a
-    size s = 0..p-1, then uniform among those of that size, which makes its probability
-    p_S = law(s)/C(p - 1, s). A round is a unit and costs at most 2 p evaluations. A baseline to
-    compare with; "monte-carlo" makes twice as much of the same evaluations.
+    size s = 0..p-1, then uniform among those of that size, which makes its probability p_S =
+    law(s)/C(p - 1, s). A round is a unit and costs at most 2 p evaluations. This is a baseline:
+    "monte-carlo" gets twice as many contributions from the same evaluations.
 
     Parameters
     ----------
     law : callable or None, default=None
         From the number of players p to the probabilities of the sizes 0..p-1, shape ``(p,)``, all
-        positive. None: 1/p each, the weights in the Shapley value, as in a random permutation.
-        With any other a contribution counts 1/(p law(s)) times: additive games are no longer exact,
-        and sharing out the gap biases few rounds, by less than their error.
+        positive. None: 1/p each, the weights in the Shapley value, as in a random permutation. With
+        another law, a contribution has the weight 1/(p law(s)). Additive games are then not exact,
+        and sharing out the gap biases few rounds by less than their error.
 
     References
     ----------

@@ -1,10 +1,9 @@
 """Sets of permutations that are spread well as a whole, made once and relabelled at random.
 
-A set is made from a fixed seed for its size and number of players, and kept. Each unit is this set
-with the players relabelled by a uniform permutation of their own, as a lattice rule is shifted at
-random: what the set is good for (kernels compare ranks, whatever the labels) stays as it is, each
-permutation becomes uniform, so that the estimate is unbiased, and units are independent given the
-set.
+A set is computed from a fixed seed for its size and number of players, and cached. Each unit is
+this set with randomly relabelled players, as a lattice rule is shifted at random. Its quality does
+not change, since kernels compare ranks. Each permutation becomes uniform, so the estimate is
+unbiased. Units are independent given the set.
 """
 
 from abc import abstractmethod
@@ -23,8 +22,8 @@ ENTROPY = 2022
 class PermutationCode(PermutationSampler):
     """Base class of the samplers that choose all permutations of the budget jointly.
 
-    Subclasses make the set. The budget is cut into replicates; with background rows of their own,
-    each row has its replicates, of the size that is left for it.
+    Subclasses compute the set. The budget is divided into replicates. If replicates have their own
+    background rows, each background row gets replicates of equal size.
 
     Parameters
     ----------

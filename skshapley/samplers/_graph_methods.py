@@ -24,7 +24,6 @@ is a constraint.
 
 from functools import cache
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -66,7 +65,7 @@ class LocalShapley(GraphSampler):
     over the subsets T of N_k(i).
 
     Where k is at least the diameter of the graph this is the Shapley value. Attributions need not
-    add up to v(all) - v(empty): ``efficiency_gap`` says what is missing. On games that add over
+    add up to v(all) - v(empty): ``efficiency_gap`` is the difference. On games that add over
     separated sets they do, and are the Shapley values whenever |N_k| holds all that a player
     interacts with. On a line of d players the cost is 2^2k (d - 2k + 1) + 1 evaluations (4 d - 3
     for k = 1), with v(empty) and v(all).
@@ -95,8 +94,8 @@ class LocalShapley(GraphSampler):
     array([0.5, 1. , 1. , 1. , 0.5])
     """
 
-    def _plan(self, graph: Graph, order: Any, limit: int) -> LinearPlan:
-        alike = patches(graph, order)
+    def _plan(self, graph: Graph, limit: int) -> LinearPlan:
+        alike = patches(graph, self.order)
         sizes = [patch.members.shape[1] for patch in alike]
         # of the subsets of n positions, 2^(n - 1 - t) have position t as their lowest
         counts = [2.0 ** np.arange(n - 1, -1, -1) for n in sizes]
@@ -118,9 +117,9 @@ class LocalPermutations(Sampler):
 
     In every round all players are put in a random order, and each one joins the players of its own
     neighbourhood that come before it: a uniform permutation of every neighbourhood. Rounds come in
-    pairs, the second in reverse order; a pair is a unit. A round costs at most 2 p evaluations;
-    a coalition met again costs nothing. This is another value than Shapley's, and need not add up
-    to v(all) - v(empty): ``efficiency_gap`` says what is missing.
+    pairs, the second in reverse order; a pair is a unit. A round costs at most 2 p evaluations; a
+    coalition met again costs nothing. This is not the Shapley value, and need not add up to v(all)
+    - v(empty); ``efficiency_gap`` is the difference.
 
     Parameters
     ----------
@@ -222,8 +221,8 @@ class ConnectedShapley(GraphSampler):
     array([1., 2., 3., 4.])
     """
 
-    def _plan(self, graph: Graph, order: Any, limit: int) -> LinearPlan:
-        alike = patches(graph, order)
+    def _plan(self, graph: Graph, limit: int) -> LinearPlan:
+        alike = patches(graph, self.order)
         parts = [Local(patch, *_connected(patch, limit)) for patch in alike]
         counts = [
             np.bincount(part.patterns[1:].argmax(axis=1), minlength=part.patterns.shape[1])
@@ -255,8 +254,8 @@ class Myerson(GraphSampler):
 
     On a connected graph it adds up to v(all) - v(empty); a line of d players costs d (d + 1)/2 + 1
     evaluations, v(empty) and v(all) included. It is the Shapley value of games that add over
-    separated sets, of any game if the graph is complete, and another value for others: it knows of
-    no interaction between players whom no chain of present players joins.
+    separated sets, of any game if the graph is complete, and differs for other games: players
+    interact only if a chain of present players joins them.
 
     Parameters
     ----------
@@ -283,11 +282,7 @@ class Myerson(GraphSampler):
     def __init__(self, graph="chain") -> None:
         self.graph = graph
 
-    @property
-    def _radius(self) -> None:
-        return None
-
-    def _plan(self, graph: Graph, order: int | None, limit: int) -> LinearPlan:
+    def _plan(self, graph: Graph, limit: int) -> LinearPlan:
         masks = list(islice(all_connected_sets(graph), limit + 2))
         if len(masks) > limit + 1:
             raise TooManyCoalitions
@@ -302,7 +297,7 @@ def _weights(coalitions: sparse.csr_array, adjacency: sparse.csr_array) -> spars
     inside = sparse.diags_array(beta(np.maximum(u, 1), b + 1.0)) @ coalitions
     beside = sparse.diags_array(np.where(b > 0, beta(u + 1.0, np.maximum(b, 1)), 0.0)) @ border
     weights = (inside - beside).tocsr()
-    # a component is worth what it adds to v(empty)
+    # the worth of a component is its difference to v(empty)
     empty = sparse.csr_array(-weights.sum(axis=0)[None])
     return sparse.vstack([empty, weights[1:]]).T.tocsr()
 
@@ -350,14 +345,14 @@ class ConnectedRegression(GraphSampler):
         self.order = order
         self.balanced = balanced
 
-    def _plan(self, graph: Graph, order: Any, limit: int) -> LinearPlan:
+    def _plan(self, graph: Graph, limit: int) -> LinearPlan:
         p = graph.n_nodes
         if graph.grid is None:
-            sets = (mask for mask in all_connected_sets(graph, order) if mask.bit_count() < p)
+            sets = (mask for mask in all_connected_sets(graph, self.order) if mask.bit_count() < p)
             masks = list(islice(sets, limit + 1))
             listed = sparse.csr_array(masks_to_arrays(masks, p))
         else:
-            listed = _cubes(graph.grid, order)
+            listed = _cubes(graph.grid, self.order)
         if listed.shape[0] > limit:
             raise TooManyCoalitions
         ends = sparse.csr_array(np.array([[False], [True]]).repeat(p, axis=1))

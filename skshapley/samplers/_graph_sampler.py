@@ -6,19 +6,21 @@ players need are evaluated once.
 """
 
 from abc import abstractmethod
-from collections import OrderedDict
-from typing import NamedTuple
+from functools import lru_cache
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from skshapley._tools._constraints import Count, Fitting
+from skshapley._tools._random import generator
 from skshapley.designs import LinearDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTraits
 from skshapley.samplers._graphs import NAMES, Graph, Patch, as_graph, is_graph
 
 MOST_COALITIONS = 2**22
-PLANS_KEPT = 4
+PLANS_KEPT = 8
 GRAPH_CONSTRAINTS = {
     "graph": Fitting(
         is_graph, f"{NAMES}, an adjacency matrix (dense or sparse), or a networkx graph"
@@ -55,8 +57,15 @@ class LinearPlan:
         )
 
 
-# The last few plans: every block of instances asks for the same one.
-_plans: OrderedDict[tuple, LinearPlan] = OrderedDict()
+@lru_cache(maxsize=PLANS_KEPT)
+def _planned(
+    kind: type["GraphSampler"], graph: Graph, options: tuple[tuple[str, Any], ...], limit: int
+) -> LinearPlan:
+    """Return the plan of a sampler; every block of instances asks for the same one."""
+    plan = kind(graph, **dict(options))._plan(graph, limit)
+    if plan.n_evals > limit:
+        raise TooManyCoalitions
+    return plan
 
 
 class GraphSampler(Sampler):
@@ -80,7 +89,7 @@ class GraphSampler(Sampler):
         self.order = order
 
     @abstractmethod
-    def _plan(self, graph: Graph, order: int | None, limit: int) -> LinearPlan:
+    def _plan(self, graph: Graph, limit: int) -> LinearPlan:
         """Return the plan, or raise TooManyCoalitions if it has more than `limit` evaluations."""
 
     def n_evaluations(self, n_players: int) -> int:
@@ -111,64 +120,42 @@ class GraphSampler(Sampler):
         # one design, for every instance
         return self._affordable(self.n_players_, n).design()
 
-    def _affordable(self, n_players: int, n_evals: int) -> LinearPlan:
+    def _affordable(self, n_players: int, limit: int) -> LinearPlan:
         graph = as_graph(self.graph, n_players, type(self).__name__)
-        order = self._radius
-        try:
-            return self._remembered(graph, order, n_evals)
-        except TooManyCoalitions:
-            pass
-        raise ValueError(self._refusal(graph, order, n_evals))
-
-    def _remembered(self, graph: Graph, order: int | None, limit: int) -> LinearPlan:
-        options = {name: value for name, value in self.get_params().items() if name != "graph"}
-        key = type(self), graph, *options.values()
-        plan = _plans.get(key) or self._plan(graph, order, limit)
-        _plans[key] = plan
-        _plans.move_to_end(key)
-        while len(_plans) > PLANS_KEPT:
-            _plans.popitem(last=False)
-        if plan.n_evals > limit:
-            raise TooManyCoalitions
+        plan = self._within(graph, limit)
+        if plan is None:
+            raise ValueError(self._refusal(graph, limit))
         return plan
 
-    @property
-    def _radius(self) -> int | None:
-        """The order, in a method that has one."""
-        return self.order
-
-    def _refusal(self, graph: Graph, order: int | None, n_evals: int) -> str:
-        most = min(64 * max(n_evals, 1), MOST_COALITIONS)
-
-        def cost(order: int | None) -> str:
-            found = self._cost(graph, order, most)
-            return f"more than {most + 2}" if found is None else str(found)
-
-        advice = 'raise the budget, put players into groups, or take "connected" of a low order'
-        if order is not None:
-            costs: list[int] = []
-            while (fitting := self._cost(graph, len(costs) + 1, n_evals)) is not None:
-                costs.append(fitting)
-            advice = (
-                f"not even order=1 fits, which needs {cost(1)}: raise the budget or put players"
-                f" into groups"
-            )
-            if costs:
-                advice = f"the largest order that fits is {len(costs)}, which needs {costs[-1]}"
-        with_order = "" if order is None else f" with order={order}"
-        return (
-            f"{type(self).__name__}{with_order} on {graph.n_nodes} players needs {cost(order)}"
-            f" evaluations per instance, more than the {n_evals + 2} that the budget allows:"
-            f" {advice}."
-        )
-
-    def _cost(self, graph: Graph, order: int | None, limit: int) -> int | None:
-        """Return the evaluations, v(empty) and v(all) included, or None if above `limit` + 2."""
+    def _within(self, graph: Graph, limit: int, **changed: Any) -> LinearPlan | None:
+        """Return the plan with some parameters changed, or None above `limit` evaluations."""
+        options = {k: v for k, v in self.get_params().items() if k != "graph"} | changed
         try:
-            n_evals = self._plan(graph, order, limit).n_evals
+            return _planned(type(self), graph, tuple(options.items()), limit)
         except TooManyCoalitions:
             return None
-        return n_evals + 2 if n_evals <= limit else None
+
+    def _refusal(self, graph: Graph, limit: int) -> str:
+        most = min(64 * max(limit, 1), MOST_COALITIONS)
+
+        def cost(**changed: int) -> str:
+            plan = self._within(graph, most, **changed)
+            return f"more than {most + 2}" if plan is None else str(plan.n_evals + 2)
+
+        with_order, advice = "", "raise the budget or put players into groups"
+        if (order := self.get_params().get("order")) is not None:
+            fits = takewhile(lambda k: self._within(graph, limit, order=k), range(1, order))
+            largest = max(fits, default=0)
+            with_order = f" with order={order}"
+            advice = f"not even order=1 fits, which needs {cost(order=1)}: {advice}"
+            if largest:
+                needs = cost(order=largest)
+                advice = f"the largest order that fits is {largest}, which needs {needs}"
+        return (
+            f"{type(self).__name__}{with_order} on {graph.n_nodes} players needs {cost()}"
+            f" evaluations per instance, more than the {limit + 2} that the budget allows:"
+            f" {advice}."
+        )
 
 
 class Local(NamedTuple):
@@ -210,61 +197,28 @@ def refuse_above(
 def assemble(parts: list[Local], n_players: int, exact: bool) -> LinearPlan:
     """Return the plan of all nodes, each coalition once.
 
-    Coalitions are compared by the sums of two 64-bit words of their players; two different ones
-    agree in both with probability 2^-128.
+    Coalitions are compared by the sums of two random 64-bit words of their players; two different
+    ones agree in both with probability 2^-128.
     """
-    words = _words(n_players)
-    keys = [
-        np.stack(
-            [(w[part.patch.members] @ part.patterns.T.astype(np.uint64)).ravel() for w in words]
-        )
-        for part in parts
+    listed = sparse.vstack([_coalitions(part, n_players) for part in parts], format="csr")
+    words = generator(0).integers(2**64, size=(n_players, 2), dtype=np.uint64)
+    keys = listed @ words
+    _, met, column = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    nodes = [
+        np.repeat(part.patch.members[:, part.patch.centre], len(part.weights)) for part in parts
     ]
-    column, leaders = _distinct(np.concatenate(keys, axis=1))
-    ends = np.cumsum([key.shape[1] for key in keys])
-    member_lists, nodes, weights = [], [], []
-    for part, end, key in zip(parts, ends, keys, strict=True):
-        n_patterns = len(part.patterns)
-        start = end - key.shape[1]
-        mine = leaders[np.searchsorted(leaders, start) : np.searchsorted(leaders, end)] - start
-        member_lists.append(_sparse_rows(part, mine // n_patterns, mine % n_patterns, n_players))
-        nodes.append(np.repeat(part.patch.members[:, part.patch.centre], n_patterns))
-        weights.append(np.tile(part.weights, len(part.patch.members)))
-    coalitions = sparse.vstack(member_lists, format="csr")
-    entries = np.concatenate(weights), (np.concatenate(nodes), column)
-    table = sparse.coo_array(entries, shape=(n_players, len(leaders))).tocsr()
-    return LinearPlan(coalitions, table, exact)
+    weights = [np.tile(part.weights, len(part.patch.members)) for part in parts]
+    entries = np.concatenate(weights), (np.concatenate(nodes), column.ravel())
+    table = sparse.coo_array(entries, shape=(n_players, len(met))).tocsr()
+    return LinearPlan(listed[met], table, exact)
 
 
-def _words(n_players: int) -> np.ndarray:
-    """Return two 64-bit words for each player (splitmix64), ``(2, p)``."""
-    out = np.arange(1, 2 * n_players + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
-        out = (out ^ (out >> np.uint64(shift))) * np.uint64(factor)
-    return out.reshape(2, n_players)
-
-
-def _distinct(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the column of each key ``(2, e)`` and where each column was first met, in order."""
-    order = np.argsort(keys[0], kind="stable")
-    ordered = keys[:, order]
-    new = np.ones(keys.shape[1], dtype=bool)
-    new[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
-    met = order[new]
-    rank = np.empty(len(met), dtype=np.intp)
-    rank[np.argsort(met)] = np.arange(len(met))
-    column = np.empty(keys.shape[1], dtype=np.intp)
-    column[order] = rank[np.cumsum(new) - 1]
-    return column, np.sort(met)
-
-
-def _sparse_rows(
-    part: Local, node: np.ndarray, pattern: np.ndarray, n_players: int
-) -> sparse.csr_array:
-    """Return coalitions, given by a node of the patch and a pattern each, as sparse rows."""
-    chosen = part.patterns[pattern]
-    row, position = np.nonzero(chosen)
-    indptr = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))])
-    indices = part.patch.members[node[row], position]
+def _coalitions(part: Local, n_players: int) -> sparse.csr_array:
+    """Return the coalitions of all nodes of a patch, node by node, as sparse rows."""
+    members, patterns = part.patch.members, part.patterns
+    row, position = np.nonzero(patterns)
+    indices = members[:, position].ravel()
+    counts = np.tile(np.bincount(row, minlength=len(patterns)), len(members))
+    indptr = np.concatenate([[0], np.cumsum(counts)])
     ones = np.ones(len(indices), dtype=bool)
-    return sparse.csr_array((ones, indices, indptr), shape=(len(chosen), n_players))
+    return sparse.csr_array((ones, indices, indptr), shape=(len(counts), n_players))

@@ -101,7 +101,7 @@ def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
     n_nodes : int
         Number of players.
     owner : str
-        Whose parameter it is, for errors.
+        Owner of the parameter, for errors.
 
     Raises
     ------

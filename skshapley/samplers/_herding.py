@@ -83,8 +83,8 @@ class Herding(GreedyCode):
         Uniform permutations (or pairs) among which each is chosen.
     paired : bool, default=True
         Choose pairs of a permutation and its reverse, with which games of interactions of at most
-        two players are exact. False: single permutations, as in the paper. Kendall's and Spearman's
-        kernels cannot tell pairs apart.
+        two players are exact. False: single permutations, as in the paper. All pairs are equal for
+        Kendall's and Spearman's kernels.
     replicates : int, default=1
         Sets per instance (per background row). Two or more give standard errors.
     references : {"stratified", "all", "random"}, default="stratified"

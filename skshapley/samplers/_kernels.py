@@ -5,8 +5,8 @@ Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estim
 package stores orders: ``permutations[k]`` is the player of rank k. Relabelling the players then
 leaves a kernel as it is, and its mean over uniform permutations is the same for every permutation.
 
-The number of discordant pairs is counted on bits: one bit for each pair of players says who comes
-first, so that two permutations differ in ``popcount(xor)`` pairs.
+The number of discordant pairs is a product of signs, one for each pair of players, which says who
+comes first. Sums of signs are exact in single precision.
 """
 
 from abc import ABC, abstractmethod
@@ -15,9 +15,6 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
-
-TILE_HEIGHT, TILE_WIDTH = 8, 3200
-CHUNK_BYTES = 2**22
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ class PermutationKernel(ABC):
 class MallowsKernel(PermutationKernel):
     """exp(-lam n_dis / C(p, 2)), with n_dis the number of discordant pairs.
 
-    Strictly positive definite: whatever differs, it tells apart.
+    Strictly positive definite: different permutations have different features.
 
     Parameters
     ----------
@@ -121,8 +118,8 @@ class MallowsKernel(PermutationKernel):
             )
 
     def features(self, permutations: np.ndarray) -> np.ndarray:
-        """Return packed comparisons of ranks."""
-        return comparison_bits(permutations)
+        """Return signs of comparisons of ranks."""
+        return comparisons(permutations)
 
     def matrix(self, first: np.ndarray, second: np.ndarray, n_players: int) -> np.ndarray:
         """Return exp(-lam n_dis / C(p, 2)), from a table."""
@@ -172,8 +169,8 @@ class KendallKernel(PermutationKernel):
     why_no_weights = "its mean is 0, so that all weights would be 0"
 
     def features(self, permutations: np.ndarray) -> np.ndarray:
-        """Return packed comparisons of ranks."""
-        return comparison_bits(permutations)
+        """Return signs of comparisons of ranks."""
+        return comparisons(permutations)
 
     def matrix(self, first: np.ndarray, second: np.ndarray, n_players: int) -> np.ndarray:
         """Return 1 - 2 n_dis / C(p, 2)."""
@@ -232,52 +229,13 @@ def ranks(permutations: np.ndarray) -> np.ndarray:
     return out
 
 
-def comparison_bits(permutations: np.ndarray) -> np.ndarray:
-    """Return who comes first of each pair of players, packed into 64-bit words ``(w, n)``."""
-    n, p = permutations.shape
-    words = max(1, -(-comb(p, 2) // 64))
-    packed = np.empty((words, n), dtype=np.uint64)
-    chunk = max(1, CHUNK_BYTES // (64 * words))
-    small = np.uint8 if p <= 256 else np.int32
-    for start in range(0, n, chunk):
-        rank = ranks(permutations[start : start + chunk]).astype(small)
-        bits = np.zeros((len(rank), 64 * words), dtype=bool)
-        end = 0
-        for i in range(p - 1):
-            begin, end = end, end + p - 1 - i
-            np.less(rank[:, i : i + 1], rank[:, i + 1 :], out=bits[:, begin:end])
-        packed[:, start : start + chunk] = np.packbits(bits, axis=1).view(np.uint64).T
-    return packed
+def comparisons(permutations: np.ndarray) -> np.ndarray:
+    """Return who comes first of each pair of players, as signs: ``(C(p, 2), n)``."""
+    rank = ranks(permutations).T.astype(np.float32)
+    first, second = np.triu_indices(len(rank), 1)
+    return np.sign(rank[second] - rank[first])
 
 
 def count_discordant(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return how many pairs of players two permutations order differently, ``(n, m)`` int.
-
-    Takes the packed comparisons ``(w, n)`` and ``(w, m)``. Word after word is added up for a tile
-    of the result that stays in cache; long rows are what NumPy is fastest at.
-    """
-    n, m = first.shape[1], second.shape[1]
-    if n > m:
-        return count_discordant(second, first).T
-    out = np.empty((n, m), dtype=np.int32)
-    height = max(TILE_HEIGHT, TILE_HEIGHT * TILE_WIDTH // max(m, 1))
-    for i in range(0, n, height):
-        for j in range(0, m, TILE_WIDTH):
-            tile = out[i : i + height, j : j + TILE_WIDTH]
-            _count_tile(first[:, i : i + height, None], second[:, None, j : j + TILE_WIDTH], tile)
-    return out
-
-
-def _count_tile(first: np.ndarray, second: np.ndarray, out: np.ndarray) -> None:
-    differ = np.empty(out.shape, dtype=np.uint64)
-    count = np.empty(out.shape, dtype=np.uint8)
-    some = np.zeros(out.shape, dtype=np.uint8)
-    out[...] = 0
-    for w, (a, b) in enumerate(zip(first, second, strict=True), start=1):
-        np.bitwise_xor(a, b, out=differ)
-        np.bitwise_count(differ, out=count)
-        some += count
-        if w % 3 == 0:  # three words of 64 bits are what 8 bits can count
-            out += some
-            some[...] = 0
-    out += some
+    """Return how many pairs two permutations order differently, by their signs: ``(n, m)`` int."""
+    return ((len(first) - first.T @ second) / 2).astype(np.intp)

@@ -1,4 +1,4 @@
-"""Pairs of coalitions that tell most about the odd part of a game, on which Shapley values depend.
+"""Pairs of coalitions, chosen for the odd part of a game, which determines Shapley values.
 
 Single players and Hadamard rows first (each player against all others, from both ends and in the
 middle), then pairs by leverage score; later asks are chosen in the light of the values seen, one
@@ -40,13 +40,12 @@ REFERENCES = ("blocks", "all")
 MOST_PAIRS = 2000  # that a process is made of; further ones are drawn at random
 MOST_CHOSEN = 1100  # up to which pairs are chosen one after the other
 FIRST_SHARE, LEAST_FIRST = 0.5, 1.5  # of the pairs, and pairs per player, before any is chosen
-ROUNDS = 2
 LEAST_SHARE = 4  # where blocks share the pairs, a quarter of a pair per player on each row will do
 # Half of those chosen have sizes by leverage score from 300 pairs on, less in proportion of fewer.
 # A process takes the middle sizes for the most telling, however much a game may vary elsewhere, and
 # without pairs there nothing would show it.
 MOST_BY_SIZE, MANY = 0.5, 300
-POOL = 1500
+POOL = 600
 
 
 class Odd(Sampler):
@@ -131,10 +130,7 @@ class Odd(Sampler):
         if in_blocks or not self._chooses(total // 2) or total <= 2 * LEAST_FIRST * p:
             return left
         first = int(max(LEAST_FIRST * p, FIRST_SHARE * total / 2)) * 2
-        if asked < first:
-            return min(first - asked, left)
-        share = -(-(total - first) // (2 * ROUNDS)) * 2
-        return min(share, left)
+        return min(first - asked, left) if asked < first else left
 
     def _start(self, task: SamplerTask) -> None:
         self._states: list[Any] = [None] * len(self.rngs_)
@@ -149,7 +145,7 @@ class Odd(Sampler):
             # blocks of equal rows may be dealt to each instance anew, their matrices are the same
             b = len(self.reference_weights_)
             self._order = np.stack([rng.permutation(b) for rng in self.rngs_])
-        # instances of one number share a design, chosen by what others have taught
+        # instances of one number share a design, chosen by the lesson
         alike = np.column_stack([task.numbers, task.players])
         sets, first, place = np.unique(alike, axis=0, return_index=True, return_inverse=True)
         self._leaders, self.rngs_ = first[place.reshape(-1)], list(self.rngs_)

@@ -7,7 +7,7 @@ from skshapley._process import Blocks
 from skshapley._tools._counting import rounded
 from skshapley.samplers._coalitions import distinct_of_size, pairs_by_size
 
-WALKS_BELOW = 1.3  # pairs per player, below which a walk tells more than scattered pairs
+WALKS_BELOW = 1.3  # pairs per player; below, a permutation is more informative than scattered pairs
 
 
 def n_all_pairs(p: int) -> int:
@@ -169,7 +169,7 @@ def n_blocks(weights: np.ndarray, p: int, n: int) -> int:
 
 
 def _pays(weights: np.ndarray, count: int, pairs_per_player: float) -> bool:
-    """Return whether so many blocks tell more than pairs against all rows."""
+    """Return whether this number of blocks is more informative than pairs against all rows."""
     more = MANY_EFFECTIVE + MORE_PER_PAIR * pairs_per_player
     least = max(LEAST_EFFECTIVE, min(EFFECTIVE_PER_PAIR * pairs_per_player, more))
     if weights @ weights * least > 1 + 1e-9:

@@ -1,4 +1,4 @@
-"""Asymmetric Shapley values: walks in which causes come before effects."""
+"""Asymmetric Shapley values: permutations in which causes come before effects."""
 
 from dataclasses import fields, replace
 from typing import Any
@@ -22,13 +22,13 @@ WALKS: dict[str, type[PermutationSampler]] = {
 
 
 class Ordered(Sampler):
-    """Asymmetric Shapley values: walks of another sampler, put into a given partial order.
+    """Asymmetric Shapley values: permutations of another sampler, sorted by a partial order.
 
     The value of a player is its mean contribution over all orders of the players in which everyone
     comes after those who have to be before, each as likely. With a conditional reward, a cause then
-    gets the credit for what it tells of its effects, and an effect what it adds to its causes
-    (Frye, Rowat & Feige 2020). Values add up to v(all) - v(empty); players in different places of
-    the order are not treated alike, which is the point.
+    gets the credit for predicting its effects, and an effect for what it adds to its causes (Frye,
+    Rowat & Feige 2020). Values add up to v(all) - v(empty); players in different places of the
+    order are not treated alike, which is the point.
 
     Permutations of `sampler` become orders that are exactly uniform if those are, for layers,
     forests, and all orders that fall into parts beside and behind each other. What does not fall
@@ -44,7 +44,7 @@ default="antithetic"
         Where the permutations come from, with equal weights.
     graph : list of pairs, list of layers or networkx.DiGraph, default=()
         Who comes before whom, by number of the player, in the order of columns or groups. A pair is
-        a tuple ``(cause, effect)``. A layer is a list, all of which comes before the next one:
+        a tuple ``(cause, effect)``. A layer is a list of players that come before the next layer:
         ``[[0, 1], [2]]``. The empty default leaves all orders possible.
 
     See Also
@@ -53,7 +53,7 @@ default="antithetic"
 
     Notes
     -----
-    What the R package shapr calls asymmetric is no mean over orders, but a weighted regression
+    Asymmetric values of the R package shapr are not a mean over orders, but a weighted regression
     on the sets that the orders meet. On its own example, of three layers, it is off by up to 0.6 of
     a value of 14.
 
@@ -117,7 +117,7 @@ default="antithetic"
         return replace(self._walks().traits, needs_all_players=True)
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of the sampler's walks; an order of other players is refused."""
+        """Return the price of the sampler's permutations; an order of other players is refused."""
         before_of(self.graph, n_players, "Ordered")
         return self._walks().price(n_players, n_references)
 

@@ -3,9 +3,9 @@
 A linear extension is an order of all players in which everyone comes after those who have to be
 before. Two rules make one of a uniform permutation. Where the order falls into parts that do not
 know each other, each part keeps the places that its players have in the permutation. Where it falls
-into parts of which one is wholly before the next, the first part takes the first of their places.
-Layers and forests fall apart to single players that way, and so do all series-parallel orders. What
-is left of others is drawn by counting, or by a chain.
+into consecutive parts, the first part takes the first of their places. Layers and forests fall
+apart to single players that way, and so do all series-parallel orders. What is left of others is
+drawn by counting, or by a chain.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def before_of(graph: Any, n_players: int, owner: str) -> NDArray[np.bool_]:
         or a set, and comes before the next one.
     n_players : int
     owner : str
-        Whose parameter it is, for errors.
+        Owner of the parameter, for errors.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def taken_apart(before: NDArray[np.bool_], members: NDArray[np.intp] | None = No
     for kind, linked in (("parallel", known), ("series", ~known)):
         n_parts, part = connected_components(linked, directed=False)
         if n_parts > 1:
-            # the first of a series has nobody before it, the second the first, and so on
+            # the first of a series has no predecessor, the second has the first, and so on
             order = np.argsort([own[:, part == i].any(axis=1).sum() for i in range(n_parts)])
             order = order if kind == "series" else np.arange(n_parts)
             parts = tuple(taken_apart(before, members[part == i]) for i in order)
@@ -262,7 +262,7 @@ def _chain(before: NDArray[np.bool_], rngs: list[np.random.Generator]) -> NDArra
     places = np.arange(1, s)
     law = np.cumsum(places * (s - places)) * 6 / (s**3 - s)
     steps = ceil((s**3 - s) / 6 * log(s**2 / (2 * DISTANCE)))
-    # whoever has fewer players before comes first
+    # players with fewer predecessors come first
     state = np.tile(np.argsort(before.sum(axis=0), kind="stable"), (n, 1))
     lines = np.arange(n)
     for start in range(0, steps, BLOCK_STEPS):

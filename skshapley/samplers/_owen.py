@@ -126,8 +126,8 @@ class OwenHalved(Owen):
     Parameters
     ----------
     rule : {"gauss-legendre", "uniform"}, default="gauss-legendre"
-        As for `Owen`; ceil(p/2) nodes in [0, 1] are exact, of which this uses those up to 1/2.
-        Fewer nodes, and the gap that is shared out, bias values by less than a third of the error.
+        As for `Owen`. ceil(p/2) nodes in [0, 1] are exact; this sampler uses those up to 1/2. Fewer
+        nodes, and the gap that is shared out, bias values by less than a third of the error.
 
     References
     ----------

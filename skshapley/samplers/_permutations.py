@@ -2,8 +2,8 @@
 
 Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
 (2022): section 3 (Monte Carlo, Eq 4), section 3.1 (antithetic), section 4.2, Algorithm 3
-(orthogonal). In their notation d is the number of players. A walk along one permutation needs d -
-1 evaluations, since the values of its ends are known.
+(orthogonal). In their notation d is the number of players. One permutation needs d - 1 evaluations,
+since the values of its ends are known.
 """
 
 from abc import abstractmethod
@@ -23,7 +23,6 @@ from skshapley.samplers._quadrature import bayesian_weights
 
 REFERENCES = ("all", "stratified", "random")
 WEIGHTS = ("equal", "bayesian")
-LEAST_SAMPLED = 16  # background rows, if there are as many
 FEW_REFERENCES = 32  # up to which all are used as soon as there is a unit for each
 MANY_REFERENCES = 256  # from which on a stopping rule need not wait for all of them
 ONCE_AGAIN = 16  # of so many background rows of a sample one is used twice
@@ -39,12 +38,11 @@ class PermutationSampler(Sampler):
     Parameters
     ----------
     references : {"stratified", "all", "random"}, default="stratified"
-        Against which background rows each walk is evaluated. "all": the whole background, b model
-        rows an evaluation. "stratified": one row of its own for each unit; the same model rows buy
-        b times as many walks. All rows are used equally often where there are two units for each;
-        of a larger background a balanced sample, some rows twice. "random": one row of its own for
-        each unit, drawn with the weights of the background. With a background of one row they
-        agree.
+        The background rows of each permutation. "all": the whole background, b model rows an
+        evaluation. "stratified": one row of its own for each unit; the same model rows buy b times
+        as many walks. All rows are used equally often where there are two units for each; of a
+        larger background a balanced sample, some rows twice. "random": one row of its own for each
+        unit, drawn with the weights of the background. With a background of one row they agree.
     weights : {"equal", "bayesian"}, default="equal"
         "bayesian": the weights of least discrepancy (Bayesian quadrature, the Mallows kernel with
         lam 4). All permutations of an instance, or all those on the same background row, are then
@@ -108,13 +106,14 @@ class PermutationSampler(Sampler):
         return SamplerTraits(one_shot=self.weights != "equal")
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of walks: at least one unit, or one on each of some background rows.
+        """Return the price of permutations: at least one unit, or one on each background row.
 
-        A walk costs p - 1 evaluations, or as many model rows against a single reference.
+        A permutation costs p - 1 evaluations, or p - 1 model rows against a single background row.
         """
         rows = n_references if self._single(n_references) else 1
         unit = self._least_unit(n_players)
-        least = rows if self.traits.one_shot else min(rows, LEAST_SAMPLED)
+        sampled = self.references == "stratified" and not self.traits.one_shot
+        least = 1 if sampled else rows
         return Price(
             draw=max(1, n_players - 1) * n_references // rows,
             coalitions=n_players + 1,
@@ -213,7 +212,7 @@ class PermutationSampler(Sampler):
 class _Dealer:
     """Deals background rows to the units of one instance, round after round of all of them.
 
-    From a deck, one in each 16 cards comes again right after: what tells the spread of units on one
+    From a deck, one in 16 cards is used twice in a row, which measures the spread of units on one
     row from the spread of rows.
     """
 
@@ -259,7 +258,7 @@ class MonteCarlo(PermutationSampler):
     Parameters
     ----------
     references : {"stratified", "all", "random"}, default="stratified"
-        Background rows of each walk; see the user guide on references.
+        Background rows of each permutation; see the user guide on the background.
     weights : {"equal", "bayesian"}, default="equal"
         Weights of the permutations; "bayesian" gives the least discrepancy, for few players.
 
@@ -381,7 +380,7 @@ class Orthogonal(PermutationSampler):
         return 2 * max(1, pairs_per_row // blocks_per_row)
 
     def _set_unit(self, n: int) -> int:
-        # full blocks, as published: nobody needs standard errors of a set
+        # full blocks, as published: a set needs no standard errors
         block = 2 * max(1, self.n_players_ - 1)
         return min(n, block) if self.weights == "equal" else n
 
@@ -418,7 +417,7 @@ def draw_permutations(
     Parameters
     ----------
     sampler : str or PermutationSampler
-        A name of `samplers.SAMPLERS` whose sampler draws permutations, or an instance.
+        A sampler of permutations: a name of `samplers.SAMPLERS` or an instance.
     n_permutations : int
         n. Where it does not divide into the sampler's pairs or blocks, the last one is cut short.
     n_players : int

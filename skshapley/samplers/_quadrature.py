@@ -112,7 +112,7 @@ def bayesian_weights(permutations: np.ndarray, kernel: PermutationKernel) -> np.
     Raises
     ------
     ValueError
-        For a kernel whose system has no such solution.
+        If the kernel's system has no such solution.
     """
     kernel.check_weights()
     distinct, place, count = np.unique(

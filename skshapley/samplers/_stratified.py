@@ -10,6 +10,7 @@ import numpy as np
 
 from skshapley._tools._constraints import OneOf
 from skshapley._tools._counting import rounded
+from skshapley._tools._moments import Moments
 from skshapley.designs import PairDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTask
 from skshapley.samplers._pairs import pair_design
@@ -65,8 +66,9 @@ class Stratified(Sampler):
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of contributions with at least one in each stratum.
 
-        One of a player to nobody, or to everybody else, costs one evaluation and not two; of two
-        players there are four contributions in all, and both coalitions are in two of them.
+        A contribution to the empty coalition, or to all other players, costs one evaluation instead
+        of two; of two players there are four contributions in all, and both coalitions are in two
+        of them.
         """
         p, few = n_players, n_players == 2
         return Price(
@@ -88,7 +90,7 @@ class Stratified(Sampler):
         return 2 * p + min(first, drawn)
 
     def _start(self, task: SamplerTask) -> None:
-        self._cells = [_Cells(self.n_players_) for _ in self.rngs_]
+        self._cells: Moments | None = None
 
     def _ask(self, rows: np.ndarray, n: int) -> PairDesign:
         p = self.n_players_
@@ -101,20 +103,24 @@ class Stratified(Sampler):
 
     def _allocate(self, row: int, n: int) -> np.ndarray:
         """Return the cells player * p + size of `n` draws, each as often as it is to be drawn."""
-        p, cells = self.n_players_, self._cells[row]
+        p = self.n_players_
         open_cells = (np.arange(p)[:, None] * p + np.arange(1, p - 1)).ravel()
         known = np.empty(0, dtype=np.intp)
-        if not cells.count.any():
+        count, squares = np.zeros((2, len(open_cells)))
+        cells = self._cells
+        if cells is not None and cells.units[row].any():
+            count = cells.units[row, open_cells]
+            squares = cells.products[row, open_cells].sum(axis=(1, 2, 3, 4))
+        else:
             ends = np.array([0, p - 1])
             known = (np.arange(p)[:, None] * p + ends).ravel()
             n = n - len(known)
-        count = cells.count[open_cells]
         if not len(open_cells) or n <= 0:
             return known
         spread = np.ones(len(open_cells))
         if count.min() >= LEAST_IN_STRATUM:
             neyman = self.allocation == "neyman"
-            variance = cells.variance(open_cells, PRIOR if neyman else 0)
+            variance = _variances(squares, count, PRIOR if neyman else 0)
             varied = np.sqrt(variance) if neyman else variance
             spread = varied if varied.any() else spread
         more = _level(spread, count, n)
@@ -124,41 +130,21 @@ class Stratified(Sampler):
     def _tell(self, rows: np.ndarray, design: PairDesign, values: np.ndarray) -> None:
         contributions = design.contributions(values)
         cells = design.players * self.n_players_ + design.strata
-        for row, one, drawn in zip(rows, cells, contributions, strict=True):
-            self._cells[row].add(one, drawn)
+        if self._cells is None:
+            groups = len(self.rngs_), self.n_players_**2
+            self._cells = Moments(groups, (1, values.shape[2]))
+        self._cells.add(rows, cells, contributions[:, :, None, None], 1)
 
 
-class _Cells:
-    """Counts, means and summed squares of the contributions of an instance, by player and size."""
+def _variances(squares: np.ndarray, count: np.ndarray, prior: float) -> np.ndarray:
+    """Return the variance in cells, from summed squares ``(c,)`` and counts ``(c,)``.
 
-    def __init__(self, p: int) -> None:
-        self.count = np.zeros(p * p, dtype=np.intp)
-        self.mean: np.ndarray | float = 0.0
-        self.squares: np.ndarray | float = 0.0
-
-    def add(self, cells: np.ndarray, contributions: np.ndarray) -> None:
-        """Merge contributions ``(n, k)`` of the cells ``(n,)``."""
-        n, k = len(self.count), contributions.shape[1]
-        new = np.bincount(cells, minlength=n)[:, None]
-        mean, squares = np.zeros((n, k)), np.zeros((n, k))
-        np.add.at(mean, cells, contributions)
-        mean /= np.maximum(new, 1)
-        np.add.at(squares, cells, (contributions - mean[cells]) ** 2)
-        old, shift = self.count[:, None], np.where(new > 0, mean - self.mean, 0.0)
-        total = np.maximum(old + new, 1)
-        self.mean = self.mean + shift * new / total
-        self.squares = self.squares + squares + shift**2 * old * new / total
-        self.count = self.count + new[:, 0]
-
-    def variance(self, cells: np.ndarray, prior: float) -> np.ndarray:
-        """Return the variance in some cells, summed over outputs.
-
-        The mean variance of all of them counts as much as `prior` contributions more: few
-        contributions that happen to agree do not close a stratum.
-        """
-        squares, degrees = np.sum(self.squares, axis=1)[cells], self.count[cells] - 1
-        mean = squares.sum() / max(degrees.sum(), 1)
-        return (squares + prior * mean) / np.maximum(degrees + prior, 1)
+    The mean variance of all of them counts as much as `prior` contributions more: few contributions
+    that happen to agree do not close a stratum.
+    """
+    degrees = count - 1
+    mean = squares.sum() / max(degrees.sum(), 1)
+    return (squares + prior * mean) / np.maximum(degrees + prior, 1)
 
 
 def _others(rng: np.random.Generator, p: int, players: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -18,7 +18,6 @@ from skshapley.solvers._linear import Linear, MarginalMean
 from skshapley.solvers._permutation_mean import PermutationMean
 from skshapley.solvers._regression_adjustment import RegressionAdjustment
 from skshapley.solvers._sample_reuse import SampleReuse
-from skshapley.solvers._semivalue import Semivalue
 from skshapley.solvers._sgd import ProjectedSGD
 from skshapley.solvers._stratified_mean import StratifiedMean
 
@@ -60,7 +59,6 @@ __all__ = [
     "ProjectedSGD",
     "RegressionAdjustment",
     "SampleReuse",
-    "Semivalue",
     "Solver",
     "SolverTask",
     "SolverTraits",

@@ -80,13 +80,12 @@ class Estimate(NamedTuple):
     values : ndarray of shape (r, e, k)
         One value an entry: attributions of the e = p players, in the units of the reward.
     standard_errors : ndarray of shape (r, e, k) or None
-        NaN where an instance has too few units for one; None where the method has none.
+        NaN if an instance has too few units; None if the method has no standard errors.
     background_errors : ndarray of shape (r, e, k) or None
-        What the background leaves to chance as a sample of where it came from; None where the
-        method cannot tell.
+        Standard errors due to the background as a sample; None if the method has none.
     additive : ndarray of shape (r,), bool, or None
-        Instances that look additive against each background row. They are exact once every row has
-        been met, so that a stopping rule waits for that; None where the method cannot tell.
+        Instances that look additive against each background row. They are exact once every
+        background row was used, so a stopping rule waits for that. None if unknown.
     """
 
     values: np.ndarray
@@ -107,17 +106,17 @@ class SolverTraits:
         Whether c times the values make c times the result. Then values that are very large or very
         small come in units of a power of two.
     goes_on : bool
-        Whether it can do with draws beyond the planned ones, which coalitions that came twice have
-        paid for.
+        Whether it accepts more draws than planned, which repeated coalitions have paid for.
     indices : tuple of str
-        Indices whose values come from every design that the solver accepts.
+        Indices that the solver estimates from every design it accepts.
     any_index : tuple of type
-        Design classes from which the values of any index come.
+        Design classes from which it estimates any index.
     parts : tuple of type
-        Design classes from which the Shapley values of any game come without a bias. A part whose
-        Shapley values are known can then be taken off the game, and added to them.
+        Design classes from which Shapley values are estimated without bias. A part of the game with
+        known Shapley values can then be subtracted, and its values added.
     pairs, symmetric_pairs : tuple of type
-        Design classes from which interactions of pairs come: of any index, or of a symmetric one.
+        Design classes from which it estimates interactions of pairs: of any index, or of a
+        symmetric one.
     """
 
     standard_errors: bool = True
@@ -156,7 +155,7 @@ class SolverTraits:
 
 @dataclass(frozen=True, eq=False)
 class SolverTask:
-    """The instances that a solver starts with, and the values that are wanted.
+    """The rows that a solver starts with, and the requested indices.
 
     Attributes
     ----------
@@ -164,15 +163,15 @@ class SolverTask:
     v_empty, v_full : ndarray of shape (r, k)
         Values of the empty and the full coalition of each instance.
     players : ndarray of shape (r, n_players), int, or None
-        Which of the game's players these are, for each instance; None for all of them.
+        Numbers of these players in the game, for each instance; None for all players.
     lesson : object or None
-        What other instances have taught (`Solver.lesson`).
+        Knowledge from other rows (`Solver.lesson`).
     deck : Deck or None
-        What is known of the background rows that a design's references are a sample of.
+        Known quantities of the background rows, if references are a sample of them.
     index : Index
         Of the players' values.
     pairs : Index or None
-        Of the interactions that are wanted beside them.
+        Of the requested interactions; None for no interactions.
     """
 
     n_players: int
@@ -196,12 +195,12 @@ class Solver(Parametrised, ABC):
     accepts : tuple of type
         The design classes that `update` reads.
     default_sampler : str
-        The sampler that ``sampler="auto"`` stands for when this solver is asked for by name.
+        The sampler for ``sampler="auto"`` with this solver.
     traits : SolverTraits
         Abilities.
     pilots : int
-        So many background rows are explained in ``fit``, and teach what is used for all instances
-        (`lesson`).
+        Number of background rows that are explained in ``fit`` to learn parameters for all
+        instances (`lesson`).
     """
 
     accepts: tuple[type, ...]
@@ -210,7 +209,7 @@ class Solver(Parametrised, ABC):
     pilots: int = 0
 
     def check_players(self, n_players: int) -> None:
-        """Refuse a number of players that is too much, before anything is evaluated.
+        """Refuse a number of players that is too large, before any evaluation.
 
         Parameters
         ----------
@@ -219,7 +218,7 @@ class Solver(Parametrised, ABC):
         Raises
         ------
         ValueError
-            If these parameters cannot serve so many players.
+            If the parameters do not allow this number of players.
         """
 
     def start(self, task: SolverTask) -> Self:
@@ -251,7 +250,7 @@ class Solver(Parametrised, ABC):
         Returns
         -------
         lesson : object or None
-            None where there is nothing to be learned.
+            None if nothing was learned.
         """
         return earlier
 
@@ -279,8 +278,8 @@ class Solver(Parametrised, ABC):
 def entries(n_players: int, pairs: Index | None) -> np.ndarray:
     """Return the sets of players that values belong to, ``(e, size)`` int, each in order.
 
-    There is an entry for each player. Where interactions are wanted, one for each pair follows; a
-    player by itself is then there twice.
+    There is one entry per player. If interactions are requested, one entry per pair follows; a
+    player by itself is then a pair of two equal players.
 
     Parameters
     ----------

@@ -14,23 +14,23 @@ from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 class GaussianProcess(Solver):
     """Posterior mean of the Shapley values under a Gaussian prior on the odd interactions.
 
-    Hyper-parameters are fitted to the values of one instance, all outputs together. An explainer
-    fits those of a few background rows, its pilots, in ``fit``; instances take their mean (of the
-    logarithms) and one of eight designs, so that eight matrices serve them all: milliseconds an
-    instance instead of tenths of a second, for .7 to 2.2 times the squared error. Where least
-    squares leaves no residual (additive and pairwise games) its solution is returned; where the
-    pairs are more than a process can hold, least squares on what it leaves unexplained takes in the
-    rest. Attributions add up exactly.
+    Hyper-parameters are fitted to the values of one instance, all outputs together. In ``fit``, an
+    explainer fits them for a few background rows, the pilots. Instances use the mean of their
+    logarithms and one of eight designs, so eight matrices serve all instances. An instance then
+    takes milliseconds instead of tenths of a second, for .7 to 2.2 times the squared error. If
+    least squares leaves no residual (additive and pairwise games), its solution is returned. Pairs
+    beyond the capacity of a process enter by least squares on the residuals. Attributions add up
+    exactly.
 
     Standard errors are posterior standard deviations, widened by the error of held-out predictions
-    and by what a pair that was not seen may change. They are 0 where all pairs were seen; where
-    least squares leaves no residual they are 1.5/m of the attributions' range, for m pairs beyond
-    the players. They are NaN below 1.3 pairs per player.
+    and by the possible effect of an unseen pair. They are 0 if all pairs were evaluated. If least
+    squares leaves no residual, they are 1.5/m of the attributions' range, for m pairs beyond the
+    players. They are NaN below two pairs per player.
 
     Parameters
     ----------
     pilots : int, default=2
-        How many background rows are explained in ``fit`` for their hyper-parameters. 0: every
+        Number of background rows that are explained in ``fit`` for their hyper-parameters. 0: every
         instance has its own.
 
     References

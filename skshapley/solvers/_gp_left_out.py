@@ -8,7 +8,6 @@ With them, phi(f) = phi(m) + phi(f - m) is estimated by maximum sample reuse.
 import numpy as np
 
 from skshapley._process import (
-    LEAST_PAIRS,
     Case,
     OddDesign,
     Pairs,
@@ -21,7 +20,9 @@ from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._gp import GaussianProcess
 from skshapley.solvers._spread import effective_degrees, widening
 
-LEAST_SPARE = 6  # pairs beyond the players; fewer may be predicted well by chance
+# Pairs per player, for an error: with 3, errors on data valuation, feature selection and voting
+# games are .4 to .8 of the deviation, because they take the hyper-parameters as known
+LEAST_FITTED = 3.5
 PANEL = 128  # pairs deleted at once
 
 
@@ -33,7 +34,7 @@ class _CorrectedCase(Case):
         posterior = self.posterior(pairs)
         corrected = _Corrected(posterior)
         n, p = len(pairs) - 1, pairs.n_players
-        if n < max(LEAST_PAIRS * p, p + LEAST_SPARE) or np.linalg.matrix_rank(pairs.signs) < p:
+        if n < LEAST_FITTED * p or np.linalg.matrix_rank(pairs.signs) < p:
             # too few, or players that no pair tells apart: deleted pairs would not show it
             return corrected.values, np.full_like(corrected.values, np.nan)
         errors = overlooked(posterior, corrected.standard_errors(), least=1.0)
@@ -78,7 +79,7 @@ class _Corrected:
     def standard_errors(self) -> np.ndarray:
         """Return the jackknife's over pairs, within each size, ``(p, k)``.
 
-        What is left of a size of which n of N pairs were seen is 1 - n/N of the variance.
+        If n of N pairs of a size were evaluated, 1 - n/N of the variance remains.
         """
         squares = self._deleted() ** 2
         parts, degrees = [], []
@@ -117,26 +118,26 @@ class _Corrected:
 class LeaveOneOutProcess(GaussianProcess):
     """Posterior mean of the Shapley values, corrected by leave-one-out errors: nearly unbiased.
 
-    Write S for the pair {S, complement}, f for the odd part of the game and q(S) for what f(S)
-    counts in the Shapley values, so that phi = sum_S q(S) f(S). Of the N pairs of a size, n are
-    drawn at random without replacement. Seen values count as they are. For the others stands the
-    posterior mean m, and the mean of their errors is estimated by maximum sample reuse, from the
-    values seen, each predicted from all others:
+    Let S be the pair {S, complement}, f the odd part of the game and q(S) the weight of f(S) in the
+    Shapley values, phi = sum_S q(S) f(S). Of the N pairs of a size, n are drawn at random without
+    replacement. Evaluated pairs have their values. Other pairs have the posterior mean m, and the
+    mean of its errors is estimated by maximum sample reuse from the evaluated pairs, each predicted
+    from all others:
 
         phi = phi(m) + sum over seen S of q(S) [(f - m)(S) + (N/n - 1) (f - m_without_S)(S)].
 
-    A prediction that has not seen S errs as on any unseen pair of its size, whatever the prior:
-    what bias remains is of the hyper-parameters, which are fitted to all values, and of one pair
-    more or less. Attributions add up exactly, additive and pairwise games are exact, and so is a
-    budget that covers all pairs.
+    For any prior, a prediction without S has the same error distribution as on an unseen pair of
+    its size. The remaining bias comes from the hyper-parameters, which are fitted to all values,
+    and from the one pair less. Attributions add up exactly. Additive and pairwise games are exact,
+    and so is a budget that covers all pairs.
 
     The price is variance: 1.1 to 1.2 times the squared error of "gp" with the same pairs, and up to
-    twice that of "gp" with pairs placed on purpose. It pays where many estimates are averaged, in
-    which a bias would stay.
+    twice the error of "gp" with chosen pairs. Use it if many estimates are averaged, in which a
+    bias would remain.
 
     Standard errors are a jackknife over the pairs of each size, with hyper-parameters as they are.
-    Those of few pairs are widened as Student's t is against the normal; they are NaN below 1.3
-    pairs per player, and with less than six pairs more than players.
+    Those of few pairs are widened as Student's t is against the normal; they are NaN below 3.5
+    pairs (seven evaluations) per player.
 
     Parameters
     ----------

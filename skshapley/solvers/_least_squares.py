@@ -17,6 +17,8 @@ from skshapley.indices import INDICES
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 from skshapley.solvers._spread import span, unseen
 
+RANK = 1e-12  # of the largest eigenvalue: smaller ones are rounding
+
 
 class LeastSquares(Solver):
     """Weighted least squares over sampled coalitions, constrained to the exact sum.
@@ -86,25 +88,40 @@ class LeastSquares(Solver):
         coalitions, weight, open_part, values = (
             np.concatenate(part) for part in zip(*self._seen[row], strict=True)
         )
-        if self.index_ == INDICES["banzhaf"]:
-            return self._unconstrained(row, coalitions, weight, open_part, values)
+        fit = self._unconstrained if self.index_ == INDICES["banzhaf"] else self._constrained
+        features, weight, open_part, target, share = fit(row, coalitions, weight, open_part, values)
+        p, n = self.n_players_, features.shape[1]
+        gram, spare = features.T @ (features * weight[:, None]), len(coalitions) // self._unit - p
+        inverse = np.linalg.pinv(gram, RANK, hermitian=True)
+        # constrained to a sum, one direction is known
+        full_rank = np.linalg.matrix_rank(gram, rtol=RANK, hermitian=True) >= n - (n == p)
+        found = inverse @ (features.T @ (target * weight[:, None]))
+        own = slice(n - p, None)  # behind the constant, where there is one
+        values = found[own] + share
+        if self._exact:
+            return values, np.zeros_like(values)
+        if spare <= 0 or not full_rank:
+            return values, np.full_like(values, np.nan)
+        residual = target - features @ found
+        errors = self._errors(features, weight, open_part, residual, inverse)[own]
+        if np.all(open_part < 1e-9):  # all coalitions, drawn size by size
+            return values, errors
+        return values, unseen(errors, span(values), 1 / spare)
+
+    def _constrained(
+        self,
+        row: int,
+        coalitions: np.ndarray,
+        weight: np.ndarray,
+        open_part: np.ndarray,
+        values: np.ndarray,
+    ) -> tuple[np.ndarray, ...]:
+        """Return features, weights, open part and target of Shapley values less equal shares."""
         p = self.n_players_
         size = coalitions.sum(axis=1, keepdims=True)
         share = (self.v_full_[row] - self.v_empty_[row]) / p
-        centred = coalitions - size / p
         target = values - self.v_empty_[row] - size * share
-        inverse, full_rank = _centred_inverse(centred.T @ (centred * weight[:, None]))
-        beta = inverse @ (centred.T @ (target * weight[:, None]))
-        if self._exact:
-            return beta + share, np.zeros_like(beta)
-        if len(centred) // self._unit <= p or not full_rank:
-            return beta + share, np.full_like(beta, np.nan)
-        residual = target - centred @ beta
-        errors = self._errors(centred, weight, open_part, residual, inverse)
-        if np.all(open_part < 1e-9):  # all coalitions, drawn size by size
-            return beta + share, errors
-        spare = len(centred) // self._unit - p
-        return beta + share, unseen(errors, span(beta + share), 1 / spare)
+        return coalitions - size / p, weight, open_part, target, share
 
     def _unconstrained(
         self,
@@ -113,30 +130,16 @@ class LeastSquares(Solver):
         weight: np.ndarray,
         open_part: np.ndarray,
         values: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return slopes and standard errors of the fit with a constant, ``(p, k)`` each."""
-        p, unit, ends = self.n_players_, self._unit, np.array([[False], [True]])
+    ) -> tuple[np.ndarray, ...]:
+        """Return the same of Banzhaf values, with a constant and both ends."""
+        p, ends = self.n_players_, np.array([[False], [True]])
         known = np.stack([self.v_empty_[row], self.v_full_[row]])
-        signs = 2.0 * np.concatenate([np.repeat(ends, p, axis=1), coalitions]) - 1
-        signs = np.column_stack([np.ones(len(signs)), signs])
-        target = np.concatenate([known, values])
+        present = np.concatenate([np.repeat(ends, p, axis=1), coalitions])
+        features = np.column_stack([np.ones(len(present)), present - 0.5])
         # each coalition of the cube once, those drawn for all of them
         weight = np.concatenate([np.full(2, len(coalitions) / 2.0**p), weight])
         open_part = np.concatenate([np.zeros(2), open_part])
-        gram = signs.T @ (signs * weight[:, None])
-        inverse = np.linalg.pinv(gram, hermitian=True)
-        slopes = inverse @ (signs.T @ (target * weight[:, None]))
-        found = 2 * slopes[1:]
-        if self._exact:
-            return found, np.zeros_like(found)
-        spare = len(coalitions) // unit - p
-        if spare <= 0 or np.linalg.matrix_rank(gram, hermitian=True) <= p:
-            return found, np.full_like(found, np.nan)
-        errors = self._errors(signs, weight, open_part, target - signs @ slopes, inverse)
-        errors = 2 * errors[1:]
-        if np.all(open_part < 1e-9):
-            return found, errors
-        return found, unseen(errors, span(found), 1 / spare)
+        return features, weight, open_part, np.concatenate([known, values]), np.zeros(1)
 
     def _errors(
         self,
@@ -169,16 +172,3 @@ def _fraction_drawn(design: CoalitionDesign, size: np.ndarray, p: int) -> np.nda
         whole = np.zeros(p + 1, dtype=bool) if design.whole is None else design.whole
         return whole[size].astype(np.float64)
     return np.minimum(1.0, np.exp(np.log(design.expected_draws) - log_binomial(p, size)))
-
-
-def _centred_inverse(gram: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return the inverse of `gram` on the hyperplane of sum zero, and whether it has one.
-
-    Where it has none, the pseudo-inverse stands in.
-    """
-    p = len(gram)
-    shift = np.trace(gram) / p / max(p - 1, 1)
-    if np.linalg.matrix_rank(gram, hermitian=True) < p - 1:
-        return np.linalg.pinv(gram, hermitian=True), False
-    inverse = np.linalg.inv(gram + shift)
-    return inverse - 1 / (shift * p * p), True

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skshapley._tools._moments import Moments
 from skshapley.designs import FullDesign, LinearDesign, MarginalDesign
 from skshapley.indices import INDICES, enumerated
 from skshapley.solvers._base import (
@@ -14,7 +15,7 @@ from skshapley.solvers._base import (
     without_gap,
 )
 from skshapley.solvers._permutation_mean import errors_over_units
-from skshapley.solvers._spread import Moments, Scale, missed
+from skshapley.solvers._spread import Scale, missed
 
 
 class Linear(Solver):
@@ -66,12 +67,12 @@ class Linear(Solver):
 class MarginalMean(Solver):
     """Mean marginal contribution of each player over rounds, with standard errors over units.
 
-    Unlike along a walk, the contributions of a round do not add up to v(all) - v(empty). The gap is
-    shared out in proportion to the variances of the means, which is the projection of least
+    Unlike in a permutation, the contributions of a round do not add up to v(all) - v(empty). The
+    gap is shared out in proportion to the variances of the means, which is the projection of least
     variance, unless the design estimates a value that need not add up. A single round has no
-    variances, and squares stand in for them. Standard errors are no smaller than what the sizes of
-    a player's coalitions add, and hold a gap that they do not explain. Where coalitions are drawn
-    by another law than the value's own, contributions carry weights.
+    variances, so squares replace them. Standard errors are at least as large as the effect of the
+    sizes of a player's coalitions, and include a gap that they do not explain. If coalitions are
+    drawn by another law than that of the value, contributions have weights.
 
     References
     ----------
@@ -102,7 +103,8 @@ class MarginalMean(Solver):
         r, k = self.v_full_.shape
         self._moments = Moments((r, 1), (self.n_players_, k))
         self._scale = Scale(r, self.n_players_, k)
-        # how often each player joined a coalition of each size, and what that added for all players
+        # how often each player joined a coalition of each size, and the contributions of all
+        # players
         self._joined = np.zeros((r, self.n_players_, self.n_players_))
         self._by_size = np.zeros((r, self.n_players_, k))
 

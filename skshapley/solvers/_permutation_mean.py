@@ -1,14 +1,15 @@
 """Means of marginal contributions over permutations, and their errors.
 
-Each unit of walks keeps to one background row. What it gives for the player j is that row's
-attribution of j, and the noise of the walks. Over the rows of the sample it is regressed on what is
-known of all rows (`skshapley._references.Survey`). The error has two parts: the noise of the walks,
-told by the rows that came twice; and the choice of rows, which vanishes when all of them are in.
+Each unit of permutations uses one background row. It estimates the attribution against that row,
+with the noise of the permutations. Over the sampled rows, the estimates are regressed on quantities
+known for all rows (`skshapley._references.Survey`). The error has two parts: the noise of the
+permutations, measured by rows that are used twice, and the choice of rows, which vanishes when all
+rows are used.
 
 Mitchell, Cooper, Frank & Holmes (2022), JMLR 23, Eq 4: phi_i is the mean over permutations of
 v(players up to and with i) - v(players before i). Means and squares are merged batch by batch
-(Chan, Golub & LeVeque 1983, the block form of Welford's recursion). What a step adds at its place,
-whoever makes it, is taken off (`skshapley.solvers._positions`).
+(Chan, Golub & LeVeque 1983, the block form of Welford's recursion). The mean contribution at each
+position is a control variate (`skshapley.solvers._positions`).
 """
 
 import numpy as np
@@ -20,12 +21,12 @@ from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits, 
 from skshapley.solvers._positions import LEAST_DEGREES, Centring, Walks, fitted
 from skshapley.solvers._spread import FEW, Scale, effective_degrees, unseen, widening
 
-LEAST_CHUNKS = 16  # whose spread is to tell an error
+LEAST_CHUNKS = 16  # whose spread measures an error
 LEAST_TWICE = 4  # background rows with a second unit, to tell the noise of walks
 
 
 class DealtUnits:
-    """Units of walks of some instances, each against a background row of the deck.
+    """Units of permutations of some instances, each against a background row of the deck.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class DealtUnits:
         Parameters
         ----------
         gain : ndarray of shape (r, k) or None
-            What attributions add up to; None where that is not known.
+            The sum of the attributions; None if it is not known.
         scale : ndarray of shape (r, p, k)
             The size of a contribution that was not seen.
         """
@@ -143,28 +144,28 @@ class PermutationMean(Solver):
     """Mean marginal contribution over permutations.
 
     Standard errors come from the spread of the units of the design (pairs, blocks), within each
-    background row where units keep to one row. Those of few units are widened as Student's t is
-    against the normal, so that the attribution ± 1.96 standard errors holds the truth 95 times in
-    100 (2, 4, 8, 30 units: by 6.5, 1.6, 1.2, 1.04). An instance with a single unit, or with a
-    second one on fewer than eight of its background rows and fewer than half of them, has none
-    (NaN): the spread between rows, all of which are used, is no error, and few rows do not tell the
-    spread on the others. Where all contributions of a player agree, n permutations may have missed
-    an event of probability up to 3/n: the standard error is then 1.5/n of the size of a
-    contribution that was not seen. That size is the mean of two ranges, zero included: of the
-    player's own contributions, and of all contributions to the instance. It is NaN where no
-    contribution was ever other than zero, and never below .6^n of that size.
+    background row if units use a single row. Those of few units are widened as Student's t against
+    the normal (2, 4, 8, 30 units: by 6.5, 1.6, 1.2, 1.04). The attribution ± 1.96 standard errors
+    then contains the truth 95 times in 100. Standard errors are NaN for a single unit. They are NaN
+    too if fewer than eight background rows, and fewer than half of them, have a second unit. The
+    spread between rows is then no error, since all rows are used, and few rows do not show the
+    spread within the others. Rare contributions leave fewer degrees of freedom, by their kurtosis.
+    If all contributions of a player agree, n permutations may have missed an event of probability
+    up to 3/n. The standard error is then 1.5/n of the size of an unseen contribution; a permutation
+    and its reverse count as one. That size is the mean of two ranges, zero included: of the
+    player's own contributions, and of all contributions to the instance. It is NaN if all
+    contributions are zero, and never below .6^n of that size.
 
-    Contributions are centred by position: from each is taken what the step at its place adds on
-    average in the other units, times a coefficient that is fitted to the units (0 below four of
-    them). On games that jump when the first players come in (valuation of data, ensembles) this
-    leaves a fourth to a thirtieth of the squared error; elsewhere the coefficient is near 0. Below
-    four units, standard errors are no smaller than what would be taken off. A
-    player whose contributions are all alike keeps them, so that additive games are solved by any
-    walk.
+    Contributions are centred by position: the mean contribution at the same position in the other
+    units is subtracted, times a coefficient that is fitted to the units (0 below four units). On
+    games that jump when the first players enter (valuation of data, ensembles), this leaves a
+    fourth to a thirtieth of the squared error; elsewhere the coefficient is near 0. Below four
+    units, standard errors are at least as large as this correction. Players with constant
+    contributions are not corrected, so every permutation solves additive games.
 
-    Where references are drawn at random, their chance value of v(empty) is corrected by regression
-    on the units' sums, whose mean is known, so that attributions add up exactly. Of another index
-    than Shapley's, which weighs each step by its place, that sum is not known.
+    If references are drawn at random, the error of their v(empty) is corrected by regression on the
+    units' sums, which have a known mean. Attributions then add up exactly. For other indices than
+    Shapley's, which weight each step by its position, that sum is not known.
 
     References
     ----------
@@ -233,6 +234,8 @@ class PermutationMean(Solver):
         # only Shapley values are known to have a sum
         adding_up = self._step_weights(p) is None
         self._drifting = design.references is not None and not stratified and adding_up
+        # a permutation and its reverse miss the same events
+        self._together = 2 if design.unit % 2 == 0 else 1
         groups = len(self.v_empty_), len(self._weights)
         self._centring = Centring(groups, (p, k), with_total=self._drifting)
 
@@ -270,7 +273,7 @@ class PermutationMean(Solver):
             weighted = self._step_weights(self.n_players_) is not None
             gain = None if weighted else self.v_full_ - self.v_empty_
             return Estimate(*self._dealt.estimate(gain, self._scale.likely))
-        m = self._seen().moments(self._scale.range)
+        m, kurtosis = self._seen().moments(self._scale.range)
         slope, cost = fitted(m)
         if not self._symmetric:  # what a place adds is then not the same for all
             slope, cost = np.zeros_like(slope), np.ones_like(cost)
@@ -285,7 +288,9 @@ class PermutationMean(Solver):
             values = values + share * drift[:, None]
             spent = 2
         scale = self._scale.likely
-        errors = errors_over_units(m, self._weights, cost * squares, spent, scale)
+        errors = errors_over_units(
+            m, self._weights, cost * squares, spent, scale, self._together, kurtosis
+        )
         # too few units to fit a coefficient leave open what the places of their steps add
         places = (self._weights[:, None, None] * m.mean[:, :, 1]).sum(axis=1)
         told = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1) >= LEAST_DEGREES
@@ -315,7 +320,7 @@ def _shares(design, cut) -> np.ndarray:
 def _regressed(with_sum, squares) -> tuple[np.ndarray, np.ndarray]:
     """Return the slopes ``(r, p, k)`` on the units' sums, and the squares that remain.
 
-    The slopes have sum 1, and are 0 for a player whose contribution never varies.
+    The slopes have sum 1, and are 0 for players with constant contributions.
     """
     total = with_sum.sum(axis=2, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -344,7 +349,9 @@ def background_errors(moments, weights, means, squares, spent) -> np.ndarray:
     return np.sqrt(np.maximum(between - noise, 0.0) * (weights @ weights))
 
 
-def errors_over_units(moments, weights, squares, spent, scale) -> np.ndarray:
+def errors_over_units(
+    moments, weights, squares, spent, scale, together=1, kurtosis=None
+) -> np.ndarray:
     """Return standard errors of a weighted mean over strata, ``(r, p, k)``.
 
     Parameters
@@ -358,23 +365,32 @@ def errors_over_units(moments, weights, squares, spent, scale) -> np.ndarray:
         Degrees of freedom that were fitted, in each stratum.
     scale : ndarray that broadcasts to the same shape
         The size of a contribution that was not seen.
+    together : int, default=1
+        Draws that miss the same events.
+    kurtosis : ndarray of shape (r, p, k) or None
+        Of the units. A variance estimated from n numbers of kurtosis c varies as one with
+        2 n/(c - 1) degrees of freedom; None for no fewer than of normal ones.
 
     Returns
     -------
     errors : ndarray of shape (r, p, k)
-        NaN where units are too few.
+        NaN if there are too few units.
     """
     units, size = moments.units[..., None, None], moments.size[..., None, None]
     share = weights[:, None, None] ** 2 / np.maximum(size, 1)
     degrees = np.maximum(units - spent, 0)
     replicated = degrees > 0
     spread = np.where(replicated, squares / np.maximum(degrees, 1), 0.0)
-    widened = widening(effective_degrees(share * spread, degrees))
+    freedom = effective_degrees(share * spread, degrees)
+    if kurtosis is not None:
+        most = 2 * degrees.sum(axis=1) / np.maximum(kurtosis - 1, 1e-9)
+        freedom = np.clip(most, 1.0, freedom)
+    widened = widening(freedom)
     # strata with one unit borrow the mean spread of the others, which are a random choice
     known = replicated.sum(axis=1, keepdims=True)
     enough = known[:, 0] >= min(LEAST_REPLICATED, replicated.shape[1] / 2)
     mean_spread = spread.sum(axis=1, keepdims=True) / np.maximum(known, 1)
     within = (share * np.where(replicated, spread, mean_spread)).sum(axis=1)
-    errors = unseen(np.sqrt(within) * widened, scale, share.sum(axis=1))
+    errors = unseen(np.sqrt(within) * widened, scale, together * share.sum(axis=1))
     few = scale * FEW ** moments.size.sum(axis=1)[:, None, None]
     return np.where(enough, np.maximum(errors, few), np.nan)

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from skshapley.solvers._spread import Moments
+from skshapley._tools._moments import Moments
 
 HELD_UNITS = 256  # known position by position; later ones are centred on these
 ROUNDING = 1e-9  # of the range of contributions: players that vary no more than that are constant
@@ -89,11 +89,12 @@ class Centring:
 
     def __init__(self, groups, shape, with_total=False) -> None:
         self._moments = Moments(groups, shape, variables=3 if with_total else 2)
-        # instances that have seen the same walks together share a story: a list of what is held
+        # instances with the same permutations share a story: a list of the stored units
         self._story = np.zeros(groups[0], dtype=np.intp)
         self._stories: dict[int, list[Walks]] = {0: []}
         self._m = np.zeros((groups[0], *shape))
         self._active = np.zeros((groups[0], *shape), dtype=bool)
+        self._tails = np.ones((groups[0], *shape))
 
     def add(self, walks: Walks, scale: np.ndarray) -> None:
         """Take in units; contributions of instance i have the range ``scale[i]``, ``(r, 1, k)``."""
@@ -110,15 +111,21 @@ class Centring:
                 self._close(own.rows, scale)
             self._add_centred(self._moments, own.cut(room, None))
 
-    def moments(self, scale: np.ndarray) -> Moments:
-        """Return the moments of all units: of contributions, of partners, perhaps of sums."""
-        out = self._moments.copy()
+    def moments(self, scale: np.ndarray) -> tuple[Moments, np.ndarray]:
+        """Return the moments of all units, and the kurtosis of the contributions ``(r, p, k)``.
+
+        The moments are those of contributions, of partners, and perhaps of sums. The kurtosis is
+        that of the units held, centred.
+        """
+        out, tails = self._moments.copy(), self._tails.copy()
         for story in np.unique(self._story):
             if story != CLOSED:
                 rows = np.flatnonzero(self._story == story)
-                for part, partner in self._held(rows, scale)[0]:
+                held = self._held(rows, scale)[0]
+                for part, partner in held:
                     _add(out, part, partner)
-        return out
+                tails[rows] = _kurtosis(held, out, rows)
+        return out, tails
 
     def _hold(self, walks, story) -> None:
         new = max(self._stories) + 1
@@ -131,6 +138,7 @@ class Centring:
         held, self._m[rows], self._active[rows] = self._held(rows, scale)
         for part, partner in held:
             _add(self._moments, part, partner)
+        self._tails[rows] = _kurtosis(held, self._moments, rows)
         story = self._story[rows[0]]
         self._story[rows] = CLOSED
         if not (self._story == story).any():
@@ -171,6 +179,23 @@ def _add(moments, walks, partner) -> None:
         sums = walks.units.sum(axis=2, keepdims=True)
         variables.append(np.broadcast_to(sums, partner.shape))
     moments.add(walks.rows, walks.strata, np.stack(variables, axis=2), walks.unit)
+
+
+def _kurtosis(held, moments, rows) -> np.ndarray:
+    """Return the kurtosis of units within their strata, less their partners, ``(r, p, k)``.
+
+    Strata of a single unit tell nothing. 1 where nothing varies.
+    """
+    slope = fitted(moments.of(rows))[0][:, 0, :, :]
+    squares, fourth, n = 0.0, 0.0, 0.0
+    for part, partner in held:
+        mean = moments.mean[rows[:, None], part.strata]
+        left = part.units - mean[:, :, 0] - slope[:, None] * (partner - mean[:, :, 1])
+        told = moments.units[rows[:, None], part.strata] > 1
+        squared = np.where(told[:, :, None, None], left, 0.0) ** 2
+        squares, fourth = squares + squared.sum(axis=1), fourth + (squared**2).sum(axis=1)
+        n = n + told.sum(axis=1)[:, None, None]
+    return np.where(squares > 0, n * fourth / np.where(squares > 0, squares, 1.0) ** 2, 1.0)
 
 
 def _active(parts, scale) -> np.ndarray:

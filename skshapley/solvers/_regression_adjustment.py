@@ -1,14 +1,10 @@
 """Regression adjustment: a surrogate's Shapley values plus an unbiased estimate of the remainder.
 
-Witter, Liu & Musco (2025): phi(v) = phi(g) + phi(v - g) for any game g whose Shapley values are
-known; the second part is estimated by maximum sample reuse, the variance of which depends on v - g
-alone. Unbiased only where g has not seen the coalitions that it is held against: hence folds. With
-one fold the correction of a linear g is identically zero (its normal equations), and so that is
+Witter, Liu & Musco (2025): phi(v) = phi(g) + phi(v - g) for any game g with known Shapley values.
+The second part is estimated by maximum sample reuse, with a variance that depends on v - g alone.
+Unbiased only where g has not seen the coalitions that it is held against: hence folds. With one
+fold the correction of a linear g is identically zero (its normal equations), and so that is
 refused.
-
-The same around walks: they are taken through v - g + h instead of v, where h is the additive game
-with the Shapley values of g, which every walk solves. (Strata do not work so: each holds a part of
-g only, and surrogates of different folds would not cancel.)
 """
 
 from typing import Any
@@ -16,29 +12,32 @@ from typing import Any
 import numpy as np
 
 from skshapley._tools._constraints import Count
-from skshapley.designs import CoalitionDesign, PermutationDesign
+from skshapley.designs import CoalitionDesign
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
-from skshapley.solvers._permutation_mean import PermutationMean
-from skshapley.solvers._sample_reuse import errors_within, size_law, strata, unit_sums
-from skshapley.solvers._spread import span, unseen, widening
+from skshapley.solvers._sample_reuse import (
+    errors_between,
+    errors_within,
+    size_law,
+    strata,
+    unit_sums,
+)
+from skshapley.solvers._spread import span, unseen
 from skshapley.solvers._surrogates import SURROGATE, check_enumerable, fit_surrogate
 
 
 class RegressionAdjustment(Solver):
     """Cross-fitted surrogates, corrected by an unbiased estimate on the units they have not seen.
 
-    The estimate follows from the design: maximum sample reuse of coalitions, or the mean over
-    walks. Standard errors are those of the correction, over units; those of few units are widened
-    as Student's t is against the normal.
+    Standard errors are those of the correction, over units; those of few units are widened as
+    Student's t is against the normal.
 
     Parameters
     ----------
     surrogate : {"linear", "tree"} or regressor, default="linear"
-        What is fitted to the values. "linear": weighted least squares, an additive game; walks
-        solve such games by themselves, and it changes nothing there. "tree": boosted regression
-        trees. Any regressor is fitted to 0/1 indicators of the players; its Shapley
-        values are exact, read from its trees (`skshapley.trees`) or, for at most 14 players,
-        enumerated.
+        The model fitted to the values. "linear": weighted least squares, an additive game. "tree":
+        boosted regression trees. Any regressor is fitted to 0/1 indicators of the players; its
+        Shapley values are exact, read from its trees (`skshapley.trees`) or, for at most 14
+        players, enumerated.
     folds : int, default=10
         Parts of the units; each is corrected by a surrogate of the others. At least 2.
 
@@ -64,7 +63,7 @@ class RegressionAdjustment(Solver):
     True
     """
 
-    accepts = (CoalitionDesign, PermutationDesign)
+    accepts = (CoalitionDesign,)
     default_sampler = "leverage"
     _constraints = {
         "surrogate": SURROGATE,
@@ -93,13 +92,9 @@ class RegressionAdjustment(Solver):
 
     def _start(self, task: SolverTask) -> None:
         self._seen: list[list[tuple]] = [[] for _ in self.v_empty_]
-        self._walked: list[tuple] = []
 
-    def update(self, rows: np.ndarray, design, values: np.ndarray) -> None:
+    def update(self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray) -> None:
         """Keep the coalitions and values: surrogates need them at the end."""
-        if not isinstance(design, CoalitionDesign):
-            self._walked.append((rows, design, values))
-            return
         self._unit, self._replacement = design.unit, design.replacement
         m = design.coalitions.shape[1]
         for i, row in enumerate(rows):
@@ -108,8 +103,6 @@ class RegressionAdjustment(Solver):
 
     def result(self) -> Estimate:
         """Fit, correct and average over folds, for each instance."""
-        if self._walked:
-            return self._mean_over_walks()
         solved = [self._solve(row) for row in range(len(self._seen))]
         return Estimate(*(np.stack(part) for part in zip(*solved, strict=True)))
 
@@ -136,7 +129,7 @@ class RegressionAdjustment(Solver):
             rest = left - surrogate.predict(coalitions)
             missed[within] = rest[within]
             own = surrogate.shapley()
-            # what it misses at the two ends is shared by all players alike
+            # its error at the two ends is divided equally among the players
             adjusted = own - own.mean(axis=0)
             weights = self._weights(coalitions, expected, inside)
             parts = unit_sums(coalitions, expected, rest, unit, law)
@@ -147,9 +140,7 @@ class RegressionAdjustment(Solver):
             if len(coalitions) >= 2**p - 2:
                 return total + share, errors
         else:
-            scale = n_units / (n_units - 1) if n_units > 1 else np.nan
-            variance = ((parts - parts.mean(axis=0)) ** 2).sum(axis=0) * scale
-            errors = np.sqrt(variance) * widening(np.array([max(n_units - 1, 1)]))
+            errors = errors_between(parts)
         values = total + share
         return values, unseen(errors, span(values), 1 / max(n_units - p, 1))
 
@@ -182,40 +173,3 @@ class RegressionAdjustment(Solver):
             weights[size & ~inside] = drawn
             weights[size & inside] = drawn * (room - known) / max(n, 1)
         return weights
-
-    def _mean_over_walks(self) -> Estimate:
-        """Return the mean of walks through v - g + h."""
-        inner = PermutationMean()
-        inner.start(SolverTask(self.n_players_, self.v_empty_, self.v_full_))
-        parts = [(rows, design, values.copy()) for rows, design, values in self._walked]
-        if not (isinstance(self.surrogate, str) and self.surrogate == "linear"):
-            for row in range(len(self.v_empty_)):
-                self._take_interactions(row, parts)
-        for rows, design, values in parts:
-            inner.update(rows, design, values)
-        return inner.result()
-
-    def _take_interactions(self, row: int, parts) -> None:
-        """Subtract g - h from the values of one instance, in place; both are 0 for no player."""
-        mine = [
-            (design, design.coalitions[i], values[i])
-            for rows, design, values in parts
-            for i in np.flatnonzero(rows == row)
-        ]
-        coalitions = np.concatenate([sets for _, sets, _ in mine])
-        length = mine[0][0].unit * (self.n_players_ + 1)
-        n_units = len(coalitions) // length
-        fold = np.arange(len(coalitions)) // length % self.folds
-        share = (self.v_full_[row] - self.v_empty_[row]) / self.n_players_
-        left = np.concatenate([values for *_, values in mine])
-        left = left - self.v_empty_[row] - coalitions.sum(axis=1, keepdims=True) * share
-        taken = np.zeros_like(left)
-        for one in range(min(self.folds, n_units) if n_units > 1 else 0):
-            inside = fold == one
-            surrogate = fit_surrogate(self.surrogate, coalitions[~inside], None, left[~inside])
-            base = surrogate.predict(np.zeros((1, self.n_players_), dtype=bool))
-            additive = coalitions[inside] @ surrogate.shapley()
-            taken[inside] = surrogate.predict(coalitions[inside]) - base - additive
-        ends = np.cumsum([len(sets) for _, sets, _ in mine])[:-1]
-        for (*_, values), part in zip(mine, np.split(taken, ends), strict=True):
-            values -= part

@@ -29,11 +29,11 @@ class SampleReuse(Solver):
     Parameters
     ----------
     centre : {"line", "empty"}, default="line"
-        What is taken from v(S) before it is weighted; both leave the estimate unbiased. "line": the
-        straight line in the size from v(empty) to v(all), which lowers the variance of most games.
-        "empty": v(empty). With the sampler ``Kernel(paired=False,
-        replacement=True)`` the latter is unbiased KernelSHAP (Covert & Lee 2021, Eq 14), whose
-        exact matrix A needs no solving.
+        The value subtracted from v(S) before weighting; both leave the estimate unbiased. "line":
+        the straight line in the size from v(empty) to v(all), which lowers the variance of most
+        games. "empty": v(empty). With the sampler ``Kernel(paired=False, replacement=True)`` the
+        latter is unbiased KernelSHAP (Covert & Lee 2021, Eq 14), whose exact matrix A needs no
+        solving.
 
     References
     ----------
@@ -74,7 +74,8 @@ class SampleReuse(Solver):
     def update(self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray) -> None:
         """Add the contributions of the units of a design."""
         m = design.coalitions.shape[1]
-        self._independent = design.replacement
+        self._independent = design.replacement and design.whole is None
+        self._exact = design.exact or (not design.replacement and m == 2**self.n_players_ - 2)
         for i, row in enumerate(rows):
             coalitions, expected = design.coalitions[i], design.expected_draws[i]
             known = self.v_empty_[row]
@@ -87,7 +88,10 @@ class SampleReuse(Solver):
             self._square[row] += m * m * (parts**2).sum(axis=0)
             self._draws[row] += m
             self._units[row] += len(parts)
-            if not design.replacement:
+            if design.whole is not None:  # the units of sizes that are not enumerated are drawn
+                size = coalitions[:: design.unit].sum(axis=1)
+                self._within[row] = errors_between(parts[~design.whole[size]])
+            elif not design.replacement:
                 self._within[row] = errors_within(coalitions, expected, parts, design.unit)
 
     def result(self) -> Estimate:
@@ -106,8 +110,7 @@ class SampleReuse(Solver):
         if self.centre == "empty" and self._law is not None:
             share = self._law[-1]
         values = mean + share * (self.v_full_ - self.v_empty_)[:, None]
-        everything = not self._independent and (self._draws >= 2.0**self.n_players_ - 2).all()
-        return Estimate(values, errors if everything else unseen(errors, span(values), 1 / units))
+        return Estimate(values, errors if self._exact else unseen(errors, span(values), 1 / units))
 
 
 def size_law(index: Index, p: int) -> np.ndarray | None:
@@ -164,6 +167,14 @@ def strata(
         room = np.exp(log_binomial(p, size))
         out.append((inside, expected[::unit][inside][0] / halves, room / halves))
     return out
+
+
+def errors_between(parts: np.ndarray) -> np.ndarray:
+    """Return the standard errors of the sum of independent `parts` ``(n, p, k)``, ``(p, k)``."""
+    n = len(parts)
+    if n < 2:
+        return np.full(parts.shape[1:], np.nan if n else 0.0)
+    return np.sqrt(n * parts.var(axis=0, ddof=1)) * widening(np.array(n - 1))
 
 
 def errors_within(

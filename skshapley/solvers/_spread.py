@@ -1,16 +1,12 @@
-"""Standard errors of means: Student's quantiles, moments, and values that never changed.
+"""Standard errors of means: Student's quantiles, and values that never changed.
 
 If n draws have not seen an event, its chance is below 3/n with confidence .95 ("rule of three",
-Hanley & Lippman-Hand 1983). A player whose contributions all agree may so be worth something else,
-by up to 3/n of what a contribution can be: ± 1.96 standard errors of 1.5/n hold that.
+Hanley & Lippman-Hand 1983). If all contributions of a player agree, its value may still differ by
+up to 3/n of the range of contributions: ± 1.96 standard errors of 1.5/n contain this.
 """
-
-from copy import deepcopy
-from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 from scipy.special import ndtri, stdtrit
 
 
@@ -35,7 +31,7 @@ def effective_degrees(variances: np.ndarray, degrees: np.ndarray) -> np.ndarray:
     Returns
     -------
     degrees : ndarray of shape (r, ...)
-        At most the sum of the degrees, which is also what sums of zeros have.
+        At most the sum of the degrees, which also applies to sums of zeros.
 
     References
     ----------
@@ -48,71 +44,6 @@ def effective_degrees(variances: np.ndarray, degrees: np.ndarray) -> np.ndarray:
     known = squares > 0
     welch = np.divide(total, squares, out=np.full(total.shape, np.inf), where=known) - 2
     return np.clip(welch, 1, most)
-
-
-class Moments:
-    """Counts, means and products of units, by instance and stratum: ``(r, b, p, k)``.
-
-    A unit has one or several variables, each ``(p, k)``. The variance of a unit is taken to fall
-    with its size (the permutations in it), which weighs units of unequal size.
-
-    Parameters
-    ----------
-    groups : tuple of int
-        ``(r, b)``.
-    shape : tuple of int
-        ``(p, k)``.
-    variables : int, default=1
-
-    Attributes
-    ----------
-    units, size : ndarray of shape (r, b)
-        Units, and permutations in them.
-    mean : ndarray of shape (r, b, variables, p, k)
-    products : ndarray of shape (r, b, variables, variables, p, k)
-        Sums over units of size times the product of two deviations.
-    """
-
-    def __init__(self, groups, shape, variables=1) -> None:
-        self.units = np.zeros(groups, dtype=np.intp)
-        self.size = np.zeros(groups)
-        self.mean = np.zeros((*groups, variables, *shape))
-        self.products = np.zeros((*groups, variables, variables, *shape))
-
-    def copy(self) -> Self:
-        """Return moments that can be added to apart from these."""
-        return deepcopy(self)
-
-    def add(self, rows, strata, units, unit_size) -> None:
-        """Merge units ``(r, u, v, p, k)`` of v variables, in strata ``(r, u)``, into `rows`."""
-        # most designs are of a few strata of many
-        used, place = np.unique(strata, return_inverse=True)
-        r, b = len(rows), len(used)
-        group = (np.arange(r)[:, None] * b + place.reshape(strata.shape)).ravel()
-        flat = units.reshape(-1, *units.shape[2:])
-        count = np.bincount(group, minlength=r * b)
-        mean = _sum_by(group, flat, r * b) / np.maximum(count, 1)[:, None, None, None]
-        deviation = flat - mean[group]
-        inside = unit_size * _sum_by(group, deviation[:, :, None] * deviation[:, None], r * b)
-        wide = (r, b, 1, 1, 1)
-        rows = rows[:, None], used
-        old, new = self.size[rows].reshape(wide), (unit_size * count).reshape(wide)
-        total = np.maximum(old + new, 1e-300)
-        mean = mean.reshape(r, b, *mean.shape[1:])
-        shift = np.where(new > 0, mean - self.mean[rows], 0.0)
-        self.mean[rows] += shift * new / total
-        between = shift[:, :, :, None] * shift[:, :, None] * (old * new / total)[..., None]
-        self.products[rows] += inside.reshape(between.shape) + between
-        self.units[rows] += count.reshape(r, b)
-        self.size[rows] += unit_size * count.reshape(r, b)
-
-
-def _sum_by(group, flat, n) -> np.ndarray:
-    """Return the sums of ``(u, ...)`` by group, ``(n, ...)``, each in the order of the units."""
-    members = csr_array(
-        (np.ones(len(group)), (group, np.arange(len(group)))), shape=(n, len(group))
-    )
-    return (members @ flat.reshape(len(group), -1)).reshape(n, *flat.shape[1:])
 
 
 UNSEEN = 1.5  # of the range over the number of draws: 3/n over 1.96
@@ -163,8 +94,8 @@ def unseen(errors: np.ndarray, scale: np.ndarray, share: ArrayLike) -> np.ndarra
     errors : ndarray of shape (..., p, k)
         From the spread of the draws.
     scale : ndarray that broadcasts to the same shape
-        The range of what a draw can add. Where it is 0, nothing ever changed, and nothing is known
-        of what might: NaN.
+        The range of the contributions. If it is 0, no value ever changed, and the range is unknown:
+        NaN.
     share : float or ndarray that broadcasts to the same shape
         The sum of the squared weights of the draws in the mean: 1/n for n of equal weight. 0 where
         nothing was left to chance.
@@ -190,7 +121,7 @@ def missed(values: np.ndarray, gain: np.ndarray) -> np.ndarray:
 def span(values: np.ndarray) -> np.ndarray:
     """Return the range of attributions ``(..., p, k)``, zero included: ``(..., 1, k)``.
 
-    What a contribution can be, for methods that see none.
+    The range of a contribution, for methods that see none.
     """
     low, high = values.min(axis=-2, keepdims=True), values.max(axis=-2, keepdims=True)
     return np.maximum(high, 0.0) - np.minimum(low, 0.0)

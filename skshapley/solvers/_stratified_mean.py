@@ -8,9 +8,10 @@ nodes of a quadrature rule.
 
 import numpy as np
 
+from skshapley._tools._moments import Moments
 from skshapley.designs import PairDesign
 from skshapley.solvers._base import Estimate, Solver, SolverTask, unexplained, without_gap
-from skshapley.solvers._spread import Moments, Scale, effective_degrees, missed, unseen, widening
+from skshapley.solvers._spread import Scale, effective_degrees, missed, unseen, widening
 
 
 class StratifiedMean(Solver):
@@ -18,11 +19,10 @@ class StratifiedMean(Solver):
 
     Standard errors come from the spread within strata, over units; they are NaN as long as any
     stratum of any player with an error has a single unit, or none has one. Those of few units are
-    widened as Student's t is against the normal. Where all contributions agree, they allow for what
-    none of them has met: 1.5/n of the range of contributions for n draws. What the means lack of
-    v(all) - v(empty) is shared out in proportion to their variances (in a stratum with a single
-    unit, to the square of its mean). Errors are those before it, which are no smaller, and the
-    share of the gap.
+    widened as Student's t is against the normal. If all contributions agree, they allow for unseen
+    events: 1.5/n of the range of contributions for n draws. What the means lack of v(all) -
+    v(empty) is shared out in proportion to their variances (in a stratum with a single unit, to the
+    square of its mean). Errors are those before it, which are no smaller, and the share of the gap.
 
     References
     ----------

@@ -124,7 +124,7 @@ def check_enumerable(surrogate: Any, n_players: int, owner: str) -> None:
     surrogate : str or estimator
     n_players : int
     owner : str
-        Whose parameter it is, for the error.
+        Owner of the parameter, for the error.
     """
     if isinstance(surrogate, str):
         return

@@ -29,7 +29,7 @@ def check_additive(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None
 
 
 def check_efficiency(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
-    """Attributions add up to v(all) - v(empty), whatever the game and the budget."""
+    """Attributions add up to v(all) - v(empty), for every game and budget."""
     for p in (2, 3, N_PLAYERS):
         for seed, budget in enumerate(_budgets(sampler, p)):
             result = _explain(sampler, solver, RandomGame(p, seed), budget)
@@ -124,7 +124,7 @@ def check_reproducible(sampler: Sampler, solver: Solver) -> None:
 
 
 def check_batch(sampler: Sampler, solver: Solver) -> None:
-    """An instance's result is the same with more instances after it, whatever players matter."""
+    """The result of a row is the same with more rows after it, for any players that matter."""
     game = _hybrid_game(n_rows=4)
     budget = 2 * _budgets(sampler, game.n_players)[-1]
     run: dict[str, Any] = {"sampler": sampler, "solver": solver, "max_evals": budget}

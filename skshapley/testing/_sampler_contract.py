@@ -123,13 +123,13 @@ def check_sampler_prefix(sampler: Sampler) -> None:
 
 
 def check_sampler_turns(sampler: Sampler) -> None:
-    """A second `ask` without a `tell` in between raises an error."""
+    """A second `ask` without a `tell` raises an error."""
     n = _draws(sampler, 1)
     started = _started(sampler, 2, 2 * n)
     started.ask(np.arange(2), n)
     with suppress(RuntimeError):
         started.ask(np.arange(2), n)
-        raise AssertionError("asked twice, and told nothing in between")
+        raise AssertionError("ask was called twice without tell")
 
 
 def check_sampler_symmetry(sampler: Sampler, n_runs: int = 400, z: float = 5.0) -> None:

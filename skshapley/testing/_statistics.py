@@ -139,7 +139,7 @@ def check_standard_errors(
     >>> from skshapley.samplers import Antithetic
     >>> from skshapley.solvers import PermutationMean
     >>> from skshapley.testing import check_standard_errors
-    >>> check_standard_errors(Antithetic(), PermutationMean(), lambda p: 60 * p)
+    >>> check_standard_errors(Antithetic(), PermutationMean(), lambda p: 20 * p)
     """
     held, wide = [], []
     for game in _games() if games is None else games:

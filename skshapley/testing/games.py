@@ -349,7 +349,7 @@ class FourierGame(CooperativeGame):
     """A sum of parities: v(S) = sum over sets T of c_T prod_{j in T} s_j, s_j = 1 in S, else -1.
 
     Only odd sets count for the Shapley values: phi_i = 2 sum over odd T that contain i of c_T/|T|.
-    The even part of a game is what antithetic pairs cancel, the odd part is what they cannot.
+    Antithetic pairs cancel the even part of a game, but not its odd part.
 
     Parameters
     ----------

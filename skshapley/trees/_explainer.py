@@ -44,14 +44,13 @@ class TreeExplainer(Attributor):
         ``{"name": [columns, ...]}``: each group is one player. Every other column is a player of
         its own.
     feature_perturbation : {"interventional", "path_dependent"}, default="interventional"
-        What takes the place of absent features. "interventional": rows of the background.
-        "path_dependent": the training data, in the proportions in which it went down the trees;
-        this needs no background.
+        The replacement of absent features. "interventional": background rows. "path_dependent":
+        the training data, in their proportions at the nodes; no background is needed.
     index : {"shapley", "banzhaf"}, default="shapley"
         Which values to compute. Banzhaf values do not sum to the prediction.
     interactions : bool or str, default=False
-        Whether the interactions of all pairs of players are wanted too, exactly: True for the
-        Shapley interaction index, or a name of `skshapley.indices.PAIR_INDICES`.
+        Also compute the exact interactions of all pairs of players. True: the Shapley interaction
+        index. A str: a name of `skshapley.indices.PAIR_INDICES`.
     n_jobs : int, default=None
         Number of threads, through joblib. The result is the same for any number.
 
@@ -71,12 +70,12 @@ class TreeExplainer(Attributor):
 
     Notes
     -----
-    A leaf with k distinct players on its path is a game of k bits of the instance and k bits of a
-    reference. The background's bit patterns are counted once and folded into a table over the
-    instance's patterns. To explain a row is then to look it up, which is why the cost does not
-    depend on the size of the background. Trees that are too deep for such tables are followed down
-    by each row together with each background row. The sizes of trees and background decide this in
-    `fit`. Calls with many rows may make tables for themselves; the ways agree to rounding.
+    A leaf with k distinct players on its path is a game of k bits of the row to explain and k bits
+    of a background row. `fit` counts the background's bit patterns once and folds the counts into a
+    table over the patterns of a row to explain. Each explanation is a table lookup. Its cost does
+    not depend on the size of the background. In trees that are too deep for tables, each row
+    descends together with each background row. `fit` chooses by the sizes of trees and background.
+    Calls with many rows may make tables of their own. Both methods agree to rounding.
     The interventional values are those of Lundberg et al. (2020) [1]_, Algorithm 3; the
     path-dependent ones those of their Algorithm 1.
 

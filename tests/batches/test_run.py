@@ -57,6 +57,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("batch_rows", [1, 7, 25, 1000])
 def test_any_source_any_batch(source, batch_rows, table, explainer, whole, tmp_path):
@@ -85,7 +86,7 @@ def same(explanation, expected):
     )
 
 
-@pytest.mark.parametrize("batch_rows", [4, 25])
+@pytest.mark.parametrize("batch_rows", [4, pytest.param(25, marks=pytest.mark.slow)])
 def test_arrays_and_polars(batch_rows, table, background, whole, tmp_path):
     rows = table[NAMES]
     for make in (np.asarray, pl.from_pandas):
@@ -151,7 +152,9 @@ EXPLAINERS = {
 }
 
 
-@pytest.mark.parametrize("name", EXPLAINERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (i % 2)) for i, n in enumerate(EXPLAINERS)]
+)
 def test_what_is_written_is_read_back(name, iris, tmp_path):
     X, *models = iris
     explainer = EXPLAINERS[name](*models).fit(X[::15])
@@ -280,7 +283,9 @@ def no_collector():
 
 
 @pytest.mark.usefixtures("no_collector")
-@pytest.mark.parametrize("name", MEASURED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (i > 0)) for i, n in enumerate(MEASURED)]
+)
 def test_memory_does_not_grow_with_the_rows(name, background, tmp_path):
     """Without the collector, so that nothing of a batch may live in a cycle of references."""
     explainer = MEASURED[name](background)
@@ -344,8 +349,7 @@ WRONG = {
     "no file": (dict(source="nowhere.parquet"), FileNotFoundError, "'nowhere.parquet', which does"),
     "rows": (dict(batch_rows=0), ValueError, "batch_rows as None or a positive int; got 0"),
     "rows bool": (dict(batch_rows=True), ValueError, "got True"),
-    "on_error": (dict(on_error="ignore"), ValueError, r"one of \('raise', 'skip'\); got 'ignore'"),
-    "retry": (dict(retry="no"), ValueError, "retry as True or False; got 'no'"),
+    "on_error": (dict(on_error="ignore"), ValueError, 'one of "raise", "skip"; got .ignore'),
     "keys": (dict(keys="nr"), ValueError, r"the columns \['nr'\], for the explainer or as keys"),
     "keys twice": (dict(keys=["key", "key"]), ValueError, "keys that differ"),
     "columns": (dict(columns=["a", "z"]), ValueError, r"needs the columns \['z'\].*it has \['a'"),
@@ -386,7 +390,7 @@ def test_arguments_are_refused_before_the_first_batch_is_asked_for(table, explai
         explain_batches(explainer, table, batch_rows=-1)
 
 
-@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize("early", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_csv_that_is_not_utf8_names_file_line_and_encoding(early, table, explainer, tmp_path):
     """... be it seen in the first lines or after the first batches."""
     path, rows = tmp_path / "rows.csv", pd.concat([table] * (1 if early else 4000))

@@ -53,6 +53,7 @@ def explainers(name, **how):
     return exact, plain, rows(table, B, B + R)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["columns", "groups"])
 @pytest.mark.parametrize("name", MODELS)
 def test_values_are_those_of_all_coalitions(name, groups):
@@ -118,13 +119,21 @@ def pairs_by_definition(form, X, background, weights):
 NUMERIC = [name for name, (_, table, _, _) in MODELS.items() if isinstance(table, np.ndarray)]
 
 
+# Those of one kind promise the same: a third of them in `make test`, all in `make test-slow`
+SOME = [
+    name if i % 3 == 0 else pytest.param(name, marks=pytest.mark.slow)
+    for i, name in enumerate(NUMERIC)
+]
+
+
 def form_of(name, groups=None):
     exact, _, X = explainers(name, groups=groups)
     return fitted_form(exact.reward_), X
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["columns", "groups"])
-@pytest.mark.parametrize("name", NUMERIC)
+@pytest.mark.parametrize("name", SOME)
 def test_pairs_are_those_of_all_coalitions(name, groups):
     form, X = form_of(name, groups)
     masked = ShapleyExplainer(fitted(name)[0]).fit(X)  # for the steps that come first
@@ -135,7 +144,7 @@ def test_pairs_are_those_of_all_coalitions(name, groups):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * scale)
 
 
-@pytest.mark.parametrize("name", NUMERIC)
+@pytest.mark.parametrize("name", SOME)
 def test_references_average_to_the_attributions(name):
     form, X = form_of(name)
     single = form.references(X, np.arange(B))
@@ -149,7 +158,7 @@ def test_references_average_to_the_attributions(name):
     np.testing.assert_allclose(single.sum(axis=2), gap, rtol=0, atol=1e-12 * scale)
 
 
-@pytest.mark.parametrize("name", NUMERIC)
+@pytest.mark.parametrize("name", SOME)
 def test_values_do_not_depend_on_company(name):
     form, X = form_of(name)
     together, alone = form.attributions(X), form.attributions(X[1:2])
@@ -157,8 +166,8 @@ def test_values_do_not_depend_on_company(name):
     assert form.attributions(X[:0]).shape == (0, *together.shape[1:])
 
 
-@pytest.mark.parametrize("name", NUMERIC)
-def test_forms_travel_and_are_told_apart(name):
+@pytest.mark.parametrize("name", SOME)
+def test_forms_are_pickled_and_differ_from_each_other(name):
     form, X = form_of(name)
     sent = pickle.loads(pickle.dumps(form))
     np.testing.assert_array_equal(sent.attributions(X), form.attributions(X))

@@ -37,6 +37,7 @@ def both(model, **how):
     return read, ShapleyExplainer(model, sampler="exact", **how).fit(BACKGROUND).explain(X)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", PAIR_INDICES)
 def test_pairs_of_any_index(model, name):
     found, truth = both(model, interactions=name)

@@ -79,7 +79,7 @@ def test_many_players_neither_underflow_nor_divide():
 
 
 def test_blocks_of_any_size_give_the_same():
-    made, _, X, references = games(5, 700, 0.1)
+    made, _, X, references = games(5, 200, 0.1)
     weights = np.full(4, 0.25)
     values, pairs = (made.mean(X, references, weights, pairs=of) for of in (False, True))
     with sklearn.config_context(working_memory=1e-3):

@@ -119,6 +119,13 @@ def test_partitions_survive_a_worker(same, processes, made, rows, tmp_path):
     assert flag.exists()
 
 
+def test_workers_write_into_one_folder(same, threads, made, rows, tmp_path):
+    explainer, table = made(), dataframe.from_pandas(rows, npartitions=3)
+    explain_dask(explainer, table).to_parquet(tmp_path / "phi", write_index=False)
+    assert len(list((tmp_path / "phi").glob("*.parquet"))) == 3
+    same(pd.read_parquet(tmp_path / "phi"), explainer, rows)
+
+
 def test_partitions(same, made, rows):
     """... one of them empty; nothing is computed before it is asked for."""
     table = dataframe.from_pandas(rows, npartitions=3)

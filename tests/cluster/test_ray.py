@@ -1,6 +1,7 @@
 """Explaining in Ray, on two workers of this machine."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from joblib import parallel_config
 
@@ -29,6 +30,13 @@ def test_the_bits_of_one_machine(same, ray, made, rows, tmp_path, killed):
     table = ray.data.from_pandas(rows).repartition(3)
     same(explain_ray(explainer, table, batch_size=16).to_pandas(), explainer, rows)
     assert flag.exists() == killed
+
+
+def test_workers_write_into_one_folder(same, ray, made, rows, tmp_path):
+    explainer, table = made(), ray.data.from_pandas(rows).repartition(3)
+    explain_ray(explainer, table, batch_size=16).write_parquet(str(tmp_path / "phi"))
+    assert len(list((tmp_path / "phi").glob("*.parquet"))) > 1
+    same(pd.read_parquet(tmp_path / "phi"), explainer, rows)
 
 
 def test_as_backend_of_joblib(ray, made, rows):

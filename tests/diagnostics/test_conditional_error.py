@@ -40,6 +40,7 @@ def test_errors_of_two_normal_columns(explainer):
     assert found.loc["known", "share"] == pytest.approx((1 - RHO**2) / (2 + 2 * RHO), rel=0.3)
 
 
+@pytest.mark.slow
 def test_differences_are_to_the_first_and_paired(explainer):
     rewards = ["conditional", "copula", "interventional"]
     found = conditional_error(explainer, rewards, HELD_OUT, random_state=0)
@@ -96,6 +97,7 @@ def test_the_explainer_keeps_its_own_reward(explainer):
     assert explainer.reward == "interventional"
 
 
+@pytest.mark.slow
 def test_workers_and_seeds(explainer):
     run = {"rewards": ["conditional"], "X": HELD_OUT[:20], "random_state": 3}
     one = conditional_error(explainer, **run)
@@ -125,3 +127,17 @@ def test_a_single_player_is_refused():
     explainer = ShapleyExplainer(total, groups={"both": [0, 1]}).fit(BACKGROUND[:3])
     with pytest.raises(ValueError, match="a single player, which has no coalitions"):
         conditional_error(explainer, ["baseline"], HELD_OUT[:3])
+
+
+def test_coalitions_follow_the_kernel():
+    """Sizes within five standard errors (false alarms: 3e-6); players alike within each size."""
+    n, p = 20_000, 6
+    drawn = kernel_coalitions(np.random.default_rng(0), n, p)
+    sizes = np.arange(1, p)
+    expected = 1 / (sizes * (p - sizes))
+    expected /= expected.sum()
+    counts = np.bincount(drawn.sum(axis=1), minlength=p + 1)
+    assert counts[[0, p]].sum() == 0
+    sd = np.sqrt(n * expected * (1 - expected))
+    assert (np.abs(counts[1:-1] - n * expected) < 5 * sd).all()
+    assert (np.abs(drawn.mean(axis=0) - 0.5) < 5 * 0.5 / np.sqrt(n)).all()

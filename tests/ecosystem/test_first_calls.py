@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skshapley import ShapleyExplainer
+from skshapley.responses import SurvivalAt
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -67,6 +68,69 @@ def counts_of_a_machine_without_pairs():
     return model.fit(NUMBERS, target), NUMBERS, {}
 
 
+def margins_of_a_machine_of_three_classes():
+    model, target = ebm("ExplainableBoostingClassifier", np.digitize(Y, [-0.5, 0.5]), outer_bags=1)
+    return model.fit(NUMBERS, target), NUMBERS, {"response_method": "decision_function"}
+
+
+def survivors():
+    util = pytest.importorskip("sksurv.util")
+    time = np.exp(2 + Y / 3 + 0.1 * RNG.normal(size=N))
+    return util.Surv.from_arrays(RNG.random(N) < 0.7, time)
+
+
+def survival(module, kind, table=NUMBERS, **how):
+    target = survivors()
+    made = getattr(pytest.importorskip(f"sksurv.{module}"), kind)(**how)
+    return made.fit(table, target), table, {}
+
+
+def cox_model():
+    return survival("linear_model", "CoxPHSurvivalAnalysis")
+
+
+def cox_model_with_a_penalty():
+    return survival("linear_model", "CoxnetSurvivalAnalysis", NUMBERS.to_numpy(), n_alphas=5)
+
+
+def boosted_lines():
+    kind = "ComponentwiseGradientBoostingSurvivalAnalysis"
+    return survival("ensemble", kind, n_estimators=30)
+
+
+def boosted_survival_trees():
+    return survival("ensemble", "GradientBoostingSurvivalAnalysis", n_estimators=9)
+
+
+def boosted_survival_trees_with_dropout():
+    how = {"n_estimators": 9, "dropout_rate": 0.4, "random_state": 0}
+    return survival("ensemble", "GradientBoostingSurvivalAnalysis", NUMBERS.to_numpy(), **how)
+
+
+def survival_forest():
+    how = {"n_estimators": 4, "max_depth": 4, "random_state": 0}
+    return survival("ensemble", "RandomSurvivalForest", **how)
+
+
+def survival_forest_of_little_memory():
+    how = {"n_estimators": 4, "max_depth": 4, "random_state": 0, "low_memory": True}
+    return survival("ensemble", "RandomSurvivalForest", **how)
+
+
+def extra_survival_trees():
+    how = {"n_estimators": 4, "max_depth": 4, "random_state": 0}
+    return survival("ensemble", "ExtraSurvivalTrees", **how)
+
+
+def survival_tree():
+    return survival("tree", "SurvivalTree", max_depth=3)
+
+
+def curves_of_a_survival_forest():
+    model, table, _ = survival_forest()
+    return model, table, {"response_method": SurvivalAt([0.01, 4.0, 8.0, 12.0])}
+
+
 def logistic_regression_of_interpret():
     glassbox = pytest.importorskip("interpret.glassbox")
     return glassbox.LogisticRegression().fit(NUMBERS, TWO), NUMBERS, {}
@@ -81,6 +145,19 @@ def additive(kind, target):
 
 def linear_gam():
     return additive("LinearGAM", Y)
+
+
+def tensors_of_a_gam():
+    pygam = pytest.importorskip("pygam")
+    terms = pygam.te(0, 1, n_splines=5) + pygam.s(2, n_splines=6)
+    table = NUMBERS.to_numpy()
+    return pygam.LinearGAM(terms).fit(table, Y), table, {}
+
+
+def a_gam_of_one_tensor():
+    pygam = pytest.importorskip("pygam")
+    table = NUMBERS.to_numpy()[:, :3]
+    return pygam.LinearGAM(pygam.te(0, 1, 2, n_splines=4)).fit(table, Y), table, {}
 
 
 def poisson_gam():
@@ -148,9 +225,13 @@ def function_of_columns():
 CASES = (
     machine_of_numbers, machine_of_an_array, machine_of_mixed_columns, machine_of_gaps,
     groups_of_a_machine, probability_of_a_machine_without_pairs, counts_of_a_machine_without_pairs,
-    logistic_regression_of_interpret, linear_gam, poisson_gam, logistic_gam, resampled,
+    logistic_regression_of_interpret, linear_gam, tensors_of_a_gam, a_gam_of_one_tensor,
+    poisson_gam, logistic_gam, resampled,
     resampled_trees, balanced_forest, table_vectorizer, tabular_pipeline, imputed, one_hot_encoder,
-    target_encoder, function_of_columns,
+    target_encoder, function_of_columns, margins_of_a_machine_of_three_classes, cox_model,
+    cox_model_with_a_penalty, boosted_lines, boosted_survival_trees,
+    boosted_survival_trees_with_dropout, survival_forest, survival_forest_of_little_memory,
+    extra_survival_trees, survival_tree, curves_of_a_survival_forest,
 )  # fmt: skip
 SINGLE_PRECISION = (table_vectorizer, tabular_pipeline)
 
@@ -192,3 +273,16 @@ def test_a_step_that_mixes_columns_is_not_taken_for_one_that_does_not():
     model = make_pipeline(step, Ridge()).fit(NUMBERS, Y)
     made = ShapleyExplainer(model).fit(NUMBERS[:B]).explain(NUMBERS[:2])
     assert "FunctionTransformer mixes columns" in made.settings.masked
+
+
+def test_survival_of_a_cox_model_is_sampled():
+    model, table, _ = cox_model()
+    explainer = ShapleyExplainer(model, response_method=SurvivalAt([4.0, 8.0]), random_state=0)
+    made = explainer.fit(table[:B]).explain(table[B : B + R])
+    assert made.settings.closed_form is None
+    total = made.base_values + made.values.sum(axis=1)
+    times = [
+        [function(time) for time in (4.0, 8.0)]
+        for function in model.predict_survival_function(table[B : B + R])
+    ]
+    np.testing.assert_allclose(total, times, rtol=0, atol=1e-8)

@@ -85,7 +85,7 @@ class TestInvalid:
     @pytest.mark.parametrize("wrong", [12, -13])
     def test_rows_that_do_not_exist(self, display, explanation, wrong):
         if display not in WITHOUT_ROW:
-            with pytest.raises(IndexError, match=rf"got row={wrong} .* 12 instances: .* 0 to 11"):
+            with pytest.raises(IndexError, match=rf"got row={wrong} .* 12 rows: .* 0 to 11"):
                 DRAWN[display](Unread(explanation), row=wrong)
 
     def test_row_not_given(self, display, explanation):

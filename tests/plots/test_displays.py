@@ -63,6 +63,7 @@ def test_draws_on_the_axes_given_and_returns_itself(display, explanation):
     assert drawn.ax_ is axes[0]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("display", DISPLAYS)
 @pytest.mark.parametrize(
     ("style", "n_features"), [("default", 1), ("default", 500), ("dark_background", 5)]
@@ -79,7 +80,10 @@ def test_draws_in_any_style(display, style, n_features, explanation_maker):
     )
 
 
-@pytest.mark.parametrize("display", DISPLAYS)
+@pytest.mark.parametrize(
+    "display",
+    [BeeswarmDisplay, *(pytest.param(kind, marks=pytest.mark.slow) for kind in DISPLAYS[:2])],
+)
 def test_all_of_150_features_have_a_row(display, explanation_maker):
     explanation = explanation_maker(n_features=150, n_rows=3)
     drawn = drawn_by(display, explanation, max_features=None)
@@ -274,7 +278,7 @@ def test_bar_of_cohorts(explanation, by):
 def test_bar_refuses_invalid_cohorts(explanation):
     with pytest.raises(ValueError, match="choose a column among"):
         BarDisplay.from_explanation(explanation, cohorts="sex")
-    with pytest.raises(ValueError, match="cohort for each of 12 instances; got 2"):
+    with pytest.raises(ValueError, match="cohort for each of 12 rows; got 2"):
         BarDisplay.from_explanation(explanation, cohorts=["a", "b"])
     with pytest.raises(ValueError, match=r"got 12 cohorts, .* at most 6: .*pandas\.cut"):
         BarDisplay.from_explanation(explanation, cohorts="x2")
@@ -400,7 +404,10 @@ def test_stacked_bars_sum_outputs_beyond_the_colours(explanation_maker):
     assert kept < sizes
 
 
-@pytest.mark.parametrize("n_outputs", [2, 3, 4])
+@pytest.mark.parametrize(
+    "n_outputs",
+    [2, pytest.param(3, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)],
+)
 def test_numbers_of_waterfalls_beside_each_other_stay_off_the_names(explanation_maker, n_outputs):
     several = explanation_maker(outputs=list(range(n_outputs)))
     shrunk = replace(several, values=several.values * np.geomspace(1, 1e-3, n_outputs))

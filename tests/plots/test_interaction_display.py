@@ -97,13 +97,15 @@ def test_numbers_stay_in_their_cells_beside_long_names(with_pairs):
     assert max(box.width for box in boxes) <= ax.get_window_extent().width / 8
 
 
-def test_many_features_have_no_numbers_that_nobody_can_read(with_pairs):
+def test_many_features_have_no_unreadable_numbers(with_pairs):
     display = with_pairs(3, 30).plot.interactions(max_features=None)
     assert len(display.frame()) == 30 * 31 / 2
     assert not display.ax_.texts
 
 
-@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize(
+    "style", ["default", pytest.param("dark_background", marks=pytest.mark.slow)]
+)
 def test_several_outputs_are_side_by_side(style, with_pairs):
     explanation = with_pairs(outputs=["no", "yes"])
     with plt.style.context(style):

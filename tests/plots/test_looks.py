@@ -198,7 +198,7 @@ def test_a_token_is_there_or_not_whatever_stands_after_it():
 # --- outputs -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["beeswarm", "waterfall"])
+@pytest.mark.parametrize("kind", [pytest.param("beeswarm", marks=pytest.mark.slow), "waterfall"])
 def test_of_many_outputs_the_strongest_are_drawn(explanation_maker, kind):
     explanation = explanation_maker(n_features=2, outputs=[f"class {i}" for i in range(19)])
     weights = np.ones(19)
@@ -250,8 +250,11 @@ def model():
 @pytest.mark.parametrize(
     "display",
     [
-        *(BarDisplay, BeeswarmDisplay, DependenceDisplay, MatrixDisplay, DecisionDisplay),
-        *(InteractionsDisplay, MaskingCurveDisplay),
+        *(BarDisplay, DependenceDisplay, InteractionsDisplay, MaskingCurveDisplay),
+        *(
+            pytest.param(display, marks=pytest.mark.slow)
+            for display in (BeeswarmDisplay, MatrixDisplay, DecisionDisplay)
+        ),
     ],
 )
 def test_from_estimator_takes_a_model_and_its_background(display, model):

@@ -28,6 +28,7 @@ def drawn_by(display, explanation, **options):
     return display.from_explanation(explanation, **options)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("display", [*SINGLE, DependenceDisplay])
 @pytest.mark.parametrize(
     ("style", "n_features"), [("default", 1), ("default", 500), ("dark_background", 5)]
@@ -99,7 +100,7 @@ def test_the_dependence_of_one_feature_is_large_and_has_a_histogram(explanation,
 # --- matrix --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_rows", [1, 2, 12, 1200])
+@pytest.mark.parametrize("n_rows", [1, 2, 12, pytest.param(1200, marks=pytest.mark.slow)])
 def test_matrix_holds_every_instance_once(explanation_maker, n_rows):
     explanation = explanation_maker(n_rows=n_rows)
     drawn = MatrixDisplay.from_explanation(explanation)

@@ -23,12 +23,22 @@ KINDS = {
 }
 
 
+QUICK = ("waterfall", "bar", "dependence")
+EACH = pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        pytest.param(kind, options, marks=[pytest.mark.slow] * (kind not in QUICK), id=kind)
+        for kind, options in KINDS.items()
+    ],
+)
+
+
 @pytest.fixture
 def several(explanation_maker):
     return explanation_maker(outputs=OUTPUTS)
 
 
-@pytest.mark.parametrize(("kind", "options"), KINDS.items(), ids=KINDS)
+@EACH
 def test_each_output_has_the_display_that_it_would_have_alone(kind, options, several):
     draw = getattr(several.plot, kind)
     drawn = draw(**options)
@@ -52,7 +62,13 @@ def test_each_output_has_the_display_that_it_would_have_alone(kind, options, sev
 
 @pytest.mark.parametrize(
     ("kind", "axis"),
-    [("bar", "x"), ("beeswarm", "x"), ("waterfall", "x"), ("decision", "x"), ("dependence", "y")],
+    [
+        ("bar", "x"),
+        ("dependence", "y"),
+        pytest.param("beeswarm", "x", marks=pytest.mark.slow),
+        pytest.param("waterfall", "x", marks=pytest.mark.slow),
+        pytest.param("decision", "x", marks=pytest.mark.slow),
+    ],
 )
 def test_outputs_have_one_scale_which_holds_the_widest(kind, axis, several):
     small = replace(several, values=several.values * [1.0, 0.1])
@@ -64,7 +80,7 @@ def test_outputs_have_one_scale_which_holds_the_widest(kind, axis, several):
         assert limits[0] <= low < high <= limits[1]
 
 
-@pytest.mark.parametrize(("kind", "options"), KINDS.items(), ids=KINDS)
+@EACH
 def test_axes_that_are_given_are_drawn_on(kind, options, several):
     each = len(options.get("features", [0]))
     figure, axes = plt.subplots(2, each, squeeze=False)
@@ -108,6 +124,7 @@ def test_cohorts_within_outputs_are_named_in_the_legend(several):
         np.testing.assert_array_equal(frame.loc[f"{label} (n = {n})"].loc[part.index], part)
 
 
+@pytest.mark.slow
 def test_of_many_outputs_the_strongest_are_drawn(explanation_maker):
     many = explanation_maker(outputs=[f"y{i}" for i in range(13)])
     assert len(many.plot.beeswarm().axes_) == 6

@@ -73,6 +73,7 @@ def test_a_kernel_is_the_sum_over_interactions(p, functional):
     np.testing.assert_allclose(kernel.diagonal(signs), diagonal, atol=1e-11)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("functional", FUNCTIONALS, ids=str)
 @pytest.mark.parametrize("p", [3, 5, 7])
 @pytest.mark.parametrize("reach", [0.02, 0.3, 1.2])
@@ -191,7 +192,7 @@ def test_a_fit_climbs_to_where_the_gradient_vanishes(part):
     np.testing.assert_allclose(gradient[inside], 0, atol=0.05)
 
 
-def test_pairs_that_interact_are_told_from_those_that_do_not():
+def test_variances_separate_interacting_pairs_from_others():
     """Three of 91, from 60 points: the variances of these three end up above all others."""
     rng, p = np.random.default_rng(0), 14
     signs, pairs = rng.choice([-1.0, 1.0], (60, p)), [(0, 1), (2, 7), (5, 9)]

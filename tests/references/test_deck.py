@@ -21,7 +21,7 @@ def balanced(X, predictions, weights=None, seed=0):
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 100, 513, 1023])
-def test_every_row_is_dealt_once(n):
+def test_every_row_is_drawn_once(n):
     X, predictions = table(max(n, 2))
     deck = balanced(X[:n], predictions[:n])
     rng = np.random.default_rng(1)
@@ -34,7 +34,7 @@ def test_chunks_resemble_the_table_more_than_rows_drawn_at_random():
     """Squared distances of 72 chunk means from the table's: half of those of random rows."""
     X, predictions = table()
     deck = balanced(X, predictions)
-    everything = standardised(np.column_stack([X, predictions]), np.full(600, 1 / 600))
+    everything = standardised([*X.T, *predictions.T], np.full(600, 1 / 600))
 
     def distance(rows):
         return (everything[rows].reshape(-1, CHUNK, 5).mean(axis=1) ** 2).sum(axis=1).mean()
@@ -69,12 +69,14 @@ def test_weights_are_counts():
 def test_a_very_large_table_is_cut_to_its_cards():
     X, predictions = table(MOST_CARDS + 100)
     deck = balanced(X, predictions)
-    rows = np.unique(deck.cards)
-    assert len(rows) == len(deck.cards) == MOST_CARDS
-    small = deck.cut(rows)
-    np.testing.assert_array_equal(rows[small.cards], deck.cards)
-    np.testing.assert_array_equal(small.traits.common, deck.traits.common[rows])
-    assert small.n_rows == pytest.approx(MOST_CARDS + 100)
+    assert len(np.unique(deck.rows)) == len(deck.cards) == MOST_CARDS
+    np.testing.assert_array_equal(np.sort(deck.cards), np.arange(MOST_CARDS))
+    everything = np.column_stack([predictions, X])
+    wanted = (everything - everything.mean(axis=0)) / everything.std(axis=0)
+    np.testing.assert_allclose(deck.traits.common, wanted[deck.rows], atol=1e-12)
+    assert deck.n_rows == pytest.approx(MOST_CARDS + 100)
+    plain = Deck.plain(np.full(len(X), 1 / len(X)), np.random.default_rng(0))
+    assert plain.cards.max() >= MOST_CARDS
 
 
 def test_categories_text_dates_and_missing_values_are_numbers_too():

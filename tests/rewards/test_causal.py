@@ -82,7 +82,17 @@ def simulated_world():
     return rows, ShapleyExplainer(rough, reward=reward, sampler="antithetic").fit(rows).reward_
 
 
-@pytest.mark.parametrize("do", [(0,), (1,), (1, 2), (0, 2), (3,), (0, 3)])
+@pytest.mark.parametrize(
+    "do",
+    [
+        (0,),
+        (1,),
+        (1, 2),
+        pytest.param((0, 2), marks=pytest.mark.slow),
+        pytest.param((3,), marks=pytest.mark.slow),
+        pytest.param((0, 3), marks=pytest.mark.slow),
+    ],
+)
 def test_interventions_in_a_simulated_world(do, simulated_world):
     """v(S) against simulations with the columns set: mean of a rough response, within 0.03.
 

@@ -308,6 +308,7 @@ def test_the_model_gets_its_own_container(kind, reward):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_workers_change_nothing():
     run = {"reward": "conditional", "sampler": "antithetic", "random_state": 0}
     run["max_rows"] = 38 * len(ROWS) + 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skshapley.rewards import ConditionalReward, CopulaReward, Players, Response
-from skshapley.rewards._gaussian import learned_correlation, mixed_correlation
+from skshapley.rewards._gaussian import _of_factors, learned_correlation, mixed_correlation
 
 D = 12
 
@@ -35,6 +35,13 @@ def test_columns_of_one_factor_are_estimated_better():
         assert ((mixed.correlation - truth) ** 2).sum() < 0.7 * ((plain - truth) ** 2).sum()
         np.testing.assert_array_equal(np.diagonal(mixed.correlation), 1.0)
         assert np.linalg.eigvalsh(mixed.correlation).min() > 0
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_factors_of_a_correlation_that_has_them_are_it(count):
+    rng = np.random.default_rng(0)
+    truth = correlation_of(rng.uniform(-0.55, 0.55, size=(D, count)))
+    np.testing.assert_allclose(_of_factors(truth, count), truth, atol=0.02)
 
 
 def test_columns_without_factors_are_left_as_they_are():

@@ -9,7 +9,6 @@ from skshapley._run._evaluate import Evaluator, Requests
 from skshapley.rewards import ConditionalReward
 from skshapley.rewards._gaussian import row_products
 from skshapley.samplers import Ordered
-from skshapley.solvers import Semivalue
 
 D = 4
 RNG = np.random.default_rng(0)
@@ -100,13 +99,13 @@ def test_the_rest_is_sampled_and_errors_are_honest(reward):
         np.testing.assert_allclose(getattr(found, name), getattr(exact, name), rtol=1e-12)
     total = found.values.sum(axis=1) + found.base_values
     np.testing.assert_allclose(total, found.predictions, rtol=1e-9)
-    # without the part, a sixth of the rows leaves more than twice the error
+    # without the part the squared error is 3.9 to 18 times as large, over twelve seeds
     walks.reward_.split = lambda rng: None
     walks.reward_.masked_ = type(walks.reward_.masked_)(
         **{**vars(walks.reward_.masked_), "part": None}
     )
     plain = walks.explain(x)
-    assert ((plain.values - exact.values) ** 2).sum() > 4 * (
+    assert ((plain.values - exact.values) ** 2).sum() > 3 * (
         (found.values - exact.values) ** 2
     ).sum()
     # where what sampling adds says more than all of the spread, nothing is left to the background
@@ -137,7 +136,6 @@ def test_classes_keep_their_own_parts():
     [
         {"sampler": "exact"},
         {"sampler": Ordered("antithetic", [(0, 1)])},
-        {"solver": Semivalue("banzhaf")},
         {"sampler": "leverage"},
         {"sampler": "auto", "solver": "gp"},
     ],
@@ -177,7 +175,7 @@ def test_walks_are_parted_in_the_same_places_in_any_company(part):
     """Calls of few requests cut walks in two, whose factors are then other ones."""
     rng = np.random.default_rng(4)
     game = explainer().reward_.game(X)
-    game = game if part == "whole" else game.remainder()
+    game = game if part == "whole" else game.remainder().game
 
     def walks(n):
         order = rng.permuted(np.tile(np.arange(D), (n, 1)), axis=1)

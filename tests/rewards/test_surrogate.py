@@ -47,6 +47,7 @@ def test_conditional_means_of_a_mixed_table():
     assert found.n_model_rows.max() <= 8
 
 
+@pytest.mark.slow
 def test_its_own_error_is_that_on_rows_it_has_not_seen():
     """The error of the best function is Var(f | x_S) over masks, here by hand.
 
@@ -86,6 +87,7 @@ def test_probabilities_stay_within_what_was_seen():
     assert values.max() <= seen.max()
 
 
+@pytest.mark.slow
 def test_weights_count():
     """Rows of weight nearly 0 teach nothing: the mean of the others is learned."""
     table = mixed(400)

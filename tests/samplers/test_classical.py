@@ -67,7 +67,7 @@ def test_monte_carlo_with_permutation_mean_is_algorithm_1(parts, monkeypatch):
     t = len(orders)
     values = solver.result().values[0, :, 0]
     np.testing.assert_allclose(values, phi, rtol=0, atol=1e-13)
-    moments = solver._seen().moments(solver._scale.range)
+    moments, _ = solver._seen().moments(solver._scale.range)
     spread = moments.products[0, 0, 0, 0, :, 0] / (t - 1)
     np.testing.assert_allclose(spread, variance, rtol=0, atol=1e-12)
 
@@ -201,6 +201,7 @@ def test_classical_standard_errors():
     assert (np.abs(off) < 5 * spread / np.sqrt(500)).all()
 
 
+@pytest.mark.slow
 def test_figure_2_classical_and_optimised(monkeypatch):
     """Grah & Thouvenot (2020), Figure 2a, 4000 evaluations: .094 and .066, our couples.
 

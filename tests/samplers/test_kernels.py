@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from skshapley.samplers import KendallKernel, MallowsKernel, SpearmanKernel
+from skshapley.samplers._kernels import ranks
 
 KERNELS = [MallowsKernel(), MallowsKernel(0.7), KendallKernel(), SpearmanKernel()]
 
@@ -94,3 +95,8 @@ def test_kernels_that_cannot_serve_say_why(kernel):
 def test_mallows_refuses_a_similarity_that_does_not_fall(lam):
     with pytest.raises(ValueError, match=f"lam > 0; got lam={lam!r}"):
         MallowsKernel(lam)
+
+
+def test_ranks_are_inverses():
+    orders = uniform(np.random.default_rng(4), 10, 8)
+    np.testing.assert_array_equal(ranks(orders), np.argsort(orders, axis=1))

@@ -50,6 +50,7 @@ def asymmetric(game, before):
     return total / len(orders)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("chain", [False, True])
 @pytest.mark.parametrize(("graph", "p", "n_extensions"), ORDERS.values(), ids=ORDERS)
 def test_extensions_are_uniform(graph, p, n_extensions, chain, monkeypatch):
@@ -96,7 +97,10 @@ def test_what_does_not_fall_apart_is_counted_or_walked():
 @pytest.mark.parametrize(
     ("sampler", "name"),
     [("antithetic", name) for name in ("layers", "forest", "the letter N", "crown")]
-    + [(sampler, "forest") for sampler in ("monte-carlo", "orthogonal", "sobol")],
+    + [
+        pytest.param(sampler, "forest", marks=pytest.mark.slow)
+        for sampler in ("monte-carlo", "orthogonal", "sobol")
+    ],
 )
 def test_values_are_the_mean_over_all_extensions(sampler, name):
     """Within five standard errors of runs: each run by itself need not have any."""

@@ -105,6 +105,7 @@ def test_errors_are_those_published(games, name, marginal_evals):
     assert 1 / 1.6 < ratio < 1.6
 
 
+@pytest.mark.slow
 def test_order_of_the_methods(games):
     """Figures 9 and 10 at 160 walks of ten players, the gaps being factors of 1.4 and more."""
     names = ("sbq", "herding", "orthogonal", "antithetic", "monte-carlo")

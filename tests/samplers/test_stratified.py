@@ -5,8 +5,9 @@ import pytest
 
 from skshapley import shapley_values
 from skshapley._tools._counting import rounded
+from skshapley._tools._moments import Moments
 from skshapley.samplers import SamplerTask, SamplerTraits, Stratified
-from skshapley.samplers._stratified import PRIOR, _Cells, _level
+from skshapley.samplers._stratified import PRIOR, _level, _variances
 from skshapley.solvers import SolverTask, StratifiedMean
 from skshapley.stopping import StandardError
 from skshapley.testing import RandomGame, brute_force
@@ -72,12 +73,15 @@ def test_second_stage_evens_out_what_the_first_one_measured(allocation, prior):
     """Counts end in proportion to the first stage's deviation or variance, where not above."""
     game = RandomGame(P, seed=4)
     designs, _ = play(game, Stratified(allocation), 3000, seed=1)
-    cells = _Cells(P)
     first = designs[0]
     worth = game(first.coalitions[0]).reshape(-1, 2)
-    cells.add(first.players[0] * P + first.strata[0], (worth[:, 1] - worth[:, 0])[:, None])
+    gains, cell = worth[:, 1] - worth[:, 0], first.players[0] * P + first.strata[0]
     inner = np.arange(P * P).reshape(P, P)[:, 1:-1]
-    spread = cells.variance(inner.ravel(), prior).reshape(inner.shape)
+    drawn = [gains[cell == c] for c in inner.ravel()]
+    squares = np.array([part.var() * len(part) for part in drawn])
+    degrees = np.array([len(part) - 1 for part in drawn])
+    spread = (squares + prior * squares.sum() / degrees.sum()) / (degrees + prior)
+    spread = spread.reshape(inner.shape)
     spread = np.sqrt(spread) if allocation == "neyman" else spread
     before = counts(designs[0])[:, 1:-1]
     total = before + counts(designs[1])[:, 1:-1]
@@ -88,18 +92,20 @@ def test_second_stage_evens_out_what_the_first_one_measured(allocation, prior):
     assert (total[~grown] / spread[~grown] >= 0.95 * ratio.mean()).all()
 
 
-def test_variance_is_summed_over_outputs_and_merged_over_asks():
+def test_moments_are_merged_over_asks_and_variances_drawn_to_their_mean():
     rng = np.random.default_rng(0)
     cells, values = np.repeat([3, 7], 20), rng.standard_normal((40, 2)) + 100
-    state = _Cells(P)
+    state = Moments((1, P * P), (1, 2))
     order = rng.permutation(40)
     for part in (order[:13], order[13:]):
-        state.add(cells[part], values[part])
+        state.add(np.array([0]), cells[None, part], values[None, part, None, None], 1)
+    squares = state.products[0, [3, 7]].sum(axis=(1, 2, 3, 4))
     expected = [values[cells == c].var(axis=0, ddof=1).sum() for c in (3, 7)]
-    np.testing.assert_allclose(state.variance([3, 7], 0), expected)
+    count = state.units[0, [3, 7]]
+    np.testing.assert_allclose(_variances(squares, count, 0), expected)
     shrunk = (19 * np.array(expected) + 4 * np.mean(expected)) / 23
-    np.testing.assert_allclose(state.variance([3, 7], 4), shrunk)
-    np.testing.assert_array_equal(state.count[[3, 7]], 20)
+    np.testing.assert_allclose(_variances(squares, count, 4), shrunk)
+    np.testing.assert_array_equal(count, 20)
 
 
 def test_unbiased_with_honest_errors():

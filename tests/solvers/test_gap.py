@@ -39,6 +39,7 @@ def test_without_variances_the_units_are_wrong_together():
     np.testing.assert_allclose(errors[:, :, 0], [[5 / 3, 4.0, 5 / 3], [1.0, 1.0, 1.0]])
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("sampler", ["classical", "owen", "owen-halved", "stratified"])
 @pytest.mark.parametrize("evals", [100, 500])
 def test_sharing_the_gap_makes_errors_no_larger(sampler, evals, monkeypatch):

@@ -95,13 +95,17 @@ def test_far_more_accurate_than_least_squares(evals):
 
 
 def test_intervals_cover():
-    """Nominal 95 % over 12 games x 10 players; correlated within a game, hence the wide band."""
+    """Nominal 95 % over 12 games x 10 players.
+
+    Shares of games have a standard deviation of .061 (48 games), their mean .018: of a share of .95
+    it is below .89 for 1 seed of 2000.
+    """
     p, inside = 10, []
     for seed in range(12):
         reward = smooth_game(p, seed, order=5)
         result = run(reward, p, 80, random_state=seed)
         inside.append(abs(result.values - exact(reward, p)) <= 1.96 * result.standard_errors)
-    assert 0.85 < np.mean(inside) <= 1
+    assert 0.89 < np.mean(inside) <= 1
 
 
 def test_few_pairs_have_no_standard_error():

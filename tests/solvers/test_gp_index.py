@@ -95,7 +95,11 @@ def test_additive_and_pairwise_games_are_exact(index):
 
 @pytest.mark.parametrize("index", OTHERS, ids=name_of)
 def test_error_is_small_and_intervals_cover(index):
-    """Errors measured when written: 2e-4 to 2e-3 on average; 72 intervals each of .83 to 1."""
+    """Errors measured when written: 2e-4 to 2e-3 on average.
+
+    72 intervals of three games, whose shares have a standard deviation of .06 (16 games), their
+    mean .035: of a share of .95 it is below .83 for 1 seed of 3000.
+    """
     p, held, errors = 12, [], []
     for seed in range(3):
         reward = saturating(p, seed)
@@ -106,7 +110,7 @@ def test_error_is_small_and_intervals_cover(index):
             errors.append(gap @ gap / (expected @ expected))
             held.append((np.abs(gap) <= 1.96 * found.standard_errors).mean())
     assert np.mean(errors) < 0.01
-    assert np.mean(held) > 0.75
+    assert np.mean(held) > 0.83
 
 
 def test_banzhaf_values_do_not_add_up_and_say_so():

@@ -31,7 +31,13 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr("skshapley.samplers._odd_designs.MOST_BLOCK_PAIRS", 250)
 
 
-REFERENCES = pytest.mark.parametrize("sampler", [Odd("all"), Odd("blocks"), Odd("all", False)])
+REFERENCES = pytest.mark.parametrize(
+    "sampler",
+    [
+        Odd("all"),
+        *(pytest.param(s, marks=pytest.mark.slow) for s in (Odd("blocks"), Odd("all", False))),
+    ],
+)
 
 
 @REFERENCES

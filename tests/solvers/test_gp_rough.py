@@ -7,7 +7,7 @@ from skshapley._process import OddDesign, RandomOddDesign
 from skshapley.samplers import Odd, SamplerTask
 from skshapley.samplers._odd_designs import pairs_each
 from skshapley.solvers import GaussianProcess, LeaveOneOutProcess, SolverTask
-from skshapley.testing import HybridGame, explain_game
+from skshapley.testing import HybridGame, RandomGame, as_instances, explain_game
 
 P = 8
 
@@ -39,7 +39,7 @@ def surprise(game, evals, seed=0, **kwargs):
 
 
 @pytest.mark.parametrize("n", [10, 30, 100])
-def test_a_linear_odd_part_is_certain_but_for_what_no_pair_showed(n):
+def test_a_linear_odd_part_has_errors_of_unseen_pairs_only(n):
     """With n pairs and the full coalition, n - 8 are spare: 3/(n - 8) may differ."""
     slopes = np.random.default_rng(0).normal(size=P)
     values, errors = solved(lambda s: s @ slopes / 2, drawn(n))
@@ -113,7 +113,7 @@ def test_nearly_enumerated_thresholds():
 def test_players_that_no_pair_tells_apart_have_no_standard_error():
     """Two columns alike in every pair: without one pair or another nothing changes."""
     p = 6
-    inside = np.random.default_rng(0).random((30, p)) < 0.5
+    inside = np.random.default_rng(0).random((90, p)) < 0.5
     inside[:, 1] = inside[:, 0]
     inside = np.unique(inside[inside.any(axis=1) & ~inside.all(axis=1)], axis=0)
     pairs = np.vstack([np.ones((1, p), dtype=bool), inside])
@@ -123,15 +123,15 @@ def test_players_that_no_pair_tells_apart_have_no_standard_error():
     solver = LeaveOneOutProcess().start(SolverTask(p, *ends))
     solver.update(np.array([0]), RandomOddDesign(coalitions), values)
     estimate = solver.result()
-    assert len(inside) > 1.3 * p
+    assert len(inside) > 3.5 * p
     assert np.isfinite(estimate.values).all()
     assert np.isnan(estimate.standard_errors).all()
 
 
 def test_few_pairs_of_a_random_sample_have_no_standard_error():
-    """Nine of 15 pairs of five players may be predicted well by chance; eleven less so."""
-    game = HybridGame(lambda Z: np.tanh(Z.sum(axis=1)), np.ones((1, 5)), np.zeros((1, 5)))
-    for evals, told in ((20, False), (24, True)):
+    """Below 3.5 pairs a player, errors that take the hyper-parameters as known are too small."""
+    game = HybridGame(lambda Z: np.tanh(Z.sum(axis=1)), np.ones((1, 6)), np.zeros((1, 6)))
+    for evals, told in ((42, False), (44, True)):
         outcome = explain_game(
             game, sampler="odd-leverage", solver="gp-leave-one-out", max_evals=evals
         )
@@ -184,3 +184,17 @@ def test_very_unequal_weights_spend_the_budget():
     game = HybridGame(lambda Z: np.tanh(Z @ slopes), X, B, weights)
     outcome = explain_game(game, sampler="odd", solver="gp", max_evals=220)
     assert outcome.n_evaluations[0] == 220
+
+
+def test_intervals_of_a_random_game_hold():
+    """Values of 511 pairs without any order, of which 100 are seen: nothing to learn from.
+
+    Hyper-parameters that are fitted too loosely leave intervals that hold three quarters. Those of
+    a run stand or fall together, as two do: 200 independent values that hold with probability .92
+    do so less often than .85 with probability 1e-3.
+    """
+    game = RandomGame(10, seed=1)
+    solver = GaussianProcess(pilots=0)
+    found = explain_game(as_instances(game, 40), sampler="odd", solver=solver, max_evals=200)
+    off = np.abs(found.values[:, :, 0] - game.shapley_values)
+    assert (off <= 1.96 * found.standard_errors[:, :, 0]).mean() > 0.85

@@ -10,11 +10,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skshapley import shapley_values
 from skshapley.samplers import (
-    Antithetic,
     Leverage,
-    MonteCarlo,
     SamplerTask,
-    SamplerTraits,
     SquareRoot,
 )
 from skshapley.solvers import RegressionAdjustment
@@ -87,6 +84,7 @@ def test_on_its_own_sample_a_linear_surrogate_is_corrected_by_nothing():
     np.testing.assert_allclose(correction, 0, atol=1e-12)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("surrogate", ["linear", TREE], ids=["linear", "tree"])
 @pytest.mark.parametrize("sampler", [SquareRoot(replacement=True), Leverage()], ids=repr)
 def test_unbiased_and_standard_errors_true(surrogate, sampler):
@@ -109,71 +107,6 @@ def test_unbiased_and_standard_errors_true(surrogate, sampler):
     errors = np.sqrt(np.mean([result.standard_errors**2 for result in results], axis=0))
     np.testing.assert_allclose(errors.mean(), deviation.mean(), rtol=0.35)
     np.testing.assert_allclose(values.sum(axis=1), table()[-1] - table()[0])
-
-
-@pytest.mark.parametrize("sampler", ["antithetic", "monte-carlo"])
-def test_around_walks(sampler):
-    """Unbiased there too: within 5 standard errors, false alarm below 1e-5 a player."""
-    solver = RegressionAdjustment(TREE, folds=3)
-    results = [
-        shapley_values(
-            game, n_players=P, sampler=sampler, solver=solver, max_evals=100, random_state=i
-        )
-        for i in range(40)
-    ]
-    values = np.array([result.values for result in results])
-    deviation = values.std(axis=0, ddof=1)
-    assert (abs(values.mean(axis=0) - exact(game)) < 5 * deviation / np.sqrt(40)).all()
-    held = abs(values - exact(game)) <= 1.96 * np.array([r.standard_errors for r in results])
-    assert held.mean() > 0.85  # units share what their surrogates have seen
-
-
-def test_a_surrogate_that_fits_takes_the_variance_of_walks(monkeypatch):
-    """Of 64 coalitions a tree of three folds has seen nearly all, and leaves little to chance.
-
-    Of walks as they are: centring takes some of the same variance off without a surrogate.
-    """
-    monkeypatch.setattr("skshapley.solvers._positions.LEAST_DEGREES", np.inf)
-
-    class Planned(MonteCarlo):  # as many walks for both
-        traits = SamplerTraits(goes_on=False)
-
-    def deviation(solver):
-        runs = [
-            shapley_values(
-                game,
-                n_players=P,
-                sampler=Planned(),
-                solver=solver,
-                max_evals=200,
-                random_state=i,
-            ).values
-            for i in range(15)
-        ]
-        return np.std(runs, axis=0).mean()
-
-    assert deviation(RegressionAdjustment(TREE, folds=4)) < 0.6 * deviation("permutation-mean")
-
-
-def test_around_walks_a_linear_surrogate_changes_nothing():
-    """Walks solve additive games by themselves: v - g + h has the same steps as v."""
-
-    class Planned(Antithetic):  # as many walks for all
-        traits = SamplerTraits(goes_on=False)
-
-    runs = [
-        shapley_values(
-            game, n_players=P, sampler=Planned(), solver=solver, max_evals=60, random_state=0
-        )
-        for solver in (
-            "permutation-mean",
-            RegressionAdjustment(),
-            RegressionAdjustment(LinearRegression()),
-        )
-    ]
-    for run in runs[1:]:
-        np.testing.assert_allclose(run.values, runs[0].values, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(run.standard_errors, runs[0].standard_errors, atol=1e-12)
 
 
 def test_lower_variance_than_sample_reuse_where_the_game_is_nearly_additive():

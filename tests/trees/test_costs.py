@@ -55,25 +55,36 @@ def test_paths_of_too_many_players_have_no_tables():
         assert costs.interacts_in_pairs(10**9, b)
 
 
+def visits_of(trees, x, r, node, decided):
+    """Count the nodes at or below one that some coalition of a row and a reference reaches."""
+    if trees.left[node] < 0:
+        return 1
+    feature = trees.feature[node]
+    sides = {"present": x, "absent": r}
+    ways = {
+        side: trees.left[node] if row[feature] <= trees.threshold[node] else trees.right[node]
+        for side, row in sides.items()
+    }
+    if ways["present"] == ways["absent"]:
+        return 1 + visits_of(trees, x, r, ways["present"], decided)
+    if feature in decided:
+        return 1 + visits_of(trees, x, r, ways[decided[feature]], decided)
+    return 1 + sum(
+        visits_of(trees, x, r, way, {**decided, feature: side}) for side, way in ways.items()
+    )
+
+
 @pytest.mark.parametrize("d", [6, 30])
 @pytest.mark.parametrize("depth", [3, 6, None])
-def test_visits_are_as_expected(depth, d, monkeypatch):
+def test_visits_are_as_expected(depth, d):
     """Pairs visit 0.5 to 2 times the nodes that the covers let expect: here 0.6 to 1.0."""
-    from skshapley._trees import _walks
-
     X, y = make_friedman1(500, d, noise=1.0, random_state=0)
     trees = read_trees(RandomForestRegressor(5, max_depth=depth, random_state=0).fit(X, y))
-    solver = TreeValues(trees)
-    visits = []
-    step = _walks._Walkers.step
-    monkeypatch.setattr(_walks, "ENDED_SHARE", 0.0)
-    monkeypatch.setattr(
-        _walks._Walkers, "step", lambda self: visits.append(len(self.node)) or step(self)
+    X, _ = make_friedman1(20, d, random_state=1)
+    counted = np.mean(
+        [visits_of(trees, x, r, root, {}) for x in X[:10] for r in X[10:] for root in trees.roots]
     )
-    X, _ = make_friedman1(60, d, random_state=1)
-    solver.values_by_reference(X[:30], X[30:])
-    counted = sum(visits) / 900
-    assert 0.5 < counted / solver._costs.visits < 2
+    assert 0.5 < counted * trees.n_trees / TreeValues(trees)._costs.visits < 2
 
 
 def test_little_memory_goes_without_tables():

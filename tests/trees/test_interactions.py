@@ -50,6 +50,7 @@ def interactions_by_definition(v, index):
 way = pytest.mark.parametrize("way", ["tables", "pairs"])
 
 
+@pytest.mark.thinned
 @way
 @pytest.mark.parametrize("index", ["shapley", "banzhaf"])
 @pytest.mark.parametrize("players", PLAYERS)
@@ -115,6 +116,7 @@ def test_explainer(fitted):
     np.testing.assert_allclose(alone, interactions.values[..., 1], atol=1e-12)
 
 
+@pytest.mark.thinned
 @way
 @pytest.mark.parametrize("index", WEIGHTS)
 def test_indices_of_pairs(fitted, way, index):
@@ -151,8 +153,7 @@ def test_path_dependent_equal_to_xgboost(fitted, name, way):
 def test_path_dependent_walks_agree_with_tables(fitted, index):
     model, X = fitted("random forest")
     walked, looked_up = (
-        solver_by(how, read_trees(model)).fit_path_dependent().pairs(X[:5], index)
-        for how in ("pairs", "tables")
+        solver_by(how, read_trees(model)).fit().pairs(X[:5], index) for how in ("pairs", "tables")
     )
     np.testing.assert_allclose(walked, looked_up, rtol=0, atol=1e-12)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skshapley._trees._codes import unrounded
+from skshapley._trees._ensemble import unrounded
 
 SINGLE = np.float32
 LARGEST = float(np.finfo(SINGLE).max)

@@ -33,6 +33,7 @@ def references(X, n=7, seed=3):
 way = pytest.mark.parametrize("way", WAYS)
 
 
+@pytest.mark.thinned
 @way
 @pytest.mark.parametrize("players", PLAYERS)
 @pytest.mark.parametrize("name", RECIPES)
@@ -51,6 +52,7 @@ def test_equal_to_the_definition(fitted, name, players, way):
         np.testing.assert_allclose(solver.base_values + values.sum(axis=0), v[-1], atol=tolerance)
 
 
+@pytest.mark.thinned
 @way
 @pytest.mark.parametrize("name", ["xgboost, missing", "lightgbm, classes", "random forest"])
 def test_banzhaf_equal_to_the_definition(fitted, name, way):
@@ -98,6 +100,7 @@ def test_equal_to_shap(fitted, name):
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
 
 
+@pytest.mark.thinned
 @way
 @pytest.mark.parametrize("depth", [1, 3, 6, 9])
 @pytest.mark.parametrize("d", [10, 40])
@@ -174,6 +177,7 @@ def test_players_that_are_never_asked_get_zero():
     assert not values[:, 11].any()
 
 
+@pytest.mark.thinned
 @way
 @pytest.mark.parametrize("name", ["xgboost, classes", "random forest", "lightgbm"])
 def test_same_for_any_n_jobs_and_alone(fitted, name, way):
@@ -206,7 +210,7 @@ def test_large_backgrounds_divide_the_trees_into_blocks(fitted, way):
 def test_path_dependent_equals_xgboost(fitted, name, way):
     model, X = fitted(name)
     trees = read_trees(model)
-    solver = solver_by(way, trees).fit_path_dependent()
+    solver = solver_by(way, trees).fit()
     ours = solver.values(trees.to_matrix(X))
     matrix = xgboost.DMatrix(X, feature_types=model.feature_types, enable_categorical=True)
     theirs = model.get_booster().predict(matrix, pred_contribs=True, strict_shape=True)
@@ -225,7 +229,7 @@ def test_path_dependent_equals_xgboost(fitted, name, way):
 def test_path_dependent_equals_shap(fitted, name, way):
     model, X = fitted(name)
     trees = read_trees(model)
-    ours = solver_by(way, trees).fit_path_dependent().values(trees.to_matrix(X[:20]))[:, :, 0]
+    ours = solver_by(way, trees).fit().values(trees.to_matrix(X[:20]))[:, :, 0]
     theirs = shap.TreeExplainer(model, feature_perturbation="tree_path_dependent")
     theirs = theirs.shap_values(X[:20], check_additivity=False)
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max())
@@ -234,7 +238,7 @@ def test_path_dependent_equals_shap(fitted, name, way):
 @way
 def test_path_dependent_of_fully_grown_forests(way):
     model, X = deep_forest(30, n=300, n_estimators=2)
-    solver = solver_by(way, read_trees(model)).fit_path_dependent()
+    solver = solver_by(way, read_trees(model)).fit()
     ours = solver.values(X[:10])[:, :, 0]
     theirs = shap.TreeExplainer(model, feature_perturbation="tree_path_dependent")
     theirs = theirs.shap_values(X[:10], check_additivity=False)
@@ -250,7 +254,7 @@ def test_empty_node_has_no_share(fitted, way):
     cover = trees.cover.copy()
     inner = np.flatnonzero(~trees.is_leaf)[-1]
     cover[[inner, trees.left[inner], trees.right[inner]]] = 0
-    solver = solver_by(way, replace(trees, cover=cover)).fit_path_dependent()
+    solver = solver_by(way, replace(trees, cover=cover)).fit()
     values = solver.values(X)
     np.testing.assert_allclose(
         solver.base_values + values.sum(axis=1), model.predict(X)[:, None], atol=1e-12
@@ -307,7 +311,7 @@ def test_long_paths_of_the_training_data(depth, way):
     trees, X = chain(depth)
     below = np.arange(depth + 1.0, 1, -1)
     trees = replace(trees, cover=np.concatenate([below, np.ones(depth + 1)]))
-    solver = solver_by(way, trees).fit_path_dependent()
+    solver = solver_by(way, trees).fit()
     np.testing.assert_allclose(solver.base_values, np.mean(np.arange(depth + 1.0) ** 2))
     total = solver.base_values + solver.values(X).sum(axis=1)
     np.testing.assert_allclose(total[:, 0], np.arange(depth + 1.0) ** 2, atol=1e-9 * depth**2)
@@ -337,4 +341,4 @@ def test_trees_that_ask_nothing(model):
     np.testing.assert_allclose(solver.base_values, 2.0)
     assert not solver.values(X).any()
     assert not solver.pairs(X).any()
-    assert not TreeValues(trees).fit_path_dependent().values(X).any()
+    assert not TreeValues(trees).fit().values(X).any()

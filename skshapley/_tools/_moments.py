@@ -1,0 +1,80 @@
+"""Counts, means and summed products of groups of draws, merged part by part."""
+
+from copy import deepcopy
+from typing import Self
+
+import numpy as np
+
+
+class Moments:
+    """Counts, means and products of units, by instance and stratum: ``(r, b, p, k)``.
+
+    A unit has one or several variables, each ``(p, k)``. The variance of a unit is taken to fall
+    with its size (the permutations in it), which weighs units of unequal size.
+
+    Parameters
+    ----------
+    groups : tuple of int
+        ``(r, b)``.
+    shape : tuple of int
+        ``(p, k)``.
+    variables : int, default=1
+
+    Attributes
+    ----------
+    units, size : ndarray of shape (r, b)
+        Units, and permutations in them.
+    mean : ndarray of shape (r, b, variables, p, k)
+    products : ndarray of shape (r, b, variables, variables, p, k)
+        Sums over units of size times the product of two deviations.
+    """
+
+    def __init__(self, groups, shape, variables=1) -> None:
+        self.units = np.zeros(groups, dtype=np.intp)
+        self.size = np.zeros(groups)
+        self.mean = np.zeros((*groups, variables, *shape))
+        self.products = np.zeros((*groups, variables, variables, *shape))
+
+    def copy(self) -> Self:
+        """Return independent copies of the moments."""
+        return deepcopy(self)
+
+    def of(self, rows: np.ndarray) -> Self:
+        """Return the moments of some of the rows to explain."""
+        out = type(self)((0, 0), (0, 0))
+        for name, part in vars(self).items():
+            setattr(out, name, part[rows])
+        return out
+
+    def add(self, rows, strata, units, unit_size) -> None:
+        """Merge units ``(r, u, v, p, k)`` of v variables, in strata ``(r, u)``, into `rows`."""
+        # most designs are of a few strata of many
+        used, place = np.unique(strata, return_inverse=True)
+        r, b = len(rows), len(used)
+        group = (np.arange(r)[:, None] * b + place.reshape(strata.shape)).ravel()
+        flat = units.reshape(-1, *units.shape[2:])
+        count = np.bincount(group, minlength=r * b)
+        mean = _sum_by(group, flat, r * b) / np.maximum(count, 1)[:, None, None, None]
+        deviation = flat - mean[group]
+        inside = unit_size * _sum_by(group, deviation[:, :, None] * deviation[:, None], r * b)
+        wide = (r, b, 1, 1, 1)
+        rows = rows[:, None], used
+        old, new = self.size[rows].reshape(wide), (unit_size * count).reshape(wide)
+        total = np.maximum(old + new, 1e-300)
+        mean = mean.reshape(r, b, *mean.shape[1:])
+        shift = np.where(new > 0, mean - self.mean[rows], 0.0)
+        self.mean[rows] += shift * new / total
+        between = shift[:, :, :, None] * shift[:, :, None] * (old * new / total)[..., None]
+        self.products[rows] += inside.reshape(between.shape) + between
+        self.units[rows] += count.reshape(r, b)
+        self.size[rows] += unit_size * count.reshape(r, b)
+
+
+def _sum_by(group, flat, n) -> np.ndarray:
+    """Return the sums of ``(u, ...)`` by group, ``(n, ...)``, each in the order of the units."""
+    order = np.argsort(group, kind="stable")
+    ordered = group[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    sums = np.zeros((n, *flat.shape[1:]))
+    sums[ordered[starts]] = np.add.reduceat(flat[order], starts, axis=0)
+    return sums

@@ -1,0 +1,144 @@
+"""Trees from dicts of arrays, and matrices from frames, for all readers."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skshapley._trees._ensemble import CategorySplit, TreeEnsemble
+
+
+def assemble(trees, *, n_outputs, base, **how) -> TreeEnsemble:
+    """Return the `TreeEnsemble` of the dicts, one per tree, that a reader has collected.
+
+    Parameters
+    ----------
+    trees : list of dict
+        With ``left``, ``right`` (positions in the tree, negative at a leaf), ``feature``,
+        ``threshold``, ``missing_left``, ``value`` (for each node one number, or `n_outputs` of
+        them) and ``cover``. Optional, in all trees or none: ``zero_missing``, ``output`` (the
+        output that a tree of single values adds to) and ``categories`` (dict from a node to its
+        listed and listed_left).
+    n_outputs : int
+    base : array-like of shape (n_outputs,)
+    **how
+        The remaining fields of `TreeEnsemble`.
+
+    Returns
+    -------
+    trees : TreeEnsemble
+    """
+    sizes = np.array([len(tree["left"]) for tree in trees])
+    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+
+    def column(name, dtype) -> np.ndarray:
+        parts = [tree[name] for tree in trees]
+        return np.concatenate(parts, dtype=dtype, casting="unsafe")
+
+    left, right, feature = (column(name, np.int64) for name in ("left", "right", "feature"))
+    leaf = left < 0
+    for root, size in zip(roots.tolist(), sizes.tolist(), strict=True):
+        for child in (left, right):
+            child[root : root + size] += root
+    for array in (left, right, feature):
+        np.putmask(array, leaf, -1)
+    if "output" in trees[0] and n_outputs > 1:
+        value = np.zeros((len(left), n_outputs))
+        output = np.repeat([tree["output"] for tree in trees], sizes)
+        value[np.arange(len(left)), output] = column("value", np.float64)
+    else:
+        value = column("value", np.float64).reshape(len(left), n_outputs)
+    value[~leaf] = 0.0
+    zero_missing = np.zeros(len(left), dtype=bool)
+    if "zero_missing" in trees[0]:
+        zero_missing = column("zero_missing", bool)
+    splits = [
+        CategorySplit(int(root + node), frozenset(listed), listed_left)
+        for root, tree in zip(roots, trees, strict=True)
+        for node, (listed, listed_left) in tree.get("categories", {}).items()
+    ]
+    return TreeEnsemble(
+        left=left,
+        right=right,
+        feature=feature,
+        threshold=column("threshold", np.float64),
+        missing_left=column("missing_left", bool),
+        zero_missing=zero_missing,
+        value=value,
+        cover=column("cover", np.float64),
+        roots=roots,
+        base=np.array(base, dtype=np.float64).reshape(n_outputs),
+        category_splits=tuple(splits),
+        **how,
+    )
+
+
+def join_leaves(inner, leaves) -> dict[str, Any]:
+    """Return a tree for `assemble` from its inner nodes and its leaves, which come last.
+
+    Parameters
+    ----------
+    inner : dict of str to ndarray of shape (n,)
+        First the root: ``left`` and ``right`` (an inner node, or -1 for the first leaf, -2 for the
+        second), and the other arrays that `assemble` takes.
+    leaves : dict of str to ndarray
+        The ``value``, of shape (n + 1,) or (n + 1, n_outputs), and the ``cover``.
+    """
+    value = np.asarray(leaves["value"], dtype=np.float64)
+    n, m = len(inner["left"]), len(value)
+    rest = {**dict.fromkeys(inner, np.zeros(m)), **leaves}
+    for side in ("left", "right"):
+        inner[side] = np.where(inner[side] < 0, n - 1 - inner[side], inner[side])
+        rest[side] = np.full(m, -1)
+    inner["value"] = np.zeros((n, *value.shape[1:]))
+    return {name: np.concatenate([inner[name], rest[name]]) for name in inner}
+
+
+def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
+    """Return a DataFrame as a float64 matrix, with categories replaced by their codes.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (r, n)
+    known_categories : dict
+        The categories of a column, by its position, in the order of their codes in the model. A
+        categorical column that is not in there keeps the frame's own codes.
+    unknown : float or None
+        The code of a category that the model has not seen; None to refuse it.
+
+    Returns
+    -------
+    matrix : ndarray of shape (r, n), float64
+
+    Raises
+    ------
+    ValueError
+        For a category that the model has not seen, where `unknown` is None.
+    """
+    if all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes):
+        return frame.to_numpy(dtype=np.float64)
+    matrix = np.empty(frame.shape)
+    for position in range(frame.shape[1]):
+        column = frame.iloc[:, position]
+        if not hasattr(column, "cat"):
+            matrix[:, position] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            continue
+        codes = column.cat.codes.to_numpy().astype(np.float64)
+        if position in known_categories:
+            known = {name: code for code, name in enumerate(known_categories[position])}
+            if unknown is None:
+                _refuse_unknown(column, known)
+            recode = [known.get(name, unknown) for name in column.cat.categories]
+            codes = np.array([*recode, np.nan], dtype=np.float64)[codes.astype(int)]
+        codes[column.isna().to_numpy()] = np.nan
+        matrix[:, position] = codes
+    return matrix
+
+
+def _refuse_unknown(column, known) -> None:
+    for name in column.cat.remove_unused_categories().cat.categories:
+        if name not in known:
+            raise ValueError(
+                f"TreeEnsemble got category {name!r} in column {column.name!r}, which XGBoost did"
+                f" not see in training and refuses: choose one of {list(known)}."
+            )
