@@ -26,7 +26,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from skshapley.designs import CoalitionDesign
 from skshapley.samplers import (
     SAMPLERS,
     Antithetic,
@@ -289,8 +288,6 @@ def pairs():
     for sampler, solver in product(SAMPLERS, SOLVERS):
         made = SAMPLERS[sampler].produces
         fits = issubclass(made, SOLVERS[solver].accepts)
-        # around walks, regression adjustment as it comes is their mean
-        fits &= solver != "regression-adjustment" or made is CoalitionDesign
         if fits and sampler not in ELSEWHERE and SOLVERS[solver].traits.standard_errors:
             both.append((sampler, solver))
     return sorted(both, key=lambda pair: not is_default(*pair))

@@ -1,13 +1,14 @@
 """Samplers of permutations against each other: Mitchell et al. (2022), section 5.
 
     python -m benchmarks.permutations [--quick] [--seconds S] [table4] [curves] [images]
-                                            [appendix]
+                                            [appendix] [sphere]
 
 table4     discrepancies and CPU times of sets (Table 4), and herding pair by pair for comparison
 curves     errors against evaluations for XGBoost margins (Figures 9 and 10), multi-layer
            perceptrons (Figure 11), and this package's own variants; all of the background
 images     errors for images of 256 tiles against black (Figures 12 and 15), CPU times (Table 5)
 appendix   herding with other kernels and numbers of candidates (Figures 13, 14, 16 and 17)
+sphere     orthogonal and Sobol permutations on the sphere (Figures 5 to 8)
 
 Every curve is the mean over trials with a 95 % band; a table and model gets 25 trials, or as many
 as fit into S seconds, at least three. Where the truth is not known, the error is the variance over
@@ -26,6 +27,7 @@ import pandas as pd
 from benchmarks.permutations.appendix import appendix
 from benchmarks.permutations.errors import RESULTS, TRIALS, enough, one_set, summary
 from benchmarks.permutations.images import images
+from benchmarks.permutations.sphere import sphere
 from benchmarks.permutations.tasks import BUNDLED, DATA, FILES, SMALL, TABULATED, task
 from skshapley.diagnostics import permutation_discrepancy
 from skshapley.samplers import (
@@ -226,7 +228,13 @@ def plot(frame, methods, figure):
     plt.close(fig)
 
 
-PARTS = {"table4": table4, "curves": curves, "images": images, "appendix": appendix}
+PARTS = {
+    "table4": table4,
+    "curves": curves,
+    "images": images,
+    "appendix": appendix,
+    "sphere": sphere,
+}
 
 
 def main():
