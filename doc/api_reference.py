@@ -90,7 +90,7 @@ API = [
             *("Solver", "SolverTask", "SolverTraits"),
             *("Estimate", "PermutationMean", "LeastSquares", "Linear", "MarginalMean"),
             *("StratifiedMean", "SampleReuse", "RegressionAdjustment", "GaussianProcess"),
-            *("LeaveOneOutProcess", "ProjectedSGD", "Semivalue"),
+            *("LeaveOneOutProcess", "ProjectedSGD"),
         ],
     ),
     (
@@ -107,7 +107,7 @@ API = [
         "Responses",
         "For ``response_method``.",
         "skshapley.responses",
-        ["highest_probability", "mean_depth", "rank", "same_class"],
+        ["SurvivalAt", "highest_probability", "mean_depth", "rank", "same_class"],
     ),
     (
         "Designs",
