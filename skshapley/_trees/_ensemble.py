@@ -12,12 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 # LightGBM's kZeroThreshold, a float32 there
 ZERO = float(np.float32(1e-35))
-# Codes tested in one step
-TESTED = 1 << 20
 # The arrays over nodes, without the arrays of positions
 NODES = "feature", "threshold", "missing_left", "zero_missing", "value", "cover"
 
@@ -523,41 +520,3 @@ def unrounded(thresholds, strict) -> NDArray[np.float64]:
 def _as_float64(values) -> NDArray[np.float64]:
     """Return float32 values as float64; infinite values become one step past the largest."""
     return np.clip(values.astype(np.float64), -(2.0**128), 2.0**128)
-
-
-class Tests(NamedTuple):
-    """Tests of codes against intervals; a code outside its interval sets a bit.
-
-    Attributes
-    ----------
-    row : ndarray of shape (n_tests,), int64
-        The code row.
-    low, span : ndarray of shape (n_tests, 1), unsigned
-        The first code of the interval, and the number of codes after it.
-    again : list of (ndarray, ndarray)
-        Tests that share their bits with other tests.
-    bits : sparse array of shape (n_groups, n_tests), unsigned
-    """
-
-    row: np.ndarray
-    low: np.ndarray
-    span: np.ndarray
-    again: list[tuple[np.ndarray, np.ndarray]]
-    bits: sparse.csr_array
-
-    def __call__(self, codes) -> np.ndarray:
-        """Return the bits of each group's tests, ``(n_groups, r)``, unsigned.
-
-        Parameters
-        ----------
-        codes : ndarray of shape (n_rows, r), unsigned
-        """
-        parts, step = [], max(1, TESTED // max(1, len(self.row)))
-        for first in range(0, max(1, codes.shape[1]), step):
-            some = codes[:, first : first + step].take(self.row, axis=0)
-            some -= self.low
-            outside = some > self.span
-            for test, other in self.again:
-                outside[test] |= outside[other]
-            parts.append(self.bits @ outside.view(np.uint8))
-        return np.concatenate(parts, axis=1)

@@ -15,19 +15,16 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from skshapley._tools._memory import working_bytes
-from skshapley._trees._ensemble import Tests, TreeEnsemble
-from skshapley._trees._levels import Levels
+from skshapley._trees._ensemble import TreeEnsemble
 from skshapley._trees._paths import LEAVES, Paths, runs_of_trees, trace_paths
+from skshapley._trees._patterns import Patterns
 
 # Most bits of a subtree that is one group
 MAX_BITS = 7
 # Target number of entries of a chunk's table, and bits of 16 groups that are never divided
 CHUNK_SIZE, LEAST_BITS = 1 << 17, 12
-# Tests per node beyond which trees are compared level by level
-DEEP = 3
 # Share of the working memory that the patterns of the background may take
 PATTERN_SHARE = 0.2
 
@@ -88,8 +85,8 @@ class Block:
         The root of each group.
     position : ndarray of shape (n_nodes,), int64
         The bit of an inner node's test in the pattern of its group; 0 at all other nodes.
-    patterns : Tests or Levels
-        Tests of a row in every group: one per player above the group and per node inside.
+    patterns : Patterns
+        The pattern of a row in every group, from its codes.
     chunks : tuple of Chunk
         All groups, in their order.
     """
@@ -98,7 +95,7 @@ class Block:
     paths: Paths
     roots: np.ndarray
     position: np.ndarray
-    patterns: Tests | Levels
+    patterns: Patterns
     chunks: tuple[Chunk, ...]
 
     def fail_masks(self, chunk) -> np.ndarray:
@@ -174,67 +171,19 @@ def _group(trees, paths, row, rank) -> Block:
     inner = inner[(group[inner] >= 0) & ~leaf[inner]]
     inner = inner[np.argsort(group[inner], kind="stable")]
     owner = group[inner]
-    place = np.arange(len(inner)) - np.searchsorted(owner, owner)
     position = np.zeros(trees.n_nodes, dtype=np.int64)
+    place = np.arange(len(inner)) - np.searchsorted(owner, owner)
     position[inner] = paths.n_above[roots[owner]] + place
 
-    inside = np.stack([owner, position[inner], row[inner], 0 * inner, rank[inner]])
-    tests = np.concatenate([_tests_above(trees, paths, roots, row, rank), inside], axis=1)
-    patterns: Tests | Levels
-    if tests.shape[1] > DEEP * trees.n_nodes:
-        runs = [inner[place == number] for number in range(int(place.max(initial=-1)) + 1)]
-        bit = np.where(group < 0, paths.bit, position)
-        patterns = Levels.of(trees, group, bit, runs, row, rank, int(shape[1].max()))
-    else:
-        patterns = _joined(tests, shape[1], rank.dtype)
+    bit = np.where(group < 0, paths.bit, position)
     return Block(
         trees=trees,
         paths=paths,
         roots=roots,
         position=position,
-        patterns=patterns,
+        patterns=Patterns.of(trees, group, bit, row, rank, int(bits[roots].max())),
         chunks=tuple(_cut(paths, group, shape, keys, trees.n_outputs)),
     )
-
-
-def _tests_above(trees, paths, roots, row, rank) -> NDArray[np.int64]:
-    """Return the tests of the nodes above each group.
-
-    The rows are the group, the bit of the player, the code row, and the first and last code.
-    """
-    group, node, found = np.arange(len(roots)), roots, [np.empty((5, 0), dtype=np.int64)]
-    while len(going := np.flatnonzero(paths.parent[node] >= 0)):
-        group, below = group[going], node[going]
-        node = paths.parent[below]
-        is_left, at = trees.left[node] == below, rank[node].astype(np.int64)
-        low, high = np.where(is_left, 0, at + 1), np.where(is_left, at, np.iinfo(rank.dtype).max)
-        found.append(np.stack([group, paths.bit[node], row[node], low, high]))
-    return np.concatenate(found, axis=1)
-
-
-def _joined(tests, n_bits, dtype) -> Tests:
-    """Return one test for the nodes that compare one code row for one bit of a group."""
-    tests = tests[:, np.lexsort(tests[2::-1])]
-    new = (np.diff(tests[:3], axis=1, prepend=-1) != 0).any(axis=0)
-    starts = np.flatnonzero(new)
-    group, bit, row = tests[:3, starts]
-    low, high = tests[3:, :0]
-    if len(starts):
-        low, high = np.maximum.reduceat(tests[3], starts), np.minimum.reduceat(tests[4], starts)
-    # No row has the largest code, so no row passes an empty interval.
-    low = np.where(low > high, np.iinfo(dtype).max, low)
-    span = np.maximum(high - low, 0)
-    first = np.diff(group, prepend=-1) | np.diff(bit, prepend=-1) != 0
-    before = np.maximum.accumulate(np.where(first, np.arange(len(first)), 0))
-    place = np.arange(len(first)) - before
-    again = [
-        (before[place == n], np.flatnonzero(place == n))
-        for n in range(1, int(place.max(initial=0)) + 1)
-    ]
-    word, one = np.min_scalar_type((1 << min(64, int(n_bits.max()))) - 1), np.flatnonzero(first)
-    data = word.type(1) << bit[one].astype(word)
-    bits = sparse.csr_array((data, (group[one], one)), shape=(len(n_bits), len(first)))
-    return Tests(row, low.astype(dtype)[:, None], span.astype(dtype)[:, None], again, bits)
 
 
 def _spread(roots, is_root, paths) -> NDArray[np.int64]:
