@@ -352,15 +352,15 @@ def test_evaluations_on_a_line():
     frame = pd.read_csv(RESULTS / "structured" / "scaling.csv").set_index(["method", "d"])
     text, _ = page("chen_et_al")
     told = re.search(
-        r"from (\d+) to (\d+) of them: (\d+) a player for L-Shapley at k = 1 and .*?, (\d+) at k ="
-        r" 2, (\d+) and (\d+) for C-Shapley at k = 2 and 4",
+        r"here from (\d+) to (\d+)\. L-Shapley costs (\d+) evaluations per player at k = 1 and (\d+) at"
+        r" k = 2\. The regression .*? costs (\d+)\. C-Shapley costs (\d+) and (\d+) at k = 2 and 4",
         text,
     )
-    least, most, local, wide, near, far = (int(number) for number in told.groups())
+    least, most, local, wide, runs, near, far = (int(number) for number in told.groups())
     assert (least, most) == (frame.index.levels[1].min(), frame.index.levels[1].max())
     for method, number in {
         "L-Shapley, k = 1": local,
-        "regression C-Shapley, length 4": local,
+        "regression C-Shapley, length 4": runs,
         "L-Shapley, k = 2": wide,
         "C-Shapley, k = 2": near,
         "C-Shapley, k = 4": far,
@@ -373,9 +373,9 @@ def test_errors_on_tiles_of_digits():
     frame = pd.read_csv(RESULTS / "structured" / "tiles.csv").set_index(["response", "method"])
     frame = frame.sort_index()
     told = re.search(
-        r"antithetic permutations of (\d+) evaluations have a relative error of (\S+)"
-        r" \(log-probability\) and (\S+) \(log-odds\), L-Shapley of order 1 with (\d+) evaluations"
-        r" (\S+) and ([\d.]+)\.",
+        r"Antithetic permutations with (\d+) evaluations have a relative error of (\S+)"
+        r" \(log-probability\) and (\S+) \(log-odds\)\. L-Shapley of order 1, with (\d+) evaluations,"
+        r" has (\S+) and ([\d.]+)\.",
         page("chen_et_al")[0],
     )
     methods = "antithetic permutations", "L-Shapley, k = 1 (over budget)"
@@ -410,8 +410,8 @@ def test_who_masks_best():
             everywhere = masked.drop([*graph, *local, "saliency", "random"])
             assert everywhere.max() < knowing.min()
             told = re.search(
-                r"better \((\S+) to (\S+)\) than sets of neighbours do \((\S+) to (\S+), errors"
-                r" (\S+) of",
+                r"better \((\S+) to (\S+)\) than sets of neighbours \((\S+) to (\S+)\)\."
+                r" The standard errors, .*?, are (\S+)\. ",
                 page("chen_et_al")[0],
             )
             ends = [-everywhere.max(), -everywhere.min(), -knowing.max(), -knowing.min()]
