@@ -5,7 +5,6 @@ EXEMPT tables with its reason, and every exemption is checked to be needed.
 """
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -34,7 +33,12 @@ from skshapley.testing import (
     check_standard_errors,
     check_unbiased,
 )
-from skshapley.testing.contracts import PAIR_CHECKS, SAMPLER_CHECKS, SOLVER_CHECKS, check_refused
+from skshapley.testing._pair_contract import check_refused
+from skshapley.testing.contracts import CONTRACTS
+
+PAIR_CHECKS, _ = CONTRACTS["pair"]
+SAMPLER_CHECKS, _ = CONTRACTS["sampler"]
+SOLVER_CHECKS, _ = CONTRACTS["solver"]
 
 
 def small_sets_first(p):
@@ -163,17 +167,12 @@ KINDS = {EVERY_SAMPLER[name].produces: name for name in reversed(SAMPLERS)}
 ONE, *OTHERS = KINDS.values()
 
 
-def _turned(check, sampler, solver):
-    return check(solver, sampler)
-
-
 def cases():
     """All checks: what they are called, and what they are run with."""
     for name, sampler in product(SAMPLER_CHECKS, EVERY_SAMPLER):
         yield name, SAMPLER_CHECKS[name], sampler, None
     for name, check in SOLVER_CHECKS.items():
-        turned = partial(_turned, check)
-        yield from ((name, turned, sampler, solver) for sampler, solver in PAIRS)
+        yield from ((name, check, sampler, solver) for sampler, solver in PAIRS)
     for name, (sampler, solver) in product(PAIR_CHECKS, PAIRS):
         if name != "jobs":
             yield name, PAIR_CHECKS[name], sampler, solver

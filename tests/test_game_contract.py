@@ -45,7 +45,10 @@ from skshapley.rewards._rows import RowPool, UniformFramePool
 from skshapley.rewards._tokens import TokenGame
 from skshapley.rewards._transport import CausalPool
 from skshapley.testing import HybridGame, RandomGame, StackedGame
-from skshapley.testing.contracts import GAME_CHECKS, REWARD_CHECKS
+from skshapley.testing.contracts import CONTRACTS
+
+GAME_CHECKS, _ = CONTRACTS["game"]
+REWARD_CHECKS, _ = CONTRACTS["reward"]
 
 EVERY_REWARD = {name: reward() for name, reward in REWARDS.items()}
 # a single plug-in row of one's own

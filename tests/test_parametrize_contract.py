@@ -12,13 +12,13 @@ from skshapley.rewards import BaselineReward, Game
 from skshapley.samplers import MonteCarlo
 from skshapley.solvers import PermutationMean
 from skshapley.testing import HybridGame, parametrize_contract
-from skshapley.testing.contracts import (
-    GAME_CHECKS,
-    PAIR_CHECKS,
-    REWARD_CHECKS,
-    SAMPLER_CHECKS,
-    SOLVER_CHECKS,
-)
+from skshapley.testing.contracts import CONTRACTS
+
+GAME_CHECKS, _ = CONTRACTS["game"]
+PAIR_CHECKS, _ = CONTRACTS["pair"]
+REWARD_CHECKS, _ = CONTRACTS["reward"]
+SAMPLER_CHECKS, _ = CONTRACTS["sampler"]
+SOLVER_CHECKS, _ = CONTRACTS["solver"]
 
 
 def ids(**components: Any) -> list[str]:

@@ -1,17 +1,13 @@
 """Games with known Shapley values, and the contracts of all parts, for anyone's tests."""
 
+from skshapley.testing._game_contract import check_game
 from skshapley.testing._instances import HybridGame, as_instances, explain_game
-from skshapley.testing._parametrize import parametrize_contract
-from skshapley.testing.contracts import (
-    check_consistent,
-    check_game,
-    check_pair,
-    check_reward,
-    check_sampler,
-    check_solver,
-    check_standard_errors,
-    check_unbiased,
-)
+from skshapley.testing._pair_contract import check_pair
+from skshapley.testing._reward_contract import check_reward
+from skshapley.testing._sampler_contract import check_sampler
+from skshapley.testing._solver_contract import check_solver
+from skshapley.testing._statistics import check_consistent, check_standard_errors, check_unbiased
+from skshapley.testing.contracts import parametrize_contract
 from skshapley.testing.games import (
     AdditiveGame,
     AirportGame,

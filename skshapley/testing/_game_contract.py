@@ -5,14 +5,17 @@ compares to rounding: `rtol` is relative to the largest value compared.
 """
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Container
 from copy import copy, deepcopy
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from skshapley.rewards import Game
 from skshapley.rewards._game import empty_values
+from skshapley.testing._checks import checks_named, run_checks
 
 N_ROWS = 3
 N_COALITIONS = 6
@@ -41,18 +44,11 @@ def check_game_shapes(game: Game, rtol: float = RTOL) -> None:
     """Values, ends and flags have their shapes and types, and are finite, for rows in any order."""
     rows = _rows(game)
     again = np.array([-1, 0, 0])  # the last instance, and the first one twice
-    p, k, b = game.n_players, game.n_outputs, game.n_references
-    shapes = {"empty": (b, k), "full": (k,), "active": (p,), "differing": (b, p)}
-    shapes["v_empty"] = shapes["full"]
-    first = _ends_and_flags(game, rows)
-    for some, parts in ((rows, first), (rows[again], _ends_and_flags(game, rows[again]))):
-        for name, found in parts.items():
-            kind = bool if name in ("active", "differing") else np.float64
-            _assert_array(found, (len(some), *shapes[name]), kind, name)
+    for some in (rows, rows[again]):
         for references in (None, _references(game, len(some))):
             values_of(game, _coalitions(game, len(some)), some, references)
-    expected = {name: part[again] for name, part in first.items()}
-    _assert_alike(parts, expected, rtol, "of rows in another order")
+    expected = {name: part[again] for name, part in _ends_and_flags(game, rows).items()}
+    _assert_alike(_ends_and_flags(game, rows[again]), expected, rtol, "of rows in another order")
 
 
 def check_game_purity(game: Game, rtol: float = RTOL) -> None:
@@ -61,14 +57,12 @@ def check_game_purity(game: Game, rtol: float = RTOL) -> None:
     given = _coalitions(game, len(rows)), rows, _references(game, len(rows))
     before = deepcopy(given)
     others = _coalitions(game, len(rows), seed=1)
-    asked = [(given[0], rows, None), given]
+    asked = [given[:2], given]
     first = [values_of(game, *arguments) for arguments in asked]
-    values_of(game, others, rows)
-    for arguments, expected in zip(asked, first, strict=True):
-        assert np.array_equal(values_of(game, *arguments), expected), "the same call differs"
-    values_of(fresh, others, rows)
-    for arguments, expected in zip(asked, first, strict=True):
-        assert_close(values_of(fresh, *arguments), expected, rtol, "in another order of calls")
+    for again, apart, when in ((game, 0.0, "again"), (fresh, rtol, "in another order of calls")):
+        values_of(again, others, rows)
+        for arguments, expected in zip(asked, first, strict=True):
+            assert_close(values_of(again, *arguments), expected, apart, f"the same call {when}")
     for name, now, then in zip(("coalitions", "rows", "references"), given, before, strict=True):
         assert np.array_equal(now, then), f"a call changed its {name}"
 
@@ -157,13 +151,8 @@ def check_game_active(game: Game, rtol: float = RTOL) -> None:
     rows = _rows(game, SEARCHED_ROWS)
     active = game.active(rows)
     kept = np.flatnonzero(~active.all(axis=1))[:N_ROWS]
-    rows, active = rows[kept], active[kept][:, None]
-    coalitions, others = (_coalitions(game, len(rows), seed) for seed in (0, 1))
-    changed = np.where(active, coalitions, others)
-    what = "coalitions that are alike in the active players"
     for values in (values_of, _against_each):
-        one, other = values(game, coalitions, rows), values(game, changed, rows)
-        assert_close(one, other, rtol, what)
+        _assert_idle(values, game, rows[kept], active[kept], rtol, "active")
 
 
 def check_game_differing(game: Game, rtol: float = RTOL) -> None:
@@ -175,11 +164,9 @@ def check_game_differing(game: Game, rtol: float = RTOL) -> None:
     line, reference = np.nonzero(~differing.all(axis=2))
     some = _spread(len(line), 4 * N_ROWS)
     line, reference = line[some], reference[some]
-    coalitions, others = (_coalitions(game, len(line), seed) for seed in (0, 1))
-    changed = np.where(differing[line, reference][:, None], coalitions, others)
     named = np.repeat(reference[:, None, None], N_COALITIONS, axis=1)
-    one, other = (values_of(game, part, rows[line], named) for part in (coalitions, changed))
-    assert_close(one, other, rtol, "coalitions that are alike in the differing players")
+    values = partial(values_of, references=named)
+    _assert_idle(values, game, rows[line], differing[line, reference], rtol, "differing")
 
 
 def check_game_batch(game: Game, rtol: float = RTOL) -> None:
@@ -187,20 +174,18 @@ def check_game_batch(game: Game, rtol: float = RTOL) -> None:
     rows = _rows(game)
     coalitions = _coalitions(game, len(rows))
     order = np.random.default_rng(2).permutation(coalitions[..., 0].size)
-    flat = coalitions.reshape(-1, 1, game.n_players)[order]
-    instances = np.repeat(rows, N_COALITIONS)[order]
+    n, lines = len(order), np.repeat(rows, N_COALITIONS)
     for references in (None, _references(game, len(rows))):
-        expected = values_of(game, coalitions, rows, references)
-        expected = expected.reshape(-1, 1, game.n_outputs)[order]
-        named = None if references is None else references.reshape(len(flat), 1, -1)[order]
-        shuffled = values_of(game, flat, instances, named)
-        assert_close(shuffled, expected, rtol, "one coalition a line, in another order, values")
-        for i in range(len(flat)):
-            line = slice(i, i + 1)
-            alone = values_of(
-                game, flat[line], instances[line], None if named is None else named[line]
-            )
-            assert_close(alone, expected[line], rtol, "asked alone, a coalition")
+        expected = values_of(game, coalitions, rows, references).reshape(n, 1, -1)[order]
+        asked = [coalitions.reshape(n, 1, -1)[order], lines[order]]
+        if references is not None:
+            asked.append(references.reshape(n, 1, -1)[order])
+        for together, how in ((n, "one coalition a line, in another order"), (1, "asked alone")):
+            found = [
+                values_of(game, *(part[start : start + together] for part in asked))
+                for start in range(0, n, together)
+            ]
+            assert_close(np.concatenate(found), expected, rtol, f"{how}, values")
 
 
 def _rows(game: Game, most: int = N_ROWS) -> np.ndarray:
@@ -234,22 +219,16 @@ def values_of(
 ) -> np.ndarray:
     """Return the values ``(r, m, k)``, of at most `most_values` coalitions in each call."""
     r, m, _ = coalitions.shape
+    wide = min(m, game.most_values)
+    high = game.most_values // wide
     values = np.empty((r, m, game.n_outputs))
-    for lines, columns in _blocks(r, m, game.most_values):
-        named = None if references is None else references[lines, columns]
-        found = game(coalitions[lines, columns], rows[lines], named)
-        _assert_array(found, values[lines, columns].shape, np.float64, "what a call returned")
-        values[lines, columns] = found
+    for i, j in product(range(0, r, high), range(0, m, wide)):
+        lines, block = slice(i, i + high), np.s_[i : i + high, j : j + wide]
+        named = None if references is None else references[block]
+        found = game(coalitions[block], rows[lines], named)
+        _assert_array(found, values[block].shape, np.float64, "what a call returned")
+        values[block] = found
     return values
-
-
-def _blocks(r: int, m: int, most: int) -> Iterator[tuple[slice, slice]]:
-    """Yield slices of lines and columns, of at most so many cells."""
-    wide = min(m, most)
-    high = max(1, most // max(wide, 1))
-    for i in range(0, r, high):
-        for j in range(0, m, wide):
-            yield slice(i, i + high), slice(j, j + wide)
 
 
 def _against_each(game: Game, coalitions: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -263,10 +242,27 @@ def _against_each(game: Game, coalitions: np.ndarray, rows: np.ndarray) -> np.nd
 
 def _ends_and_flags(game: Game, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Return all that a game says of instances without being asked for coalitions."""
-    found = {name: getattr(game, name)(rows) for name in ("empty", "full", "active")}
-    found["v_empty"] = empty_values(game, rows)
+    r, b, p, k = len(rows), game.n_references, game.n_players, game.n_outputs
+    shapes = {"empty": (r, b, k), "full": (r, k), "active": (r, p)}
+    found = {name: getattr(game, name)(rows) for name in shapes}
+    found["v_empty"], shapes["v_empty"] = empty_values(game, rows), (r, k)
     differing = _differing(game, rows)
-    return found if differing is None else found | {"differing": differing}
+    if differing is not None:
+        found["differing"], shapes["differing"] = differing, (r, b, p)
+    for name, part in found.items():
+        kind = bool if name in ("active", "differing") else np.float64
+        _assert_array(part, shapes[name], kind, name)
+    return found
+
+
+def _assert_idle(
+    values: Callable, game: Game, rows: np.ndarray, matters: np.ndarray, rtol: float, which: str
+) -> None:
+    """Raise AssertionError if players that do not matter, by ``(r, p)``, change a value."""
+    coalitions, others = (_coalitions(game, len(rows), seed) for seed in (0, 1))
+    changed = np.where(matters[:, None], coalitions, others)
+    one, other = values(game, coalitions, rows), values(game, changed, rows)
+    assert_close(one, other, rtol, f"coalitions that are alike in the {which} players")
 
 
 def _differing(game: Game, rows: np.ndarray) -> np.ndarray | None:
@@ -309,15 +305,33 @@ def assert_close(found, expected, rtol: float, what: str) -> None:
     assert apart <= rtol * largest, f"{what}: {apart:.3g} apart, of values up to {largest:.3g}"
 
 
-GAME_CHECKS = {
-    "attributes": check_game_attributes,
-    "shapes": check_game_shapes,
-    "purity": check_game_purity,
-    "pickling": check_game_pickling,
-    "take": check_game_take,
-    "references": check_game_references,
-    "ends": check_game_ends,
-    "active": check_game_active,
-    "differing": check_game_differing,
-    "batch": check_game_batch,
-}
+GAME_CHECKS = checks_named("check_game_", globals())
+
+
+def check_game(game: Game, *, skip: Container[str] = (), rtol: float = RTOL) -> None:
+    """Check a game: shapes, purity, pickling, take, background rows, ends, idle players.
+
+    Parameters
+    ----------
+    game : Game
+        Asked for about a hundred coalitions of three instances, a few times each.
+    skip : container of str, default=()
+        Names of checks that do not apply, such as "take".
+    rtol : float, default=1e-9
+        Rounding that is allowed, relative to the largest value: a model may round otherwise in
+        another batch. Single precision needs about 1e-5.
+
+    Raises
+    ------
+    AssertionError
+        If it does not hold.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> import numpy as np
+    >>> from skshapley.testing import HybridGame, check_game
+    >>> largest = partial(np.max, axis=1)
+    >>> check_game(HybridGame(largest, np.eye(3), [[0.0, 1.0, 2.0], [3.0, 0.0, 0.0]]))
+    """
+    run_checks(GAME_CHECKS, skip, game, rtol)

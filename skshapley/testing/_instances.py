@@ -101,12 +101,10 @@ class HybridGame(Game):
     def shapley_values(self) -> np.ndarray:
         """By `brute_force`, ``(r, p, k)``."""
 
-        def worth(coalitions: np.ndarray, row: int) -> np.ndarray:
-            return self(coalitions[None], np.array([row]))[0]
+        def of_row(row: int) -> np.ndarray:
+            return brute_force(lambda few: self(few[None], np.array([row]))[0], self.n_players)
 
-        return np.array(
-            [brute_force(partial(worth, row=row), self.n_players) for row in range(self.n_rows)]
-        )
+        return np.array([of_row(row) for row in range(self.n_rows)])
 
 
 def as_instances(game: Any, n: int = 1) -> HybridGame:
@@ -119,17 +117,13 @@ def as_instances(game: Any, n: int = 1) -> HybridGame:
     n : int, default=1
         Number of instances.
     """
-    return HybridGame(_OfRows(game), np.ones((n, game.n_players)), np.zeros((1, game.n_players)))
+    function = partial(_of_rows, game)  # picklable, for workers
+    return HybridGame(function, np.ones((n, game.n_players)), np.zeros((1, game.n_players)))
 
 
-class _OfRows:
-    """A game as a function of rows of zeros and ones; picklable, for workers."""
-
-    def __init__(self, game: Any) -> None:
-        self.game = game
-
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
-        return self.game(rows > 0.5)
+def _of_rows(game: Any, rows: np.ndarray) -> np.ndarray:
+    """Return the values of a game by rows of zeros and ones."""
+    return game(rows > 0.5)
 
 
 def explain_game(

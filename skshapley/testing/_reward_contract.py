@@ -5,7 +5,7 @@ are compared to rounding: `rtol` is relative to the largest value compared. Chec
 take it, too, so that all are called alike.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from copy import deepcopy
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from sklearn.base import clone
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Game, Players, Response, Reward
+from skshapley.testing._checks import Counted, checks_named, run_checks
 from skshapley.testing._game_contract import GAME_CHECKS, RTOL, assert_close, values_of
 from skshapley.testing.games import brute_force
 
@@ -33,9 +34,8 @@ def check_reward_parameters(reward: Reward, rtol: float = RTOL) -> None:
     fresh = clone(reward)
     before = fresh.get_params()
     assert repr(fresh) == repr(reward), f"a clone is {fresh!r}"
-    fitted, _ = _fitted(fresh)
-    assert fitted is fresh, "fit does not return the reward itself"
-    _asked(fitted.game(_instances()))
+    assert _fitted(fresh) is fresh, "fit does not return the reward itself"
+    _asked(fresh.game(_instances()))
     for name, value in fresh.get_params().items():
         assert value is before[name], f"fit or game changed {name}"
     assert repr(clone(fresh)) == repr(reward), f"after a fit, a clone is {clone(fresh)!r}"
@@ -44,12 +44,12 @@ def check_reward_parameters(reward: Reward, rtol: float = RTOL) -> None:
 def check_reward_attributes(reward: Reward, rtol: float = RTOL) -> None:
     """The attributes of a fitted reward match its games: background, costs, players, outputs."""
     for output, groups in ((None, None), (1, GROUPS), ("predicted", GROUPS)):
-        fitted, players = _fitted(clone(reward), output=output, groups=groups)
+        fitted = _fitted(clone(reward), output=output, groups=groups)
         game, response = fitted.game(_instances()), fitted.response_
         counts = {
             "n_references": fitted.n_references_,
             "rows_per_value": fitted.rows_per_value_,
-            "n_players": players.n_players,
+            "n_players": _players(groups).n_players,
             "n_outputs": OUTPUTS if output is None else 1,
             "n_rows": len(_instances()),
         }
@@ -66,66 +66,56 @@ def check_reward_inputs(reward: Reward, rtol: float = RTOL) -> None:
     for framed in (False, True):
         tables = _background(framed), WEIGHTS.copy(), _instances(framed)
         before = deepcopy(tables)
-        background, weights, X = tables
-        fitted, _ = _fitted(clone(reward), background, weights=weights)
-        _asked(fitted.game(X))
+        _worths(reward, tables[2], background=tables[0], weights=tables[1])
         for name, now, then in zip(("background", "weights", "X"), tables, before, strict=True):
             assert np.array_equal(now, then), f"fit, game or a call changed {name}"
 
 
 def check_reward_groups(reward: Reward, rtol: float = RTOL) -> None:
     """A group is present or absent as a whole: a coalition of groups includes all their columns."""
-    fitted, players = _fitted(clone(reward), groups=GROUPS)
-    grouped = fitted.game(_instances())
-    single = _fitted(clone(reward))[0].game(_instances())
+    players = _players(GROUPS)
     coalitions = _all_coalitions(players.n_players)
-    expected = _asked(single, coalitions[:, players.column_player])
-    assert_close(_asked(grouped, coalitions), expected, rtol, "a group and its columns")
+    expected = _worths(reward, coalitions=coalitions[:, players.column_player])
+    found = _worths(reward, coalitions=coalitions, groups=GROUPS)
+    assert_close(found, expected, rtol, "a group and its columns")
 
 
 def check_reward_outputs(reward: Reward, rtol: float = RTOL) -> None:
     """One output is its column of all of them; the predicted one, each instance's largest."""
     X = _instances()
-    of_all = _asked(_fitted(clone(reward))[0].game(X))
-    largest = _model(X).argmax(axis=1)
-    for output, columns in ((1, np.ones(len(X), dtype=int)), ("predicted", largest)):
-        found = _asked(_fitted(clone(reward), output=output)[0].game(X))
-        expected = np.take_along_axis(of_all, columns[:, None, None], axis=2)
-        assert_close(found, expected, rtol, f"output={output!r}")
+    for output, columns in ((1, np.ones(len(X), dtype=int)), ("predicted", _model(X).argmax(1))):
+        expected = np.take_along_axis(_worths(reward), columns[:, None, None], axis=2)
+        assert_close(_worths(reward, output=output), expected, rtol, f"output={output!r}")
 
 
 def check_reward_order(reward: Reward, rtol: float = RTOL) -> None:
     """The order of the background's rows, which bring their weights, does not matter."""
     order = np.array([3, 0, 4, 2, 1])
-    expected = _asked(_fitted(clone(reward))[0].game(_instances()))
-    other, _ = _fitted(clone(reward), _background()[order], weights=WEIGHTS[order])
-    found = _asked(other.game(_instances()))
-    assert_close(found, expected, rtol, "a background in another order")
+    found = _worths(reward, background=_background()[order], weights=WEIGHTS[order])
+    assert_close(found, _worths(reward), rtol, "a background in another order")
 
 
 def check_reward_instances(reward: Reward, rtol: float = RTOL) -> None:
     """The values of an instance do not depend on the others that the game is made of."""
-    fitted, X, rows = _fitted(clone(reward))[0], _instances(), np.array([2, 0])
+    fitted, X = _fitted(clone(reward)), _instances()
     whole = _asked(fitted.game(X))
-    assert_close(_asked(fitted.game(X[rows])), whole[rows], rtol, "a game of some instances")
-    assert_close(_asked(fitted.game(X)), whole, rtol, "a game that is made again")
+    for rows, which in (([2, 0], "of some instances"), ([0, 1, 2], "that is made again")):
+        assert_close(_asked(fitted.game(X[rows])), whole[rows], rtol, f"a game {which}")
 
 
 def check_reward_refit(reward: Reward, rtol: float = RTOL) -> None:
     """A second fit forgets the first: its background, weights, players and outputs."""
-    fresh, again = clone(reward), clone(reward)
-    expected = _asked(_fitted(fresh)[0].game(_instances()))
+    again = clone(reward)
     _fitted(again, _background()[:3] + 1, output=0, groups=GROUPS, weights=np.full(3, 1 / 3))
     _asked(again.game(_instances()))
-    found = _asked(_fitted(again)[0].game(_instances()))
-    assert_close(found, expected, rtol, "after another fit")
+    found = _asked(_fitted(again).game(_instances()))
+    assert_close(found, _worths(reward), rtol, "after another fit")
 
 
 def check_reward_costs(reward: Reward, rtol: float = RTOL) -> None:
     """An evaluation costs at most `rows_per_value` model rows; against q references, q."""
-    model = _Counted()
-    fitted, _ = _fitted(clone(reward), model=model)
-    game = fitted.game(_instances())
+    model = Counted(_model)
+    game = _fitted(clone(reward), model=model).game(_instances())
     coalitions, rows = _all_coalitions(game.n_players)[None, 1:-1], np.array([1])
     for q in (None,) if game.n_references == 1 else (None, 1, 2):
         named = None if q is None else np.zeros((*coalitions.shape[:2], q), dtype=int)
@@ -137,11 +127,11 @@ def check_reward_costs(reward: Reward, rtol: float = RTOL) -> None:
 
 def check_reward_refused(reward: Reward, rtol: float = RTOL) -> None:
     """NaN of the model, always or for one instance only, is refused by ModelOutputError."""
+    X = _instances()
+    X[2] = FLAW
     for who, model in (("every row", _model_of_nan), ("an instance", _model_of_a_flaw)):
-        X = _instances()
-        X[2] = FLAW
         try:
-            _asked(_fitted(clone(reward), model=model)[0].game(X))
+            _worths(reward, X, model=model)
         except ModelOutputError:
             continue
         raise AssertionError(f"a model that returns NaN for {who} is taken")
@@ -149,14 +139,13 @@ def check_reward_refused(reward: Reward, rtol: float = RTOL) -> None:
 
 def check_reward_explained(reward: Reward, rtol: float = RTOL) -> None:
     """`ShapleyExplainer` takes the reward as it is, and explains the game that it makes."""
-    before = dict(vars(reward))
+    before, X = dict(vars(reward)), _instances(framed=True)
     explainer = ShapleyExplainer(_model, reward=reward, sampler="exact", groups=GROUPS)
     explainer.fit(_background(framed=True), sample_weight=WEIGHTS.copy())
-    found = explainer.explain(_instances(framed=True)).values
-    fitted, players = _fitted(clone(reward), _background(framed=True), groups=GROUPS)
-    table = _asked(fitted.game(_instances(framed=True)))
+    found = explainer.explain(X).values
+    table = _worths(reward, X, background=_background(framed=True), groups=GROUPS)
     for row, values in zip(found, table, strict=True):
-        expected = brute_force(partial(_looked_up, values), players.n_players)
+        expected = brute_force(partial(_looked_up, values), _players(GROUPS).n_players)
         assert_close(row, expected, rtol, "an explanation and the values of its game")
     assert dict(vars(reward)) == before, "the explainer changed the reward that it was given"
 
@@ -170,7 +159,7 @@ def _game_check(check: Callable[[Game, float], None]) -> Callable[[Reward, float
             (1, GROUPS, True),
             ("predicted", None, True),
         ):
-            fitted, _ = _fitted(clone(reward), _background(framed), output=output, groups=groups)
+            fitted = _fitted(clone(reward), _background(framed), output=output, groups=groups)
             try:
                 check(fitted.game(_instances(framed)), rtol)
             except AssertionError as error:
@@ -210,15 +199,8 @@ def _model_of_a_flaw(X: Any) -> np.ndarray:
     return np.where((np.asarray(X) == FLAW).all(axis=1, keepdims=True), np.nan, _model(X))
 
 
-class _Counted:
-    """The model, which counts its rows."""
-
-    def __init__(self) -> None:
-        self.n = 0
-
-    def __call__(self, X: Any) -> np.ndarray:
-        self.n += len(X)
-        return _model(X)
+def _players(groups: dict | None) -> Players:
+    return Players.from_groups(groups, NAMES, "check_reward")
 
 
 def _fitted(
@@ -229,13 +211,19 @@ def _fitted(
     weights: np.ndarray | None = None,
     output: Any = None,
     groups: dict | None = None,
-) -> tuple[Any, Players]:
-    """Return the reward, fitted, and the players."""
+) -> Any:
+    """Return the reward, fitted."""
     background = _background() if background is None else background
     weights = WEIGHTS.copy() if weights is None else weights
-    players = Players.from_groups(groups, NAMES, "check_reward")
     response = Response(model, output=output, owner="check_reward")
-    return reward.fit(response, background, weights, players), players
+    return reward.fit(response, background, weights, _players(groups))
+
+
+def _worths(
+    reward: Reward, X: Any = None, coalitions: np.ndarray | None = None, **fit: Any
+) -> np.ndarray:
+    """Return the values ``(r, m, k)`` of the game that a clone of the reward makes."""
+    return _asked(_fitted(clone(reward), **fit).game(_instances() if X is None else X), coalitions)
 
 
 def _all_coalitions(p: int) -> np.ndarray:
@@ -255,17 +243,36 @@ def _asked(game: Game, coalitions: np.ndarray | None = None) -> np.ndarray:
     return values_of(game, everyone, np.arange(game.n_rows))
 
 
-REWARD_CHECKS = {
-    "parameters": check_reward_parameters,
-    "attributes": check_reward_attributes,
-    "inputs": check_reward_inputs,
-    "groups": check_reward_groups,
-    "outputs": check_reward_outputs,
-    "order": check_reward_order,
-    "instances": check_reward_instances,
-    "refit": check_reward_refit,
-    "costs": check_reward_costs,
-    "refused": check_reward_refused,
-    "explained": check_reward_explained,
-    **{f"game {name}": _game_check(check) for name, check in GAME_CHECKS.items()},
+REWARD_CHECKS = checks_named("check_reward_", globals()) | {
+    f"game {name}": _game_check(check) for name, check in GAME_CHECKS.items()
 }
+
+
+def check_reward(reward: Reward, *, skip: Container[str] = (), rtol: float = RTOL) -> None:
+    """Check a reward: parameters, fit, groups, outputs, and the games that it makes.
+
+    The reward is fitted to a small table of numbers, as an array and as a frame. For a reward of
+    other tables, give its games to `check_game`.
+
+    Parameters
+    ----------
+    reward : Reward
+        Not changed.
+    skip : container of str, default=()
+        Names of checks that do not apply, such as "order". Checks of its games have "game"
+        before them, such as "game take".
+    rtol : float, default=1e-9
+        Rounding that is allowed, relative to the largest value.
+
+    Raises
+    ------
+    AssertionError
+        If it does not hold.
+
+    Examples
+    --------
+    >>> from skshapley.rewards import BaselineReward
+    >>> from skshapley.testing import check_reward
+    >>> check_reward(BaselineReward())
+    """
+    run_checks(REWARD_CHECKS, skip, reward, rtol)

@@ -1,60 +1,55 @@
 """Checks for every sampler alone: costs, shapes, independence of rows, and its law."""
 
+from collections.abc import Container
 from contextlib import suppress
+from itertools import product
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from skshapley.samplers import Sampler, SamplerTask
+from skshapley.testing._checks import assert_equal, assert_unchanged, checks_named, run_checks
 
 N_PLAYERS = 6
 
 
 def check_sampler_parameters(sampler: Sampler) -> None:
     """A sampler is a parameter object: clones agree with it, and a run changes none of them."""
-    before = sampler.get_params()
-    copy = clone(sampler)
+    before, copy = sampler.get_params(), clone(sampler)
     n = _draws(copy, 3)
     _start(copy, 2, n).ask(np.arange(2), n)
-    for name, value in copy.get_params().items():
-        assert value is before[name] or value == before[name], f"a run changed {name}"
+    assert_unchanged(copy, before, "a run")
     assert repr(clone(copy)) == repr(sampler)
 
 
 def check_sampler_costs(sampler: Sampler) -> None:
     """A budget buys draws from the least on, and no design costs more than its budget."""
-    for p in (2, 3, N_PLAYERS):
-        for b in (1, 3):
-            price = sampler.price(p, b)
-            least = price.least_rows
-            assert least >= 1, f"the least design of p={p}, b={b} costs {least} model rows"
-            assert price.least % price.step == 0, (
-                f"{price.least} draws are no steps of {price.step}"
+    for p, b in product((2, 3, N_PLAYERS), (1, 3)):
+        price = sampler.price(p, b)
+        least = price.least_rows
+        assert least >= 1, f"the least design of p={p}, b={b} costs {least} model rows"
+        for name in ("least", "unit"):
+            draws = getattr(price, name)
+            assert draws % price.step == 0, f"{name}={draws} draws are no steps of {price.step}"
+        with suppress(ValueError):
+            bought = sampler.afford(least - 1, p, b)
+            # a sampler may look at fewer background rows instead
+            assert bought.n_draws == 0 or bought.price.least_rows < least, (
+                f"draws for less than {least}, p={p}"
             )
-            assert price.unit % price.step == 0, (
-                f"a unit of {price.unit} is no steps of {price.step}"
+        for budget in (least, least + 1, 2 * least + 1, 5 * least):
+            n = sampler.afford(budget, p, b).n_draws
+            assert n >= 1, f"no draws for {budget} model rows, which are at least {least}"
+            design = _start(clone(sampler), 2, n, p, b).ask(np.arange(2), n)
+            _check_runs(design, 2)
+            size = design.coalitions.sum(axis=2)
+            held = ((size > 0) & (size < p)).sum(axis=1).max()
+            assert b > 1 or held <= n * price.coalitions, (
+                f"{n} draws are {held} coalitions, more than {price.coalitions} each"
             )
-            with suppress(ValueError):
-                bought = sampler.afford(least - 1, p, b)
-                # a sampler may look at fewer background rows instead
-                assert bought.n_draws == 0 or bought.price.least_rows < least, (
-                    f"draws for less than {least}, p={p}"
-                )
-            for budget in (least, least + 1, 2 * least + 1, 5 * least):
-                n = sampler.afford(budget, p, b).n_draws
-                assert n >= 1, f"no draws for {budget} model rows, which are at least {least}"
-                design = _started(sampler, 2, n, p, b).ask(np.arange(2), n)
-                _check_runs(design, 2)
-                cost = _cost(design, b)
-                size = design.coalitions.sum(axis=2)
-                held = ((size > 0) & (size < p)).sum(axis=1).max()
-                assert b > 1 or held <= n * price.coalitions, (
-                    f"{n} draws are {held} coalitions, more than {price.coalitions} each"
-                )
-                assert cost <= budget, (
-                    f"a budget of {budget} model rows (p={p}, b={b}) was overspent by {cost}"
-                )
+            cost = _cost(design, b)
+            assert cost <= budget, f"of {budget} model rows (p={p}, b={b}), {cost} were spent"
 
 
 def check_sampler_designs(sampler: Sampler) -> None:
@@ -62,7 +57,7 @@ def check_sampler_designs(sampler: Sampler) -> None:
     p, rows = N_PLAYERS, np.arange(3)
     for times in (1, 4):
         n = _draws(sampler, times)
-        design = _started(sampler, 3, n).ask(rows, n)
+        design = _start(clone(sampler), 3, n).ask(rows, n)
         assert isinstance(design, sampler.produces)
         coalitions = design.coalitions
         assert coalitions.dtype == bool, f"coalitions are {coalitions.dtype}"
@@ -98,12 +93,13 @@ def _check_runs(design: Any, r: int) -> None:
 def check_sampler_rows(sampler: Sampler) -> None:
     """The design of an instance depends on its own Generator: not on who is asked with it."""
     n = _draws(sampler, 3)
-    together = _started(sampler, 4, n).ask(np.arange(4), n)
-    one_by_one = _started(sampler, 4, n)
+    together = _start(clone(sampler), 4, n).ask(np.arange(4), n)
+    one_by_one = _start(clone(sampler), 4, n)
     for row in (2, 0, 3, 1):
         alone = one_by_one.ask(np.array([row]), n)
         _tell_nothing(one_by_one, np.array([row]), alone)
-        _assert_same(_part(together, row), _part(alone, 0), f"instance {row}, asked alone,")
+        for one, other in zip(_part(alone, 0), _part(together, row), strict=True):
+            assert_equal(one, other, f"the design of instance {row}, asked alone,")
 
 
 def check_sampler_prefix(sampler: Sampler) -> None:
@@ -112,20 +108,20 @@ def check_sampler_prefix(sampler: Sampler) -> None:
         return
     rows, unit = np.arange(2), sampler.price(N_PLAYERS, 1).unit
     first, second = -(-_draws(sampler, 4) // unit) * unit, 3 * unit
-    whole = _started(sampler, 2, first + second).ask(rows, first + second)
-    twice = _started(sampler, 2, first + second)
+    whole = _start(clone(sampler), 2, first + second).ask(rows, first + second)
+    twice = _start(clone(sampler), 2, first + second)
     parts = [twice.ask(rows, first)]
     _tell_nothing(twice, rows, parts[0])
     parts.append(twice.ask(rows, second))
     for row in rows:
         joined = np.concatenate([_part(part, row)[0] for part in parts])
-        _assert_same((joined, None), (_part(whole, row)[0], None), f"asking twice (row {row})")
+        assert_equal(joined, _part(whole, row)[0], f"the design of row {row}, asked for twice,")
 
 
 def check_sampler_turns(sampler: Sampler) -> None:
     """A second `ask` without a `tell` raises an error."""
     n = _draws(sampler, 1)
-    started = _started(sampler, 2, 2 * n)
+    started = _start(clone(sampler), 2, 2 * n)
     started.ask(np.arange(2), n)
     with suppress(RuntimeError):
         started.ask(np.arange(2), n)
@@ -142,7 +138,7 @@ def check_sampler_symmetry(sampler: Sampler, n_runs: int = 400, z: float = 5.0) 
     p = N_PLAYERS
     for times in (1, 4):
         n = _draws(sampler, times)
-        design = _started(sampler, n_runs, n).ask(np.arange(n_runs), n)
+        design = _start(clone(sampler), n_runs, n).ask(np.arange(n_runs), n)
         size = design.coalitions.sum(axis=2, keepdims=True)
         for half in ((size > 0) & (2 * size <= p), (2 * size > p) & (size < p)):
             share = np.where(half, design.coalitions, 0).sum(axis=1)
@@ -158,10 +154,6 @@ def check_sampler_symmetry(sampler: Sampler, n_runs: int = 400, z: float = 5.0) 
 def goes_on(sampler: Sampler) -> bool:
     """Return True if the sampler makes further designs without regard to their values."""
     return not sampler.traits.one_shot and type(sampler)._tell is Sampler._tell
-
-
-def _started(sampler: Sampler, r: int, n: int, p: int = N_PLAYERS, b: int = 1) -> Sampler:
-    return _start(clone(sampler), r, n, p, b)
 
 
 def _start(sampler: Sampler, r: int, n: int, p: int = N_PLAYERS, b: int = 1) -> Sampler:
@@ -194,18 +186,28 @@ def _part(design: Any, row) -> tuple[np.ndarray, np.ndarray | None]:
     return design.coalitions[row], None if references is None else references[row]
 
 
-def _assert_same(found, expected, who: str) -> None:
-    for one, other in zip(found, expected, strict=True):
-        assert (one is None) == (other is None)
-        assert one is None or np.array_equal(one, other), f"{who} has another design"
+SAMPLER_CHECKS = checks_named("check_sampler_", globals())
 
 
-SAMPLER_CHECKS = {
-    "parameters": check_sampler_parameters,
-    "costs": check_sampler_costs,
-    "designs": check_sampler_designs,
-    "rows": check_sampler_rows,
-    "prefix": check_sampler_prefix,
-    "turns": check_sampler_turns,
-    "symmetry": check_sampler_symmetry,
-}
+def check_sampler(sampler: Sampler, *, skip: Container[str] = ()) -> None:
+    """Check a sampler alone: parameters, costs, designs, rows, prefix, symmetry.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        Not changed.
+    skip : container of str, default=()
+        Names of checks that do not apply, such as "symmetry".
+
+    Raises
+    ------
+    AssertionError
+        If it does not hold.
+
+    Examples
+    --------
+    >>> from skshapley.samplers import MonteCarlo
+    >>> from skshapley.testing import check_sampler
+    >>> check_sampler(MonteCarlo())
+    """
+    run_checks(SAMPLER_CHECKS, skip, sampler)

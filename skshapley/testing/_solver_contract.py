@@ -1,5 +1,6 @@
 """Checks for every solver with given designs: merging, independence of rows, relabelling."""
 
+from collections.abc import Container
 from dataclasses import fields, replace
 from typing import Any
 
@@ -10,32 +11,30 @@ from skshapley.designs import LinearDesign, MarginalDesign
 from skshapley.samplers import Sampler, SamplerTask
 from skshapley.solvers import Solver, SolverTask
 from skshapley.solvers._base import Estimate
+from skshapley.testing._checks import assert_equal, assert_unchanged, checks_named, run_checks
 from skshapley.testing._sampler_contract import goes_on
-from skshapley.testing.games import RandomGame
+from skshapley.testing.games import RandomGame, StackedGame
 
 N_PLAYERS = 5
 N_ROWS = 3
 
 
-def check_solver_parameters(solver: Solver, sampler: Sampler) -> None:
+def check_solver_parameters(sampler: Sampler, solver: Solver) -> None:
     """A solver is a parameter object, and a second start forgets the first run."""
-    before = solver.get_params()
-    design, values = _designs(sampler, 1)[0]
-    copy = clone(solver)
-    first = _solved(copy, [(design, values)])
-    for name, value in copy.get_params().items():
-        assert value is before[name] or value == before[name], f"a run changed {name}"
+    before, copy, designs = solver.get_params(), clone(solver), _designs(sampler, 1)[:1]
+    first = _solved(copy, designs)
+    assert_unchanged(copy, before, "a run")
     assert repr(clone(copy)) == repr(solver)
-    _assert_same(_solved(copy, [(design, values)]), first, 0, "a second run of one object")
+    _assert_same(_solved(copy, designs), first, "a second run of one object")
 
 
-def check_solver_result(solver: Solver, sampler: Sampler) -> None:
+def check_solver_result(sampler: Sampler, solver: Solver) -> None:
     """`result` only looks: asked twice it is the same, of the right shape, errors not negative."""
     running = _started(clone(solver))
     for design, values in _designs(sampler, 1, 1):
         running.update(np.arange(N_ROWS), design, values)
         once, again = running.result(), running.result()
-        _assert_same(again, once, 0, "asked again, result")
+        _assert_same(again, once, "asked again, result")
         assert once.values.shape == (N_ROWS, N_PLAYERS, 2)
         assert np.isfinite(once.values).all(), "values are not finite"
         if once.standard_errors is not None:
@@ -43,18 +42,19 @@ def check_solver_result(solver: Solver, sampler: Sampler) -> None:
             assert not (once.standard_errors < 0).any(), "a standard error is negative"
 
 
-def check_solver_rows(solver: Solver, sampler: Sampler) -> None:
+def check_solver_rows(sampler: Sampler, solver: Solver) -> None:
     """An instance's result does not depend on the others, to the last bit."""
     designs = _designs(sampler, 1, 1)
     together, ends = _solved(clone(solver), designs), _ends()
     for row in range(N_ROWS):
         alone = clone(solver).start(SolverTask(N_PLAYERS, ends[0][[row]], ends[1][[row]]))
         for design, values in designs:
-            alone.update(np.array([0]), _of_row(design, row), values[[row]])
-        _assert_same(alone.result(), together, 0, f"instance {row} alone", row)
+            alone.update(np.array([0]), _of_rows(design, np.array([row])), values[[row]])
+        expected = (None if part is None else part[[row]] for part in together)
+        _assert_same(alone.result(), expected, f"instance {row} alone")
 
 
-def check_solver_some_rows(solver: Solver, sampler: Sampler) -> None:
+def check_solver_some_rows(sampler: Sampler, solver: Solver) -> None:
     """Rows that are left out of an update keep their estimates."""
     if not goes_on(sampler):
         return
@@ -70,28 +70,24 @@ def check_solver_some_rows(solver: Solver, sampler: Sampler) -> None:
     assert np.array_equal(after[going], both[going]), "an instance depends on who else goes on"
 
 
-def check_solver_merging(solver: Solver, sampler: Sampler, atol: float = 1e-9) -> None:
+def check_solver_merging(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
     """Two designs in sequence give the same estimate as one design of both."""
     if not goes_on(sampler):
         return
     parts, whole = _designs(sampler, 1, 1), _designs(sampler, 2)
     merged, at_once = _solved(clone(solver), parts), _solved(clone(solver), whole)
-    _assert_same(merged, at_once, atol, "two designs")
+    _assert_same(merged, at_once, "two designs", atol)
 
 
-def check_solver_symmetry(solver: Solver, sampler: Sampler, atol: float = 1e-9) -> None:
+def check_solver_symmetry(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
     """Relabelled players have relabelled results, exactly."""
     order = np.array([3, 0, 4, 2, 1])
     designs = _designs(sampler, 1)
     plain = _solved(clone(solver), designs)
     relabelled = [_relabelled(design, values, order) for design, values in designs]
     swapped = _solved(clone(solver), relabelled)
-    by_player = swapped[:3], plain[:3]  # the fourth is one flag for each row
-    for found, wanted in zip(*by_player, strict=True):
-        assert (found is None) == (wanted is None)
-        if found is not None and wanted is not None:
-            np.testing.assert_allclose(found, wanted[:, order], rtol=0, atol=atol)
-    np.testing.assert_array_equal(swapped.additive, plain.additive)
+    expected = [None if part is None else part[:, order] for part in plain[:3]]
+    _assert_same(swapped, [*expected, plain.additive], "relabelled players", atol)
 
 
 def _relabelled(design: Any, values: np.ndarray, order: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -115,10 +111,6 @@ def _relabelled(design: Any, values: np.ndarray, order: np.ndarray) -> tuple[Any
             # the rows of what may be an array, sparse, or an operator
             changed[name] = np.asarray(value @ np.eye(value.shape[1]))[order]
     return replace(design, **changed), values
-
-
-def _games() -> list[list[RandomGame]]:
-    return [[RandomGame(N_PLAYERS, seed=2 * row + k) for k in range(2)] for row in range(N_ROWS)]
 
 
 def _ends() -> tuple[np.ndarray, np.ndarray]:
@@ -159,39 +151,49 @@ def _designs(sampler: Sampler, *halves) -> list[tuple[Any, np.ndarray]]:
 
 
 def _values(row: int, coalitions: np.ndarray) -> np.ndarray:
-    return np.stack([game(coalitions) for game in _games()[row]], axis=1)
-
-
-def _of_row(design: Any, row: int) -> Any:
-    return _of_rows(design, np.array([row]))
+    games = [RandomGame(N_PLAYERS, seed) for seed in (2 * row, 2 * row + 1)]
+    return StackedGame(games)(coalitions)
 
 
 def _of_rows(design: Any, rows: np.ndarray) -> Any:
     """Return the design of some rows: arrays with a leading axis of rows are indexed."""
-    changed = {}
-    for name in [item.name for item in fields(design)]:
-        value = getattr(design, name)
-        if isinstance(value, np.ndarray) and value.ndim > 1 and len(value) == N_ROWS:
-            changed[name] = value[rows]
-    return replace(design, **changed)
+    parts = {item.name: getattr(design, item.name) for item in fields(design)}
+    arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+    own = {name: part for name, part in arrays.items() if part.ndim > 1 and len(part) == N_ROWS}
+    return replace(design, **{name: part[rows] for name, part in own.items()})
 
 
-def _assert_same(found, expected, atol, who: str, row: int | None = None) -> None:
+def _assert_same(found: Any, expected: Any, what: str, atol: float = 0.0) -> None:
+    """Raise AssertionError unless the parts of two estimates agree."""
     for one, other in zip(found, expected, strict=True):
-        assert (one is None) == (other is None), f"{who} has standard errors at times"
-        if one is not None:
-            other = other if row is None else other[[row]]
-            if atol:
-                np.testing.assert_allclose(one, other, rtol=0, atol=atol, err_msg=f"{who} differs")
-            else:
-                assert np.array_equal(one, other, equal_nan=True), f"{who} differs"
+        assert_equal(one, other, what, atol)
 
 
-SOLVER_CHECKS = {
-    "parameters": check_solver_parameters,
-    "result": check_solver_result,
-    "rows": check_solver_rows,
-    "some rows": check_solver_some_rows,
-    "merging": check_solver_merging,
-    "symmetry": check_solver_symmetry,
-}
+SOLVER_CHECKS = checks_named("check_solver_", globals())
+
+
+def check_solver(solver: Solver, sampler: Sampler, *, skip: Container[str] = ()) -> None:
+    """Check a solver on given designs: independence of rows, merging, relabelled players.
+
+    Parameters
+    ----------
+    solver : Solver
+        Not changed.
+    sampler : Sampler
+        Makes the designs; not changed.
+    skip : container of str, default=()
+        Names of checks that do not apply, such as "merging".
+
+    Raises
+    ------
+    AssertionError
+        If it does not hold.
+
+    Examples
+    --------
+    >>> from skshapley.samplers import Leverage
+    >>> from skshapley.solvers import LeastSquares
+    >>> from skshapley.testing import check_solver
+    >>> check_solver(LeastSquares(), Leverage())
+    """
+    run_checks(SOLVER_CHECKS, skip, sampler, solver)

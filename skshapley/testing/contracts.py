@@ -1,184 +1,153 @@
-"""Contracts of samplers, solvers, rewards and games, as functions: they raise AssertionError.
+"""The contracts as a table of named checks, and one pytest test of each check."""
 
-The tables `SAMPLER_CHECKS`, `SOLVER_CHECKS`, `PAIR_CHECKS`, `REWARD_CHECKS` and `GAME_CHECKS` map
-the name of each check to its function; `parametrize_contract` makes one test of each for pytest.
-"""
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
-from collections.abc import Container
-
-from skshapley.rewards import Game, Reward
-from skshapley.samplers import Sampler
-from skshapley.solvers import Solver
-from skshapley.testing._game_contract import GAME_CHECKS, RTOL
-from skshapley.testing._pair_contract import PAIR_CHECKS, check_refused
-from skshapley.testing._parametrize import parametrize_contract
+from skshapley._tools._params import resolve
+from skshapley.rewards import REWARDS, Game, Reward
+from skshapley.samplers import SAMPLERS, Sampler
+from skshapley.solvers import SOLVERS, Solver
+from skshapley.testing._checks import Checks
+from skshapley.testing._game_contract import GAME_CHECKS
+from skshapley.testing._pair_contract import PAIR_CHECKS
 from skshapley.testing._reward_contract import REWARD_CHECKS
 from skshapley.testing._sampler_contract import SAMPLER_CHECKS
 from skshapley.testing._solver_contract import SOLVER_CHECKS
-from skshapley.testing._statistics import check_consistent, check_standard_errors, check_unbiased
 
-__all__ = [
-    "GAME_CHECKS",
-    "PAIR_CHECKS",
-    "REWARD_CHECKS",
-    "SAMPLER_CHECKS",
-    "SOLVER_CHECKS",
-    "check_consistent",
-    "check_game",
-    "check_pair",
-    "check_refused",
-    "check_reward",
-    "check_sampler",
-    "check_solver",
-    "check_standard_errors",
-    "check_unbiased",
-    "parametrize_contract",
-]
+if TYPE_CHECKING:
+    import pytest
 
-
-def check_sampler(sampler: Sampler, *, skip: Container[str] = ()) -> None:
-    """Check a sampler alone: parameters, costs, designs, rows, prefix, symmetry.
-
-    Parameters
-    ----------
-    sampler : Sampler
-        Not changed.
-    skip : container of str, default=()
-        Names of `SAMPLER_CHECKS` that do not apply.
-
-    Raises
-    ------
-    AssertionError
-        If it does not hold.
-
-    Examples
-    --------
-    >>> from skshapley.samplers import MonteCarlo
-    >>> from skshapley.testing import check_sampler
-    >>> check_sampler(MonteCarlo())
-    """
-    for name, check in SAMPLER_CHECKS.items():
-        if name not in skip:
-            check(sampler)
+OWNER = "parametrize_contract"
+# Of each kind of contract, its checks by name, and the components that each of them takes
+CONTRACTS: dict[str, tuple[Checks, tuple[str, ...]]] = {
+    "sampler": (SAMPLER_CHECKS, ("sampler",)),
+    "solver": (SOLVER_CHECKS, ("sampler", "solver")),
+    "pair": (PAIR_CHECKS, ("sampler", "solver")),
+    "reward": (REWARD_CHECKS, ("reward",)),
+    "game": (GAME_CHECKS, ("game",)),
+}
+COMPONENTS: dict[str, tuple[Mapping[str, type], type]] = {
+    "sampler": (SAMPLERS, Sampler),
+    "solver": (SOLVERS, Solver),
+    "reward": (REWARDS, Reward),
+}
 
 
-def check_solver(solver: Solver, sampler: Sampler, *, skip: Container[str] = ()) -> None:
-    """Check a solver on given designs: independence of rows, merging, relabelled players.
+def parametrize_contract(
+    sampler: str | Sampler | None = None,
+    solver: str | Solver | None = None,
+    *,
+    reward: str | Reward | None = None,
+    game: Game | Callable[[], Game] | None = None,
+    skip: Mapping[str, str] | None = None,
+    exempt: Mapping[str, str] | None = None,
+) -> "pytest.MarkDecorator":
+    """Make one pytest test of each check that the given components have to pass.
+
+    The test takes `check`, a function without arguments, and calls it. A sampler meets the checks
+    of samplers; a solver, for which a sampler has to make designs, those of solvers and of the
+    pair; a reward those of rewards; a game those of games.
 
     Parameters
     ----------
-    solver : Solver
-        Not changed.
-    sampler : Sampler
-        Makes the designs; not changed.
-    skip : container of str, default=()
-        Names of `SOLVER_CHECKS` that do not apply.
+    sampler : str or Sampler, optional
+    solver : str or Solver, optional
+        Needs a sampler.
+    reward : str or Reward, optional
+    game : Game, or callable that returns one, optional
+        A callable is called once, by the first test.
+    skip : dict of str to str, optional
+        Reasons for which checks are not run, by the id of the test: a word for the kind of
+        contract, and the check's name, such as ``"pair-jobs"``.
+    exempt : dict of str to str, optional
+        Reasons for which checks cannot pass. The tests are expected to fail: one that passes is
+        reported, so that an exemption goes when it is no longer needed.
+
+    Returns
+    -------
+    decorator : MarkDecorator
+        A ``pytest.mark.parametrize``.
 
     Raises
     ------
-    AssertionError
-        If it does not hold.
-
-    Examples
-    --------
-    >>> from skshapley.samplers import Leverage
-    >>> from skshapley.solvers import LeastSquares
-    >>> from skshapley.testing import check_solver
-    >>> check_solver(LeastSquares(), Leverage())
-    """
-    for name, check in SOLVER_CHECKS.items():
-        if name not in skip:
-            check(solver, sampler)
-
-
-def check_pair(sampler: Sampler, solver: Solver, *, skip: Container[str] = ()) -> None:
-    """Check a sampler and a solver together: axioms, budgets, reproducibility, exactness.
-
-    Parameters
-    ----------
-    sampler : Sampler
-        Not changed.
-    solver : Solver
-        Not changed.
-    skip : container of str, default=()
-        Names of `PAIR_CHECKS` that do not apply: a regression need not give a null player exactly
-        0, say, and a mean centred by position is not linear in the game.
-
-    Raises
-    ------
-    AssertionError
-        If it does not hold.
+    TypeError
+        If there is nothing to check, or a solver comes without a sampler.
+    ValueError
+        If `skip` or `exempt` names a check that is not there.
 
     Examples
     --------
     >>> from skshapley.samplers import Antithetic
     >>> from skshapley.solvers import PermutationMean
-    >>> from skshapley.testing import check_pair
-    >>> check_pair(Antithetic(), PermutationMean(), skip={"jobs", "linearity"})
+    >>> from skshapley.testing import parametrize_contract
+    >>> skip = {"pair-jobs": "starts workers"}
+    >>> @parametrize_contract(Antithetic(), PermutationMean(), skip=skip)
+    ... def test_mine(check):
+    ...     check()
+
+    pytest then runs ``test_mine[pair-efficiency]``, and so on:
+
+    >>> [parameters] = test_mine.pytestmark
+    >>> {"pair-efficiency", "solver-symmetry"} <= {case.id for case in parameters.args[1]}
+    True
     """
-    for name, check in PAIR_CHECKS.items():
-        if name not in skip:
-            check(sampler, solver)
+    import pytest
+
+    parts = _parts(sampler=sampler, solver=solver, reward=reward, game=game)
+    cases = {
+        f"{kind}-{name}".replace(" ", "-"): partial(_call, check, *(parts[part] for part in needed))
+        for kind, (checks, needed) in CONTRACTS.items()
+        if parts.keys() >= set(needed)
+        for name, check in checks.items()
+    }
+    marks: dict[str, pytest.MarkDecorator] = {}
+    expected = partial(pytest.mark.xfail, strict=True, raises=AssertionError)
+    for parameter, given, mark in (("skip", skip, pytest.mark.skip), ("exempt", exempt, expected)):
+        _check_reasons(given, parameter, list(cases))
+        marks |= {name: mark(reason=reason) for name, reason in (given or {}).items()}
+    parameters = [
+        pytest.param(check, id=name, marks=marks.get(name, ())) for name, check in cases.items()
+    ]
+    return pytest.mark.parametrize("check", parameters)
 
 
-def check_reward(reward: Reward, *, skip: Container[str] = (), rtol: float = RTOL) -> None:
-    """Check a reward: parameters, fit, groups, outputs, and the games that it makes.
-
-    The reward is fitted to a small table of numbers, as an array and as a frame. For a reward of
-    other tables, give its games to `check_game`.
-
-    Parameters
-    ----------
-    reward : Reward
-        Not changed.
-    skip : container of str, default=()
-        Names of `REWARD_CHECKS` that do not apply. Those of its games are those of `GAME_CHECKS`,
-        with "game" before them.
-    rtol : float, default=1e-9
-        Rounding that is allowed, relative to the largest value.
-
-    Raises
-    ------
-    AssertionError
-        If it does not hold.
-
-    Examples
-    --------
-    >>> from skshapley.rewards import BaselineReward
-    >>> from skshapley.testing import check_reward
-    >>> check_reward(BaselineReward())
-    """
-    for name, check in REWARD_CHECKS.items():
-        if name not in skip:
-            check(reward, rtol)
+def _parts(**given: Any) -> dict[str, Callable[[], Any]]:
+    """Return functions that return the given components, fresh ones and games made late."""
+    if all(part is None for part in given.values()):
+        raise TypeError(f"{OWNER} needs a sampler, a solver, a reward or a game; got none of them.")
+    game = given.pop("game")
+    parts: dict[str, Callable[[], Any]] = {}
+    for name, part in given.items():
+        if part is not None:
+            registry, base = COMPONENTS[name]
+            part = resolve(part, registry=registry, base=base, owner=OWNER, parameter=name)
+            parts[name] = partial(_itself, part)
+    if "solver" in parts and "sampler" not in parts:
+        raise TypeError(
+            f"{OWNER} needs a sampler for {parts['solver']()!r}, to make the designs that it reads;"
+            f" pass sampler=."
+        )
+    if game is not None:
+        parts["game"] = partial(_itself, game) if isinstance(game, Game) else cache(game)
+    return parts
 
 
-def check_game(game: Game, *, skip: Container[str] = (), rtol: float = RTOL) -> None:
-    """Check a game: shapes, purity, pickling, take, background rows, ends, idle players.
+def _itself(part: Any) -> Any:
+    return part
 
-    Parameters
-    ----------
-    game : Game
-        Asked for about a hundred coalitions of three instances, a few times each.
-    skip : container of str, default=()
-        Names of `GAME_CHECKS` that do not apply.
-    rtol : float, default=1e-9
-        Rounding that is allowed, relative to the largest value: a model may round otherwise in
-        another batch. Single precision needs about 1e-5.
 
-    Raises
-    ------
-    AssertionError
-        If it does not hold.
+def _call(check: Callable[..., None], *parts: Callable[[], Any]) -> None:
+    check(*(part() for part in parts))
 
-    Examples
-    --------
-    >>> from functools import partial
-    >>> import numpy as np
-    >>> from skshapley.testing import HybridGame, check_game
-    >>> largest = partial(np.max, axis=1)
-    >>> check_game(HybridGame(largest, np.eye(3), [[0.0, 1.0, 2.0], [3.0, 0.0, 0.0]]))
-    """
-    for name, check in GAME_CHECKS.items():
-        if name not in skip:
-            check(game, rtol)
+
+def _check_reasons(given: Mapping[str, str] | None, parameter: str, cases: list[str]) -> None:
+    """Refuse reasons that are no dict, and checks that are not there."""
+    if given is not None and not isinstance(given, Mapping):
+        raise ValueError(f"{OWNER} takes {parameter} as a dict {{id: reason}}; got {given!r}.")
+    unknown = sorted(set(given or ()) - set(cases))
+    if unknown:
+        raise ValueError(
+            f"{OWNER} got {parameter} for {unknown}, which it does not check here: choose among"
+            f" {cases}."
+        )

@@ -180,19 +180,12 @@ class GloveGame(CooperativeGame):
     @property
     def shapley_values(self) -> np.ndarray:
         """The probability that a player finds a surplus of the other hand when entering."""
-        return np.array(
-            [_chance_of_surplus(self.n_left - 1, self.n_right)] * self.n_left
-            + [_chance_of_surplus(self.n_right - 1, self.n_left)] * self.n_right
-        )
+        from scipy.stats import hypergeom  # slow to import
 
-
-def _chance_of_surplus(same: int, other: int) -> float:
-    n = same + other
-    return sum(
-        comb(same, a) * comb(other, b) / comb(n, a + b) / (n + 1)
-        for a in range(same + 1)
-        for b in range(a + 1, other + 1)
-    )
+        hands, before = np.array([self.n_left, self.n_right]), np.arange(self.n_players)
+        # of `before` others, more than half hold the other hand
+        chances = hypergeom.sf(before // 2, self.n_players - 1, hands[::-1, None], before)
+        return np.repeat(chances.mean(axis=1), hands)
 
 
 class AirportGame(CooperativeGame):
@@ -281,7 +274,28 @@ class WeightedVotingGame(CooperativeGame):
         return sum(n / (p * comb(p - 1, s)) for s, n in enumerate(pivotal))
 
 
-class DividendGame(CooperativeGame):
+class _SetGame(CooperativeGame):
+    """A sum over sets of players, each with a number."""
+
+    def __init__(self, n_players: int, numbers: Mapping[tuple[int, ...], float]) -> None:
+        self.n_players = n_players
+        self._sets = np.zeros((len(numbers), n_players), dtype=bool)
+        for row, members in zip(self._sets, numbers, strict=True):
+            row[list(members)] = True
+        self._numbers = np.array(list(numbers.values()), dtype=np.float64)
+        self._sizes = self._sets.sum(axis=1)
+
+    def _absent(self, coalitions: np.ndarray) -> np.ndarray:
+        """Return how many members of each set are not in each coalition, ``(m, t)``."""
+        # whole numbers below 2^24: exact in float32, whatever the order of the sums
+        return self._sizes - coalitions.astype(np.float32) @ self._sets.T.astype(np.float32)
+
+    def _shared(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the sums over sets of numbers in equal shares, ``(p,)``."""
+        return (numbers / np.maximum(self._sizes, 1)) @ self._sets
+
+
+class DividendGame(_SetGame):
     """A sum of unanimity games: v(S) = sum of the dividends of the sets that S contains.
 
     Parameters
@@ -303,23 +317,17 @@ class DividendGame(CooperativeGame):
     """
 
     def __init__(self, n_players: int, dividends: Mapping[tuple[int, ...], float]) -> None:
-        self.n_players, self.dividends = n_players, dict(dividends)
-
-    @cached_property
-    def _terms(self) -> tuple[np.ndarray, np.ndarray]:
-        return _sets_and_numbers(self.dividends, self.n_players)
+        super().__init__(n_players, dividends)
+        self.dividends = dict(dividends)
 
     def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the sums of the dividends within each coalition."""
-        sets, dividends = self._terms
-        within = _common(coalitions, sets) == sets.sum(axis=1)
-        return np.where(within, dividends, 0.0).sum(axis=1)
+        return np.where(self._absent(coalitions) == 0, self._numbers, 0.0).sum(axis=1)
 
     @property
     def shapley_values(self) -> np.ndarray:
         """Each dividend in equal shares."""
-        sets, dividends = self._terms
-        return (dividends / np.maximum(sets.sum(axis=1), 1)) @ sets
+        return self._shared(self._numbers)
 
 
 class UnanimityGame(DividendGame):
@@ -345,7 +353,7 @@ class UnanimityGame(DividendGame):
         super().__init__(n_players, {tuple(members): 1.0})
 
 
-class FourierGame(CooperativeGame):
+class FourierGame(_SetGame):
     """A sum of parities: v(S) = sum over sets T of c_T prod_{j in T} s_j, s_j = 1 in S, else -1.
 
     Only odd sets count for the Shapley values: phi_i = 2 sum over odd T that contain i of c_T/|T|.
@@ -368,40 +376,18 @@ class FourierGame(CooperativeGame):
     """
 
     def __init__(self, n_players: int, coefficients: Mapping[tuple[int, ...], float]) -> None:
-        self.n_players, self.coefficients = n_players, dict(coefficients)
-
-    @cached_property
-    def _terms(self) -> tuple[np.ndarray, np.ndarray]:
-        return _sets_and_numbers(self.coefficients, self.n_players)
+        super().__init__(n_players, coefficients)
+        self.coefficients = dict(coefficients)
 
     def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the sums of the signed coefficients."""
-        sets, coefficients = self._terms
-        absent = sets.sum(axis=1) - _common(coalitions, sets)
-        return np.where(absent % 2 == 0, coefficients, -coefficients).sum(axis=1)
+        even = self._absent(coalitions) % 2 == 0
+        return np.where(even, self._numbers, -self._numbers).sum(axis=1)
 
     @property
     def shapley_values(self) -> np.ndarray:
         """Twice the odd coefficients, in equal shares."""
-        sets, coefficients = self._terms
-        size = sets.sum(axis=1)
-        return np.where(size % 2 == 1, 2 * coefficients / np.maximum(size, 1), 0.0) @ sets
-
-
-def _sets_and_numbers(
-    terms: Mapping[tuple[int, ...], float], n_players: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the keys of `terms` as booleans ``(t, p)`` and its values ``(t,)``."""
-    sets = np.zeros((len(terms), n_players), dtype=bool)
-    for row, members in zip(sets, terms, strict=True):
-        row[list(members)] = True
-    return sets, np.array(list(terms.values()), dtype=np.float64)
-
-
-def _common(coalitions: np.ndarray, sets: np.ndarray) -> np.ndarray:
-    """Return how many players each coalition has in common with each set, ``(m, t)``."""
-    # whole numbers below 2^24: exact in float32, whatever the order of the sums
-    return coalitions.astype(np.float32) @ sets.T.astype(np.float32)
+        return self._shared(2 * self._numbers * (self._sizes % 2))
 
 
 class PairwiseGame(CooperativeGame):
