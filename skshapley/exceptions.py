@@ -12,13 +12,16 @@ class UnreadableModelError(ValueError):
     ----------
     reason : str
         The obstacle, as a clause with a subject.
-    hint : str
-        The remedy.
+    hint : str or None, default=None
+        The remedy. None: choose the other response, or else sample.
     instead : str or None, default=None
         A response of the same model that can be read.
     """
 
-    def __init__(self, reason, hint, instead=None) -> None:
+    def __init__(self, reason, hint=None, instead=None) -> None:
+        if hint is None and instead is not None:
+            hint = f"choose response_method={instead!r}"
+        hint = hint or "explain it by sampling"
         super().__init__(reason, hint, instead)
         self.reason = reason
         self.hint = hint

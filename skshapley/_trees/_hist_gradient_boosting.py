@@ -89,8 +89,7 @@ def _unknown_layout(model, detail) -> UnreadableModelError:
 
     return UnreadableModelError(
         f"{type(model).__name__} of scikit-learn {sklearn.__version__} keeps its trees in a way"
-        f" that is not known here ({detail})",
-        "explain it by sampling",
+        f" that is not known here ({detail})"
     )
 
 

@@ -1,6 +1,7 @@
 """The base class of closed forms: exact attributions of a response that need not be sampled."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import sparse
 from skshapley._records._outcome import Outcome
 from skshapley._tables._inputs import as_pandas, is_frame, n_rows
 from skshapley._tables._portable import Portable
+from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, Index
 
 SHAPLEY = INDICES["shapley"]
@@ -179,6 +181,29 @@ class ClosedForm(Portable, ABC):
     @abstractmethod
     def state(self) -> list:
         """Return the arrays and numbers of the form, to compare it with others."""
+
+
+# The function that a reader calls to read a member of its model, with the member's response
+Ask = Callable[[Any, Any], ClosedForm]
+
+
+def check_method(
+    model: Any, method: Any, readable: Sequence[str | None], instead: str | None = None
+) -> None:
+    """Raise UnreadableModelError unless the response of a model is one of the readable ones.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    method : str or callable
+        The response.
+    readable : sequence of str
+    instead : str or None, default=None
+        A response of the model that can be read.
+    """
+    if method not in readable:
+        reason = f"{type(model).__name__}.{method} has no closed form here"
+        raise UnreadableModelError(reason, instead=instead)
 
 
 def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outcome:

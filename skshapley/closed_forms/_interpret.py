@@ -10,11 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._tables._inputs import is_frame
-from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._base import Ask, ClosedForm, check_method
 from skshapley.closed_forms._curves import Exponential
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._sklearn_linear import probability
-from skshapley.closed_forms._sums import Columns, Part, View
+from skshapley.closed_forms._sums import Columns, Part, Reader, View
 from skshapley.closed_forms._tables import Tables
 from skshapley.exceptions import UnreadableModelError
 
@@ -25,11 +25,8 @@ CURVES: dict[tuple[str, str], Callable[[Any, float], ClosedForm]] = {
     ),
     ("log", "predict"): Exponential,
 }
-LINKS = {
-    "identity",
-    "logit",
-    "mlogit",
-}  # of which the prediction, or the log-odds, is the sum of tables
+# Links of which the prediction, or the log-odds, is the sum of tables
+LINKS = ("identity", "logit", "mlogit")
 
 
 class Codes:
@@ -71,28 +68,20 @@ def _n_bins(bins: Any) -> int:
     return len(bins) + (2 if isinstance(bins, dict) else 3)
 
 
-def read_machine(model: Any, method: str, ask: Callable[..., ClosedForm]) -> list[Part]:
+def read_machine(model: Any, method: str, ask: Ask) -> list[Part]:
     """Return the sum of a machine's tables: its prediction, or the log-odds of two classes."""
-    classes = getattr(model, "classes_", None)
-    wanted = "predict" if classes is None else "log_odds"
-    several = classes is not None and len(classes) > 2
-    if several:
-        wanted = "decision_function"
+    n_classes = len(getattr(model, "classes_", ()))
+    several = n_classes > 2
+    wanted = "decision_function" if several else ("log_odds" if n_classes else "predict")
     if max(map(len, model.term_features_)) > 2:
-        raise UnreadableModelError(
-            f"{type(model).__name__} has terms of three features", "explain it by sampling"
-        )
+        raise UnreadableModelError(f"{type(model).__name__} has terms of three features")
     curve = None if several else CURVES.get((model.link_, method))
     if curve is not None and max(map(len, model.term_features_)) == 1:
         source = np.array([feature for (feature,) in model.term_features_])
         form: ClosedForm = curve(np.ones(len(source)), float(np.ravel(model.intercept_)[0]))
         return [Part(form, View(source, len(model.bins_), (Columns(partial(_terms, model)),)))]
-    if method not in (wanted, "decision_function") or model.link_ not in LINKS:
-        raise UnreadableModelError(
-            f"{type(model).__name__}.{method} is a curve of its sum of tables",
-            "explain it by sampling" if classes is None else f"choose response_method={wanted!r}",
-            None if classes is None else wanted,
-        )
+    readable = [wanted, "decision_function"] if model.link_ in LINKS else []
+    check_method(model, method, readable, wanted if n_classes else None)
     terms = [
         [(min(len(features), len(model.bins_[feature])) - 1, feature) for feature in features]
         for features in model.term_features_
@@ -107,12 +96,12 @@ def read_machine(model: Any, method: str, ask: Callable[..., ClosedForm]) -> lis
     return [Part(form, View(source, len(model.bins_), (Codes(model, keys),)))]
 
 
-def _of_linear(model: Any, method: str, ask: Callable[..., ClosedForm]) -> ClosedForm:
+def _of_linear(model: Any, method: str, ask: Ask) -> ClosedForm:
     """Return the model of scikit-learn that a linear model of `interpret` wraps."""
     return ask(model.sk_model_, method)
 
 
-READERS: dict[str, Callable[..., ClosedForm | list[Part]]] = {
+READERS: dict[str, Reader] = {
     "ExplainableBoostingRegressor": read_machine,
     "ExplainableBoostingClassifier": read_machine,
     "LinearRegression": _of_linear,

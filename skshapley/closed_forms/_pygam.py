@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._base import Ask, ClosedForm, check_method
 from skshapley.closed_forms._curves import Exponential, Logistic
 from skshapley.closed_forms._linear import LinearTerms, Monomials
 from skshapley.closed_forms._sums import Columns, Part, View
 from skshapley.exceptions import UnreadableModelError
 
-# The first may have terms of several columns
-LINKS = ("IdentityLink", "LogLink", "LogitLink")
+# Link -> the curve of a sum of terms; only the first may have terms of several columns
+CURVES: dict[str, Callable[..., ClosedForm]] = {
+    "IdentityLink": lambda ones, constant: LinearTerms(ones[:, None], [constant]),
+    "LogLink": Exponential,
+    "LogitLink": Logistic,
+}
 
 
 def _evaluated(model: Any, terms: Any, X: Any) -> NDArray[np.float64]:
@@ -29,7 +33,7 @@ def _splines(splines: Any, X: Any) -> NDArray[np.float64]:
     return np.column_stack([spline.build_columns(X).toarray() for spline in splines])
 
 
-def read_gam(model: Any, method: str, ask: Callable[..., ClosedForm]) -> list[Part]:
+def read_gam(model: Any, method: str, ask: Ask) -> list[Part]:
     """Return a sum of terms, or the curve of a sum of terms of one column each."""
     terms = [place for place, term in enumerate(model.terms) if not term.isintercept]
     joint = [place for place in terms if model.terms[place].istensor]
@@ -37,33 +41,16 @@ def read_gam(model: Any, method: str, ask: Callable[..., ClosedForm]) -> list[Pa
     single = [*terms, *joint]
     by = [place for place in single if getattr(model.terms[place], "by", None) is not None]
     link = type(model.link).__name__
-    proba = method == "predict_proba"
-    if by or link not in LINKS[: 1 if joint else 3]:
-        raise UnreadableModelError(
-            f"{type(model).__name__} has a link, or terms, of another kind",
-            "explain it by sampling",
-        )
-    if proba != (link == "LogitLink") or method not in ("predict", "predict_proba"):
-        raise UnreadableModelError(
-            f"{type(model).__name__}.{method} is not a mean", "explain it by sampling"
-        )
-    ones = np.ones(len(terms))
+    check_method(model, method, ["predict_proba" if link == "LogitLink" else "predict"])
+    if by or link not in CURVES or (joint and link != "IdentityLink"):
+        raise UnreadableModelError(f"{type(model).__name__} has a link, or terms, of another kind")
     constant = float(model.coef_[-1]) if model.terms[-1].isintercept else 0.0
-    form: ClosedForm
-    if link == "LogLink":
-        form = Exponential(ones, constant)
-    elif proba:
-        form = Logistic(ones, constant)
-    else:
-        form = LinearTerms(ones[:, None], [constant])
     source = np.array([model.terms[place].feature for place in terms])
-    view = View(
-        source, model.statistics_["m_features"], (Columns(partial(_evaluated, model, terms)),)
-    )
-    plain = (
-        [Part(form, view)] if terms else [Part(LinearTerms(np.zeros((view.width, 1)), [constant]))]
-    )
-    return [*plain, *(_tensor(model, place) for place in joint)]
+    width, steps = model.statistics_["m_features"], (Columns(partial(_evaluated, model, terms)),)
+    plain = Part(CURVES[link](np.ones(len(terms)), constant), View(source, width, steps))
+    if not terms:
+        plain = Part(LinearTerms(np.zeros((width, 1)), [constant]))
+    return [plain, *(_tensor(model, place) for place in joint)]
 
 
 def _tensor(model: Any, place: int) -> Part:

@@ -38,7 +38,7 @@ def fitted_form(
     reward : Reward
         Fitted.
     most_rows : float, default=inf
-        Largest cost of an instance, in calls of the model for one row: the cost of sampling.
+        Largest cost of a row to explain, in calls of the model for one row: the cost of sampling.
     n_jobs : int or None, default=None
     index : Index, default=Shapley's
         Of the attributions.
@@ -62,17 +62,14 @@ def fitted_form(
             'choose reward="interventional", or explain it by sampling',
         )
     if reward.link is not None:
-        raise UnreadableModelError(
-            f"A link after the mean, {reward.link!r}, has no exact values", "explain it by sampling"
-        )
+        raise UnreadableModelError(f"A link after the mean, {reward.link!r}, has no exact values")
     masked = reward.masked_
     form = read_outputs(masked.response)
     for wanted, given in ((index, form.indices), (pairs, form.pair_indices)):
         if wanted is not None and given is not None and wanted.name not in given:
             what = "" if wanted is index else " of pairs"
             raise UnreadableModelError(
-                f'Exact values from {form.label} are not for the index{what} "{wanted.name}"',
-                "explain it by sampling",
+                f'Exact values from {form.label} are not for the index{what} "{wanted.name}"'
             )
     form.index = index
     background = masked.response.in_its_container(masked.background)
@@ -80,8 +77,8 @@ def fitted_form(
     form.fit(background, masked.weights, *players, n_jobs)
     if form.cost_ > most_rows:
         raise UnreadableModelError(
-            f"Exact values from {form.label} would cost as much as {form.cost_:.3g} model rows an"
-            f" instance, and sampling {most_rows:.3g}",
+            f"Exact values from {form.label} would cost as much as {form.cost_:.3g} model rows a"
+            f" row, and sampling {most_rows:.3g}",
             "raise the budget, or fit on fewer background rows",
         )
     b = len(masked.weights)
@@ -116,9 +113,7 @@ def read_outputs(response: Any) -> ClosedForm:
         method = FUNCTIONS.get(name, method)
     if method == FUNCTION or (callable(method) and not isinstance(method, SurvivalAt)):
         what = "The response_method" if callable(method) else "The model"
-        raise UnreadableModelError(
-            f"{what} is a function, which has no known closed form", "explain it by sampling"
-        )
+        raise UnreadableModelError(f"{what} is a function, which has no known closed form")
     form = read_model(response.estimator, method)
     if form.n_outputs == 1 and response.n_columns == 2:
         # the score of the second of two classes; that of the first is its negative

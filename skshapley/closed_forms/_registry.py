@@ -78,9 +78,7 @@ def read_model(model: Any, method: Any) -> ClosedForm:
             _check_own(model, method, kind, library)
             found = reader(model, method, read_model)
             return Sum(found) if isinstance(found, list) else found
-    raise UnreadableModelError(
-        f"{type(model).__name__}.{method} has no closed form here", "explain it by sampling"
-    )
+    raise UnreadableModelError(f"{type(model).__name__}.{method} has no closed form here")
 
 
 def _reader(name: str) -> Reader | None:
@@ -104,7 +102,5 @@ def _check_own(model: Any, method: Any, read: type, library: str) -> None:
         own = next((name for name in asked if name in vars(kind)), None)
         if own is not None and kind.__module__.partition(".")[0] != library:
             raise UnreadableModelError(
-                f"{kind.__name__} has a {own} of its own, which need not be that of"
-                f" {read.__name__}",
-                "explain it by sampling",
+                f"{kind.__name__} has a {own} of its own, which need not be that of {read.__name__}"
             )

@@ -1,6 +1,5 @@
 """Readers of scikit-learn's support vector machines, kernel ridge and Gaussian processes."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -9,34 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._base import Ask, check_method
 from skshapley.closed_forms._kernels import ProductKernels
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._sklearn_linear import affine, coefficients, not_linear
-from skshapley.closed_forms._sums import Part
+from skshapley.closed_forms._sklearn_linear import affine, coefficients
+from skshapley.closed_forms._sums import Found, Part, Reader
 from skshapley.exceptions import UnreadableModelError
-
-Ask = Callable[..., ClosedForm]
-Found = list[Part] | ClosedForm
 
 POWERS = {"rbf": 2, "laplacian": 1}
 # Products take all columns, and a model of a sparse table only those that are stored
 MOST_SPARSE_COLUMNS = 1000
 
 
-def _no_sum(model: Any, method: str, instead: str | None = None) -> UnreadableModelError:
-    hint = "explain it by sampling" if instead is None else f"choose response_method={instead!r}"
-    return UnreadableModelError(
-        f"{type(model).__name__}.{method} is not a sum over its kernels", hint, instead
-    )
-
-
 def _check_kernel(model: Any, known: Any) -> None:
     if not isinstance(model.kernel, str) or model.kernel not in known:
         raise UnreadableModelError(
             f"The kernel {model.kernel!r} of {type(model).__name__} is not known to be a product"
-            f" over columns",
-            "explain it by sampling",
+            f" over columns"
         )
 
 
@@ -44,8 +32,7 @@ def _dense(matrix: Any) -> NDArray[np.float64]:
     if sparse.issparse(matrix):
         if matrix.shape[1] > MOST_SPARSE_COLUMNS:
             raise UnreadableModelError(
-                f"Kernels of {matrix.shape[1]} sparse columns cost the model less than products",
-                "explain it by sampling",
+                f"Kernels of {matrix.shape[1]} sparse columns cost the model less than products"
             )
         matrix = matrix.toarray()
     return np.asarray(matrix, dtype=np.float64)
@@ -58,8 +45,7 @@ def _of_machine(model: Any, method: str, ask: Ask) -> Found:
         _check_kernel(model, ["rbf"])
     readable = _response_of(model)
     scores = method == "score_samples" and hasattr(model, "score_samples")
-    if method != readable and not scores:
-        raise (not_linear if linear else _no_sum)(model, method, readable)
+    check_method(model, method, [readable, "score_samples"] if scores else [readable], readable)
     if linear:
         offset = model.offset_ if scores else 0.0
         return LinearTerms(coefficients(model), affine(model).intercept + offset)
@@ -85,8 +71,7 @@ def _response_of(model: Any) -> str | None:
 
 def _of_ridge(model: Any, method: str, ask: Ask) -> Found:
     _check_kernel(model, [*POWERS, "linear"])
-    if method != "predict":
-        raise _no_sum(model, method)
+    check_method(model, method, ["predict"])
     if model.kernel == "linear":
         dual = np.asarray(model.dual_coef_).reshape(model.X_fit_.shape[0], -1)
         return LinearTerms(np.asarray(model.X_fit_.T @ dual), np.zeros(dual.shape[1]))
@@ -168,15 +153,13 @@ def _terms_of(kernel: Any, d: int) -> list[Term]:
         if len(known) == len(found):
             return known
     raise UnreadableModelError(
-        f"The kernel {kernel} is not known to be a sum of products over columns",
-        "explain it by sampling",
+        f"The kernel {kernel} is not known to be a sum of products over columns"
     )
 
 
 def _of_process(model: Any, method: str, ask: Ask) -> Found:
     """Return the mean of a Gaussian process regressor: kernels and a linear part."""
-    if method != "predict":
-        raise _no_sum(model, method, "predict")
+    check_method(model, method, ["predict"], "predict")
     rows, alpha = model.X_train_, np.asarray(model.alpha_)
     alpha = alpha.reshape(len(rows), -1)
     # what normalize_y=True did is found nowhere else
@@ -196,7 +179,7 @@ def _of_process(model: Any, method: str, ask: Ask) -> Found:
     return [*parts, Part(LinearTerms(coef, intercept))]
 
 
-READERS: dict[str, Callable[[Any, str, Ask], Found]] = {
+READERS: dict[str, Reader] = {
     **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"), _of_machine),
     "KernelRidge": _of_ridge,
     "GaussianProcessRegressor": _of_process,

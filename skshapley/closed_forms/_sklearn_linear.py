@@ -1,6 +1,5 @@
 """Readers of scikit-learn's linear models and of naive Bayes, from their public attributes."""
 
-from collections.abc import Callable
 from copy import copy
 from functools import partial
 from typing import Any
@@ -11,14 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import Binarizer
 
-from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._base import Ask, check_method
 from skshapley.closed_forms._curves import Exponential, Logistic
 from skshapley.closed_forms._linear import LinearTerms
-from skshapley.closed_forms._sums import Columns, Part, View
-from skshapley.exceptions import UnreadableModelError
-
-Ask = Callable[..., ClosedForm]
-Found = list[Part] | ClosedForm
+from skshapley.closed_forms._sums import Columns, Found, Part, Reader, View
 
 REGRESSORS = (
     *("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"),
@@ -36,12 +31,6 @@ CLASSIFIERS = (
     *("RidgeClassifier", "RidgeClassifierCV", "LinearSVC", "SGDClassifier", "Perceptron"),
     "PassiveAggressiveClassifier",
 )
-
-
-def not_linear(model: Any, method: str, instead: str | None = None) -> UnreadableModelError:
-    """Return the error for a response of a linear model that is not linear."""
-    hint = "explain it by sampling" if instead is None else f"choose response_method={instead!r}"
-    return UnreadableModelError(f"{type(model).__name__}.{method} is not linear", hint, instead)
 
 
 def affine(model: Any) -> LinearTerms:
@@ -62,18 +51,19 @@ def probability(terms: LinearTerms) -> Logistic:
     return Logistic(terms.coef[:, 0], terms.intercept[0], [[-1.0, 1.0]], [1.0, 0.0])
 
 
+def line_of(model: Any, method: Any, ask: Ask) -> LinearTerms:
+    """Return a linear prediction, read from the origin and the axes."""
+    check_method(model, method, ["predict"], "predict")
+    names, d = getattr(model, "feature_names_in_", None), model.n_features_in_
+    ends = np.concatenate([np.zeros((1, d)), np.eye(d)])
+    said = model.predict(ends if names is None else pd.DataFrame(ends, columns=names))
+    said = said.reshape(d + 1, -1)
+    return LinearTerms(said[1:] - said[0], said[0])
+
+
 def _of_regressor(model: Any, method: str, ask: Ask) -> Found:
-    if method != "predict":
-        raise not_linear(model, method, "predict")
+    check_method(model, method, ["predict"], "predict")
     return affine(model)
-
-
-def _of_centred(model: Any, method: str, ask: Ask) -> Found:
-    if method != "predict":
-        raise not_linear(model, method, "predict")
-    names, zeros = getattr(model, "feature_names_in_", None), np.zeros((1, model.n_features_in_))
-    said = model.predict(zeros if names is None else pd.DataFrame(zeros, columns=names))
-    return LinearTerms(np.asarray(model.coef_).T, np.reshape(said, -1))
 
 
 def _of_classifier(model: Any, method: str, ask: Ask) -> Found:
@@ -83,14 +73,13 @@ def _of_classifier(model: Any, method: str, ask: Ask) -> Found:
     softmax = getattr(model, "multi_class", None) == "multinomial"
     if method == "predict_proba" and odds and not softmax:
         return probability(affine(model))
-    if method == "decision_function" or (method == "log_odds" and odds):
-        return affine(model)
-    raise not_linear(model, method, "log_odds" if odds else "decision_function")
+    readable = ["decision_function", "log_odds"] if odds else ["decision_function"]
+    check_method(model, method, readable, readable[-1])
+    return affine(model)
 
 
 def _of_glm(model: Any, method: str, ask: Ask) -> Found:
-    if method != "predict":
-        raise not_linear(model, method, "predict")
+    check_method(model, method, ["predict"], "predict")
     # of TweedieRegressor, "auto" is the identity for normal targets only
     link = getattr(model, "link", "log")
     if link == "identity" or (link == "auto" and model.power <= 0):
@@ -99,9 +88,8 @@ def _of_glm(model: Any, method: str, ask: Ask) -> Found:
 
 
 def _of_detector(model: Any, method: str, ask: Ask) -> Found:
+    check_method(model, method, ["decision_function", "score_samples"], "score_samples")
     coef, offset = coefficients(model), np.asarray(model.offset_, dtype=np.float64)
-    if method not in ("decision_function", "score_samples"):
-        raise not_linear(model, method, "score_samples")
     shift = -offset if method == "decision_function" else 0.0
     return LinearTerms(coef, np.broadcast_to(shift, coef.shape[1]))
 
@@ -109,8 +97,8 @@ def _of_detector(model: Any, method: str, ask: Ask) -> Found:
 def _of_two_classes(model: Any, method: str) -> None:
     """Raise UnreadableModelError unless the response is of two classes, or their log-odds."""
     two = len(model.classes_) == 2
-    if not two or method not in ("log_odds", "predict_proba"):
-        raise not_linear(model, method, "log_odds" if two else None)
+    readable = ["log_odds", "predict_proba"] if two else []
+    check_method(model, method, readable, "log_odds" if two else None)
 
 
 def _of_bayes(model: Any, method: str, ask: Ask) -> Found:
@@ -154,9 +142,9 @@ def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Found:
     return [Part(terms if method == "log_odds" else probability(terms), view)]
 
 
-READERS: dict[str, Callable[[Any, str, Ask], Found]] = {
+READERS: dict[str, Reader] = {
     **dict.fromkeys(REGRESSORS, _of_regressor),
-    **dict.fromkeys(CENTRED, _of_centred),
+    **dict.fromkeys(CENTRED, line_of),
     **dict.fromkeys(LOGISTIC + CLASSIFIERS, _of_classifier),
     **dict.fromkeys(("PoissonRegressor", "GammaRegressor", "TweedieRegressor"), _of_glm),
     **dict.fromkeys(("MultinomialNB", "ComplementNB"), _of_bayes),

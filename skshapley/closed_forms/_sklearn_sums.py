@@ -6,24 +6,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley.closed_forms._base import ClosedForm
+from skshapley.closed_forms._base import Ask, ClosedForm, check_method
 from skshapley.closed_forms._curves import Exponential, Logistic
 from skshapley.closed_forms._linear import LinearTerms, Monomials
-from skshapley.closed_forms._sums import Part, Sum, View
+from skshapley.closed_forms._sums import Found, Part, Reader, Sum, View
 from skshapley.exceptions import UnreadableModelError
 from skshapley.rewards._columnwise import MixedColumnsError, passes, sources
 
-Ask = Callable[..., ClosedForm]
-Found = list[Part] | ClosedForm
-
-BY_CLASS = ("predict_proba", "decision_function", "log_odds")
-ANY = ("predict", *BY_CLASS, "score_samples", "mean_depth")
-# Class -> the attribute that holds the model that it wraps, and the responses that it passes on
+# Class -> the attribute that holds the model that it wraps
 WRAPPERS = {
-    "FrozenEstimator": ("estimator", ANY),
-    "BaseSearchCV": ("best_estimator_", ANY),
-    "BaseThresholdClassifier": ("estimator_", BY_CLASS),
-    "RANSACRegressor": ("estimator_", ("predict",)),
+    "FrozenEstimator": "estimator",
+    "BaseSearchCV": "best_estimator_",
+    "BaseThresholdClassifier": "estimator_",
+    "RANSACRegressor": "estimator_",
 }
 # Transformers with an affine inverse
 AFFINE = {"StandardScaler", "RobustScaler", "MinMaxScaler", "MaxAbsScaler"}
@@ -32,29 +27,13 @@ EXPONENTIALS = {np.exp: 0.0, np.expm1: -1.0}
 MOST_DEGREE = 4  # of polynomial features, above which their coefficients lose digits
 
 
-def _not_a_sum(model: Any, method: str) -> UnreadableModelError:
-    return UnreadableModelError(
-        f"{type(model).__name__}.{method} is not a sum over its members", "explain it by sampling"
-    )
-
-
 def _member(owner: Any, model: Any, method: str, ask: Ask) -> ClosedForm:
     """Return a member, read; another response that would be read does not help its owner."""
     try:
         return ask(model, method)
     except UnreadableModelError as error:
         reason = f"{error.reason}, a member of {type(owner).__name__}"
-        raise UnreadableModelError(reason, "explain it by sampling") from error
-
-
-def _weighted(forms: list[ClosedForm], weights: Any) -> list[Part]:
-    """Return the weighted mean of forms that see all columns."""
-    weights = np.ones(len(forms)) if weights is None else np.asarray(weights, dtype=np.float64)
-    shares = weights / weights.sum()
-    return [
-        Part(form.combined(share * np.eye(form.n_outputs)))
-        for form, share in zip(forms, shares, strict=True)
-    ]
+        raise UnreadableModelError(reason) from error
 
 
 def _bent(form: ClosedForm, curve: Callable[[LinearTerms], ClosedForm]) -> ClosedForm | None:
@@ -76,9 +55,7 @@ def of_pipeline(pipeline: Any, method: str, ask: Ask) -> Found:
         return ask(final, method)
     width = getattr(pipeline, "n_features_in_", None)
     if width is None:  # the first step is of another library
-        raise UnreadableModelError(
-            f"{type(transformers[0][1]).__name__} has no n_features_in_", "explain it by sampling"
-        )
+        raise UnreadableModelError(f"{type(transformers[0][1]).__name__} has no n_features_in_")
     source = np.arange(width)
     for place, (name, step) in enumerate(transformers):
         if type(step).__name__ == "PolynomialFeatures":
@@ -89,9 +66,7 @@ def of_pipeline(pipeline: Any, method: str, ask: Ask) -> Found:
         try:
             source = source[sources(step, len(source))]
         except MixedColumnsError as mixed:
-            raise UnreadableModelError(
-                f"{mixed} (step {name!r})", "explain it by sampling"
-            ) from mixed
+            raise UnreadableModelError(f"{mixed} (step {name!r})") from mixed
     else:
         last = ask(final, method)
     return [Part(last, View(source, width, tuple(step for _, step in transformers)))]
@@ -102,8 +77,7 @@ def _of_powers(powers: Any, scalers: list, form: ClosedForm) -> ClosedForm:
     scaled = all(type(step).__name__ in AFFINE for step in scalers)
     if not scaled or not isinstance(form, LinearTerms) or powers.powers_.max() > MOST_DEGREE:
         raise UnreadableModelError(
-            f"Polynomial features are read before linear terms alone, up to degree {MOST_DEGREE}",
-            "explain it by sampling",
+            f"Polynomial features are read before linear terms alone, up to degree {MOST_DEGREE}"
         )
     n = len(powers.powers_)
     ends = np.concatenate([np.zeros((1, n)), np.eye(n)])
@@ -120,32 +94,31 @@ def _of_selector(selector: Any, method: str, ask: Ask) -> Found:
 
 
 def _of_voting(model: Any, method: str, ask: Ask) -> Found:
-    soft = getattr(model, "voting", "soft") == "soft"
-    if method != ("predict_proba" if hasattr(model, "voting") else "predict") or not soft:
-        raise _not_a_sum(model, method)
-    weights = model.weights
-    if weights is not None:
-        pairs = zip(model.estimators, weights, strict=True)
-        weights = [weight for (_, given), weight in pairs if not _dropped(given)]
-    return _weighted([_member(model, one, method, ask) for one in model.estimators_], weights)
-
-
-def _dropped(estimator: Any) -> bool:
-    return isinstance(estimator, str) and estimator == "drop"
+    readable = {"soft": ["predict_proba"], "hard": []}
+    check_method(model, method, readable[model.voting] if hasattr(model, "voting") else ["predict"])
+    weights = np.ones(len(model.estimators)) if model.weights is None else model.weights
+    kept = [
+        weight
+        for (_, given), weight in zip(model.estimators, weights, strict=True)
+        if not (isinstance(given, str) and given == "drop")
+    ]
+    forms = [_member(model, one, method, ask) for one in model.estimators_]
+    return [
+        Part(form.combined(weight / sum(kept) * np.eye(form.n_outputs)))
+        for form, weight in zip(forms, kept, strict=True)
+    ]
 
 
 def _of_bagging(model: Any, method: str, ask: Ask) -> Found:
     classify = hasattr(model, "classes_")
-    if method not in (("predict_proba", "decision_function") if classify else ("predict",)):
-        raise _not_a_sum(model, method)
+    check_method(model, method, ["predict_proba", "decision_function"] if classify else ["predict"])
     parts, share = [], 1 / len(model.estimators_)
     for one, columns in zip(model.estimators_, model.estimators_features_, strict=True):
         form = _member(model, one, method, ask)
         if classify and len(one.classes_) != len(model.classes_):
             raise UnreadableModelError(
                 f"A member of {type(model).__name__} saw {len(one.classes_)} of"
-                f" {len(model.classes_)} classes",
-                "explain it by sampling",
+                f" {len(model.classes_)} classes"
             )
         view = View(np.asarray(columns), model.n_features_in_)
         parts.append(Part(form.combined(share * np.eye(form.n_outputs)), view))
@@ -155,8 +128,7 @@ def _of_bagging(model: Any, method: str, ask: Ask) -> Found:
 def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
     """Return the mean of logistic functions of decision values, if those are linear."""
     members = model.calibrated_classifiers_
-    if method != "predict_proba" or len(model.classes_) != 2:
-        raise _not_a_sum(model, method)
+    check_method(model, method, ["predict_proba"] if len(model.classes_) == 2 else [])
     parts, share = [], 1 / len(members)
     for one in members:
         form, curve = None, one.calibrators[0]
@@ -165,8 +137,7 @@ def _of_calibrated(model: Any, method: str, ask: Ask) -> Found:
             form = _bent(scores.combined([[-curve.a_]], [-curve.b_]), _share_of_two(share))
         if form is None:
             raise UnreadableModelError(
-                f"{type(model).__name__} is not the logistic function of linear decision values",
-                "explain it by sampling",
+                f"{type(model).__name__} is not the logistic function of linear decision values"
             )
         parts.append(Part(form))
     return parts
@@ -181,18 +152,15 @@ def _share_of_two(share: float) -> Callable[[LinearTerms], ClosedForm]:
 
 def _of_several(model: Any, method: str, ask: Ask) -> Found:
     """Return one output for each member: several targets, or one class against the rest."""
-    if method != ("decision_function" if hasattr(model, "classes_") else "predict"):
-        raise _not_a_sum(model, method)
     forms = [_member(model, one, method, ask) for one in model.estimators_]
-    if any(form.n_outputs > 1 for form in forms):
-        raise _not_a_sum(model, method)
+    readable = ["decision_function"] if hasattr(model, "classes_") else ["predict"]
+    check_method(model, method, readable if all(form.n_outputs == 1 for form in forms) else [])
     return _side_by_side(forms)
 
 
 def _of_targets(model: Any, method: str, ask: Ask) -> Found:
     """Return the classes of each target in turn; of two classes, the second."""
-    if method not in ("predict_proba", "log_odds"):
-        raise _not_a_sum(model, method)
+    check_method(model, method, ["predict_proba", "log_odds"])
     forms = [_member(model, one, method, ask) for one in model.estimators_]
     return _side_by_side(
         [form.combined([[0.0], [1.0]]) if form.n_outputs == 2 else form for form in forms]
@@ -213,15 +181,15 @@ def _of_chain(model: Any, method: str, ask: Ask) -> Found:
     """Return a chain of linear models; each sees the responses of the earlier ones."""
     classify = hasattr(model, "classes_")
     response = "decision_function" if classify else "predict"
-    if method != response or (classify and model.chain_method_ != response):
-        raise _not_a_sum(model, method)
+    chained = not classify or model.chain_method_ == response
+    check_method(model, method, [response] if chained else [])
     first = model.estimators_[0]
     d = first.n_features_in_
     coef, intercept = np.zeros((d, 0)), np.zeros(0)
     for one in model.estimators_:
         form = _member(model, one, response, ask)
         if not isinstance(form, LinearTerms):
-            raise _not_a_sum(model, method)
+            raise UnreadableModelError(f"{type(model).__name__} chains models that are not linear")
         own, before = form.coef[:d], form.coef[d:]
         intercept = np.append(intercept, form.intercept + intercept @ before)
         coef = np.column_stack([coef, own + coef @ before])
@@ -234,8 +202,7 @@ def _of_stacking(model: Any, method: str, ask: Ask) -> Found:
     if not isinstance(final, LinearTerms):
         raise UnreadableModelError(
             f"The final estimator of {type(model).__name__},"
-            f" {type(model.final_estimator_).__name__}, is not linear",
-            "explain it by sampling",
+            f" {type(model.final_estimator_).__name__}, is not linear"
         )
     binary = len(getattr(model, "classes_", ())) == 2
     parts: list[Part] = []
@@ -254,8 +221,7 @@ def _of_stacking(model: Any, method: str, ask: Ask) -> Found:
 
 
 def _of_target(model: Any, method: str, ask: Ask) -> Found:
-    if method != "predict":
-        raise _not_a_sum(model, method)
+    check_method(model, method, ["predict"])
     form, transformer = ask(model.regressor_, method), model.transformer_
     function = getattr(transformer, "inverse_func", None)
     if isinstance(function, np.ufunc) and function in EXPONENTIALS and form.n_outputs == 1:
@@ -277,8 +243,7 @@ def _inverse(transformer: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.
     affine = none or (name in AFFINE and not getattr(transformer, "clip", False))
     if not affine or not type(transformer).__module__.startswith("sklearn."):
         raise UnreadableModelError(
-            f"The target is transformed by {name}, whose inverse is not known to be affine",
-            "explain it by sampling",
+            f"The target is transformed by {name}, whose inverse is not known to be affine"
         )
     constant = transformer.inverse_transform(np.zeros((1, k)))
     return transformer.inverse_transform(np.eye(k)) - constant, constant[0]
@@ -287,13 +252,10 @@ def _inverse(transformer: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.
 def _of_wrapper(model: Any, method: str, ask: Ask) -> Found:
     """Return the model that another one wraps, read."""
     kind = next(kind.__name__ for kind in type(model).__mro__ if kind.__name__ in WRAPPERS)
-    attribute, methods = WRAPPERS[kind]
-    if method not in methods:
-        raise _not_a_sum(model, method)
-    return ask(getattr(model, attribute), method)
+    return ask(getattr(model, WRAPPERS[kind]), method)
 
 
-READERS: dict[str, Callable[[Any, str, Ask], Found]] = {
+READERS: dict[str, Reader] = {
     **dict.fromkeys(WRAPPERS, _of_wrapper),
     "Pipeline": of_pipeline,
     "RFE": _of_selector,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from skshapley._tables._inputs import as_array, is_frame, take_rows
 from skshapley._trees import TreeEnsemble, concatenate
-from skshapley.closed_forms._base import SHAPLEY, ClosedForm
+from skshapley.closed_forms._base import SHAPLEY, Ask, ClosedForm
 from skshapley.closed_forms._linear import LinearTerms
 from skshapley.closed_forms._trees import Trees
 from skshapley.exceptions import UnreadableModelError
@@ -93,10 +93,14 @@ class Part:
         if len(column_player) != self.view.width:
             raise UnreadableModelError(
                 f"A part of the model was fitted on {self.view.width} columns, and the background"
-                f" has {len(column_player)}",
-                "explain it by sampling",
+                f" has {len(column_player)}"
             )
         return column_player[self.view.source]
+
+
+# What a reader returns: a closed form, or the parts of a sum
+Found = list[Part] | ClosedForm
+Reader = Callable[[Any, Any, Ask], Found]
 
 
 class Sum(ClosedForm):

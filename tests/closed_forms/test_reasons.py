@@ -90,7 +90,7 @@ SAMPLED = {
     ),
     "the logarithm of a curve of a line": (
         LogisticRegression(), TWO, {"response_method": "predict_log_proba"},
-        "LogisticRegression.predict_log_proba is not linear", "log_odds",
+        "LogisticRegression.predict_log_proba has no closed form", "log_odds",
     ),
     "steps of a line": (
         CalibratedClassifierCV(RidgeClassifier(), method="isotonic", cv=2), TWO, {},
@@ -102,17 +102,17 @@ SAMPLED = {
     ),
     "curves of lines": (
         GridSearchCV(LogisticRegression(), {}, cv=2), THREE, {"output": 1},
-        "LogisticRegression.predict_proba is not linear", "decision_function",
+        "LogisticRegression.predict_proba has no closed form", "decision_function",
     ),
     "log-odds of three": (
-        LogisticRegression(), THREE, {"response_method": "log_odds"}, "log_odds is not linear",
+        LogisticRegression(), THREE, {"response_method": "log_odds"}, "log_odds has no closed form",
         "decision_function",
     ),
     "flags of three": (
-        BernoulliNB(), THREE, {"response_method": "log_odds"}, "BernoulliNB.log_odds is not linear",
+        BernoulliNB(), THREE, {"response_method": "log_odds"}, "BernoulliNB.log_odds has no",
         None,
     ),
-    "votes": (SVC(), THREE, {"response_method": "decision_function"}, "not a sum over its", None),
+    "votes": (SVC(), THREE, {"response_method": "decision_function"}, "has no closed form", None),
     "a kernel of all columns": (
         SVR(kernel="poly"), Y, {}, "kernel 'poly' of SVR is not known to be a product", None,
     ),
@@ -155,7 +155,7 @@ SAMPLED = {
         None,
     ),
     "each its own class": (
-        LogisticRegression(), THREE, {"output": "predicted"}, "predict_proba is not linear",
+        LogisticRegression(), THREE, {"output": "predicted"}, "predict_proba has no closed form",
         "decision_function",
     ),
     "asked for": (Ridge(), Y, {"sampler": "exact"}, "sampler or solver asked for", None),
