@@ -2,14 +2,14 @@
 
 Perceptrons on tables of scikit-learn and, where SKSHAPLEY_DATA is set, of that folder. The truth is
 sampled at twenty times the background rows for each player. Errors are squared, relative to the
-squares of the truth: their geometric mean over rows. Run ``python -m benchmarks.amortized [TABLE
-...]``; it prints a markdown table.
+squares of the truth: their geometric mean over rows. Run ``python -m benchmarks.amortized``;
+it writes benchmarks/results/amortized.md.
 """
 
 import os
-import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from skshapley import AmortizedExplainer, ShapleyExplainer
 
 DATA = os.environ.get("SKSHAPLEY_DATA")
+RESULTS = Path(__file__).parent / "results" / "amortized.md"
 MOST_ROWS, BACKGROUND, EXPLAINED = 12_000, 100, 100
 TEACHER_ROWS = 5000
 BUDGETS = (0.4, 0.7, 1, 1.5, 2.5, 4)  # of sampling, in background rows for each player
@@ -123,11 +124,13 @@ def measured(name):
 
 
 def main():
-    """Measure and print."""
+    """Measure and write."""
     warnings.simplefilter("ignore")
-    names = sys.argv[1:] or list(TABLES)
-    table = pd.DataFrame([measured(name) for name in names])
-    print(table.to_markdown(index=False, floatfmt=".3g"))
+    table = pd.DataFrame([measured(name) for name in TABLES])
+    text = __doc__.partition(" Run ``")[0].partition("\n\n")[2]
+    table = table.to_markdown(index=False, floatfmt=".3g")
+    head = f"# Learned attributions beside sampled ones\n\n{text}"
+    RESULTS.write_text(f"{head}\n\n{table}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,11 @@
-"""Tables of 100,000 rows: rows per second beside other packages at equal error, and peak memory.
+"""Tables of 100,000 rows: peak memory, and rows per second.
 
 XGBoost, 100 trees of depth 6, on 30 inputs (the sum of six functions of Friedman, 1991), a
 background of 100 rows.
 
-Speed: the margin, explained by each package with the least of a ladder of budgets that brings the
-mean squared error, relative to the squared attributions, down to 1e-3; the truth is that of shap's
-TreeExplainer. Rows per CPU second on one thread, of 400 rows here and 20 there, since others work
-at each row anew. "default" reads the trees; "default, sampled" is what it does with a model that it
-cannot read.
-
-Memory: a new process explains a Parquet file of so many rows into a folder; what is given is the
-most memory that it held, with the model and all libraries, and rows per CPU second, reading and
-writing included. "trees" is the default; "sampled" has walks of 64 evaluations and a background of
+A new process explains a Parquet file of that many rows into a folder. The table has the process's
+peak memory, with the model and all libraries, and the rows per CPU second, reading and writing
+included. "trees" is the default; "sampled" has 64 evaluations in permutations, and a background of
 10 rows.
 
 Run ``OMP_NUM_THREADS=1 python -m benchmarks.batches``; it writes
@@ -27,45 +21,14 @@ import time
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from benchmarks.accuracy.methods import METHODS, PEERS, Counted
-from benchmarks.accuracy.tasks import fitted, model_task, six_friedmans
+from benchmarks.accuracy.tasks import fitted, six_friedmans
 from skshapley import ShapleyExplainer
 from skshapley.batches import explain_batches
 
 RESULTS = Path(__file__).parent / "results" / "batches.md"
-INSTANCES, OTHERS, ERROR = 400, 20, 1e-3
-LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
-OURS = {
-    "default": "default, exact trees",
-    "default, sampled": "default",
-    "walks, a row each": "walks, a row each",
-}
-THEIRS = ("shap permutation", "shap kernel", "lightshap permutation", "lightshap kernel")
 SIZES = {"trees": (10_000, 30_000, 100_000), "sampled": (3_000, 10_000, 30_000)}
-
-
-def rates():
-    """Yield a line of the first table for each method."""
-    methods = {name: METHODS[method] for name, method in OURS.items()}
-    for name, method in {**methods, **{name: PEERS[name] for name in THEIRS}}.items():
-        rows = INSTANCES if name in OURS else OTHERS
-        task = model_task("friedman30", "xgb", rows)
-        truth = task.truth()
-        for budget in LADDER:
-            counted, begin = Counted(task), time.process_time()
-            found = method(counted, budget * task.n_players, 0)
-            seconds = time.process_time() - begin
-            if found is None:
-                continue
-            error = np.mean(((found[0] - truth) ** 2).sum(axis=1) / (truth**2).sum(axis=1))
-            if error <= ERROR:
-                exact = name == "default"
-                spent = "-" if exact else f"{budget}d"
-                yield f"| {name} | {spent} | {error:.1e} | {rows / seconds:,.1f} |"
-                break
 
 
 def write_table(path, rows):
@@ -98,7 +61,7 @@ def explain_table(kind, path, folder):
 
 
 def memory():
-    """Yield a line of the second table for each kind and size."""
+    """Yield a line of the table for each kind and size."""
     for kind, sizes in SIZES.items():
         for rows in sizes:
             with tempfile.TemporaryDirectory() as folder:
@@ -118,18 +81,13 @@ def memory():
 
 
 def main():
-    speed = [
-        "| method | budget | squared error | rows per CPU second |",
-        "|---|---:|---:|---:|",
-    ]
-    held = ["| way | rows | peak memory, MiB | rows per CPU second |", "|---|---:|---:|---:|"]
-    for lines, found in ((speed, rates()), (held, memory())):
-        for line in found:
-            lines.append(line)
-            print(line, flush=True)
+    lines = ["| way | rows | peak memory, MiB | rows per CPU second |", "|---|---:|---:|---:|"]
+    for line in memory():
+        lines.append(line)
+        print(line, flush=True)
     text = __doc__.split("\n\n", 1)[1].split("\n\nRun ``")[0]
-    tables = "\n".join(speed) + "\n\n" + "\n".join(held)
-    RESULTS.write_text(f"# Tables of any size\n\n{text}\n\n{tables}\n")
+    table = "\n".join(lines)
+    RESULTS.write_text(f"# Tables of any size\n\n{text}\n\n{table}\n")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,12 @@
 
 CPU seconds of one thread, medians of alternated runs in one process: ``explain`` of n rows, and
 the model's predictions of as many rows as that gave it, in the same pieces. Run
-``make bench-latency``; it prints a markdown table.
+``make bench-latency``; it writes benchmarks/results/latency.md.
 """
 
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from xgboost import XGBClassifier
 
 from skshapley import ShapleyExplainer
 
+RESULTS = Path(__file__).parent / "results" / "latency.md"
 COLUMNS, PIECE = 30, 8192
 REPEATS = {1: 45, 10: 5, 100: 1}
 
@@ -66,9 +68,11 @@ def measured():
 
 
 def main():
-    """Measure and print."""
+    """Measure and write."""
     warnings.simplefilter("ignore")
-    print(pd.DataFrame(measured()).round(3).to_markdown(index=False))
+    text = __doc__.split("\n\n")[1].split(" Run\n")[0]
+    table = pd.DataFrame(measured()).round(3).to_markdown(index=False)
+    RESULTS.write_text(f"# One row after fit\n\n{text}\n\n{table}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from skshapley.samplers import SAMPLERS
 from skshapley.solvers import SOLVERS
 
 RESULTS = Path(__file__).parents[1] / "doc" / "results"
-COVERAGE = RESULTS / "coverage"
+COVERAGE, ACCURACY = RESULTS / "coverage", RESULTS / "accuracy"
 DOC = RESULTS.parent
 # Their aim is another value than Shapley's on these games, or they give it exactly.
 ELSEWHERE = {"local", "local-permutations", "connected", "connected-regression", "myerson", "exact"}
@@ -89,25 +89,16 @@ def test_pages_quote_coverage_from_its_files(page, files):
     assert all(path.resolve().parent == COVERAGE for path in quoted)
 
 
-def test_the_default_beside_shaps_permutations():
-    """At equal budgets, and at the rows that were really asked for."""
-    goals = pd.read_csv(RESULTS / "accuracy" / "goals.csv").set_index("squared errors")["measured"]
-    text = (DOC / "methods" / "accuracy.md").read_text(encoding="utf-8")
-    told = re.search(
-        r"\"default\" has 1/(\d+) of PermutationExplainer's squared error at 2 d, 1/(\d+) at 4 d,"
-        r" and 1/(\d+) at 10 d\. At the rows that\s+were actually used, the ratios are 1/(\d+),"
-        r" 1/(\d+) and 1/(\d+)\.",
-        text,
-    )
-    names = [f"{d}d{rows}" for rows in ("", ", equal rows") for d in (2, 4, 10)]
-    for number, name in zip(told.groups(), names, strict=True):
-        measured = float(goals[f"default / shap permutation, {name}"].removeprefix("1/"))
-        assert abs(int(number) - measured) <= 0.51
+def test_tables_of_accuracy_are_made_of_its_cells():
+    from benchmarks.accuracy.report import tables
+
+    for name, table in tables(pd.read_csv(ACCURACY / "cells.csv")).items():
+        assert table.to_csv() == (ACCURACY / f"{name}.csv").read_text(encoding="utf-8"), name
 
 
 def test_peers_are_measured_on_all_tasks():
     """Of the methods in the README, but PolySHAP, whose pairs are too many columns on two."""
-    means = pd.read_csv(RESULTS / "accuracy" / "means.csv").set_index("method")
+    means = pd.read_csv(ACCURACY / "means.csv").set_index("method")
     peers = [name for name in means.index if name.startswith("shapiq") and "SVARM" not in name]
     for name in peers:
         short = " (20)" if name == "shapiq PolySHAP" else ""

@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.accuracy.methods import EXACT, METHODS, PEERS, POOLED, SPREAD, Counted
 from benchmarks.accuracy.report import note_versions, report
-from benchmarks.accuracy.tasks import CLOCK, SUITE, TABLES, TASKS
+from benchmarks.accuracy.tasks import CLOCK, TASKS
 from benchmarks.accuracy.truths import CACHE
 
 RUNS = CACHE / "accuracy.jsonl"
@@ -145,8 +145,7 @@ def main():
     if not arguments.report:
         run(arguments)
         note_versions()
-    groups = {"suite": SUITE, "tables": TABLES, "clock": CLOCK}
-    report(done(), {task: name for name, tasks in groups.items() for task in tasks})
+    report(done())
 
 
 if __name__ == "__main__":

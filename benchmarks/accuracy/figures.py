@@ -8,11 +8,10 @@ from benchmarks.accuracy.tables import FLOOR, budgets_of, common, errors_at, geo
 # Method: colour and style; peers are dashed.
 DRAWN = {
     "default": ("#c1272d", "o-"),
-    "walks, a row each": ("#b5651d", "^-"),
-    "gp": ("#0b5394", "o-"),
-    "gp, one design": ("#6fa8dc", "s-"),
+    "odd": ("#b5651d", "^-"),
+    "odd, all rows": ("#0b5394", "o-"),
     "leverage": ("#38761d", "^-"),
-    "walks": ("#93c47d", "v-"),
+    "permutations, all rows": ("#93c47d", "v-"),
     "shap permutation": ("#444444", "o--"),
     "shap kernel": ("#888888", "s--"),
     "lightshap kernel": ("#8e63b0", "^--"),
@@ -70,8 +69,8 @@ def draw_suite(cells, folder):
     spread = [method for method in DRAWN if method in SPREAD]
     for ax, methods, x, name in (
         (axes[0], ours + peers, 0, "evaluations / d, each over the whole background"),
-        (axes[1], [*spread, "gp", *peers], 0, "model rows / 100 d"),
-        (axes[2], [*spread, "gp", "leverage", *peers], 2, "CPU seconds an instance"),
+        (axes[1], [*spread, "odd, all rows", *peers], 0, "model rows / 100 d"),
+        (axes[2], [*spread, "odd, all rows", "leverage", *peers], 2, "CPU seconds an instance"),
     ):
         for method, points in curves(cells, methods):
             line(ax, method, points[x], points[1])
@@ -104,7 +103,7 @@ def draw_clock(cells, folder):
 
 
 def draw_cells(cells, folder):
-    """The default beside the best peer, task by task."""
+    """`sampler="odd"` beside the best peer, task by task."""
     from matplotlib.figure import Figure
 
     budgets = [b for b in (2, 4, 10, 20, 50) if b in set(cells["budget"])]
@@ -115,10 +114,10 @@ def draw_cells(cells, folder):
     for budget, marker in zip(budgets, "vso^D", strict=False):
         errors = tables[budget].reindex(tasks)
         peers = errors[[m for m in errors if m in PEERS]].min(axis=1)
-        if "default" in errors:
-            ax.plot(errors["default"] / peers, range(len(tasks)), marker, label=f"{budget:g}d")
+        if "odd" in errors:
+            ax.plot(errors["odd"] / peers, range(len(tasks)), marker, label=f"{budget:g}d")
     ax.axvline(1, color="#888888", linewidth=0.8)
-    ax.set(xscale="log", xlabel="squared error of the default / least of all peers', equal rows")
+    ax.set(xscale="log", xlabel="squared error of odd / least of all peers', equal rows")
     ax.set_yticks(range(len(tasks)), tasks)
     ax.invert_yaxis()
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)

@@ -16,13 +16,14 @@ from benchmarks.accuracy.tables import (
     wins_table,
     worst_table,
 )
+from benchmarks.accuracy.tasks import CLOCK, SUITE, TASKS
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "doc" / "results" / "accuracy"
 # What the README shows of the means, by the names that readers know
 SHOWN = {
-    "default": 'skshapley, `sampler="odd"`',
-    "walks, a row each": "skshapley, default",
+    "odd": 'skshapley, `sampler="odd"`',
+    "default": "skshapley, default",
     "shapiq RegressionMSR": "shapiq RegressionMSR, linear",
     "shapiq LeverageSHAP": "shapiq LeverageSHAP",
     "shapiq PolySHAP": "shapiq PolySHAP, pairs",
@@ -48,29 +49,44 @@ TITLES = {
 }
 
 
-def report(runs, group):
-    """Merge the runs into cells.csv and write tables.md and the figures.
-
-    `group` says of a task whether it is in the "suite" or for the "clock"; the others are tables.
-    """
+def report(runs):
+    """Merge the runs into cells.csv and write the README's table, tables.md and the figures."""
     RESULTS.mkdir(parents=True, exist_ok=True)
-    cells = merged(runs, list(group))
+    cells = merged(runs)
     cells.to_csv(RESULTS / "cells.csv", index=False, float_format="%.4g")
-    kinds = cells["task"].map(lambda task: group.get(task, "tables"))
-    suite, tables, clock = (cells[kinds == kind] for kind in ("suite", "tables", "clock"))
-    models = cells[kinds != "clock"]
-    parts = {"means": means_table(suite), "goals": goals_table(suite)}
-    parts |= {"wins": wins_table(suite), "worst": worst_table(suite)}
-    parts |= {"real": means_table(tables), "clock": clock_table(clock)}
-    parts |= {"coverage": coverage_table(suite), "tasks": tasks_table(models, DRAWN)}
+    parts = tables(pd.read_csv(RESULTS / "cells.csv"))
     write(parts)
     show(parts["means"])
-    draw_suite(suite, RESULTS)
-    draw_clock(clock, RESULTS)
-    draw_cells(models, RESULTS)
+    kinds = kinds_of(cells)
+    draw_suite(cells[kinds == "suite"], RESULTS)
+    draw_clock(cells[kinds == "clock"], RESULTS)
+    draw_cells(cells[kinds != "clock"], RESULTS)
 
 
-def merged(runs, tasks):
+def kinds_of(cells):
+    """Say of each cell whether its task is in the "suite", for the "clock", or a real table."""
+    groups = {"suite": SUITE, "clock": CLOCK}
+    names = {task: name for name, tasks in groups.items() for task in tasks}
+    return cells["task"].map(lambda task: names.get(task, "tables"))
+
+
+def tables(cells):
+    """Return all tables of the cells, by name."""
+    kinds = kinds_of(cells)
+    suite, real, clock = (cells[kinds == kind] for kind in ("suite", "tables", "clock"))
+    return {
+        "goals": goals_table(suite),
+        "means": means_table(suite),
+        "real": means_table(real),
+        "wins": wins_table(suite),
+        "worst": worst_table(suite),
+        "clock": clock_table(clock),
+        "coverage": coverage_table(suite),
+        "tasks": tasks_table(cells[kinds != "clock"], DRAWN),
+    }
+
+
+def merged(runs):
     """Return a line for each task, method and budget: those of cells.csv, or newer ones."""
     lines = [(*key, *found) for key, found in runs.items() if found]
     columns = ["task", "budget", "method", "seed", "error", "coverage", "rows", "seconds"]
@@ -79,7 +95,7 @@ def merged(runs, tasks):
     path = RESULTS / "cells.csv"
     if path.exists():
         cells = pd.concat([pd.read_csv(path), cells]).drop_duplicates(KEY, keep="last")
-    tasks = dict.fromkeys([*tasks, *sorted(cells["task"])])
+    tasks = dict.fromkeys([*TASKS, *sorted(cells["task"])])
     order = {name: i for i, name in enumerate([*tasks, *METHODS])}
     cells = cells[cells["method"].isin(METHODS)]
     return cells.sort_values(KEY, key=lambda column: column.map(lambda x: order.get(x, x)))

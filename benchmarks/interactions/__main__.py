@@ -206,7 +206,7 @@ def main() -> None:
 def made(name: str, n: int) -> dict[str, list[Game]]:
     """Return n games of each family of a set; of models, three times as many rows."""
     if name == "models":
-        from interaction_models import MODELS, games
+        from benchmarks.interactions.models import MODELS, games
 
         return {model: [Game(*game) for game in games(MODELS[model], 3 * n)] for model in MODELS}
     sets = {"benchmark": FAMILIES, "held-out": HELD_OUT, "jumps": JUMPING}

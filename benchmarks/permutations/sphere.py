@@ -35,15 +35,19 @@ def similarities(method, d):
     return np.concatenate(found)
 
 
+def shares(tau):
+    """Return the share of similar pairs, and the spread of those that are not reverses."""
+    spread = np.sqrt((tau[tau > -1] ** 2).mean())
+    return {"share above .5": (tau > 0.5).mean(), "rms but reverses": spread}
+
+
 def figure5(ax, d=10):
     """Draw the densities of tau, and return their summaries."""
     records, grid = [], np.linspace(-1.1, 1.1, 400)
     for method, label in (("orthogonal", "orthogonal"), ("Monte Carlo", "independent")):
         tau = similarities(method, d)
         ax.plot(grid, gaussian_kde(tau, 0.15)(grid), label=label)
-        high, alone = (tau > 0.5).mean(), tau[tau > -1]
-        spread = np.sqrt((alone**2).mean())
-        records.append({"set": label, "share above .5": high, "rms but reverses": spread})
+        records.append({"set": label} | shares(tau))
     ax.set(title=f"Figure 5, d = {d}", xlabel="Kendall's tau of two permutations")
     ax.set(ylabel="density")
     ax.legend()

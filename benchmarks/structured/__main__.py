@@ -17,6 +17,7 @@ LIME takes part if it is installed (pip install lime).
 import os
 import sys
 import time
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -52,35 +53,35 @@ OVER = "L-Shapley, k = 1 (over budget)"
 SAMPLED = "SampleShapley"
 SHOWN = "C-Shapley, regression", "kernel least squares", SAMPLED, "saliency"
 MOST_WORDS = 200
+SCALED = {
+    "L-Shapley, k = 1": LocalShapley("chain", 1),
+    "L-Shapley, k = 2": LocalShapley("chain", 2),
+    "C-Shapley, k = 2": ConnectedShapley("chain", 2),
+    "C-Shapley, k = 4": ConnectedShapley("chain", 4),
+    "regression C-Shapley, length 4": ConnectedRegression("chain", 4),
+}
 LINES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 
 
 def scaling():
     """What a line of d players costs: evaluations, and CPU time without the model's."""
-    records = []
-    for d in LINES:
-        for name, sampler in {
-            "L-Shapley, k = 1": LocalShapley("chain", 1),
-            "L-Shapley, k = 2": LocalShapley("chain", 2),
-            "C-Shapley, k = 2": ConnectedShapley("chain", 2),
-            "C-Shapley, k = 4": ConnectedShapley("chain", 4),
-            "regression C-Shapley, length 4": ConnectedRegression("chain", 4),
-        }.items():
-            start = time.process_time()
-            cost = sampler.n_evaluations(d)
-            planned = time.process_time() - start
-            start = time.process_time()
-            worth = np.arange(d) % 7
-            result = shapley_values(
-                lambda S, w=worth: S @ w, n_players=d, sampler=sampler, max_evals=cost
-            )
-            seconds = time.process_time() - start
-            error = np.abs(result.values - worth).max()
-            records.append((name, d, cost, cost / d, planned, seconds, error))
+    records = [scaled(name, d) for d in LINES for name in SCALED]
     columns = ["method", "d", "evaluations", "per_player", "plan_s", "total_s", "error"]
     table = pd.DataFrame(records, columns=columns)
     table.to_csv(RESULTS / "scaling.csv", index=False, float_format="%.4g")
     print(table.to_string())
+
+
+def scaled(name, d):
+    """Return the line of one method and one number of players."""
+    start = time.process_time()
+    cost = SCALED[name].n_evaluations(d)
+    planned = time.process_time() - start
+    start = time.process_time()
+    worth = np.arange(d) % 7
+    result = shapley_values(lambda S: S @ worth, n_players=d, sampler=SCALED[name], max_evals=cost)
+    seconds = time.process_time() - start
+    return name, d, cost, cost / d, planned, seconds, np.abs(result.values - worth).max()
 
 
 def on_a_graph(graph, local="L-Shapley, k = 1"):
@@ -128,57 +129,67 @@ def lime_values(game, p, n_evals, rng):
     return weights
 
 
-def text(name, model, documents, seed=0):
-    """Explain documents by all methods and follow the log-odds."""
-    rewards, followed = [], []
-    for document in documents:
-        common = dict(output="predicted")
-        rewards.append(TokenReward(model, document, response_method="predict_log_proba", **common))
-        followed.append(TokenReward(model, document, response_method="log_odds", **common))
-    values, cost = {}, {}
-    for method, sampler in on_a_graph("chain").items():
-        results = [
-            shapley_values(
-                reward,
-                sampler=sampler,
-                max_evals=afforded(method, sampler, reward.n_players),
-                random_state=seed + i,
-            )
-            for i, reward in enumerate(rewards)
-        ]
-        values[method] = [result.values for result in results]
-        cost[method] = np.mean(
-            [r.n_evaluations / g.n_players for r, g in zip(results, rewards, strict=True)]
+def word_games(model, documents, response):
+    """Return the response of the predicted class, as games of the words of each document."""
+    common = {"response_method": response, "output": "predicted"}
+    return [TokenReward(model, document, **common) for document in documents]
+
+
+def of_words(method, games, seed=0):
+    """Return the values of each document by one method, and evaluations per word."""
+    sampler, values, costs = on_a_graph("chain")[method], [], []
+    for i, game in enumerate(games):
+        result = shapley_values(
+            game,
+            sampler=sampler,
+            max_evals=afforded(method, sampler, game.n_players),
+            random_state=seed + i,
         )
+        values.append(result.values)
+        costs.append(result.n_evaluations / game.n_players)
+    return values, np.mean(costs)
+
+
+def text(name, seed=0):
+    """Explain documents by all methods and follow the log-odds."""
+    model, documents = TEXTS[name]()
+    games = word_games(model, documents, "predict_log_proba")
+    values, cost = {}, {}
+    for method in on_a_graph("chain"):
+        values[method], cost[method] = of_words(method, games, seed)
     rng = np.random.default_rng(seed)
     if find_spec("lime"):
-        budgets = [PER_FEATURE * r.n_players for r in rewards]
-        values["LIME"] = [
-            lime_values(r, r.n_players, n, rng) for r, n in zip(rewards, budgets, strict=True)
-        ]
+        sizes = [(game, game.n_players) for game in games]
+        values["LIME"] = [lime_values(game, p, PER_FEATURE * p, rng) for game, p in sizes]
         cost["LIME"] = PER_FEATURE
-    values["random"] = [rng.random(r.n_players) for r in rewards]
+    values["random"] = [rng.random(game.n_players) for game in games]
+    followed = word_games(model, documents, "log_odds")
     curves = {method: masking_curve(followed, v) for method, v in values.items()}
     report(name, curves, cost)
 
 
-def images(name, model, train, X, shape, groups=None, seed=0):
+def of_pixels(method, model, train, X, shape, groups=None, seed=0):
+    """Return the explainer and the explanation of images by one method."""
+    sampler = on_a_graph(("grid", shape), OVER)[method]
+    explainer = ShapleyExplainer(
+        model,
+        reward="baseline",
+        response_method="predict_log_proba",
+        output="predicted",
+        sampler=sampler,
+        max_rows=afforded(method, sampler, int(np.prod(shape))) - 1,
+        groups=groups,
+        random_state=seed,
+    ).fit(train)
+    return explainer, explainer.explain(X)
+
+
+def images(name, seed=0):
     """Explain images by all methods and follow the log-odds; return values and an explainer."""
-    values, cost = {}, {}
-    p = int(np.prod(shape))
-    for method, sampler in on_a_graph(("grid", shape), OVER).items():
-        budget = afforded(method, sampler, p)
-        explainer = ShapleyExplainer(
-            model,
-            reward="baseline",
-            response_method="predict_log_proba",
-            output="predicted",
-            sampler=sampler,
-            max_rows=budget - 1,
-            groups=groups,
-            random_state=seed,
-        ).fit(train)
-        explanation = explainer.explain(X)
+    model, train, X, shape, groups = PIXELS[name]()
+    values, cost, p = {}, {}, int(np.prod(shape))
+    for method in on_a_graph(("grid", shape), OVER):
+        explainer, explanation = of_pixels(method, model, train, X, shape, groups, seed)
         values[method] = explanation.values
         cost[method] = explanation.n_evaluations.mean() / p
     game, rng = explainer.reward_.game(X), np.random.default_rng(seed)
@@ -194,8 +205,8 @@ def images(name, model, train, X, shape, groups=None, seed=0):
     return values, explainer
 
 
-def imdb():
-    """Movie reviews, a linear model of words and pairs of words."""
+def read_imdb():
+    """Movie reviews: a linear model of words and pairs of words, and sixty short ones."""
     data = pd.read_csv(Path(DATA) / "imdb_movie_review_5000.csv.gz")
     data["review"] = data["review"].str.replace("<br />", " ")
     model = make_pipeline(
@@ -206,11 +217,11 @@ def imdb():
     model.fit(train["review"], train["sentiment"])
     print("accuracy", model.score(test["review"], test["sentiment"]))
     words = test["review"].str.split().str.len()
-    text("imdb", model, test["review"][words <= MOST_WORDS][:60])
+    return model, test["review"][words <= MOST_WORDS][:60]
 
 
-def agnews():
-    """News, a linear model of characters."""
+def read_agnews():
+    """News: a linear model of characters, and a hundred of them."""
     data = pd.read_csv(Path(DATA) / "ag_news_test_7600.csv.gz").sample(frac=1, random_state=0)
     model = make_pipeline(
         TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), max_features=20000),
@@ -219,7 +230,7 @@ def agnews():
     train, test = data[:6000], data[6000:]
     model.fit(train["text"], train["label_name"])
     print("accuracy", model.score(test["text"], test["label_name"]))
-    text("agnews", model, test["text"][:100])
+    return model, test["text"][:100]
 
 
 def read_digits():
@@ -228,56 +239,67 @@ def read_digits():
     train, test, y_train, y_test = train_test_split(X / 16, y, random_state=0)
     model = MLPClassifier((50,), max_iter=600, random_state=0).fit(train, y_train)
     print("accuracy", model.score(test, y_test))
-    return model, train, test[:100]
-
-
-def digits():
-    """The bundled 8 x 8 digits, pixels as players."""
-    model, train, X = read_digits()
-    images("digits", model, train, X, (8, 8))
+    return model, train, test[:100], (8, 8), None
 
 
 def tiles():
     """How far from the Shapley values: 4 x 4 tiles of digits, of which all coalitions are known."""
-    model, train, X = read_digits()
-    corner = np.add.outer(16 * np.arange(4), 2 * np.arange(4)).ravel()
-    groups = {f"tile {i}": [int(c + j) for j in (0, 1, 8, 9)] for i, c in enumerate(corner)}
-    records, p = [], len(groups)
+    records, methods = [], ["exact", *on_a_graph(("grid", (4, 4)), OVER)]
     for response in ("predict_log_proba", "log_odds"):
-        values, samplers = {}, {"exact": "exact"} | on_a_graph(("grid", (4, 4)), OVER)
-        for method, sampler in samplers.items():
-            cost = 2**p if method == "exact" else afforded(method, sampler, p)
-            explainer = ShapleyExplainer(
-                model,
-                reward="baseline",
-                response_method=response,
-                output="predicted",
-                sampler=sampler,
-                max_rows=cost - 1,
-                groups=groups,
-                random_state=0,
-            ).fit(train)
-            values[method] = explainer.explain(X).values
-            off = np.linalg.norm(values[method] - values["exact"], axis=1)
-            error = (off / np.linalg.norm(values["exact"], axis=1)).mean()
-            records.append((response, method, cost, error))
+        exact, _ = of_tiles("exact", response)
+        for method in methods:
+            values, cost = of_tiles(method, response)
+            records.append((response, method, cost, relative_error(values, exact)))
     table = pd.DataFrame(records, columns=["response", "method", "evaluations", "relative_error"])
     table.to_csv(RESULTS / "tiles.csv", index=False, float_format="%.4g")
     print(table.to_string())
 
 
-def mnist():
-    """Handwritten 3 and 8, pixels as players."""
+def of_tiles(method, response):
+    """Return the values of tiles by one method, and its evaluations."""
+    model, train, X, *_ = read_digits()
+    corner = np.add.outer(16 * np.arange(4), 2 * np.arange(4)).ravel()
+    groups = {f"tile {i}": [int(c + j) for j in (0, 1, 8, 9)] for i, c in enumerate(corner)}
+    samplers, p = {"exact": "exact"} | on_a_graph(("grid", (4, 4)), OVER), len(groups)
+    cost = 2**p if method == "exact" else afforded(method, samplers[method], p)
+    explainer = ShapleyExplainer(
+        model,
+        reward="baseline",
+        response_method=response,
+        output="predicted",
+        sampler=samplers[method],
+        max_rows=cost - 1,
+        groups=groups,
+        random_state=0,
+    )
+    return explainer.fit(train).explain(X).values, cost
+
+
+def relative_error(values, exact):
+    """Return the mean over rows of |phi - truth|/|truth|."""
+    off = np.linalg.norm(values - exact, axis=1)
+    return (off / np.linalg.norm(exact, axis=1)).mean()
+
+
+def read_mnist():
+    """Handwritten 3 and 8: a model, the rows it knows, and thirty others."""
     data = np.load(Path(DATA) / "mnist_3v8.npz")
     train, test = (data[f"X_{part}"].reshape(-1, 784) / 255.0 for part in ("train", "test"))
     model = MLPClassifier((64,), max_iter=30, early_stopping=True, random_state=0)
     model.fit(train, data["y_train"])
     print("accuracy", model.score(test, data["y_test"]))
-    X = test[:: len(test) // 30][:30]
-    values, explainer = images("mnist", model, train, X, (28, 28))
-    label = data["y_test"][:: len(test) // 30][:30]
+    return model, train, test[:: len(test) // 30][:30], (28, 28), None
+
+
+def mnist():
+    """Handwritten 3 and 8, pixels as players; pictures of some, and of one misread each."""
+    values, explainer = images("mnist")
+    model, train, X, *_ = read_mnist()
+    data = np.load(Path(DATA) / "mnist_3v8.npz")
+    label = data["y_test"][:: len(data["y_test"]) // 30][:30]
     some = np.concatenate([np.flatnonzero(label == y)[:4] for y in (3, 8)])
     draw_rows(RESULTS / "figure4.png", X[some].reshape(-1, 28, 28), take(values, some))
+    test = data["X_test"].reshape(-1, 784) / 255.0
     read = model.predict(test)
     wrong = [np.flatnonzero((data["y_test"] == y) & (read != y)) for y in np.unique(read)]
     X = test[[some[0] for some in wrong]]
@@ -292,8 +314,8 @@ def take(values, some):
     return {method: np.asarray(values[method])[some] for method in SHOWN}
 
 
-def cifar():
-    """Deer and horses, pixels of three colours as players."""
+def read_cifar():
+    """Deer and horses: a model, the rows it knows, and twenty others; a pixel has three columns."""
     data = np.load(Path(DATA) / "cifar10_deer_horse.npz")
     order = np.random.default_rng(0).permutation(len(data["y_train"]))
     train = data["X_train"].reshape(-1, 3072)[order] / 255.0
@@ -303,14 +325,21 @@ def cifar():
     model.fit(train, data["y_train"][order])
     print("accuracy", model.score(test, data["y_test"]))
     groups = {f"pixel {i}": [3 * i, 3 * i + 1, 3 * i + 2] for i in range(1024)}
-    X = test[:: len(test) // 20][:20]
-    values, _ = images("cifar", model, train, X, (32, 32), groups)
+    return model, train, test[:: len(test) // 20][:20], (32, 32), groups
+
+
+def cifar():
+    """Deer and horses, pixels of three colours as players; pictures of some."""
+    values, _ = images("cifar")
+    X = read_cifar()[2]
     some = np.r_[0:4, -4:0]  # deer come first
     draw_rows(RESULTS / "figure5.png", X[some].reshape(-1, 32, 32, 3), take(values, some))
 
 
-BUNDLED = {"scaling": scaling, "digits": digits, "tiles": tiles}
-FROM_FILES = {"imdb": imdb, "agnews": agnews, "mnist": mnist, "cifar": cifar}
+TEXTS = {"imdb": read_imdb, "agnews": read_agnews}
+PIXELS = {"digits": read_digits, "mnist": read_mnist, "cifar": read_cifar}
+BUNDLED = {"scaling": scaling, "digits": partial(images, "digits"), "tiles": tiles}
+FROM_FILES = {name: partial(text, name) for name in TEXTS} | {"mnist": mnist, "cifar": cifar}
 
 if __name__ == "__main__":
     RESULTS.mkdir(parents=True, exist_ok=True)

@@ -156,7 +156,7 @@ def auto_rows(size: Size) -> int:
     need more evaluations for the same error. A larger table costs no more, because its rows are
     sampled. On XGBoost models of 10 to 100 features, the errors stay below the errors of shap's
     PermutationExplainer with its default of 500 evaluations. At b = 100, a quarter of the budget is
-    enough (``benchmarks/budget.py``).
+    enough.
     """
     b = min(size.n_references, USUAL_REFERENCES)
     n_evals = max(256, 4 * size.n_players) + ceil(768 / sqrt(b))
