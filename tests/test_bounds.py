@@ -172,7 +172,7 @@ def test_many_players(d):
 def test_constant_step_needs_a_step(gamma):
     with pytest.raises(ValueError, match=rf"error got gamma={gamma} .* 0 and 1/mu = 1\.33333"):
         expected_error(10, 4, 1.0, 1.0, step="constant", gamma=gamma)
-    with pytest.raises(ValueError, match=rf"least_evals got gamma={gamma} .* 1/mu = 1\.33333"):
+    with pytest.raises(ValueError, match=rf"error got gamma={gamma} .* 1/mu = 1\.33333"):
         least_evals(0.1, 0.05, 4, 1.0, 1.0, step="constant", gamma=gamma)
 
 

@@ -206,21 +206,16 @@ def expected_error(
         return 4 * kappa**2 / n_evals
     if step == "sqrt":
         return 4 * np.asarray(radius) * kappa / np.sqrt(n_evals)
-    floor, rate = _constant_step("expected_error", gamma, n_players, radius, bound, law, version)
-    start = np.asarray(radius) ** 2 if start_error is None else np.asarray(start_error)
-    return rate**n_evals * start + floor
-
-
-def _constant_step(owner, gamma, n_players, radius, bound, law, version) -> tuple[Numbers, Numbers]:
-    """Return gamma B^2/mu and 1 - gamma mu."""
     mu = strong_convexity(n_players, version=version)
     if gamma is None or not (np.min(gamma) > 0 and np.max(gamma) < 1 / mu):
         raise ValueError(
-            f"{owner} got gamma={gamma!r} for a constant step: choose a number between 0 and 1/mu ="
-            f" {1 / mu:.6g}."
+            f"expected_error got gamma={gamma!r} for a constant step: choose a number between 0 and"
+            f" 1/mu = {1 / mu:.6g}."
         )
     gamma = np.asarray(gamma, dtype=float)
-    return gamma * gradient_norm(n_players, radius, bound, law=law) ** 2 / mu, 1 - gamma * mu
+    start = np.asarray(radius) ** 2 if start_error is None else np.asarray(start_error)
+    floor = gamma * gradient_norm(n_players, radius, bound, law=law) ** 2 / mu
+    return (1 - gamma * mu) ** n_evals * start + floor
 
 
 def markov_probability(epsilon, n_evals, n_players, radius, bound, **options) -> Numbers:
@@ -298,19 +293,7 @@ def deviation_probability(epsilon, n_evals, n_players, radius, bound, **options)
     return np.minimum(1.0, 2 * np.exp(-(excess**2) / 16))
 
 
-def least_evals(
-    epsilon,
-    delta,
-    n_players,
-    radius,
-    bound,
-    *,
-    step="inverse",
-    gamma=None,
-    start_error=None,
-    law="importance",
-    version="corrected",
-) -> Numbers:
+def least_evals(epsilon, delta, n_players, radius, bound, **options) -> Numbers:
     """Return the least T for which Markov's bound on P(squared error >= epsilon) is delta.
 
     Parameters
@@ -321,11 +304,8 @@ def least_evals(
         A probability.
     n_players : int
     radius, bound : array-like
-    step : {"inverse", "sqrt", "constant"}, default="inverse"
-    gamma, start_error : array-like, optional
+    **options
         As for `expected_error`.
-    law : {"importance", "uniform"}, default="importance"
-    version : {"corrected", "sharp", "published", "preprint"}, default="corrected"
 
     Returns
     -------
@@ -342,18 +322,17 @@ def least_evals(
     >>> float(least_evals(0.1, 0.05, 4, 1.0, 1.0))
     491262.0
     """
-    one_of("least_evals", "step", step, STEPS)
     target = np.asarray(epsilon, dtype=float) * np.asarray(delta, dtype=float)
-    early = version == "preprint" and step == "constant"
-    version = "corrected" if version == "preprint" else version
-    kappa = condition_number(n_players, radius, bound, law=law, version=version)
-    if step == "inverse":
-        return np.ceil(4 * kappa**2 / target)
-    if step == "sqrt":
-        return np.ceil((4 * np.asarray(radius) * kappa / target) ** 2)
-    floor, rate = _constant_step("least_evals", gamma, n_players, radius, bound, law, version)
-    start = np.asarray(radius) ** 2 if start_error is None else np.asarray(start_error)
+    step, early = options.get("step", "inverse"), options.get("version") == "preprint"
+    if early:  # as for `markov_probability`
+        options["version"] = "corrected"
+    if step != "constant":
+        error = expected_error(1, n_players, radius, bound, **options)
+        return np.ceil((error / target) ** (2 if step == "sqrt" else 1))
+    start, floor = (expected_error(n, n_players, radius, bound, **options) for n in (0, np.inf))
+    rate = 1 - np.asarray(options["gamma"]) * strong_convexity(
+        n_players, version=options.get("version", "corrected")
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
-        count = np.ceil(np.log((target - floor) / start) / np.log(rate))
-    count = np.maximum(count - early, 0.0)
-    return np.where(target > floor, count, np.inf)[()]
+        count = np.ceil(np.log((target - floor) / (start - floor)) / np.log(rate))
+    return np.where(target > floor, np.maximum(count - early, 0.0), np.inf)[()]

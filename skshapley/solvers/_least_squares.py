@@ -12,15 +12,15 @@ constraint (Hammer & Holzman 1992); a coalition then enters with weight 1/p_S.
 import numpy as np
 
 from skshapley._tools._counting import log_binomial
-from skshapley.designs import CoalitionDesign
 from skshapley.indices import INDICES
-from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
+from skshapley.solvers._base import SolverTraits
+from skshapley.solvers._kept import CoalitionSolver
 from skshapley.solvers._spread import span, unseen
 
 RANK = 1e-12  # of the largest eigenvalue: smaller ones are rounding
 
 
-class LeastSquares(Solver):
+class LeastSquares(CoalitionSolver):
     """Weighted least squares over sampled coalitions, constrained to the exact sum.
 
     With ``index="banzhaf"``, unweighted and unconstrained: Banzhaf values. Additive games are exact
@@ -59,116 +59,79 @@ class LeastSquares(Solver):
     array([1., 2., 4.])
     """
 
-    accepts = (CoalitionDesign,)
-    default_sampler = "leverage"
     traits = SolverTraits(indices=("shapley", "banzhaf"))
 
-    def _start(self, task: SolverTask) -> None:
-        self._seen: list[list[tuple]] = [[] for _ in self.v_empty_]
-
-    def update(self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray) -> None:
-        """Keep the coalitions, their weights and values: residuals need them at the end."""
-        p, m = self.n_players_, design.coalitions.shape[1]
-        size = design.coalitions.sum(axis=2)
-        if self.index_ == INDICES["banzhaf"]:
-            weight = m * np.exp(log_binomial(p, size) - p * np.log(2)) / design.expected_draws
-        else:
-            weight = m / (size * (p - size) * design.expected_draws)
-        drawn = _fraction_drawn(design, size, p)
-        self._unit, self._exact = design.unit, design.exact
-        for i, row in enumerate(rows):
-            self._seen[row].append((design.coalitions[i], weight[i], 1 - drawn[i], values[i]))
-
-    def result(self) -> Estimate:
-        """Solve each instance and give its standard errors."""
-        solved = [self._solve(row) for row in range(len(self._seen))]
-        return Estimate(*(np.stack(part) for part in zip(*solved, strict=True)))
-
-    def _solve(self, row: int) -> tuple[np.ndarray, np.ndarray]:
-        coalitions, weight, open_part, values = (
-            np.concatenate(part) for part in zip(*self._seen[row], strict=True)
-        )
-        fit = self._unconstrained if self.index_ == INDICES["banzhaf"] else self._constrained
-        features, weight, open_part, target, share = fit(row, coalitions, weight, open_part, values)
-        p, n = self.n_players_, features.shape[1]
-        gram, spare = features.T @ (features * weight[:, None]), len(coalitions) // self._unit - p
+    def _solve(
+        self, row: int, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        banzhaf = self.index_ == INDICES["banzhaf"]
+        problem = self._unconstrained if banzhaf else self._constrained
+        features, weight, target, share = problem(row, coalitions, expected, values)
+        p, n, unit = self.n_players_, features.shape[1], self._design.unit
+        gram, spare = features.T @ (features * weight[:, None]), len(coalitions) // unit - p
         inverse = np.linalg.pinv(gram, RANK, hermitian=True)
         # constrained to a sum, one direction is known
         full_rank = np.linalg.matrix_rank(gram, rtol=RANK, hermitian=True) >= n - (n == p)
         found = inverse @ (features.T @ (target * weight[:, None]))
         own = slice(n - p, None)  # behind the constant, where there is one
         values = found[own] + share
-        if self._exact:
+        if self._design.exact:
             return values, np.zeros_like(values)
         if spare <= 0 or not full_rank:
             return values, np.full_like(values, np.nan)
-        residual = target - features @ found
-        errors = self._errors(features, weight, open_part, residual, inverse)[own]
-        if np.all(open_part < 1e-9):  # all coalitions, drawn size by size
-            return values, errors
-        return values, unseen(errors, span(values), 1 / spare)
+        left = 1 - self._fraction_drawn(coalitions, expected)
+        known = np.zeros(len(features) - len(left))  # both ends, where they are among the rows
+        scores = weight[:, None] * (target - features @ found)
+        errors = _sandwich(features, weight, scores, inverse, np.concatenate([known, left]), unit)
+        if np.all(left < 1e-9):  # all coalitions, drawn size by size
+            return values, errors[own]
+        return values, unseen(errors[own], span(values), 1 / spare)
 
-    def _constrained(
-        self,
-        row: int,
-        coalitions: np.ndarray,
-        weight: np.ndarray,
-        open_part: np.ndarray,
-        values: np.ndarray,
-    ) -> tuple[np.ndarray, ...]:
-        """Return features, weights, open part and target of Shapley values less equal shares."""
+    def _constrained(self, row, coalitions, expected, values) -> tuple[np.ndarray, ...]:
+        """Return features, weights and target of Shapley values less equal shares, and these."""
         p = self.n_players_
         size = coalitions.sum(axis=1, keepdims=True)
         share = (self.v_full_[row] - self.v_empty_[row]) / p
         target = values - self.v_empty_[row] - size * share
-        return coalitions - size / p, weight, open_part, target, share
+        weight = len(coalitions) / (size * (p - size) * expected[:, None])
+        return coalitions - size / p, weight[:, 0], target, share
 
-    def _unconstrained(
-        self,
-        row: int,
-        coalitions: np.ndarray,
-        weight: np.ndarray,
-        open_part: np.ndarray,
-        values: np.ndarray,
-    ) -> tuple[np.ndarray, ...]:
+    def _unconstrained(self, row, coalitions, expected, values) -> tuple[np.ndarray, ...]:
         """Return the same of Banzhaf values, with a constant and both ends."""
-        p, ends = self.n_players_, np.array([[False], [True]])
+        p, m, ends = self.n_players_, len(coalitions), np.array([[False], [True]])
         known = np.stack([self.v_empty_[row], self.v_full_[row]])
         present = np.concatenate([np.repeat(ends, p, axis=1), coalitions])
         features = np.column_stack([np.ones(len(present)), present - 0.5])
         # each coalition of the cube once, those drawn for all of them
-        weight = np.concatenate([np.full(2, len(coalitions) / 2.0**p), weight])
-        open_part = np.concatenate([np.zeros(2), open_part])
-        return features, weight, open_part, np.concatenate([known, values]), np.zeros(1)
+        drawn = np.exp(log_binomial(p, coalitions.sum(axis=1))) / expected
+        weight = m / 2.0**p * np.concatenate([np.ones(2), drawn])
+        return features, weight, np.concatenate([known, values]), np.zeros(1)
 
-    def _errors(
-        self,
-        centred: np.ndarray,
-        weight: np.ndarray,
-        open_part: np.ndarray,
-        residual: np.ndarray,
-        inverse: np.ndarray,
-    ) -> np.ndarray:
-        """Return the sandwich standard errors over units, ``(p, k)``."""
-        unit = self._unit
-        n_units = len(centred) // unit
-        spread = centred @ inverse
-        leverage = np.einsum("mp,mp,m->m", spread, centred, weight).reshape(-1, unit).sum(axis=1)
-        scaled = weight[:, None] * residual
-        # the scores of a unit add up: for a pair both rows are the same direction, with opposite
-        # sign
-        influence = (
-            (spread[:, :, None] * scaled[:, None, :])
-            .reshape(n_units, unit, spread.shape[1], -1)
-            .sum(1)
-        )
-        keep = open_part.reshape(-1, unit)[:, 0] / np.maximum(1 - leverage, 1e-9) ** 2
-        return np.sqrt(np.einsum("u,upk->pk", keep, influence**2))
+    def _fraction_drawn(self, coalitions: np.ndarray, expected: np.ndarray) -> np.ndarray:
+        """Return the fraction of the coalitions of each size that cannot come again, ``(m,)``."""
+        size, design = coalitions.sum(axis=1), self._design
+        if not design.replacement:
+            return np.minimum(1.0, expected / np.exp(log_binomial(self.n_players_, size)))
+        return np.zeros(len(size)) if design.whole is None else design.whole[size] * 1.0
 
 
-def _fraction_drawn(design: CoalitionDesign, size: np.ndarray, p: int) -> np.ndarray:
-    """Return the fraction of the coalitions of each size that cannot come again, in [0, 1]."""
-    if design.replacement:
-        whole = np.zeros(p + 1, dtype=bool) if design.whole is None else design.whole
-        return whole[size].astype(np.float64)
-    return np.minimum(1.0, np.exp(np.log(design.expected_draws) - log_binomial(p, size)))
+def _sandwich(features, weight, scores, inverse, left, unit) -> np.ndarray:
+    """Return the standard errors of least squares over units, ``(n, k)``.
+
+    Parameters
+    ----------
+    features : ndarray of shape (m, n)
+    weight, left : ndarray of shape (m,)
+        `left` is the fraction of the population that is left to chance.
+    scores : ndarray of shape (m, k)
+        Weighted residuals.
+    inverse : ndarray of shape (n, n)
+    unit : int
+    """
+    spread = features @ inverse
+    leverage = np.einsum("mp,mp,m->m", spread, features, weight).reshape(-1, unit).sum(axis=1)
+    # the scores of a unit add up: for a pair both rows are the same direction, with opposite sign
+    each = spread[:, :, None] * scores[:, None, :]
+    influence = each.reshape(-1, unit, *each.shape[1:]).sum(axis=1)
+    keep = left.reshape(-1, unit)[:, 0] / np.maximum(1 - leverage, 1e-9) ** 2
+    return np.sqrt(np.einsum("u,upk->pk", keep, influence**2))

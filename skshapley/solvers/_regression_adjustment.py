@@ -13,7 +13,8 @@ import numpy as np
 
 from skshapley._tools._constraints import Count
 from skshapley.designs import CoalitionDesign
-from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
+from skshapley.solvers._base import SolverTraits
+from skshapley.solvers._kept import CoalitionSolver
 from skshapley.solvers._sample_reuse import (
     errors_between,
     errors_within,
@@ -25,7 +26,7 @@ from skshapley.solvers._spread import span, unseen
 from skshapley.solvers._surrogates import SURROGATE, check_enumerable, fit_surrogate
 
 
-class RegressionAdjustment(Solver):
+class RegressionAdjustment(CoalitionSolver):
     """Cross-fitted surrogates, corrected by an unbiased estimate on the units they have not seen.
 
     Standard errors are those of the correction, over units; those of few units are widened as
@@ -63,8 +64,6 @@ class RegressionAdjustment(Solver):
     True
     """
 
-    accepts = (CoalitionDesign,)
-    default_sampler = "leverage"
     _constraints = {
         "surrogate": SURROGATE,
         "folds": Count(
@@ -90,30 +89,11 @@ class RegressionAdjustment(Solver):
         """Refuse a surrogate that needs enumeration if there are many players."""
         check_enumerable(self.surrogate, n_players, type(self).__name__)
 
-    def _start(self, task: SolverTask) -> None:
-        self._seen: list[list[tuple]] = [[] for _ in self.v_empty_]
-
-    def update(self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray) -> None:
-        """Keep the coalitions and values: surrogates need them at the end."""
-        self._unit, self._replacement = design.unit, design.replacement
-        m = design.coalitions.shape[1]
-        for i, row in enumerate(rows):
-            rates = design.expected_draws[i] / m
-            self._seen[row].append((design.coalitions[i], rates, values[i]))
-
-    def result(self) -> Estimate:
-        """Fit, correct and average over folds, for each instance."""
-        solved = [self._solve(row) for row in range(len(self._seen))]
-        return Estimate(*(np.stack(part) for part in zip(*solved, strict=True)))
-
-    def _solve(self, row: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return attributions and standard errors of one instance, ``(p, k)`` each."""
-        coalitions, rates, values = (
-            np.concatenate(part) for part in zip(*self._seen[row], strict=True)
-        )
-        p, unit = self.n_players_, self._unit
+    def _solve(
+        self, row: int, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        p, unit = self.n_players_, self._design.unit
         law = size_law(self.index_, p)
-        expected = rates * len(coalitions)
         # the line in the size is known to both ends, and additive: it needs no surrogate
         share = (self.v_full_[row] - self.v_empty_[row]) / p
         left = values - self.v_empty_[row] - coalitions.sum(axis=1, keepdims=True) * share
@@ -135,7 +115,7 @@ class RegressionAdjustment(Solver):
             parts = unit_sums(coalitions, expected, rest, unit, law)
             total += inside.mean() * (adjusted + np.einsum("u,upk->pk", weights, parts))
         parts = unit_sums(coalitions, expected, missed, unit, law)
-        if not self._replacement:
+        if not self._design.replacement:
             errors = errors_within(coalitions, expected, parts, unit)
             if len(coalitions) >= 2**p - 2:
                 return total + share, errors
@@ -146,9 +126,9 @@ class RegressionAdjustment(Solver):
 
     def _folds(self, coalitions: np.ndarray, expected: np.ndarray) -> np.ndarray:
         """Return the fold of each unit, assigned in turn within each size."""
-        fold = np.empty(len(coalitions) // self._unit, dtype=np.intp)
+        fold = np.empty(len(coalitions) // self._design.unit, dtype=np.intp)
         dealt = 0
-        for inside, _, _ in strata(coalitions, expected, self._unit):
+        for inside, _, _ in strata(coalitions, expected, self._design.unit):
             fold[inside] = (dealt + np.arange(inside.sum())) % self.folds
             dealt += inside.sum()
         return fold
@@ -163,9 +143,9 @@ class RegressionAdjustment(Solver):
         latter weigh (N - t)/n; where a size has too few draws for every fold, as with replacement.
         """
         weights = np.where(inside, 1 / inside.mean(), 0.0)
-        if self._replacement:
+        if self._design.replacement:
             return weights
-        for size, wanted, room in strata(coalitions, expected, self._unit):
+        for size, wanted, room in strata(coalitions, expected, self._design.unit):
             n, known = (size & inside).sum(), (size & ~inside).sum()
             if size.sum() < self.folds and wanted < room * (1 - 1e-9):
                 continue

@@ -13,13 +13,14 @@ from skshapley._tools._constraints import OneOf
 from skshapley._tools._counting import log_binomial
 from skshapley.designs import CoalitionDesign
 from skshapley.indices import INDICES, Index
-from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
+from skshapley.solvers._base import SolverTraits
+from skshapley.solvers._kept import CoalitionSolver
 from skshapley.solvers._spread import effective_degrees, span, unseen, widening
 
 CENTRES = ("line", "empty")
 
 
-class SampleReuse(Solver):
+class SampleReuse(CoalitionSolver):
     """Unbiased weighted sums of the values of all sampled coalitions.
 
     Values are of any index; Shapley values add up exactly. Standard errors come from the spread of
@@ -56,7 +57,6 @@ class SampleReuse(Solver):
     array([1., 2., 4.])
     """
 
-    accepts = (CoalitionDesign,)
     default_sampler = "square-root"
     traits = SolverTraits(any_index=(CoalitionDesign,))
     _constraints = {"centre": OneOf(CENTRES, hint="the line has the lower variance")}
@@ -64,53 +64,29 @@ class SampleReuse(Solver):
     def __init__(self, centre: str = "line") -> None:
         self.centre = centre
 
-    def _start(self, task: SolverTask) -> None:
-        r, k = self.v_empty_.shape
-        self._law = size_law(self.index_, self.n_players_)
-        shape = (r, self.n_players_, k)
-        self._sum, self._square, self._within = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        self._draws, self._units = np.zeros(r), np.zeros(r)
-
-    def update(self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray) -> None:
-        """Add the contributions of the units of a design."""
-        m = design.coalitions.shape[1]
-        self._independent = design.replacement and design.whole is None
-        self._exact = design.exact or (not design.replacement and m == 2**self.n_players_ - 2)
-        for i, row in enumerate(rows):
-            coalitions, expected = design.coalitions[i], design.expected_draws[i]
-            known = self.v_empty_[row]
-            if self.centre == "line":
-                share = coalitions.sum(axis=1, keepdims=True) / self.n_players_
-                known = known + share * (self.v_full_[row] - self.v_empty_[row])
-            parts = unit_sums(coalitions, expected, values[i] - known, design.unit, self._law)
-            # a design of m draws is an estimate; several are merged in proportion to their draws
-            self._sum[row] += m * parts.sum(axis=0)
-            self._square[row] += m * m * (parts**2).sum(axis=0)
-            self._draws[row] += m
-            self._units[row] += len(parts)
-            if design.whole is not None:  # the units of sizes that are not enumerated are drawn
-                size = coalitions[:: design.unit].sum(axis=1)
-                self._within[row] = errors_between(parts[~design.whole[size]])
-            elif not design.replacement:
-                self._within[row] = errors_within(coalitions, expected, parts, design.unit)
-
-    def result(self) -> Estimate:
-        """Return the sums over all draws, and their standard errors over units."""
-        draws, units = self._draws[:, None, None], self._units[:, None, None]
-        mean = self._sum / draws
-        if self._independent:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                spread = self._square / draws**2 - mean**2 / units
-                variance = np.where(units > 1, np.maximum(spread, 0) * units / (units - 1), np.nan)
-            errors = np.sqrt(variance) * widening(np.maximum(units - 1, 1))
-        else:
-            errors = self._within
+    def _solve(
+        self, row: int, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        p, design, law = self.n_players_, self._design, size_law(self.index_, self.n_players_)
+        gain, known = self.v_full_[row] - self.v_empty_[row], self.v_empty_[row]
         # the line from end to end is worth a p-th of it to each player, by any index
-        share = 1 / self.n_players_
-        if self.centre == "empty" and self._law is not None:
-            share = self._law[-1]
-        values = mean + share * (self.v_full_ - self.v_empty_)[:, None]
-        return Estimate(values, errors if self._exact else unseen(errors, span(values), 1 / units))
+        share = 1 / p
+        if self.centre == "line":
+            known = known + coalitions.sum(axis=1, keepdims=True) / p * gain
+        elif law is not None:
+            share = law[-1]
+        parts = unit_sums(coalitions, expected, values - known, design.unit, law)
+        found = parts.sum(axis=0) + share * gain
+        if design.whole is not None:  # the units of sizes that are not enumerated are drawn
+            drawn = ~design.whole[coalitions[:: design.unit].sum(axis=1)]
+            errors = errors_between(parts[drawn])
+        elif design.replacement:
+            errors = errors_between(parts)
+        else:
+            errors = errors_within(coalitions, expected, parts, design.unit)
+        if design.exact or (not design.replacement and len(coalitions) == 2**p - 2):
+            return found, errors
+        return found, unseen(errors, span(found), 1 / len(parts))
 
 
 def size_law(index: Index, p: int) -> np.ndarray | None:

@@ -135,10 +135,12 @@ class ProjectedSGD(Solver):
         if self.radius is not None:
             check_radius(self._total, self.radius, p, "ProjectedSGD")
         share = (self._total / p)[:, None]
-        self._phi = np.repeat(share, p, axis=1)
-        self._mean = _Mean(self.averaging, self._phi)
-        self._seen = np.zeros(len(self._total), dtype=np.int64)
-        self._path = [(0, self._phi.copy(), self._phi.copy())]
+        phi, none = np.repeat(share, p, axis=1), np.zeros((len(share), p, share.shape[2]))
+        # the iterate, the weighted sum of all iterates, and that sum before the last power of two
+        # and before the one before; only weighted sums begin with the start
+        self._state = np.stack([phi, phi if self.averaging == "weighted" else none, none, none])
+        self._steps, self._seen = np.zeros((2, len(share)), dtype=np.int64)
+        self._path = [(0, phi, phi)]
 
     def update(self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray) -> None:
         """Take one step for each batch of coalitions, in the order of the design."""
@@ -146,8 +148,8 @@ class ProjectedSGD(Solver):
         size = design.coalitions.sum(axis=2)
         weight = (p - 1) * m / (design.expected_draws * size * (p - size))
         target = values - self.v_empty_[rows, None]
-        phi, total, seen = self._phi[rows], self._total[rows], self._seen[rows]
-        mean = self._mean.take(rows)
+        state, steps, seen = self._state[:, rows], self._steps[rows], self._seen[rows]
+        total = self._total[rows]
         # the squared length of x on the hyperplane of sum zero is l (d - l)/d
         scale = natural_step(p, (weight * size * (p - size) / p).max(axis=1))
         for start in range(0, m, self.batch_size):
@@ -156,16 +158,31 @@ class ProjectedSGD(Solver):
             seen = seen + x.shape[1]
             step = self._step_sizes(scale, seen, x.shape[1])
             pull = step[:, None] * weight[:, batch] / x.shape[1]
-            gap = np.matmul(x, phi) - target[:, batch]
-            phi = phi - np.matmul(np.swapaxes(x, 1, 2), pull[:, :, None] * gap)
+            gap = np.matmul(x, state[0]) - target[:, batch]
+            phi = state[0] - np.matmul(np.swapaxes(x, 1, 2), pull[:, :, None] * gap)
             if self.radius is None:
                 phi = project_on_sum(phi, total)
             else:
                 phi = project(phi, total, self.radius)
-            mean.add(phi)
-            self._trace(rows, seen, phi, mean)
-        self._phi[rows], self._seen[rows] = phi, seen
-        self._mean.put(rows, mean)
+            steps = steps + 1
+            state = self._with_next(state, phi, steps)
+            if self.trace_every and steps[0] % self.trace_every == 0:
+                self._keep(rows, state, steps)
+                self._path.append((seen[0], self._state[0].copy(), self.result().values))
+        self._keep(rows, state, steps)
+        self._seen[rows] = seen
+
+    def _keep(self, rows: np.ndarray, state: np.ndarray, steps: np.ndarray) -> None:
+        self._state[:, rows], self._steps[rows] = state, steps
+
+    def _with_next(self, state: np.ndarray, phi: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Return the state ``(4, r, p, k)`` after the iterate number `steps`, ``(r,)``."""
+        _, total, recent, before = state
+        t = steps[:, None, None]
+        begins = t == _power_below(t)
+        before, recent = np.where(begins, recent, before), np.where(begins, total, recent)
+        weight = t + 1 if self.averaging == "weighted" else 1
+        return np.stack([phi, total + weight * phi, recent, before])
 
     def _step_sizes(self, scale: np.ndarray, seen: np.ndarray, batch: int) -> np.ndarray:
         """Return the step of a batch that ends with the coalition number `seen`, ``(r,)``."""
@@ -178,12 +195,6 @@ class ProjectedSGD(Solver):
             gamma = gamma / (1 + gamma * mu * seen / 2 if natural else seen)
         return batch * gamma / (1 + (batch - 1) * mu * gamma)
 
-    def _trace(self, rows: np.ndarray, seen: np.ndarray, phi: np.ndarray, mean: "_Mean") -> None:
-        if self.trace_every and mean.count[0] % self.trace_every == 0:
-            iterates, means = self._phi.copy(), self._mean.value()
-            iterates[rows], means[rows] = phi, mean.value()
-            self._path.append((seen[0], iterates, means))
-
     @property
     def trace_(self) -> Trace:
         """The path so far, its start included; see `Trace`."""
@@ -195,7 +206,16 @@ class ProjectedSGD(Solver):
 
     def result(self) -> Estimate:
         """Return the mean of the iterates; there are no standard errors."""
-        return Estimate(self._mean.value(), None)
+        phi, total, _, before = self._state
+        t = self._steps[:, None, None]
+        if self.averaging == "none":
+            return Estimate(phi.copy(), None)
+        if self.averaging == "weighted":
+            return Estimate(total * 2 / ((t + 1) * (t + 2)), None)
+        n = t
+        if self.averaging == "tail":
+            n, total = t + 1 - np.maximum(_power_below(t) // 2, 1), total - before
+        return Estimate(np.where(t > 0, total / np.maximum(n, 1), phi), None)
 
 
 def natural_step(p: int, steepest: np.ndarray) -> np.ndarray:
@@ -206,52 +226,6 @@ def natural_step(p: int, steepest: np.ndarray) -> np.ndarray:
     that were enumerated), the steepest curvature ``(r,)`` among them bounds the step.
     """
     return 1 / np.maximum((p - 1) * np.sum(1 / np.arange(1, p)), steepest)
-
-
-class _Mean:
-    """A running mean of iterates, of one of the kinds in AVERAGING.
-
-    The tail is held in two parts: since the last power of two, and between the last two.
-    """
-
-    def __init__(self, kind: str, phi: np.ndarray) -> None:
-        self.kind, self.count = kind, np.zeros(len(phi), dtype=np.int64)
-        self.head, self.rest = phi.copy(), phi.copy()
-
-    def take(self, rows: np.ndarray) -> "_Mean":
-        """Return the means of some instances."""
-        part = object.__new__(_Mean)
-        part.kind, part.count = self.kind, self.count[rows]
-        part.head, part.rest = self.head[rows], self.rest[rows]
-        return part
-
-    def put(self, rows: np.ndarray, part: "_Mean") -> None:
-        """Take back the means of some instances."""
-        self.count[rows], self.head[rows], self.rest[rows] = part.count, part.head, part.rest
-
-    def add(self, phi: np.ndarray) -> None:
-        """Take in the next iterate."""
-        self.count += 1
-        t = self.count[:, None, None]
-        if self.kind == "none":
-            self.head = phi
-        elif self.kind == "uniform":
-            self.head = self.head + (phi - self.head) / t
-        elif self.kind == "weighted":
-            self.head = self.head + (phi - self.head) * (2 / (t + 2))
-        else:
-            begun = _power_below(t)
-            self.rest = np.where(t == begun, self.head, self.rest)
-            self.head = np.where(t == begun, phi, self.head + (phi - self.head) / (t - begun + 1))
-
-    def value(self) -> np.ndarray:
-        """Return the mean, ``(r, p, k)``."""
-        if self.kind != "tail":
-            return self.head.copy()
-        t = self.count[:, None, None]
-        begun = _power_below(t)
-        recent, before = np.maximum(t - begun + 1, 1), begun // 2
-        return (recent * self.head + before * self.rest) / (recent + before)
 
 
 def _power_below(t: np.ndarray) -> np.ndarray:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import comb
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 
@@ -11,7 +10,7 @@ from skshapley._tools._constraints import Fitting
 from skshapley._tools._counting import all_coalitions
 from skshapley._trees import TreeValues, read_trees
 from skshapley.exceptions import UnreadableModelError
-from skshapley.solvers._sample_reuse import unit_sums
+from skshapley.indices import INDICES, enumerated
 
 SURROGATES = ("linear", "tree")
 MOST_ENUMERATED = 14  # players
@@ -85,11 +84,9 @@ class FittedSurrogate:
         return trees.values_by_reference(everybody, nobody)[0, 0]
 
     def _by_enumeration(self, model: Any) -> np.ndarray:
-        cube = all_coalitions(self._n_players)
-        values = np.asarray(model.predict(cube.astype(np.float64)), dtype=float)[:, None]
-        size = cube[1:-1].sum(axis=1)
-        inner = unit_sums(cube[1:-1], comb(self._n_players, size), values[1:-1] - values[0], 1)
-        return inner.sum(axis=0) + (values[-1] - values[0]) / self._n_players
+        cube = all_coalitions(self._n_players).astype(np.float64)
+        values = np.asarray(model.predict(cube), dtype=float)[:, None]
+        return enumerated(values, INDICES["shapley"], 1)
 
 
 def is_read(regressor: Any) -> bool:

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from skshapley.solvers._projections import check_radius, dykstra, project, project_on_sum
+from skshapley.solvers._projections import check_radius, project, project_on_sum
+
+from .dykstra import dykstra
 
 RNG = np.random.default_rng(20200825)
 

@@ -8,8 +8,9 @@ from skshapley.datasets import make_couples
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers import Importance, Kernel, Leverage, SamplerTask, SamplerTraits, Uniform
 from skshapley.solvers import ProjectedSGD, SolverTask
-from skshapley.solvers._projections import dykstra
 from skshapley.testing import RandomGame, StackedGame, explain_game
+
+from .dykstra import dykstra
 
 D = 5
 GAME = RandomGame(D, seed=7)
