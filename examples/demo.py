@@ -1,9 +1,9 @@
-"""A tour in half a minute: explain an XGBoost model and a neural network on real data.
+"""Explain an XGBoost model and a neural network on real data, in half a minute.
 
 The data, bundled with scikit-learn, are 569 breast tumours measured under the microscope: thirty
 features of the cell nuclei, and whether the tumour was malignant (Street, Wolberg and Mangasarian,
-1993). The trees are read, so that their attributions and interactions are exact. The network is
-sampled, and each attribution has a standard error.
+1993). The attributions and interactions of the trees are exact. The network is sampled, and each
+attribution has a standard error.
 
 Run it with `make demo`, or `python examples/demo.py`; the files go to demo_output/.
 """
@@ -36,25 +36,25 @@ def tumours():
 
 
 def explain_trees(X_train, X_test, y_train, y_test):
-    """Read the log-odds of boosted trees: exact values, and the interactions of all pairs."""
+    """Explain the log-odds of boosted trees: exact values, and interactions of all pairs."""
     model = XGBClassifier(n_estimators=100, max_depth=3, learning_rate=0.1, random_state=0)
     model.fit(X_train, y_train)
-    print(f"\nXGBoost: {model.score(X_test, y_test):.0%} of the test tumours recognised.")
+    print(f"\nXGBoost: {model.score(X_test, y_test):.0%} of the test tumours classified correctly.")
     explainer = ShapleyExplainer(model, response_method="log_odds", interactions=True)
     return timed(lambda: explainer.fit(X_train).explain(X_test))
 
 
 def explain_network(X_train, X_test, y_train, y_test):
-    """Sample the probability of a neural network: values with standard errors."""
+    """Explain the probability of a neural network: sampled values with standard errors."""
     network = MLPClassifier((32,), alpha=0.1, max_iter=1000, random_state=0)
     model = make_pipeline(StandardScaler(), network).fit(X_train, y_train)
-    print(f"\nMLP: {model.score(X_test, y_test):.0%} of the test tumours recognised.")
+    print(f"\nMLP: {model.score(X_test, y_test):.0%} of the test tumours classified correctly.")
     explainer = ShapleyExplainer(model, max_rows=15_000, random_state=0)
     return timed(lambda: explainer.fit(X_train).explain(X_test))
 
 
 def timed(explain):
-    """Return an explanation and say what it cost."""
+    """Return an explanation and print its cost."""
     began = time.perf_counter()
     explanation = explain()
     seconds = time.perf_counter() - began
@@ -73,7 +73,7 @@ def table(explanation, row, n_features=6):
 
 
 def save(explanation, name):
-    """Write the report, every attribution and some pictures; return the files."""
+    """Write the report, the attributions and some pictures, and return the files."""
     title = f"Breast tumours, by {name}"
     files = [explanation.report(OUTPUT / f"{name}_report.html", title=title)]
     frame = explanation.to_frame("long")
@@ -119,10 +119,10 @@ def show(explanation, name, response):
 def main():
     OUTPUT.mkdir(exist_ok=True)
     X_train, X_test, y_train, y_test = tumours()
-    print(f"{len(X_train)} breast tumours to learn from, {len(X_test)} to explain.")
+    print(f"{len(X_train)} breast tumours for training, {len(X_test)} to explain.")
     show(explain_trees(X_train, X_test, y_train, y_test), "xgboost", "log-odds of malignancy")
     show(explain_network(X_train, X_test, y_train, y_test), "mlp", "probability of malignancy")
-    print(f"\nOpen {OUTPUT / 'mlp_report.html'} in a browser to see all of it.")
+    print(f"\nOpen {OUTPUT / 'mlp_report.html'} in a browser to see the report.")
 
 
 if __name__ == "__main__":

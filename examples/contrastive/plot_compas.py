@@ -1,24 +1,24 @@
 """
-Why this person, and not those? Contrastive explanations of a risk score
-========================================================================
+Why this person and not those? Contrastive explanations of a risk score
+=======================================================================
 
-Grah & Thouvenot (2020), Figure 1, explain why a model gives a 21-year-old a probability of 70 %
-to be arrested again within two years, in contrast to people whom the same model does *not* expect
-to be: their mean is 14 %. Age adds 46 points, the absence of prior offences takes 9 away. We
-repeat it with a model of our own on ProPublica's COMPAS table.
+Figure 1 of Grah & Thouvenot (2020) explains why a model gives a 21-year-old a probability of 70 %
+to be arrested again within two years. The contrast is people for whom the same model expects no
+arrest, with a mean of 14 %. Age adds 46 points, and the absence of prior offences subtracts 9. This
+example repeats the analysis with another model on ProPublica's COMPAS table.
 
-Set ``SKSHAPLEY_DATA`` to a folder that holds ``compas_two_years.csv.gz`` (7214 people, from
-https://github.com/propublica/compas-analysis, without names). Without it the same question is put
-to scikit-learn's bundled breast tumours: why is this one called malignant, and not benign like
-those?
+Set ``SKSHAPLEY_DATA`` to a folder with ``compas_two_years.csv.gz`` (7214 people, from
+https://github.com/propublica/compas-analysis, without names). Without it, the example uses the
+breast tumours of scikit-learn. It then asks why one tumour is classified as malignant, in contrast
+to benign ones.
 """
 
 # %%
-# A model, and who is to be explained
+# The model and the person to explain
 # -----------------------------------
-# Ten columns as they were known on the day of the screening; nothing that came later, and not
-# COMPAS's own score. Categories stay categories: rows that the model is asked about are put
-# together column by column, and reach it with the dtypes that it was fitted on.
+# The ten columns were known on the day of the screening. Later information and the COMPAS score are
+# excluded. Categories stay categories: rows for the model are combined column by column, with the
+# dtypes that it was fitted on.
 
 import os
 from pathlib import Path
@@ -63,12 +63,12 @@ person = risk[candidates.index].sort_values().tail(1).index
 print(X_test.loc[person].T.to_string())
 
 # %%
-# In contrast to whom?
-# --------------------
-# The background *is* the question. Against people whom the model does not expect to be arrested,
-# attributions say what sets this person apart from them; they add up to the difference of this
-# probability and their mean one. Ten players have 1024 coalitions, all of which are evaluated:
-# these values are exact.
+# The contrast
+# ------------
+# The background *is* the question. Here, it contains people for whom the model expects no arrest.
+# The attributions then show how this person differs from them. They add up to the person's
+# probability minus the mean probability of the background. Ten players have 1024 coalitions. All of
+# them are evaluated, so these values are exact.
 
 references = X_test[risk < 0.5].sample(100, random_state=0)
 explainer = ShapleyExplainer(model, max_rows=100 * 1024, output=True).fit(references)
@@ -77,11 +77,11 @@ print(f"predicted {explanation.predictions[0]:.2f}, references {explanation.base
 WaterfallDisplay.from_explanation(explanation)
 
 # %%
-# A single reference
-# ------------------
-# Each reference makes a game of its own (the paper's v(S) = f(z(x*, r, S)) - f(r)), and the
-# values above are the mean of a hundred such games. One of them alone is the answer to "why not
-# like this one?". Features in which the two agree get exactly nothing.
+# A single background row
+# -----------------------
+# Each background row defines its own game, in the paper v(S) = f(z(x*, r, S)) - f(r). The values
+# above are the mean of a hundred such games. A single game answers the question "why not like this
+# person?". Features with equal values in both rows get exactly 0.
 
 nearest = (risk[references.index] - risk[references.index].median()).abs().idxmin()
 alone = ShapleyExplainer(model, output=True).fit(references.loc[[nearest]])
@@ -92,11 +92,11 @@ comparison = pd.DataFrame(
 print(comparison.to_string(float_format="{:.3f}".format))
 
 # %%
-# By projected stochastic gradient
-# --------------------------------
-# The paper's own solver, with some 300 of the 1024 coalitions, each against a hundred references.
-# It has no standard errors, and least squares makes more of the same coalitions; both are one word
-# away.
+# Projected stochastic gradient
+# -----------------------------
+# The paper's own solver uses about 300 of the 1024 coalitions, each against a hundred background
+# rows. It has no standard errors. Least squares is more accurate with the same coalitions. Each is
+# selected by one word.
 
 sketches = {"exact": explanation.values[0]}
 for solver, sampler in (("sgd", "auto"), ("least-squares", "leverage")):
@@ -107,20 +107,20 @@ for solver, sampler in (("sgd", "auto"), ("least-squares", "leverage")):
 print(pd.DataFrame(sketches, index=X.columns).round(3).to_string())
 
 # %%
-# What this does not say
-# ----------------------
-# An attribution describes the *model*, under a chosen contrast; it is neither a cause of anyone's
-# conduct nor a proof that the model is fair. Three warnings about this table in particular:
+# Limits
+# ------
+# An attribution describes the *model*, under a chosen contrast. It is not a cause of anyone's
+# conduct, and it does not prove that the model is fair. This table needs three warnings:
 #
 # - ``race``, ``sex`` and ``age`` are among the columns because ProPublica's analysis (2016) needs
 #   them. A small attribution to ``race`` does not clear a model: ``priors_count`` and the charge
-#   carry much of the same information, being records of policing as much as of conduct. To ask
-#   how far a group is treated differently, compare errors between groups, not attributions.
-# - ``age`` and ``age_cat`` say the same thing twice. A coalition with one and not the other is a
-#   person who cannot exist, and the two share the credit. ``groups={"age": ["age", "age_cat"]}``
-#   makes one player of them; references are mixed in columns as if features were independent.
-# - The references decide. Contrasted with everybody, or with people of the same age, the same
-#   person gets other values, all of them right: name the contrast whenever you show them.
+#   carry much of the same information, because they record policing as much as conduct. To measure
+#   unequal treatment, compare errors between groups, not attributions.
+# - ``age`` and ``age_cat`` contain the same information. A coalition with only one of them
+#   describes a person who cannot exist, and the two divide the credit. Make them one player with
+#   ``groups={"age": ["age", "age_cat"]}``.
+# - The values depend on the background. With all people, or with people of the same age, the same
+#   person gets other values, and all of them are correct. Name the contrast whenever you show them.
 #
 # References
 # ----------

@@ -2,8 +2,8 @@
 How large a budget?
 ===================
 
-Say how sure you must be, and let each instance stop on its own; or spend a fixed budget, and look
-at the standard errors that it bought.
+Choose a precision, and let each row stop when it is reached. Or spend a fixed budget, and look at
+the standard errors.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,7 @@ network = MLPClassifier((16,), alpha=0.1, max_iter=1000, random_state=0)
 model = make_pipeline(StandardScaler(), network).fit(X_train, y_train)
 
 # %%
-# A tenth of the budget is enough for a picture of what matters, and not for the order of the last
-# features.
+# A tenth of the budget is enough to see which features matter, but not to rank the last ones.
 
 explainer = ShapleyExplainer(model, max_background=50, random_state=0).fit(X_train)
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
@@ -34,7 +33,7 @@ for ax, budget in zip(axes, (6_500, 65_000), strict=True):
     ax.set_title(f"{budget:,} model rows")
 
 # %%
-# Two methods as their budgets grow:
+# The error of two methods falls as their budgets grow:
 
 methods = {
     name: ShapleyExplainer(model, sampler=name, max_background=50, random_state=0).fit(X_train)
@@ -44,8 +43,8 @@ budgets = [5_000, 10_000, 20_000, 40_000]
 ConvergenceDisplay.from_estimator(methods, X_test.iloc[:1], budgets=budgets)
 
 # %%
-# Stop when the standard errors are at most 2 % of the range of the attributions. Simple instances
-# are done early:
+# Here, a row stops when its standard errors are at most 2 % of the range of its attributions.
+# Simple rows stop early:
 
 stopping = StandardError(rtol=0.02)
 patient = ShapleyExplainer(model, stopping=stopping, max_background=50, random_state=0).fit(X_train)

@@ -2,8 +2,9 @@
 Groups of people that the model treats alike
 ============================================
 
-Clusters of *attributions* are groups that get their predictions for the same reasons, which groups
-of like measurements need not be. An explainer is a transformer, so this takes two lines.
+Clusters of *attributions* are groups of people with the same reasons for their predictions. They
+differ from clusters of similar measurements. An explainer is a transformer, so clustering takes two
+lines.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +30,7 @@ clusters = make_pipeline(explainer, KMeans(3, n_init=10, random_state=0)).fit(X)
 labels = pd.Series(clusters.predict(X), X.index).map({0: "A", 1: "B", 2: "C"})
 
 # %%
-# What the clusters are like, and what their predictions come from:
+# The table shows the mean measurements and predictions of the clusters:
 
 table = X.assign(prediction=model.predict(X), cluster=labels).groupby("cluster").mean()
 table[["bmi", "bp", "s5", "prediction"]].round(1)

@@ -1,20 +1,20 @@
 """
-Correlated columns: what the model does, and what the values tell
-=================================================================
+Correlated columns: interventional and conditional values
+=========================================================
 
-Where columns go together, "the others being unknown" has two meanings. An interventional reward
-gives the model rows in which absent columns have the values of other people. A conditional one lets
-absent columns follow the present ones. The first tells what the model does with its columns, the
-second what the columns tell of its response.
+If columns are correlated, "the other columns are unknown" has two meanings. An interventional
+reward fills absent columns with values of other people. A conditional reward lets absent columns
+follow the present ones. Interventional values describe what the model does with its columns.
+Conditional values describe what the columns reveal about the response.
 """
 
 # %%
 # The rows that the model sees
 # ----------------------------
-# Two columns with a correlation of 0.9, and an instance at (2, 1.2). If only the first column is
-# known, the interventional reward takes the second from the background, with pairs that do not
-# exist. The conditional reward moves each background row to where the first column is, along the
-# regression line.
+# Two columns have a correlation of 0.9, and the row to explain is at (2, 1.2). Suppose that only
+# the first column is known. The interventional reward takes the second from the background, which
+# gives pairs that do not exist. The conditional reward moves each background row along the
+# regression line, to the value of the first column.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,7 +35,7 @@ instance = np.array([[2.0, 1.2]])
 
 
 def rows_seen(reward):
-    """The rows that the model is called on if the first column is present."""
+    """Return the rows passed to the model if the first column is present."""
     seen = []
 
     def look(table):
@@ -51,8 +51,10 @@ def rows_seen(reward):
 figure, axes = plt.subplots(1, 2, figsize=(9.6, 4.2), sharey=True, layout="constrained")
 for ax, reward in zip(axes, ["interventional", "conditional"], strict=True):
     ax.scatter(*rows.T, s=10, color="0.75", label="background")
-    ax.scatter(*rows_seen(reward).T, s=10, color="tab:blue", alpha=0.6, label="what the model sees")
-    ax.scatter(*instance.T, s=70, marker="*", color="tab:red", zorder=3, label="instance")
+    ax.scatter(
+        *rows_seen(reward).T, s=10, color="tab:blue", alpha=0.6, label="rows passed to the model"
+    )
+    ax.scatter(*instance.T, s=70, marker="*", color="tab:red", zorder=3, label="explained row")
     ax.set(title=reward, xlabel="first column, present")
 axes[0].set_ylabel("second column, absent")
 axes[0].legend(loc="upper left")
@@ -60,12 +62,16 @@ axes[0].legend(loc="upper left")
 # %%
 # Who gets the credit
 # -------------------
-# A model that reads the second column only, at an instance where both columns are 1. Its values
-# depend on what is asked. The interventional reward: all to the column that is read, whatever the
-# correlation. The conditional one: the first column tells of the second, and gets half of what it
-# tells. If the first is a cause of the second, it can get all of that: in an order in which causes
-# come first, with `Ordered`. And if setting a column is meant, not seeing it, `CausalReward` gives
-# the credit only in the direction of the cause.
+# This model uses the second column only, and both columns of the explained row are 1. The values
+# depend on the question:
+#
+# - The interventional reward gives all credit to the second column, for every correlation.
+# - The conditional reward also gives credit to the first column: half of what it reveals about the
+#   second.
+# - If the first column causes the second, `Ordered` places causes first. The first column then gets
+#   all that it reveals.
+# - If columns are set and not just observed, `CausalReward` gives credit only in the direction of
+#   the cause.
 
 
 def second(table):
@@ -102,16 +108,16 @@ for (name, of), style in zip(kinds.items(), styles, strict=True):
     ax.plot(rhos, [of(rho)[0] for rho in rhos], style, label=name, markevery=3, fillstyle="none")
 ax.set(
     xlabel="correlation of the columns",
-    ylabel="value of the first column,\nwhich the model does not read",
+    ylabel="value of the first column,\nwhich the model ignores",
 )
 ax.legend()
 
 # %%
 # Which conditional reward?
 # -------------------------
-# A conditional reward needs a model of how columns go together, and every such model is wrong
-# somewhere. What can be measured is how well v(S) predicts the response of rows that were left
-# out. The progress of diabetes, by ten measurements of which some go together:
+# A conditional reward needs a model of the dependence between columns, and no such model is
+# perfect. `conditional_error` measures how well v(S) predicts the response of held-out rows. The
+# data are ten measurements of diabetes patients, some of which are correlated:
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
@@ -130,17 +136,17 @@ ax.invert_yaxis()
 ax.set(xlabel="mean squared error of v(S) on rows left out, with 95 % intervals", xlim=(0, None))
 
 # %%
-# The intervals overlap since some patients are harder than others for all rewards. The differences
-# to the first one, on the same patients and coalitions, are known better:
+# The intervals overlap because some patients are harder than others for every reward. The
+# differences from the first reward, on the same patients and coalitions, are more precise:
 
 errors[["difference", "difference_error"]].round(2)
 
 # %%
 # Two explanations of one patient
 # -------------------------------
-# The measurements of serum (s1 to s6) go together. What the model reads in one of them, a
-# conditional reward shares among those that tell of it. The two conditional rewards do not agree on
-# all of it: 331 rows are few for a surrogate, and no standard error says so.
+# The blood measurements (s1 to s6) are correlated. A conditional reward divides the credit of one
+# measurement among those that are correlated with it. The two conditional rewards differ in places.
+# With 331 rows, a surrogate is not precise, and the standard errors do not include this.
 
 patient = X_test.iloc[[0]]
 table = pd.DataFrame(

@@ -1,13 +1,13 @@
 """
-What to keep, and what has changed
-==================================
+Which features to keep, and what has changed
+============================================
 
-Importances with intervals, features selected out of fold, two groups side by side, and a year of
-predictions on a control chart.
+This example shows importances with intervals, features selected out of fold, a comparison of two
+groups, and a year of predictions on a control chart.
 """
 
 # %%
-# A model of how diabetes progresses, and people that it was not fitted to.
+# The model predicts the progress of diabetes. It is explained on people that it was not fitted to.
 
 import numpy as np
 from sklearn.datasets import load_diabetes
@@ -23,17 +23,18 @@ explainer = ShapleyExplainer(model.fit(X[::2], y[::2])).fit(X[::2])
 explanation = explainer.explain(X[1::2])
 
 # %%
-# How sure importances are
-# ------------------------
-# The intervals hold all features at once; beside the names are the ranks that the data leave open.
+# How certain are the importances?
+# --------------------------------
+# The intervals hold simultaneously for all features. Each name is followed by the ranks that the
+# data allow.
 
 explanation.plot.importance()
 
 # %%
 # Which features to keep
 # ----------------------
-# A noise column and a shuffled copy are put in. Each fold is explained by a model of the others,
-# and tested for what its attributions tell of the target.
+# A column of noise and a shuffled copy are added. Each fold is explained with a model of the other
+# folds. A feature is kept if its attributions predict the target.
 
 rng = np.random.default_rng(0)
 table = X.assign(noise=rng.normal(size=len(X)), shuffled=rng.permutation(X["bmi"]))
@@ -47,15 +48,15 @@ selector.to_frame().round(3)
 # %%
 # Two groups
 # ----------
-# What each feature carries of the difference of their mean predictions. A pale dumbbell may be
-# chance.
+# The figure divides the difference between the mean predictions of two groups among the features. A
+# pale line may be due to chance.
 
 first = (explanation.data["sex"] == 1).to_numpy()
 comparison = compare(explanation[first], explanation[~first], names=("sex 1", "sex 2"))
 DumbbellDisplay.from_comparison(comparison, kind="attribution")
 
 # %%
-# They add up:
+# The contributions add up to the difference:
 
 differences = comparison.to_frame("attribution")["difference"]
 print(f"{differences.sum():.6f} {comparison.prediction_difference:.6f}")
@@ -63,7 +64,7 @@ print(f"{differences.sum():.6f} {comparison.prediction_difference:.6f}")
 # %%
 # A year
 # ------
-# From July on people are heavier. The limits hold all features and months at once.
+# From July on, people are heavier. The limits hold simultaneously for all features and months.
 
 year = X[1::2].sample(frac=1, random_state=0)
 months = np.array([f"{month:02d}" for month in 1 + 12 * np.arange(len(year)) // len(year)])

@@ -2,9 +2,9 @@
 Columns that belong together
 ============================
 
-Each of ten properties of the cell nuclei comes three times: as mean, as standard error and as worst
-value over the image. They go up and down together, and share out among them what they tell in
-common. As *groups* they are ten players rather than thirty: cheaper, surer and easier to read.
+Each of ten properties of the cell nuclei has three columns: its mean, its standard error and its
+worst value over the image. The three are correlated and divide their credit. As *groups*, the
+columns are ten players instead of thirty. This is cheaper, more precise and easier to read.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ groups = {name: [f"mean {name}", f"{name} error", f"worst {name}"] for name in p
 groups["area"]
 
 # %%
-# The same budget for both:
+# Both explanations have the same budget:
 
 options = dict(sampler="antithetic", max_rows=6_000, max_background=40, random_state=0)
 single = ShapleyExplainer(model, **options).fit(X_train).explain(X_test.iloc[:40])
@@ -34,7 +34,7 @@ BarDisplay.from_explanation(single, ax=axes[0])
 BarDisplay.from_explanation(grouped, ax=axes[1])
 
 # %%
-# Mean standard errors of the two, relative to the mean size of an attribution:
+# The mean standard errors of both, relative to the mean size of an attribution:
 
 for explanation in (single, grouped):
     ratio = explanation.standard_errors.mean() / abs(explanation.values).mean()

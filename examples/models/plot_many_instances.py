@@ -2,13 +2,13 @@
 Many people in one table
 ========================
 
-An explanation of many instances is a table like the one that it explains: with its index, ready for
-pandas. What matters for whom, and how sure is that?
+An explanation of many rows is a table like the explained one. It has the same index and works with
+pandas.
 """
 
 # %%
-# Diabetes again, every one of 442 people explained against all of them. The index stands for their
-# names.
+# Each of the 442 people in the diabetes data is explained, with all of them as the background. The
+# index replaces their names.
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -27,14 +27,14 @@ table = explanation.to_frame()
 table.head(3).round(1)
 
 # %%
-# Whose prediction does blood pressure raise most?
+# For whom does blood pressure raise the prediction most?
 
 table.nlargest(3, "bp").round(1)
 
 # %%
-# The long form has a line for each person and feature, with the measurement and the standard error;
-# it joins, groups and goes to a file like any other table. What is the strongest reason of each
-# person, how often?
+# The long form has one line for each person and feature, with the measurement and the standard
+# error. It can be joined, grouped and saved like any table. How often is each feature the strongest
+# reason of a person?
 
 long = explanation.to_frame("long")
 strongest = long.loc[long["value"].abs().groupby(long["row"]).idxmax()]
@@ -43,21 +43,22 @@ strongest.groupby("feature")["value"].agg(["count", "mean"]).sort_values("count"
 )
 
 # %%
-# Importance, for everybody and by cohort
-# ---------------------------------------
-# The mean size of an attribution. Its standard error says how much it would be another one with
-# other people of the same kind.
+# Importance, for all people and by cohort
+# ----------------------------------------
+# The importance is the mean size of the attributions. Its standard error estimates how much it
+# would change with another sample of people.
 
 explanation.importance().head(4).round(2)
 
 # %%
-# A cohort is a column or one label a person. Here: by thirds of age.
+# A cohort is a column, or one label for each person. Here, the cohorts are thirds of the age:
 
 age = pd.qcut(X["age"], 3, labels=["young", "middle", "old"])
 BarDisplay.from_explanation(explanation, cohorts=age, max_features=5)
 
 # %%
-# Who is like whom in *reasons*? Attributions of body mass and of s5, coloured by the prediction:
+# Who has similar *reasons*? The points are attributions of body mass and of s5, coloured by the
+# prediction:
 
 figure, ax = plt.subplots(figsize=(6, 4.2), layout="constrained")
 points = ax.scatter(table["bmi"], table["s5"], c=explanation.predictions, s=14, cmap="viridis")
@@ -65,7 +66,8 @@ ax.set(xlabel="attribution of bmi", ylabel="attribution of s5")
 figure.colorbar(points, label="predicted progress")
 
 # %%
-# Rows are chosen by position or by a mask, and batches that were explained apart are put together:
+# Rows are selected by position or by a mask. Batches that were explained separately can be
+# concatenated:
 
 high = explanation[explanation.predictions > 200]
 halves = Explanation.merge([explainer.explain(X[:200]), explainer.explain(X[200:])])

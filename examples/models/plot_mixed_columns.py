@@ -1,15 +1,15 @@
 """
-A pipeline on a DataFrame of numbers, categories and gaps
-=========================================================
+A pipeline on a DataFrame with numbers, categories and missing values
+=====================================================================
 
-The pipeline imputes, scales and encodes; the explanation speaks of the columns as they came. No
-wrapper is needed: absent columns are filled in with background values of the same dtype, gaps and
-all.
+The pipeline imputes, scales and encodes, and the explanation has one value for each original
+column. No wrapper is needed. Absent columns take background values of the same dtype, including
+missing values.
 """
 
 # %%
-# The diabetes data in their own units. Sex is a string, blood pressure a category, and we lose one
-# in ten measurements of blood sugar (s6), as it happens.
+# The diabetes data are in their original units. Sex is a string, blood pressure a category, and a
+# tenth of the blood sugar measurements (s6) is removed.
 
 import numpy as np
 import pandas as pd
@@ -43,13 +43,13 @@ n_columns = model[:-1].transform(X_test).shape[1]
 print(f"Inside there are {n_columns} columns; R² is {model.score(X_test, y_test):.2f}.")
 
 # %%
-# Ten players, one for each column of the DataFrame.
+# There are ten players, one for each column of the DataFrame.
 
 explainer = ShapleyExplainer(model, max_background=30, max_rows=3_600, random_state=0).fit(X_train)
 explanation = explainer.explain(X_test.iloc[:60])
 BarDisplay.from_explanation(explanation, cohorts="bp")
 
 # %%
-# A category, a number, and a number with gaps:
+# The panels show a category, a number, and a number with missing values:
 
 DependenceDisplay.from_explanation(explanation, features=["bp", "bmi", "s6"])

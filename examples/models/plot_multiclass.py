@@ -2,12 +2,12 @@
 Three classes at once
 =====================
 
-A classifier of several classes has as many outputs. All are explained from the same model calls;
-`output` picks one, by its label.
+A classifier with several classes has several outputs. All outputs are explained from the same model
+calls; `output` selects one by its label.
 """
 
 # %%
-# Wines from three growers in one valley, by thirteen chemical analyses.
+# The data are wines from three growers in one valley, with thirteen chemical measurements.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
@@ -29,7 +29,7 @@ explanation = explainer.explain(X_test)
 print(explanation.values.shape, explanation.output_names.tolist())
 
 # %%
-# What speaks for each grower:
+# These features raise or lower the probability of each grower:
 
 figure, axes = plt.subplots(1, 3, figsize=(15, 3.6), layout="constrained")
 for ax, name in zip(axes, explanation.output_names, strict=True):
@@ -37,8 +37,8 @@ for ax, name in zip(axes, explanation.output_names, strict=True):
     ax.set_title(name)
 
 # %%
-# What speaks for a wine's own class: ``output="predicted"``. The values of an output add up to its
-# probability, and over all outputs those of a feature to 0.
+# ``output="predicted"`` explains the predicted class of each wine. The values of one output add up
+# to its probability minus the base value. The values of one feature add up to 0 over all outputs.
 
 own = ShapleyExplainer(model, output="predicted", max_background=50, random_state=0)
 WaterfallDisplay.from_estimator(own.fit(X_train), X_test.iloc[:1])

@@ -1,13 +1,13 @@
 """
-Do two networks see the same thing?
-===================================
+Do two networks use the same features?
+======================================
 
-Networks that start from other weights reach the same accuracy on their own ways. Standard errors
-tell the two kinds of differences apart: those between the models, and those of the estimate.
+Networks with different initial weights reach the same accuracy in different ways. Standard errors
+separate two kinds of differences: between the models, and from sampling.
 """
 
 # %%
-# Three perceptrons that tell malignant from benign tumours, alike but for their seeds.
+# Three perceptrons classify tumours as malignant or benign. They differ only in their seeds.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,7 +32,7 @@ for name, model in models.items():
     print(f"{name}: {model.score(X_test, y_test):.1%} recognised")
 
 # %%
-# Log-odds, since these networks are so sure of themselves that all probabilities are near 0 or 1.
+# The log-odds are explained, because nearly all probabilities of these networks are near 0 or 1.
 
 explanations = {
     name: ShapleyExplainer(
@@ -49,19 +49,20 @@ explanations = {
 }
 
 # %%
-# What matters to the first of them, over 40 tumours:
+# The most important features of the first network, over 40 tumours:
 
 BarDisplay.from_explanation(explanations["seed 0"])
 
 # %%
-# One tumour by all three. Where intervals (narrow here) do not overlap, the networks differ:
+# One tumour is explained with all three networks. The intervals are narrow. Where they do not
+# overlap, the networks differ:
 
 ComparisonDisplay.from_explanations(explanations, row=0)
 
 # %%
-# Over all tumours: the standard deviation of an attribution over the three networks, and that which
-# the sampling of coalitions alone would make. The explanation of one network is sure to the second
-# digit; the next network has another one.
+# The last picture compares two standard deviations over all tumours: of an attribution over the
+# three networks, and from the sampling of coalitions alone. The explanation of one network is
+# accurate to the second digit. The explanation of another network is different.
 
 values = np.stack([e.values for e in explanations.values()])
 errors = np.stack([e.standard_errors for e in explanations.values()])

@@ -2,8 +2,8 @@
 What makes an outlier
 =====================
 
-An isolation forest says which tumours are unlike the others, by a score that is low for outliers.
-The attributions of the score say why.
+An isolation forest gives each tumour a score, which is low for outliers. The attributions of the
+score show which measurements are unusual.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +19,8 @@ forest = IsolationForest(n_estimators=50, random_state=0).fit(X)
 order = np.argsort(forest.score_samples(X))
 
 # %%
-# An outlier detector has no probabilities; ``response_method="auto"`` takes its scores. Two
-# outliers, for different reasons:
+# An outlier detector has no probabilities, so ``response_method="auto"`` explains its scores. These
+# two outliers have different reasons:
 
 explainer = ShapleyExplainer(forest, max_background=30, max_rows=4_500, random_state=0).fit(X)
 explanation = explainer.explain(X.iloc[order[:2]])
@@ -29,6 +29,7 @@ for row, ax in enumerate(axes):
     WaterfallDisplay.from_explanation(explanation, row=row, max_features=7, ax=ax)
 
 # %%
-# The ten strangest and the ten most common tumours, on their ways from the mean score:
+# The decision plot shows the ten most unusual and the ten most common tumours. Each line leads from
+# the mean score to the score of one tumour:
 
 DecisionDisplay.from_explanation(explainer.explain(X.iloc[np.r_[order[:10], order[-10:]]]))

@@ -1,10 +1,10 @@
 """
-What moves a prediction, and what makes it right
-================================================
+Features that move a prediction, and features that make it right
+================================================================
 
-The mean absolute attribution tells what a model reacts to. SAGE values tell what its accuracy rests
-on: the loss that each feature saves on rows that the model has not seen. A model that was left to
-overfit, with three columns of noise among its features, shows the difference.
+The mean absolute attribution shows which features move the predictions of a model. SAGE values show
+which features its accuracy depends on: the loss that each feature saves on unseen rows. This model
+overfits, and three of its features are noise, so the two measures differ.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ model = XGBRegressor(n_estimators=60, max_depth=4, learning_rate=0.15, n_jobs=1)
 model.fit(X_train, y_train)
 
 # %%
-# Both look at the rows of the test. Only the second one is told how these patients fared:
+# Both use the test rows. Only the second one uses the true outcome of these patients:
 
 explanation = ShapleyExplainer(model).fit(X_train).explain(X_test)
 importance = GlobalImportance(model, max_background=50, random_state=0)
@@ -35,9 +35,10 @@ BarDisplay.from_explanation(explanation, max_features=None, ax=axes[0])
 ImportanceDisplay.from_importance(importance, max_features=None, ax=axes[1])
 
 # %%
-# One column of noise is among those that move the predictions most. On these rows all three save
-# nothing, and two cost more than their errors explain: without them the model would do better. The
-# intervals are wide, as 221 rows are few to measure an accuracy on. More evaluations would not
-# help: most of each error is that of the choice of rows.
+# One column of noise is among the features that move the predictions most. On the test rows, none
+# of the three noise columns saves loss. Two of them increase it by more than their errors explain:
+# without them, the model would be better. The intervals are wide, because 221 rows are few to
+# measure an accuracy. More evaluations would not help: most of each error comes from the choice of
+# rows.
 
 importance.to_frame().round()

@@ -2,12 +2,13 @@
 A service that explains one row at a time
 =========================================
 
-What can be learned is learned in ``fit``: one row then costs little more than the model's own time,
-and its explanation is the same alone, in a table, in any thread. So a service is a dozen lines.
+``fit`` computes everything that rows share. A row then costs little more than the time of the
+model. Its explanation is the same alone, in a table and in any thread. A service therefore takes a
+dozen lines.
 """
 
 # %%
-# The model and its explainer are made once. A pickle of the explainer carries what it has learned.
+# The model and its explainer are made once. A pickle of the explainer contains all that it learned.
 
 import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,8 +28,8 @@ model = make_pipeline(StandardScaler(), KNeighborsRegressor(15)).fit(X, y)
 explainer = ShapleyExplainer(model, random_state=0).fit(X)
 
 # %%
-# The endpoint takes the values of a row by name, and answers with the largest attributions, each
-# with its standard error.
+# The endpoint takes the values of a row by name. It returns the largest attributions with their
+# standard errors.
 
 
 class Explain(BaseHTTPRequestHandler):
@@ -62,8 +63,9 @@ for line in answer:
     print(f"{line['feature']:4} {line['value']:+8.2f} ± {1.96 * line['standard_error']:.2f}")
 
 # %%
-# The same row in a table has the same explanation, to the bits for models whose prediction of a row
-# does not depend on the rows beside it (trees do not; products of matrices may, in the last digit).
+# The same row in a table has the same explanation. It is equal to the last bit if the model's
+# prediction of a row does not depend on the other rows. This holds for trees. With matrix products,
+# the last digit may differ.
 
 whole = explainer.explain(X.iloc[5:10])
 np.testing.assert_allclose(

@@ -2,13 +2,12 @@
 Main effects and interactions of a tree ensemble
 ================================================
 
-Trees are explained exactly, from their tables, without a call of the model. The same tables give
-the interactions: each attribution is split into what its feature does alone, and what it does
-together with each other one.
+The values of trees are exact, and the model is not called. The interactions are exact too. They
+split each attribution into the main effect of its feature and the interactions with the others.
 """
 
 # %%
-# Boosted trees for the progress of diabetes, against all 331 training rows as the background.
+# Boosted trees predict the progress of diabetes. All 331 training rows are the background.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,17 +30,17 @@ interactions = explanation.interactions.matrix()
 print(interactions.shape, np.allclose(interactions.sum(axis=2), explanation.values))
 
 # %%
-# Their mean sizes: below the diagonal the interaction of each pair, with the error that other rows
-# would bring; on the diagonal what the features do alone.
+# The matrix shows mean sizes: the interaction of each pair below the diagonal, and the main effects
+# on the diagonal. The errors show how much these means would change with other rows.
 
 explanation.plot.interactions(max_features=7)
 
 # %%
 # One pair
 # --------
-# The attribution of body mass scatters, since it depends on the other columns as well. Its main
-# effect is nearly a function of body mass alone. What it shares with blood pressure says for whom
-# body mass matters more: among the heavy, those whose pressure is high.
+# The attribution of body mass also depends on other columns, so its points scatter. The main effect
+# is nearly a function of body mass alone. The interaction with blood pressure shows for whom body
+# mass matters more: heavy people with high blood pressure.
 
 bmi, bp = X.columns.get_loc("bmi"), X.columns.get_loc("bp")
 parts = {
@@ -58,10 +57,10 @@ axes[0].set_ylabel("points of progress")
 figure.colorbar(points, ax=axes, label="blood pressure (bp)")
 
 # %%
-# A model that is no ensemble
-# ---------------------------
-# A perceptron has no tables. Its interactions come from the evaluations that its
-# attributions take anyway, with standard errors; the three strongest of one patient:
+# Interactions of other models
+# ----------------------------
+# A perceptron has no closed form. Its interactions come from the same evaluations as its
+# attributions, with standard errors. These are the three strongest of one patient:
 
 perceptron = MLPRegressor(
     hidden_layer_sizes=16, alpha=1.0, solver="lbfgs", max_iter=1000, random_state=0
@@ -75,8 +74,8 @@ sampled.interactions.strongest(3)
 # %%
 # Another index
 # -------------
-# The Banzhaf value takes all coalitions to be equally likely, where the Shapley value takes all
-# sizes to be. For these trees the two are close, but Banzhaf values do not add up to the
+# The Banzhaf value gives all coalitions the same weight. The Shapley value gives all coalition
+# sizes the same weight. For these trees the two are close, but Banzhaf values do not add up to the
 # prediction:
 
 banzhaf = TreeExplainer(model, index="banzhaf").fit(X_train).explain(X_test[:3])

@@ -2,12 +2,12 @@
 An XGBoost classifier, in probabilities and in log-odds
 =======================================================
 
-Why does the model call a tumour malignant? The same explainer answers on two scales: probabilities,
-which people understand, and log-odds, on which boosted trees add up their terms.
+Why does the model classify a tumour as malignant? The same explainer answers on two scales.
+Probabilities are easy to understand. Log-odds are the scale on which boosted trees add up.
 """
 
 # %%
-# Thirty measurements of cell nuclei, from images of 569 tumours.
+# The data are thirty measurements of cell nuclei, from images of 569 tumours.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
@@ -23,7 +23,8 @@ model = XGBClassifier(n_estimators=80, max_depth=3, learning_rate=0.1).fit(X_tra
 print(f"{model.score(X_test, y_test):.0%} of the test tumours are recognised.")
 
 # %%
-# Every attribution has a standard error. With fifty background rows and the default budget:
+# Every attribution has a standard error. This explainer has fifty background rows and the default
+# budget:
 
 explainer = ShapleyExplainer(model, max_background=50, random_state=0).fit(X_train)
 explanation = explainer.explain(X_test.iloc[:60])
@@ -34,8 +35,8 @@ explanation[0].to_frame("long").nlargest(5, "value")
 BeeswarmDisplay.from_explanation(explanation)
 
 # %%
-# A tumour that is malignant beyond doubt. On the left, in probabilities, the last feature to enter
-# finds little left to add; on the right, in log-odds, each keeps adding.
+# This tumour is certainly malignant. In probabilities (left), the features that enter last have
+# little left to add. In log-odds (right), every feature adds its own evidence.
 
 margins = ShapleyExplainer(
     model, response_method="log_odds", max_background=50, random_state=0

@@ -2,14 +2,15 @@
 An XGBoost regressor, exactly and by sampling
 =============================================
 
-Where the response is the sum of the trees, `ShapleyExplainer` reads them and is exact. Asked for a
-sampler, it treats the same model as a black box. That makes a test of the standard errors: do the
-intervals hold the exact values?
+For a sum of trees, `ShapleyExplainer` computes exact values. If a sampler is passed, it treats the
+same model as a black box. This tests the standard errors: do the intervals contain the exact
+values?
 """
 
 # %%
-# How diabetes progressed within a year, from ten measurements. All of the 331 training rows are the
-# background, and the 111 others are explained; trees do not mind how many there are.
+# The model predicts how far diabetes has progressed after one year, from ten measurements. All 331
+# training rows are the background, and the 111 test rows are explained. The cost of exact tree
+# values does not depend on the size of the background.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,17 +33,17 @@ print(exact)
 BeeswarmDisplay.from_explanation(exact)
 
 # %%
-# The highest prediction, from the mean of all to what is said of this person:
+# The waterfall explains the highest prediction, starting from the mean prediction:
 
 WaterfallDisplay.from_explanation(exact, row=int(exact.predictions.argmax()), max_features=7)
 
 # %%
-# The same, as a black box
-# ------------------------
-# 12,600 model rows for each instance: some four for each feature and each of the 331 people in the
-# background. On the left the errors of the attributions of five people, with their 95 % intervals;
-# those that miss 0 are orange. On the right the errors of all 111, in units of their standard
-# errors, and the normal law.
+# The same model as a black box
+# -----------------------------
+# Each row may cost 12,600 model rows. This is about four for each feature and each of the 331
+# background rows. The left panel shows the errors of the attributions of five people, with their 95
+# % intervals. Intervals that miss 0 are orange. The right panel shows the errors of all 111 people
+# in units of their standard errors, with the normal density.
 
 sampled = ShapleyExplainer(model, sampler="antithetic", max_rows=12_600, random_state=0)
 sampled = sampled.fit(X_train).explain(X_test)

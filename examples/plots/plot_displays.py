@@ -2,12 +2,12 @@
 All displays of one model
 =========================
 
-Each display is made from an `Explanation`, draws on a new figure or on the axes it is given, and
-gives back what it shows as a DataFrame. Standard errors are drawn as 95 % intervals.
+Each display is made from an `Explanation`, draws on a new figure or on given axes, and returns its
+numbers as a DataFrame. Standard errors are drawn as 95 % intervals.
 """
 
 # %%
-# A model of how diabetes progresses within a year, from ten measurements of 442 people.
+# The model predicts the progress of diabetes within a year, from ten measurements of 442 people.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_diabetes
@@ -41,7 +41,7 @@ explanation = explainer.explain(X_test)
 # %%
 # One person
 # ----------
-# From the base value up and down to the prediction; or as bars.
+# A waterfall leads from the base value to the prediction. Bars show the same values.
 
 WaterfallDisplay.from_explanation(explanation, row=0, max_features=6)
 
@@ -52,9 +52,10 @@ BarDisplay.from_explanation(explanation, row=0, ax=axes[0], max_features=6)
 BarDisplay.from_explanation(explanation, row=1, ax=axes[1], max_features=6)
 
 # %%
-# All of them
-# -----------
-# Importances, for everybody and by sex; every attribution as a point; as a matrix; as paths.
+# All people
+# ----------
+# The displays show importances for all people and by sex, then every attribution as a point, as a
+# matrix, and as paths.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 BarDisplay.from_explanation(explanation, ax=axes[0])
@@ -73,10 +74,10 @@ MatrixDisplay.from_explanation(explanation)
 DecisionDisplay.from_explanation(explanation)
 
 # %%
-# How a feature acts
-# ------------------
-# The value of a feature against its attribution, coloured by another feature where that explains
-# what the first leaves open.
+# The effect of a feature
+# -----------------------
+# The value of a feature is plotted against its attribution. The colour is another feature that
+# explains the remaining variation.
 
 DependenceDisplay.from_explanation(explanation, features=["bmi", "s5", "bp", "sex"])
 
@@ -101,7 +102,7 @@ ComparisonDisplay.from_explanations({"XGBoost": explanation, "network": other})
 ConvergenceDisplay.from_estimator(explainer, X_test[:1], budgets=[500, 1000, 2000, 4000, 8000])
 
 # %%
-# What a display shows, as numbers
-# --------------------------------
+# The numbers of a display
+# ------------------------
 
 WaterfallDisplay.from_explanation(explanation, row=0, max_features=6).frame().round(2)

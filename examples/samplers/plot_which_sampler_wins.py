@@ -1,19 +1,19 @@
 """
-Which sampler of permutations wins, and when
-============================================
+Which sampler of permutations is best, and when
+===============================================
 
 A Shapley value is a mean over all orders in which players can enter. Mitchell, Cooper, Frank &
-Holmes (2022) ask which orders to look at. Their answers are samplers here, and this page shows on
-one model of few players and one of many when each of them is worth its while.
+Holmes (2022) study which orders to evaluate. Their methods are samplers here. This page compares
+them on one model with few players and one with many.
 """
 
 # %%
-# How evenly do they spread?
-# --------------------------
-# The discrepancy of a set of permutations is the worst error of its mean over all functions of
-# some smoothness, without any model (Eq 8 of the paper). With few players, sets that are chosen
-# as a whole (herding, SBQ) are far ahead. With many players there are so many permutations that
-# all sets are far apart, and blocks of orthogonal directions do as well, in no time.
+# How evenly do the permutations spread?
+# --------------------------------------
+# The discrepancy of a set of permutations is the largest error of its mean, over all functions of a
+# given smoothness. No model is involved (Eq 8 of the paper). With few players, sets that are chosen
+# jointly (herding, SBQ) are much better. With many players, no set covers the permutations well.
+# Blocks of orthogonal directions are then as good, and take almost no time.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -42,13 +42,14 @@ print(table.round(4).to_string())
 # %%
 # Does it matter for a model?
 # ---------------------------
-# Two networks, one of ten columns and one of thirty, each explained for three rows against thirty.
-# The whole background is averaged in every evaluation (``references="all"``), as in the paper.
-# The truth is all 1024 coalitions for ten players, and a long run of least squares for thirty.
+# Two networks have ten and thirty columns. Three rows of each are explained against thirty
+# background rows. As in the paper, every evaluation averages over the whole background
+# (``references="all"``). The true values come from all 1024 coalitions for ten players, and from a
+# long run of least squares for thirty.
 
 
 def errors(explain, truth, budgets, references="all", trials=4):
-    """Mean squared error by evaluations (rows) and sampler (columns)."""
+    """Return mean squared errors by evaluations (rows) and sampler (columns)."""
     found = {}
     for name in names:
         sampler = SAMPLERS[name](references=references)
@@ -79,13 +80,13 @@ model = MLPClassifier((30,), solver="lbfgs", alpha=1.0, max_iter=5000, random_st
 many = explained(make_pipeline(StandardScaler(), model).fit(X, y), X)
 
 truth_few, truth_many = few("exact", 1024, 0), many("leverage", 2000, 99)
-error_few = errors(few, truth_few, [9 * walks + 2 for walks in (2, 4, 8, 16, 32)])
-error_many = errors(many, truth_many, [29 * walks + 2 for walks in (2, 6, 18)])
+error_few = errors(few, truth_few, [9 * n + 2 for n in (2, 4, 8, 16, 32)])
+error_many = errors(many, truth_many, [29 * n + 2 for n in (2, 6, 18)])
 
 # %%
-# With ten players herding and SBQ leave the others behind as soon as there are a few dozen walks.
-# With thirty they have nothing to gain from, and a permutation with its reverse ("antithetic") is
-# most of what there is to win; blocks of orthogonal directions add a little.
+# With ten players, herding and SBQ are best from a few dozen permutations on. With thirty, they
+# gain nothing. Most of the gain comes from pairing a permutation with its reverse ("antithetic").
+# Blocks of orthogonal directions add a little.
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for ax, error, d in ((axes[0], error_few, 10), (axes[1], error_many, 30)):
@@ -96,30 +97,30 @@ for ax, error, d in ((axes[0], error_few, 10), (axes[1], error_many, 30)):
 axes[0].set_ylabel("mean squared error")
 
 # %%
-# What matters more
-# -----------------
-# Every walk against a background row of its own (``references="stratified"``, the default) buys
-# thirty times as many walks for the same rows given to the model. That is worth more than any
-# choice among the samplers that have reverses.
+# A larger gain: one background row per permutation
+# -------------------------------------------------
+# By default, every permutation uses its own background row (``references="stratified"``). The same
+# model rows then buy thirty times as many permutations. This gains more than any choice among the
+# samplers with reverses.
 
 own_few = errors(few, truth_few, [9 * 16 + 2], references="stratified")
 own_many = errors(many, truth_many, [29 * 18 + 2], references="stratified")
 gain = pd.DataFrame(
     {
         "10 players, all rows": error_few.loc[9 * 16 + 2],
-        "10 players, a row of its own": own_few.loc[9 * 16 + 2],
+        "10 players, one row each": own_few.loc[9 * 16 + 2],
         "30 players, all rows": error_many.loc[29 * 18 + 2],
-        "30 players, a row of its own": own_many.loc[29 * 18 + 2],
+        "30 players, one row each": own_many.loc[29 * 18 + 2],
     }
 )
 print(gain.map("{:.2g}".format).to_string())
 
 # %%
-# In short
-# --------
-# - Keep the default references, and "antithetic" where standard errors are wanted while it runs:
-#   its pairs are independent, so that it can stop when it is accurate enough.
-# - "orthogonal" is never far from the best, for any number of players, and costs nothing.
-# - "herding" and "sbq" for up to some fifteen players, when the budget is a hundred walks or more
-#   on the same background. They have standard errors with ``replicates=2`` or more.
-# - "sobol" is between them.
+# Recommendations
+# ---------------
+# - Keep the default background rows. Use "antithetic" if the estimation should stop when it is
+#   accurate enough: its pairs are independent, so standard errors are available at any time.
+# - "orthogonal" is always close to the best, for any number of players, and costs nothing.
+# - Use "herding" and "sbq" for up to about fifteen players and at least a hundred permutations on
+#   the same background. They have standard errors with ``replicates=2`` or more.
+# - "sobol" is in between.

@@ -2,10 +2,11 @@
 Pixels on a grid: which parts of a digit matter
 ===============================================
 
-Pixels next to each other belong together. On a grid graph, regression C-Shapley looks at squares of
-pixels only, L-Shapley at each pixel and its four neighbours, and both cost a fixed number of
-evaluations per pixel. We explain a network that reads handwritten digits, compare the ranking of
-the pixels by *masking curves*, and end with tiles of pixels as players: squares, and strokes.
+Neighbouring pixels belong together. On a grid graph, regression C-Shapley uses only squares of
+pixels. L-Shapley uses each pixel with its four neighbours. Both cost a fixed number of evaluations
+per pixel. This example explains a network that classifies handwritten digits, and compares the
+rankings of the pixels by *masking curves*. Finally, the players are tiles of pixels: squares, and
+strokes.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +30,8 @@ print(f"accuracy: {model.score(X_test, y_test):.3f}")
 # %%
 # Sixty-four players on a grid
 # ----------------------------
-# The reward is the log-probability of the class predicted for the image; an absent pixel takes its
-# mean over the training images. The costs are known before the model is called.
+# The reward is the log-probability of the predicted class. An absent pixel takes its mean over the
+# training images. The costs are known before the model is called.
 
 GRID = ("grid", (8, 8))
 samplers = {
@@ -64,8 +65,8 @@ for (name, explanation), ax in zip(explanations.items(), axes, strict=True):
 # %%
 # Which ranking is better?
 # ------------------------
-# Mask the pixels that rank first, and follow the log-odds of the predicted class: the lower the
-# curve, the better the ranking. The bands are 95 % intervals of the mean over the images.
+# Mask the pixels with the highest ranks, and follow the log-odds of the predicted class. A lower
+# curve means a better ranking. The bands are 95 % intervals of the mean over the images.
 
 curves = {
     name: masking_curve(explainer, explanation, instances)
@@ -76,8 +77,8 @@ MaskingCurveDisplay.from_curves(curves)
 # %%
 # Tiles as players
 # ----------------
-# Groups of columns are players, so tiles of 2 x 2 pixels make a graph of 4 x 4 nodes. With so few
-# players, C-Shapley of order 2 is cheap, too.
+# Groups of columns are players, so tiles of 2 x 2 pixels form a graph with 4 x 4 nodes. With so few
+# players, C-Shapley of order 2 is cheap too.
 
 tiles = {
     f"tile {i}, {j}": [8 * (2 * i + a) + 2 * j + b for a in (0, 1) for b in (0, 1)]
@@ -98,12 +99,11 @@ by_tile = explainer.explain(instances[3:4])
 HeatMapDisplay.from_explanation(by_tile, shape=(4, 4), image=instances[3].reshape(8, 8))
 
 # %%
-# Any segmentation, and what is seen in place of a tile
-# -----------------------------------------------------
-# `TileReward` takes one image, and tiles of any shape: here the strokes of the digit, cut where the
-# ink is dark, with the paper as one more player. What an absent tile shows decides what the values
-# mean: white paper, a blur of the image, or the same pixels of other digits, over which the
-# response is averaged.
+# Other segmentations, and the content of absent tiles
+# ----------------------------------------------------
+# `TileReward` takes one image and tiles of any shape. Here, the tiles are the dark strokes of the
+# digit, and the paper is one more player. The values depend on what replaces an absent tile: white
+# paper, a blur of the image, or the pixels of other digits, over which the response is averaged.
 
 image = instances[3].reshape(8, 8)
 dark, _ = label(image > 0.5)

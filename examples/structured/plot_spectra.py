@@ -2,14 +2,14 @@
 Which bands of a spectrum
 =========================
 
-A spectrum of a hundred wavelengths has a hundred players, and neighbours say nearly the same. We
-explain a calibration wavelength by wavelength, then by bands, and ask whether it helps to know that
-wavelengths lie on a chain.
+A spectrum with a hundred wavelengths has a hundred players, and neighbours contain nearly the same
+information. This example explains a calibration by wavelengths, and by bands. Then it tests whether
+methods for chains are useful.
 """
 
 # %%
-# Simulated near-infrared spectra, as of mixtures of sugar, water and fat: broad overlapping bands
-# on a sloping baseline, with noise. A support vector regression finds the share of sugar.
+# The simulated near-infrared spectra resemble mixtures of sugar, water and fat: broad overlapping
+# bands on a sloping baseline, with noise. A support vector regression predicts the share of sugar.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,9 +45,9 @@ ax.legend(frameon=False)
 # %%
 # Wavelength by wavelength
 # ------------------------
-# The mixture with most sugar. Orange: the absorbance there speaks for more sugar than the mean has;
-# blue: for less. The two bands of sugar do most; those of fat and water speak for sugar as well, as
-# little is absorbed there.
+# This mixture has the most sugar. In orange regions, the absorbance raises the predicted sugar
+# above the mean; in blue regions it lowers it. The two bands of sugar have the largest effects. The
+# bands of fat and water also raise the prediction, because little is absorbed there.
 
 sample = X.iloc[[200 + sugar[200:].argmax()]]
 explainer = ShapleyExplainer(
@@ -62,8 +62,8 @@ HeatMapDisplay.from_explanation(explanation, shape=100, image=curve).ax_.set(**t
 # %%
 # By bands
 # --------
-# Ten bands of ten wavelengths are ten players, of which all 1024 coalitions are evaluated. These
-# values are exact, and say in ten numbers what a hundred said above.
+# Ten bands of ten wavelengths are ten players, and all 1024 coalitions are evaluated. The values
+# are exact, and summarise the hundred values above in ten numbers.
 
 bands = {
     f"{wavelength[start]:.0f} to {wavelength[start + 9]:.0f} nm": list(
@@ -77,12 +77,12 @@ by_band = ShapleyExplainer(
 HeatMapDisplay.from_estimator(by_band, sample, shape=10, image=curve).ax_.set(**ticks)
 
 # %%
-# Does the chain help?
-# --------------------
-# L- and C-Shapley look at neighbours only. That is enough where the *model* looks at neighbours
-# only, as that of :doc:`words in a sentence <plot_sentence>`. This model compares whole spectra, so
-# that distant wavelengths act on each other, and an error is left. That the *data* lie on a chain
-# is no reason to take these samplers.
+# Do methods for chains help?
+# ---------------------------
+# L- and C-Shapley use neighbours only. This is sufficient if the *model* uses neighbours only, as
+# in :doc:`words in a sentence <plot_sentence>`. This model compares whole spectra, so distant
+# wavelengths interact and an error remains. The fact that the *data* form a chain is no reason to
+# use these samplers.
 
 truth = explainer.set_params(max_rows=150_000).fit(X[:200]).explain(sample).values
 samplers = {

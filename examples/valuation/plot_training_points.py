@@ -1,14 +1,15 @@
 """
-Which training points help, and which mislead
-=============================================
+Which training points help, and which harm
+==========================================
 
-The players are the training points, and a coalition is worth what a model fitted to it scores.
-Points with wrong labels then have negative values. For nearest neighbours all values are exact, and
+The players are the training points. The worth of a coalition is the score of a model fitted to it.
+Points with wrong labels then have negative values. For nearest neighbours, all values are exact and
 cost no more than sorting distances.
 """
 
 # %%
-# Handwritten threes and eights. One label in eight is turned around, as careless annotation would.
+# The data are handwritten threes and eights. One label in eight is flipped, as in careless
+# annotation.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,23 +33,23 @@ print(f"{len(y)} points, {wrong.sum()} wrong; the values add up to {valued.value
 print("the score of all of them over that of none.")
 
 # %%
-# The lowest values are those of the wrong labels. Going through the points from the bottom finds
-# them before all others; going through them at random would follow the diagonal.
+# The lowest values belong to the wrong labels. Checking the points from the lowest value up finds
+# them before the others. Checking them in random order would follow the diagonal.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.6), layout="constrained")
 bins = np.linspace(valued.values_.min(), valued.values_.max(), 40)
-axes[0].hist(valued.values_[~wrong], bins, color="#2B83BA", label="label as it was")
-axes[0].hist(valued.values_[wrong], bins, color="#E07B00", alpha=0.8, label="label turned around")
+axes[0].hist(valued.values_[~wrong], bins, color="#2B83BA", label="correct label")
+axes[0].hist(valued.values_[wrong], bins, color="#E07B00", alpha=0.8, label="flipped label")
 axes[0].set(xlabel="value of a training point", ylabel="points")
 axes[0].legend(frameon=False)
 order = np.argsort(valued.values_)
 looked_at = np.arange(1, len(y) + 1) / len(y)
 axes[1].plot(looked_at, np.cumsum(wrong[order]) / wrong.sum(), color="#E07B00")
 axes[1].plot([0, 1], [0, 1], ":", color="grey")
-axes[1].set(xlabel="share of points looked at, lowest values first", ylabel="share of errors found")
+axes[1].set(xlabel="share of points checked, lowest values first", ylabel="share of errors found")
 
 # %%
-# The eight points that harm most, with the labels that they came with:
+# These eight points harm most, shown with their given labels:
 
 figure, axes = plt.subplots(1, 8, figsize=(11, 1.8), layout="constrained")
 for ax, point in zip(axes, order, strict=False):
@@ -59,7 +60,8 @@ for ax, point in zip(axes, order, strict=False):
 # %%
 # Does it help to remove them?
 # ----------------------------
-# As the points of highest value go the score falls at once; as those of lowest value go it rises.
+# If the points with the highest values are removed, the score falls at once. If those with the
+# lowest values are removed, it rises.
 
 figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
 for highest_first, label in ((True, "highest first"), (False, "lowest first")):
@@ -71,11 +73,11 @@ ax.set(xlabel="share of the training points removed", ylabel="accuracy")
 ax.legend(frameon=False)
 
 # %%
-# Any model, groups of points
-# ---------------------------
-# Other models have to be fitted again for every coalition. Groups keep that affordable: who of six
-# annotators is careless? The sixth one turns four labels in ten. Six players have 64 coalitions,
-# all of which are fitted: these values are exact, too.
+# Any model, and groups of points
+# -------------------------------
+# Other models are fitted again for every coalition. Groups of points limit the cost. Which of six
+# annotators is careless? The sixth one flips four labels in ten. Six players have 64 coalitions,
+# and all of them are evaluated, so these values are exact.
 
 annotator = np.arange(len(y)) % 6
 careless = (annotator == 5) & (np.random.default_rng(1).random(len(y)) < 0.4)
