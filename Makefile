@@ -1,12 +1,12 @@
-# Everything a developer runs. `make` alone lists the targets; the CI runs the same ones (.ci/run).
+# All commands of a developer. `make` alone lists the targets; the CI runs the same ones (.ci/run).
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/stamp
 
-# One thread per process: the tests run two workers, sums do not depend on the machine, and matrices
-# as small as these gain nothing from more.
+# One thread per process: the tests run two workers, sums do not depend on the machine, and small
+# matrices gain nothing from more threads.
 SINGLE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python \
 	--constraints constraints.txt --build-constraints constraints.txt
@@ -15,13 +15,13 @@ INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/pyth
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test test-slow test-oldest test-newest test-ecosystem test-browser results-check lint type bench bench-accuracy bench-permutations bench-sgd bench-structured bench-background bench-coverage bench-latency bench-selection bench-speed bench-trees doc linkcheck dist release changelog constraints clean
 
-help: ## list these targets
+help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(STAMP)-setup ## make .venv with all that the tests and linters need
+setup: $(STAMP)-setup ## make .venv with the packages for tests and linters
 	@echo "$(VENV) is ready."
 
-# uv comes from the registry into the environment itself: python3 and make are all that is needed.
+# uv is installed into the environment itself, so only python3 and make are required.
 $(BIN)/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "skshapley needs Python >= 3.11; choose one with make PYTHON=... setup"; exit 1; }
@@ -43,28 +43,28 @@ $(STAMP)-doc: $(STAMP)-setup
 demo: $(STAMP)-setup ## explain an XGBoost model and an MLP on real data; writes demo_output/ and a report
 	$(SINGLE) $(BIN)/python examples/demo.py
 
-test: $(STAMP)-setup ## run the tests and doctests but the slow ones, two at a time
+test: $(STAMP)-setup ## run the tests and doctests except the slow ones, two at a time
 	$(SINGLE) $(BIN)/python -m pytest -m "not slow" -n 2
 
-test-slow: $(STAMP)-setup ## run the slow tests, and a part of the others with another BLAS kernel
+test-slow: $(STAMP)-setup ## run the slow tests, and some others with another BLAS kernel
 	$(SINGLE) $(BIN)/python -m pytest -m slow -n 2
 
-results-check: $(STAMP)-setup ## compute a cell of each file of results again, another one with each version
+results-check: $(STAMP)-setup ## compute one cell of each results file again; the version selects the cell
 	$(SINGLE) $(BIN)/python -m pytest tests/test_results_recomputed.py
 
-test-browser: $(STAMP)-setup ## open the report in a browser, which is fetched if there is none
+test-browser: $(STAMP)-setup ## open the report in a browser; downloads one if there is none
 	$(INSTALL) --group browser
 	command -v chromium || command -v chromium-headless-shell || command -v google-chrome || \
 		$(BIN)/playwright install chromium-headless-shell
 	$(SINGLE) $(BIN)/python -m pytest tests/report/test_browser.py
 
-test-cluster: | $(BIN)/uv ## run the tests on dask, Spark and Ray of this machine, which needs Java
+test-cluster: | $(BIN)/uv ## run the tests on local dask, Spark and Ray clusters; needs Java
 	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(VENV)/$@
 	$(BIN)/uv pip install --quiet --python $(VENV)/$@/bin/python --constraints constraints.txt \
 		--editable . --group test --group cluster
 	$(SINGLE) $(VENV)/$@/bin/python -m pytest tests/cluster tests/batches/test_lazy.py
 
-# Pythons of other versions: a version that uv finds or fetches, or the path of an interpreter.
+# Other Python versions: a version that uv finds or downloads, or the path of an interpreter.
 PYTHON311 ?= 3.11
 PYTHON313 ?= 3.13
 TESTED = $(SINGLE) $(VENV)/$@/bin/python -m pytest -m "not slow" -n 2 $(TESTS)
@@ -82,7 +82,7 @@ test-newest: | $(BIN)/uv ## run the tests with the newest versions of all packag
 	$(BIN)/uv pip install --quiet --upgrade --python $(VENV)/$@/bin/python --editable . --group test
 	$(TESTED)
 
-test-ecosystem: | $(BIN)/uv ## explain models and pipelines of other libraries, in an environment of their own
+test-ecosystem: | $(BIN)/uv ## explain models and pipelines of other libraries, in a separate environment
 	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON311) $(VENV)/$@
 	$(BIN)/uv pip install --quiet --python $(VENV)/$@/bin/python --editable . --group ecosystem
 	$(SINGLE) $(VENV)/$@/bin/python -m pytest -m slow tests/ecosystem
@@ -96,13 +96,13 @@ lint: $(STAMP)-setup ## check style, format, and the rules of the house
 type: $(STAMP)-setup ## check the types
 	$(BIN)/mypy
 
-# A benchmark is a file, or a folder of files, under the name of what it measures.
+# A benchmark is a file or a folder, named after its subject.
 BENCHMARKS = $(filter-out results output trees,$(basename $(notdir $(wildcard benchmarks/[a-z]*))))
-bench: $(STAMP)-bench ## run the benchmarks, one after the other; takes long
+bench: $(STAMP)-bench ## run all benchmarks; takes hours
 	set -e; for name in $(BENCHMARKS); do $(SINGLE) $(BIN)/python -m benchmarks.$$name; done
 
-# The newest shapiq needs Python 3.12, so peers have an environment of their own: a version that uv
-# finds or fetches, or the path of an interpreter. Nothing in it is pinned.
+# The newest shapiq needs Python 3.12, so peers have a separate environment: a version that uv
+# finds or downloads, or the path of an interpreter. Its versions are not pinned.
 PYTHON312 ?= 3.12
 PEERS := $(VENV)/peers
 $(STAMP)-peers: pyproject.toml | $(BIN)/uv
@@ -110,7 +110,7 @@ $(STAMP)-peers: pyproject.toml | $(BIN)/uv
 	$(BIN)/uv pip install --quiet --upgrade --python $(PEERS)/bin/python --editable . --group peers
 	@touch $@
 
-bench-accuracy: $(STAMP)-peers ## errors by evaluations, rows and CPU time, beside other packages; an hour; README's table
+bench-accuracy: $(STAMP)-peers ## errors by evaluations, rows and CPU time, with other packages; an hour; README's table
 	$(SINGLE) $(PEERS)/bin/python -m benchmarks.accuracy $(ACCURACY)
 
 bench-sgd: $(STAMP)-bench ## the figures of Grah & Thouvenot; 20 minutes, into doc/results/sgd/
@@ -119,13 +119,13 @@ bench-sgd: $(STAMP)-bench ## the figures of Grah & Thouvenot; 20 minutes, into d
 bench-permutations: $(STAMP)-bench ## tables and figures of Mitchell et al.; data in SKSHAPLEY_DATA
 	$(SINGLE) $(BIN)/python -m benchmarks.permutations --seconds 60
 
-bench-background: $(STAMP)-bench ## errors against whole tables, beside other packages; data in SKSHAPLEY_DATA; ten minutes
+bench-background: $(STAMP)-bench ## errors against whole tables, with other packages; data in SKSHAPLEY_DATA; ten minutes
 	$(SINGLE) $(BIN)/python -m benchmarks.background
 
 bench-coverage: $(STAMP)-bench ## coverage, false alarms and stopping over families; ten minutes
 	$(SINGLE) $(BIN)/python -m benchmarks.coverage_families
 
-bench-latency: $(STAMP)-bench ## one row after fit, beside the model's own time
+bench-latency: $(STAMP)-bench ## time of one row after fit, and of the model alone
 	$(SINGLE) $(BIN)/python -m benchmarks.latency
 
 bench-selection: $(STAMP)-bench ## useful and useless features selected
@@ -134,23 +134,23 @@ bench-selection: $(STAMP)-bench ## useful and useless features selected
 bench-structured: $(STAMP)-bench ## L- and C-Shapley on texts and images; data in SKSHAPLEY_DATA
 	$(SINGLE) $(BIN)/python -m benchmarks.structured
 
-bench-speed: $(STAMP)-peers ## CPU seconds to reach an error, beside other packages; data in SKSHAPLEY_DATA; half an hour
+bench-speed: $(STAMP)-peers ## CPU seconds to reach an error, with other packages; data in SKSHAPLEY_DATA; half an hour
 	$(SINGLE) $(PEERS)/bin/python -m benchmarks.speed
 
-bench-trees: $(STAMP)-peers ## trees beside shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
+bench-trees: $(STAMP)-peers ## trees with shap, shapiq, woodelf and XGBoost, one thread; 15 minutes
 	$(SINGLE) $(PEERS)/bin/python -m benchmarks.trees $(TREES)
 
 doc: $(STAMP)-doc ## build the documentation into doc/_build/html
 	$(BIN)/python -m sphinx -W --keep-going doc doc/_build/html
 
-linkcheck: doc ## check the links between the pages; those to other sites need a network
+linkcheck: doc ## check the links; those to other sites need a network
 	$(BIN)/python doc/check_links.py doc/_build/html
 
-# The wheel is made of the sdist, and tested where there is nothing but what it asks for; then the
-# tests that the sdist carries run against the wheel, away from the sources.
+# The wheel is built from the sdist, and tested with its dependencies only. Then the tests of the
+# sdist run against the wheel, outside the source folder.
 DIST := build/dist
 DIST_TESTS ?= tests -m "not slow" -n 2
-dist: $(STAMP)-setup ## build wheel and sdist into dist/, and test both in environments of their own
+dist: $(STAMP)-setup ## build wheel and sdist into dist/, and test both in separate environments
 	rm -rf dist $(DIST)
 	$(BIN)/uv build --quiet --python $(BIN)/python --build-constraints constraints.txt --out-dir dist
 	$(BIN)/uv venv --quiet --python $(BIN)/python $(DIST)/venv
@@ -165,7 +165,7 @@ dist: $(STAMP)-setup ## build wheel and sdist into dist/, and test both in envir
 release: $(STAMP)-setup ## write, build, test and tag VERSION; with DRY_RUN=1 only show its changelog
 	$(BIN)/python tools/release.py $(VERSION) $(if $(DRY_RUN),--dry-run)
 
-changelog: $(STAMP)-setup ## show what the next release's changelog would say
+changelog: $(STAMP)-setup ## show the changelog of the next release
 	$(BIN)/towncrier build --draft
 
 constraints: | $(BIN)/uv ## renew constraints.txt with the newest versions
@@ -173,7 +173,7 @@ constraints: | $(BIN)/uv ## renew constraints.txt with the newest versions
 		--group setup --group lint --group test --group bench --group doc pyproject.toml \
 		--no-annotate --custom-compile-command "make constraints" --output-file constraints.txt
 
-clean: ## remove all that these targets made, .venv too
+clean: ## remove all files made by these targets, and .venv
 	rm -rf $(VENV) build dist demo_output benchmarks/output doc/_build doc/auto_examples doc/generated
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find skshapley tests examples benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
