@@ -1,5 +1,6 @@
 """Trees from dicts of arrays, and matrices from frames, for all readers."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from skshapley._trees._ensemble import CategorySplit, TreeEnsemble
 
 
-def assemble(trees, *, n_outputs, base, **how) -> TreeEnsemble:
+def assemble(trees, *, n_outputs, base, raw_response=None, **how) -> TreeEnsemble:
     """Return the `TreeEnsemble` of the dicts, one per tree, that a reader has collected.
 
     Parameters
@@ -21,6 +22,8 @@ def assemble(trees, *, n_outputs, base, **how) -> TreeEnsemble:
         listed and listed_left).
     n_outputs : int
     base : array-like of shape (n_outputs,)
+    raw_response : callable or None, default=None
+        The library's own response ``X -> (r,) or (r, n_outputs)``.
     **how
         The remaining fields of `TreeEnsemble`.
 
@@ -69,8 +72,14 @@ def assemble(trees, *, n_outputs, base, **how) -> TreeEnsemble:
         roots=roots,
         base=np.array(base, dtype=np.float64).reshape(n_outputs),
         category_splits=tuple(splits),
+        raw_response=None if raw_response is None else partial(_two_axes, raw_response),
         **how,
     )
+
+
+def _two_axes(response, X) -> np.ndarray:
+    raw = response(X)
+    return np.reshape(raw, (len(raw), -1))
 
 
 def join_leaves(inner, leaves) -> dict[str, Any]:

@@ -7,6 +7,7 @@ split, and bit i of a leaf's number is the result of split i.
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -59,7 +60,7 @@ def read_catboost(model) -> TreeEnsemble:
         single_precision=True,
         encode=_Encoder(columns.n, columns.categories, columns.numbers_asked),
         methods=_methods(model, dump, len(bias)),
-        raw_response=_RawValue(model, len(bias)),
+        raw_response=partial(model.predict, prediction_type="RawFormulaVal"),
     )
 
 
@@ -184,18 +185,6 @@ def _grown(root, columns) -> _Tree:
     for node in range(len(splits) - 1, -1, -1):
         covers[node] = sum(weights[-1 - to] if to < 0 else covers[to] for to in children[node])
     return _Tree(splits, np.reshape(children, (-1, 2)).T.astype(np.int64), covers, values, weights)
-
-
-@dataclass(frozen=True)
-class _RawValue:
-    """CatBoost's own raw value, ``(r, n_outputs)``."""
-
-    model: Any
-    n_outputs: int
-
-    def __call__(self, X) -> np.ndarray:
-        value = self.model.predict(X, prediction_type="RawFormulaVal")
-        return np.reshape(value, (len(value), self.n_outputs))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ missing values. A split on categories has its own code row, with the codes 0 (le
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -218,7 +219,7 @@ class TreeEnsemble:
         touched = np.logical_or.reduceat((value != 0).any(axis=1), self.roots)
         keep = np.flatnonzero(touched) if touched.any() else np.arange(1)
         response = self.raw_response
-        made = None if response is None else _Combined(response, matrix, constant)
+        made = None if response is None else partial(_combine, response, matrix, constant)
         some = replace(self, value=value, base=base, raw_response=made)
         if len(keep) == self.n_trees:
             return some
@@ -233,16 +234,8 @@ class TreeEnsemble:
         return [*kept, splits]
 
 
-@dataclass(frozen=True)
-class _Combined:
-    """Combinations of the columns of a raw response, as a class because closures do not pickle."""
-
-    response: Callable
-    matrix: np.ndarray
-    constant: Any
-
-    def __call__(self, X) -> np.ndarray:
-        return self.response(X) @ self.matrix + self.constant
+def _combine(response, matrix, constant, X) -> NDArray[np.float64]:
+    return response(X) @ matrix + constant
 
 
 def concatenate(ensembles) -> TreeEnsemble:

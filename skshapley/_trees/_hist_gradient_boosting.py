@@ -5,7 +5,9 @@ Only this file uses private attributes of scikit-learn's models: ``_predictors``
 layout is refused and not misread.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,7 +74,7 @@ def read_hist_gradient_boosting(model) -> TreeEnsemble:
         single_precision=False,
         encode=None if preprocessor is None else _Encoder(preprocessor, tuple(columns.tolist())),
         methods=_methods(model),
-        raw_response=_RawPrediction(model, len(iterations[0])),
+        raw_response=_raw_prediction(model),
     )
 
 
@@ -81,6 +83,16 @@ def _methods(model) -> tuple[str, ...]:
         # with several classes, log-odds are not a sum over trees
         return ("decision_function", *(["log_odds"] if model.n_trees_per_iteration_ == 1 else []))
     return () if model.loss in _LOG_LINK else ("predict",)
+
+
+def _raw_prediction(model) -> Callable:
+    if is_classifier(model):
+        return model.decision_function
+    return partial(_log_of, model) if model.loss in _LOG_LINK else model.predict
+
+
+def _log_of(model, X) -> np.ndarray:
+    return np.log(model.predict(X))
 
 
 def _unknown_layout(model, detail) -> UnreadableModelError:
@@ -125,20 +137,3 @@ class _Encoder:
         matrix = np.empty_like(encoded)
         matrix[:, list(self.columns)] = encoded
         return matrix
-
-
-@dataclass(frozen=True)
-class _RawPrediction:
-    """The model's own raw prediction, ``(r, n_outputs)``."""
-
-    model: Any
-    n_outputs: int
-
-    def __call__(self, X) -> np.ndarray:
-        if is_classifier(self.model):
-            raw = self.model.decision_function(X)
-        elif self.model.loss in _LOG_LINK:
-            raw = np.log(self.model.predict(X))
-        else:
-            raw = self.model.predict(X)
-        return np.reshape(raw, (len(raw), self.n_outputs))

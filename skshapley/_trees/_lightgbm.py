@@ -5,6 +5,7 @@ split go left, and missing categories go right. The first tree contains the base
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def read_lightgbm(model) -> TreeEnsemble:
             bool(((thresholds >= -ZERO) & (thresholds < ZERO)).any()),
         ),
         methods=_methods(model, head.get("objective"), averages),
-        raw_response=_RawScore(booster, n_outputs, scale),
+        raw_response=partial(_raw_score, booster, scale),
     )
 
 
@@ -119,17 +120,8 @@ def _listed(block, split) -> list[int]:
     return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()
 
 
-@dataclass(frozen=True)
-class _RawScore:
-    """LightGBM's own raw score, ``(r, n_outputs)``; for a forest, the sum over its trees."""
-
-    booster: Any
-    n_outputs: int
-    scale: float
-
-    def __call__(self, X) -> np.ndarray:
-        score = self.booster.predict(X, raw_score=True) * self.scale
-        return np.reshape(score, (len(score), self.n_outputs))
+def _raw_score(booster, scale, X) -> np.ndarray:
+    return booster.predict(X, raw_score=True) * scale
 
 
 @dataclass(frozen=True)

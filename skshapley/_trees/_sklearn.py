@@ -3,7 +3,7 @@
 They cast their input to float32 and go left where ``x <= threshold``, in float64.
 """
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,8 +46,6 @@ def read_forest(model) -> TreeEnsemble:
         value = value[:, 0, :] if classify else value[:, :, 0]
         trees.append(read_tree(estimator.tree_, value / len(estimators)))
     n_outputs, method = trees[0]["value"].shape[1], "predict_proba" if classify else "predict"
-    # Classes of other packages may predict differently
-    is_own = type(model).__module__.startswith("sklearn.")
     return assemble(
         trees,
         n_outputs=n_outputs,
@@ -56,7 +54,7 @@ def read_forest(model) -> TreeEnsemble:
         strict=False,
         single_precision=True,
         methods=(method,),
-        raw_response=_MeanOfTrees(model) if is_own else _Response(model, method),
+        raw_response=getattr(model, method),
     )
 
 
@@ -88,18 +86,18 @@ def read_gradient_boosting(model) -> TreeEnsemble:
         for stages in model.estimators_
         for k, stage in enumerate(stages)
     ]
-    response = _Response(model, "decision_function" if is_classifier(model) else "predict")
+    method = "decision_function" if is_classifier(model) else "predict"
     # With the exponential loss, log-odds are twice the sum; with several classes, they are no sum.
     logistic = is_classifier(model) and model.loss == "log_loss" and n_outputs == 1
     return assemble(
         trees,
         n_outputs=n_outputs,
-        base=_initial_prediction(model, response),
+        base=_initial_prediction(model, getattr(model, method)),
         n_features=model.n_features_in_,
         strict=False,
         single_precision=True,
-        methods=(response.method, "log_odds") if logistic else (response.method,),
-        raw_response=response,
+        methods=(method, "log_odds") if logistic else (method,),
+        raw_response=getattr(model, method),
     )
 
 
@@ -146,7 +144,7 @@ def read_ada_boost(model) -> TreeEnsemble:
         strict=False,
         single_precision=True,
         methods=("decision_function", "log_odds") if k == 2 else ("decision_function",),
-        raw_response=_Response(model, "decision_function"),
+        raw_response=model.decision_function,
     )
 
 
@@ -179,7 +177,7 @@ def read_isolation_forest(model) -> TreeEnsemble:
         strict=False,
         single_precision=True,
         methods=("mean_depth",),
-        raw_response=_MeanDepth(model),
+        raw_response=partial(_mean_depth, model),
     )
 
 
@@ -191,21 +189,15 @@ def _usual_depth(n) -> np.ndarray:
     return np.select([n <= 1, n == 2], [0.0, 1.0], depth)
 
 
-@dataclass(frozen=True)
-class _MeanDepth:
-    """The mean depth behind an isolation forest's scores, ``(r, 1)``."""
-
-    model: Any
-
-    def __call__(self, X) -> np.ndarray:
-        return -np.log2(-self.model.score_samples(X))[:, None]
+def _mean_depth(model, X) -> np.ndarray:
+    return -np.log2(-model.score_samples(X))
 
 
 def _initial_prediction(model, response) -> np.ndarray:
     """Return the initial constant of boosting: the response at any row, minus the trees."""
     origin = np.zeros((1, model.n_features_in_), dtype=np.float32)
     names = getattr(model, "feature_names_in_", None)
-    base = response(origin if names is None else pd.DataFrame(origin, columns=names))[0]
+    base = response(origin if names is None else pd.DataFrame(origin, columns=names)).ravel()
     for stages in model.estimators_:
         base = base - [model.learning_rate * s.tree_.predict(origin)[0, 0] for s in stages]
     return base
@@ -222,28 +214,3 @@ def read_tree(tree, value) -> dict[str, Any]:
         "value": value,
         "cover": tree.weighted_n_node_samples,
     }
-
-
-@dataclass(frozen=True)
-class _MeanOfTrees:
-    """The prediction of a tree or a forest, computed without threads."""
-
-    model: Any
-
-    def __call__(self, X) -> np.ndarray:
-        X = np.asarray(X, dtype=np.float32)
-        trees = [one.tree_ for one in getattr(self.model, "estimators_", [self.model])]
-        mean = np.mean([tree.predict(X) for tree in trees], axis=0)
-        return mean.reshape(len(X), -1)
-
-
-@dataclass(frozen=True)
-class _Response:
-    """A method of a scikit-learn estimator, with a result of two axes."""
-
-    model: Any
-    method: str
-
-    def __call__(self, X) -> np.ndarray:
-        response = getattr(self.model, self.method)(X)
-        return np.reshape(response, (len(response), -1))

@@ -6,6 +6,7 @@ a split go right. The base score is stored on the scale of the predictions.
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -81,7 +82,7 @@ def read_xgboost(model) -> TreeEnsemble:
         absent=np.nan,
         encode=encode,
         methods=_methods(model, learner["objective"]["name"]),
-        raw_response=_Margin(model, n_outputs),
+        raw_response=partial(_margin, model),
     )
 
 
@@ -136,22 +137,12 @@ def _base_margin(learner, n_outputs) -> NDArray[np.float32]:
     return np.log(score) if objective in _LOG else score
 
 
-@dataclass(frozen=True)
-class _Margin:
-    """XGBoost's own margin, ``(r, n_outputs)``."""
+def _margin(model, X) -> np.ndarray:
+    if hasattr(model, "get_booster"):
+        return model.predict(X, output_margin=True)
+    import xgboost
 
-    model: Any
-    n_outputs: int
-
-    def __call__(self, X) -> np.ndarray:
-        if hasattr(self.model, "get_booster"):
-            margin = self.model.predict(X, output_margin=True)
-        else:
-            import xgboost
-
-            frame = xgboost.DMatrix(X, enable_categorical=True)
-            margin = self.model.predict(frame, output_margin=True)
-        return np.reshape(margin, (len(margin), self.n_outputs))
+    return model.predict(xgboost.DMatrix(X, enable_categorical=True), output_margin=True)
 
 
 @dataclass(frozen=True)

@@ -93,9 +93,10 @@ class ClosedForm(Portable, ABC):
         -------
         self
         """
-        b, d = background.shape
-        weights = np.ones(b) if weights is None else np.asarray(weights, dtype=np.float64)
-        players = np.arange(d) if column_player is None else np.asarray(column_player)
+        weights = np.ones(n_rows(background)) if weights is None else weights
+        weights = np.asarray(weights, dtype=np.float64)
+        column_player = np.arange(background.shape[1]) if column_player is None else column_player
+        players = np.asarray(column_player)
         total = weights.sum()
         # an explainer's weights stay as they are, to the last bit
         self.weights_ = weights if abs(total - 1) < ROUNDING else weights / total

@@ -85,7 +85,7 @@ def fitted_form(
     rows = np.unique(np.linspace(0, b - 1, min(b, CHECKED_ROWS)).astype(np.intp))
     said = reward.empty_[rows]
     said = said if masked.response.predicted else masked.response.choose(said, 0)
-    _compare(form.predict(take_rows(background, rows)), said, rows, str(masked.response.method))
+    compare(form.predict(take_rows(background, rows)), said, rows, str(masked.response.method))
     return form
 
 
@@ -129,13 +129,22 @@ def read_outputs(response: Any) -> ClosedForm:
     return form.combined(np.eye(form.n_outputs)[:, [response.column]])
 
 
-def _compare(
+def compare(
     ours: NDArray[np.float64],
     theirs: NDArray[np.float64],
     rows: NDArray[np.intp],
-    method: str,
+    method: str = "raw",
 ) -> None:
-    """Refuse a form that does not add up to the response on some background rows."""
+    """Raise UnreadableModelError if a form differs from the response on some background rows.
+
+    Parameters
+    ----------
+    ours, theirs : ndarray of shape (n, k)
+    rows : ndarray of shape (n,), int
+        Positions in the background.
+    method : str, default="raw"
+        The response.
+    """
     off = np.abs(ours - theirs) > RESPONSE_RTOL * (np.abs(theirs).max() + np.abs(ours).max())
     if method == "log_odds":
         off &= np.abs(theirs) < MOST_LOG_ODDS

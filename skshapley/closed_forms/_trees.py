@@ -1,7 +1,6 @@
 """Tree ensembles as a closed form: sums of the trees of any library that has a reader."""
 
-from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,14 +16,8 @@ from skshapley._trees import (
     not_the_sum,
     read_trees,
 )
-from skshapley.closed_forms._base import SHAPLEY, ClosedForm
-from skshapley.exceptions import UnreadableModelError
+from skshapley.closed_forms._base import SHAPLEY, Ask, ClosedForm
 from skshapley.indices import Index
-
-# Rows of the background on which the trees are compared with the model
-CHECKED_ROWS = 32
-# Of the largest response: models may compute in single precision
-RESPONSE_RTOL = 1e-5
 
 
 class Trees(ClosedForm):
@@ -35,6 +28,11 @@ class Trees(ClosedForm):
     trees : TreeEnsemble
     column_names : sequence of str or None, default=None
         The names that the model was fitted with, for tables that come without names.
+
+    Notes
+    -----
+    A background of None, beside weights and players, stands for the training data: absent players
+    follow it down the trees, in proportion to the covers of the nodes.
 
     References
     ----------
@@ -67,38 +65,12 @@ class Trees(ClosedForm):
         return Trees(self.trees.combined(matrix, constant), self.column_names)
 
     def _fit(self) -> NDArray[np.float64]:
-        matrix = self._matrix(self.background_)
-        self._make_solver()
-        self._compare(self.background_[:CHECKED_ROWS], matrix[:CHECKED_ROWS])
-        return self.solver_.fit(matrix, self.weights_).base_values
-
-    def fit_path_dependent(
-        self, column_player: Any, n_players: int | None = None, n_jobs: int | None = None
-    ) -> Self:
-        """Let absent players follow the training data down the trees.
-
-        Parameters
-        ----------
-        column_player : array-like of shape (d,), int
-        n_players : int or None, default=None
-        n_jobs : int or None, default=None
-            As in `fit`.
-
-        Returns
-        -------
-        self
-        """
-        self.column_player_ = np.asarray(column_player)
-        self.n_players_ = self.column_player_.max() + 1 if n_players is None else n_players
-        self.n_jobs_ = n_jobs
-        self._make_solver()
-        self.base_values_ = self.solver_.fit().base_values
-        return self
-
-    def _make_solver(self) -> None:
         self.solver_ = TreeValues(
             self.trees, self.column_player_, self.index.name, self.n_jobs_, self.n_players_
         )
+        if self.background_ is None:  # absent players follow the training data down the trees
+            return self.solver_.fit().base_values
+        return self.solver_.fit(self._matrix(self.background_), self.weights_).base_values
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum of the trees, ``(r, k)``."""
@@ -121,9 +93,9 @@ class Trees(ClosedForm):
         return self.trees.state()
 
     def _matrix(self, X: Any) -> NDArray[np.float64]:
-        return self.trees.to_matrix(self._in_its_container(X))
+        return self.trees.to_matrix(self.in_its_container(X))
 
-    def _in_its_container(self, X: Any) -> Any:
+    def in_its_container(self, X: Any) -> Any:
         """Return X as the model takes it: as a DataFrame if it was fitted with names."""
         if type(X) is np.ndarray and self.column_names is None:
             return X
@@ -135,25 +107,8 @@ class Trees(ClosedForm):
             X = dense
         return X if self.column_names is None else pd.DataFrame(X, columns=self.column_names)
 
-    def _compare(self, rows: Any, matrix: NDArray[np.float64]) -> None:
-        """Refuse trees with a sum that differs from the model's prediction."""
-        trees = self.trees
-        if trees.raw_response is None:
-            return
-        theirs = trees.raw_response(self._in_its_container(rows))
-        ours = self.solver_.predict(matrix)
-        largest = np.maximum.reduceat(np.abs(trees.value), trees.roots, axis=0).sum(axis=0)
-        off = np.abs(ours - theirs) > RESPONSE_RTOL * (largest + np.abs(trees.base))
-        if off.any():
-            row, output = np.argwhere(off)[0]
-            raise UnreadableModelError(
-                f"The trees as they were read add up to {ours[row, output]:.6g} where the model"
-                f" predicts {theirs[row, output]:.6g} (background row {row})",
-                "explain it by sampling, and please report the model",
-            )
 
-
-def read_tree_model(model: Any, method: str, ask: Callable[..., ClosedForm]) -> Trees:
+def read_tree_model(model: Any, method: str, ask: Ask) -> Trees:
     """Return the sum of a model's trees."""
     if method not in RESPONSES:
         raise not_the_sum(model, method, read_trees(model).methods)

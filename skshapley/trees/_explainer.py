@@ -8,16 +8,20 @@ from sklearn.utils.validation import check_is_fitted
 from skshapley._estimators._attributor import COUNTS, Attributor
 from skshapley._estimators._background import Background
 from skshapley._records._outcome import Outcome
+from skshapley._tables._inputs import take_rows
 from skshapley._tables._model_columns import model_columns
 from skshapley._tools._constraints import Constraint, OneOf, check_parameters
 from skshapley._trees import RESPONSES, TreeEnsemble, read_trees
 from skshapley.closed_forms import Trees
 from skshapley.closed_forms._base import exact_outcome
+from skshapley.closed_forms._read import compare
 from skshapley.explanation import Explanation
 from skshapley.indices import INDICES, pair_index
 from skshapley.rewards import Players
 
 PERTURBATIONS = ("interventional", "path_dependent")
+# Background rows on which the trees are compared with the model
+CHECKED_ROWS = 32
 
 
 class TreeExplainer(Attributor):
@@ -167,24 +171,23 @@ class TreeExplainer(Attributor):
             )
         trees, self.output_names_ = self._read_output(name)
         names = model_columns(self.estimator)
-        model_names = None if names is None else np.array(names, dtype=object)
         if X is None:
             self.n_features_in_ = trees.n_features
-            columns = [f"x{i}" for i in range(trees.n_features)]
-            if model_names is not None:
-                self.feature_names_in_ = model_names
-                columns = list(model_names)
+            if names is not None:
+                self.feature_names_in_ = np.array(names, dtype=object)
+            columns = names or [f"x{i}" for i in range(trees.n_features)]
             players = Players.from_groups(self.groups, columns, name)
             self._take(Background(None, np.empty(0), players))
         else:
             self._take(Background.of(self, X, sample_weight, self.groups))
-        self.exact_ = Trees(trees, model_names)
+        self.exact_ = Trees(trees, names)
         self.exact_.index = INDICES[self.index]
         how = self.players_.column_player, self.players_.n_players, self.n_jobs
         if self.feature_perturbation == "path_dependent":
-            self.exact_.fit_path_dependent(*how)
+            self.exact_.fit(None, np.ones(1), *how)
         else:
             self.exact_.fit(self.background_, self.background_weights_, *how)
+            self._compare(trees)
         self._keep_settings()
         return self
 
@@ -210,6 +213,13 @@ class TreeExplainer(Attributor):
             check_is_fitted(self, "exact_")
         X = self._background.table(self, X)
         return self._recorded(self._exact_outcome(X), X)
+
+    def _compare(self, trees: TreeEnsemble) -> None:
+        """Raise UnreadableModelError if the trees differ from the model on background rows."""
+        if trees.raw_response is not None:
+            rows = take_rows(self.background_, slice(0, CHECKED_ROWS))
+            theirs = trees.raw_response(self.exact_.in_its_container(rows))
+            compare(self.exact_.predict(rows), theirs, np.arange(len(theirs)))
 
     def _exact_outcome(self, X: Any) -> Outcome:
         return exact_outcome(self.exact_, X, pair_index(self.interactions, type(self).__name__))

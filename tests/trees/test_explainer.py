@@ -207,7 +207,7 @@ def test_trees_are_compared_with_the_model(fitted, monkeypatch):
     """A model whose link is not known is refused, not misread."""
     monkeypatch.setattr("skshapley._trees._xgboost._LOG", set())
     model, X = fitted("xgboost, poisson")
-    with pytest.raises(UnreadableModelError, match=r"add up to .* where the model predicts"):
+    with pytest.raises(UnreadableModelError, match=r"adds up to .* where the model returns"):
         TreeExplainer(model).fit(X)
 
 
