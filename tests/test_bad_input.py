@@ -182,7 +182,7 @@ BACKGROUNDS = {
         ValueError,
         r"more than one of the names \['age'\]:",
     ),
-    "one row": (BACKGROUND[0], ValueError, r"ndarray of shape \(4,\): .* X\.reshape\(1, -1\)"),
+    "one row": (BACKGROUND[0], ValueError, "got 1D array instead"),
     "one column": (FRAME["age"], ValueError, "Series"),
     "names of two kinds": (
         FRAME.rename(columns={"age": 0}),
@@ -192,9 +192,9 @@ BACKGROUNDS = {
     "nothing": (None, ValueError, "got None: pass an array, a sparse matrix or a frame"),
     "a path": ("train.csv", ValueError, r"got 'train\.csv': pass an array"),
     "a number": (100, ValueError, "got 100: pass an array"),
-    "a mapping": ({"age": [1.0]}, ValueError, "got a dict: pass an array"),
-    "a generator": ((row for row in BACKGROUND), ValueError, "got a generator: pass an array"),
-    "groups": (FRAME.groupby("age"), ValueError, "got a DataFrameGroupBy: pass an array"),
+    "a mapping": ({"age": [1.0]}, ValueError, "got dict: pass an array"),
+    "a generator": ((row for row in BACKGROUND), ValueError, "got generator: pass an array"),
+    "groups": (FRAME.groupby("age"), ValueError, "got DataFrameGroupBy: pass an array"),
 }
 
 
@@ -210,9 +210,9 @@ def test_a_lazy_frame_is_to_be_collected():
     polars = pytest.importorskip("polars")
     table = polars.DataFrame({"a": [1.0, 2.0]})
     explainer = ShapleyExplainer(Counter())
-    with pytest.raises(ValueError, match=r"got a LazyFrame: pass its collect\(\)"):
+    with pytest.raises(ValueError, match=r"got LazyFrame: pass its collect\(\)"):
         explainer.fit(table.lazy())
-    with pytest.raises(ValueError, match=r"got a Series of shape \(2,\): Reshape"):
+    with pytest.raises(ValueError, match=r"2-dimensional container|1D array"):
         explainer.fit(table["a"])
 
 
@@ -220,11 +220,11 @@ WEIGHTS = {
     "NaN": (np.where(np.arange(10) == 3, np.nan, 1), "finite .* got nan for background row 3"),
     "infinite": (np.where(np.arange(10) == 3, np.inf, 1), "finite .* got inf for background row 3"),
     "negative": (np.arange(10) - 1.0, "got -1.0 for background row 0"),
-    "all zero": (np.zeros(10), "all zero"),
+    "all zero": (np.zeros(10), "one of them positive; got 0.0"),
     "too few": (np.ones(9), r"shape \(10,\); got shape \(9,\)"),
     "a column": (np.ones((10, 1)), r"got shape \(10, 1\)"),
     "a number": (1.0, r"got shape \(\)"),
-    "text": (["a"] * 10, "needs numbers as sample_weight; got dtype <U1"),
+    "text": (["a"] * 10, "a number as sample_weight for each .* of dtype <U1"),
 }
 
 
@@ -240,22 +240,27 @@ def test_wrong_weights(weights, message):
 # --- instances -----------------------------------------------------------------------------------
 
 INSTANCES = {
-    "one row": (BACKGROUND, X[0], ValueError, r"ndarray of shape \(4,\): .*\.reshape\(1, -1\)"),
+    "one row": (BACKGROUND, X[0], ValueError, "got 1D array instead"),
     "a column of a frame": (
         FRAME,
         FRAME["age"],
-        ValueError,
-        r"Series of .* X\.iloc\[\[0\]\] of a frame",
+        TypeError,
+        "rows of type Series for a background of type DataFrame",
     ),
     "none": (BACKGROUND, X[:0], ValueError, "0 sample"),
     "width": (BACKGROUND, X[:, :3], ValueError, "3 features, but ShapleyExplainer is expecting 4"),
     "words": (BACKGROUND, X.astype(str), ValueError, "dtype float64, and got <U"),
-    "a frame for an array": (BACKGROUND, pd.DataFrame(X), TypeError, "type ndarray, .* DataFrame"),
+    "a frame for an array": (
+        BACKGROUND,
+        pd.DataFrame(X),
+        TypeError,
+        "DataFrame for a background of type ndarray",
+    ),
     "an array for a frame": (
         FRAME,
         FRAME.to_numpy()[:, :2],
         TypeError,
-        "type DataFrame, .* ndarray",
+        "ndarray for a background of type DataFrame",
     ),
     "no rows": (FRAME, FRAME[:0], ValueError, "0 sample"),
     "missing": (FRAME, FRAME[["age", "kind"]], ValueError, "needs the column 'job'"),
@@ -320,16 +325,19 @@ def test_columns_that_the_model_was_not_fitted_on_are_refused_by_name(make):
     model = make().fit(NAMED, NAMED["c"])
     explainer = ShapleyExplainer(model)
     with pytest.raises(
-        ValueError, match=r"got a column that .* was not fitted on, 'target': leave it"
+        ValueError,
+        match=r"got the column 'target', which the training data of .* does not have: leave",
     ) as caught:
         explainer.fit(NAMED.assign(target=1.0))
     one_sentence(caught)
     with pytest.raises(
-        ValueError, match=r"2 columns that .*, 'id', 'day': leave them out, X\.drop"
+        ValueError, match=r"got the columns 'id', 'day', which .*: leave the rest out, X\.drop"
     ):
         explainer.fit(NAMED.assign(id=1.0, day=2.0))
     explainer.fit(NAMED)
-    with pytest.raises(ValueError, match=r"got the column 'target', .* X\[explainer\.") as caught:
+    with pytest.raises(
+        ValueError, match=r"got the column 'target', which the background does not have"
+    ) as caught:
         explainer.explain(NAMED[:2].assign(target=1.0))
     one_sentence(caught)
 
@@ -339,14 +347,14 @@ def test_columns_that_the_model_was_fitted_on_must_be_there(make):
     more = NAMED.assign(**{"d e": 0.5 * NAMED["c"], "f": 2 * NAMED["c"]})
     explainer = ShapleyExplainer(make().fit(more, more["c"]))
     with pytest.raises(
-        ValueError, match=r"got no column 'd.e', which .* was fitted on: pass the col"
+        ValueError, match=r"needs the column 'd.e', which the given table does not have"
     ) as caught:
         explainer.fit(more.drop(columns="d e"))
     one_sentence(caught)
-    with pytest.raises(ValueError, match=r"got not the columns 'a.b', 'f', which"):
+    with pytest.raises(ValueError, match=r"needs the columns 'a.b', 'f', which"):
         explainer.fit(more[["c", "d e"]])
     with pytest.raises(
-        ValueError, match=r"no column 'f', which .* fitted on, and 'F' instead: pass"
+        ValueError, match=r"needs the column 'f', which .* it has the column 'F' instead"
     ):
         explainer.fit(more.rename(columns={"f": "F"}))
     explainer.fit(more)
@@ -376,8 +384,7 @@ def test_a_column_transformer_needs_only_what_it_chooses(steps, remainder, neede
     model = make_pipeline(ColumnTransformer(steps, remainder=remainder), LinearRegression())
     explainer = ShapleyExplainer(model.fit(WIDE, NAMED["c"]))
     lost = needed[-1]
-    match = f"got no column '{lost}', which Pipeline was fitted on: pass the columns"
-    with pytest.raises(ValueError, match=match):
+    with pytest.raises(ValueError, match=f"columns are missing: {{'{lost}'}}"):
         explainer.fit(WIDE.drop(columns=lost))
     if isinstance(steps[0][2], list) and isinstance(steps[0][2][0], str):  # which places are not
         values = explainer.fit(WIDE[needed]).explain(WIDE[needed][:3])
@@ -405,9 +412,11 @@ def test_boosters_refuse_columns_by_name(library):
     model = make(n_estimators=2, verbosity=-1 if library == "lightgbm" else 0)
     model.fit(NAMED, NAMED["c"])
     booster = model.get_booster() if library == "xgboost" else model.booster_
-    with pytest.raises(ValueError, match="a column that Booster was not fitted on, 'target'"):
+    with pytest.raises(
+        ValueError, match="'target', which the training data of Booster does not have"
+    ):
         TreeExplainer(booster).fit(NAMED.assign(target=1.0))
-    with pytest.raises(ValueError, match=r"got no column 'a.b', which Booster was fitted on"):
+    with pytest.raises(ValueError, match=r"needs the column 'a.b', which"):
         TreeExplainer(booster).fit(NAMED[["c"]])
 
 

@@ -230,7 +230,7 @@ def test_what_is_refused():
     X = sparse.csr_array(table(5))
     with pytest.raises(TypeError, match=r"sparse matrix with reward='conditional', .* X\.toarray"):
         ShapleyExplainer(Products(), reward="conditional").fit(X)
-    with pytest.raises(TypeError, match="of type ndarray, and got instances of type csr_array"):
+    with pytest.raises(TypeError, match="csr_array for a background of type ndarray"):
         ShapleyExplainer(Products()).fit(X.toarray()).explain(X)
     with pytest.raises(ValueError, match="expecting 7 features"):
         ShapleyExplainer(Products()).fit(X).explain(X[:, :3])

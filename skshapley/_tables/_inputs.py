@@ -132,53 +132,44 @@ def check_frame(X: Any, owner: str) -> None:
 
 
 def refuse_no_table(X: Any, owner: str) -> None:
-    """Raise TypeError for None, paths and lazy frames, and ValueError for one-dimensional input."""
-    if isinstance(X, list | tuple) or is_frame(X):
+    """Raise ValueError for None, paths and lazy frames."""
+    if isinstance(X, list | tuple) or hasattr(X, "shape") or hasattr(X, "__array__") or is_frame(X):
         return
-    shape = getattr(X, "shape", None)
-    if shape is None and not hasattr(X, "__array__"):
-        lazy = type(X).__name__ == "LazyFrame"
-        raise ValueError(
-            f"{owner} takes a table of rows and columns; got {_described(X)}: pass"
-            f" {'its collect()' if lazy else 'an array, a sparse matrix or a frame'}."
-        )
-    if shape is not None and len(shape) == 1:
-        raise ValueError(
-            f"{owner} takes a table of rows and columns; got a {type(X).__name__} of shape"
-            f" {tuple(shape)}: Reshape your data, X.reshape(1, -1) for a single row of an array,"
-            f" X.iloc[[0]] of a frame."
-        )
+    shown = f"{X!r:.60}" if X is None or isinstance(X, str | int | float) else type(X).__name__
+    ready = "its collect()" if shown == "LazyFrame" else "an array, a sparse matrix or a frame"
+    raise ValueError(f"{owner} takes a table of rows and columns; got {shown}: pass {ready}.")
 
 
-def _described(X: Any) -> str:
-    plain = X is None or isinstance(X, str | int | float)
-    return f"{X!r:.60}" if plain else f"a {type(X).__name__}"
+def refuse_other_columns(lost: list, extra: list, owner: str, of: str) -> None:
+    """Raise ValueError if columns of a table are lost, or if it has extra ones, and name them.
 
-
-def refuse_other_columns(X: Any, background: Any, owner: str) -> None:
-    """Raise ValueError if the columns of a frame differ from the background's, and name them."""
-    expected, given = column_names(background), column_names(X)
-    missing = [name for name in expected if name not in given]
-    more = [name for name in given if name not in expected]
-    if missing:
-        instead = f"; it has {_listed(more)} instead" if more else ""
+    Parameters
+    ----------
+    lost, extra : list
+        Names of columns.
+    owner : str
+        Name of the calling class.
+    of : str
+        The table that has the lost columns, and not the extra ones.
+    """
+    if lost:
+        instead = f"; it has {_listed(extra)} instead" if extra else ""
         raise ValueError(
-            f"{owner} needs {_listed(missing)}, which the given table does not have{instead}."
+            f"{owner} needs {_listed(lost)}, which the given table does not have{instead}."
         )
-    if more:
+    if extra:
         raise ValueError(
-            f"{owner} got {_listed(more)}, which the background does not have: leave the rest out"
-            f" by X[explainer.feature_names_in_]."
-        )
-    if expected != given:
-        raise ValueError(
-            f"{owner} got the background's columns in another order: {given[:MOST_LISTED]}."
+            f"{owner} got {_listed(extra)}, which {of} does not have: leave the rest out,"
+            f" X.drop(columns={extra[:MOST_LISTED]})."
         )
 
 
 def _listed(names: list) -> str:
     """Return the columns of these names as the part of a sentence."""
-    shown = ", ".join(repr(name) for name in names[:MOST_LISTED])
+    shown = ", ".join(
+        repr(str(name) if isinstance(name, str) else name)  # without the type of numpy's texts
+        for name in names[:MOST_LISTED]
+    )
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return f"the column{'s' if len(names) > 1 else ''} {shown}{more}"
 
@@ -207,10 +198,9 @@ def check_container(X: Any, background: Any, owner: str) -> None:
     if sparse.issparse(X):
         kinds.append(sparse.issparse)
     if any(kind(background) != kind(X) for kind in kinds):
-        kind, given = type(background).__name__, type(X).__name__
         raise TypeError(
-            f"{owner} was fitted on a background of type {kind}, and got instances of type {given}:"
-            f" pass the same kind, with the same columns."
+            f"{owner} got rows of type {type(X).__name__} for a background of type"
+            f" {type(background).__name__}: pass the same kind, with the same columns."
         )
 
 
@@ -223,7 +213,7 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
     Raises
     ------
     ValueError
-        For other columns (shown as a diff), other dtypes, unknown categories.
+        For other columns, other dtypes, unknown categories.
     TypeError
         For another container.
     """
@@ -232,17 +222,31 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
         X = _checked_array(X, background, owner)
         alike = sparse.issparse(X) == sparse.issparse(background)
         return X if alike else _all_stored(X, type(background))
-    refuse_other_columns(X, background, owner)
-    if isinstance(X, pd.DataFrame):
-        return _checked_frame(X, background, owner)
-    given, expected = narwhal(X).schema, narwhal(background).schema
-    wrong = [
-        f"{name!r} is {given[name]} instead of {expected[name]}"
-        for name in expected
-        if given[name] != expected[name]
-        and not (_is_foreign_number(given[name]) and _is_foreign_number(expected[name]))
-    ]
-    _refuse_dtypes(wrong, owner, "X.cast(background.schema)")
+    expected, given = column_names(background), column_names(X)
+    lost = [name for name in expected if name not in given]
+    extra = [name for name in given if name not in expected]
+    refuse_other_columns(lost, extra, owner, "the background")
+    if expected != given:
+        raise ValueError(
+            f"{owner} got the background's columns in another order: {given[:MOST_LISTED]}."
+        )
+    wrong, recoded = [], {}
+    for name, kind, usual in zip(given, column_types(X), column_types(background), strict=True):
+        if kind == usual or any(both(kind) and both(usual) for both in (_is_number, _is_text)):
+            continue
+        if isinstance(kind, pd.CategoricalDtype) and isinstance(usual, pd.CategoricalDtype):
+            recoded[name] = _recoded(X[name], usual, owner)
+        else:
+            wrong.append(f"{name!r} is {kind} instead of {usual}")
+    if wrong:
+        call = "cast(background.schema)" if is_foreign(X) else "astype(background.dtypes)"
+        raise ValueError(
+            f"{owner} got other dtypes than the background's: {'; '.join(wrong)}. Convert them with"
+            f" X.{call}."
+        )
+    X = X.copy(deep=False) if recoded else X
+    for name, column in recoded.items():
+        X[name] = column
     return X
 
 
@@ -265,22 +269,6 @@ def _all_stored(X: np.ndarray, kind: type) -> Any:
     return kind((X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)), shape=(r, d))
 
 
-def _checked_frame(X: pd.DataFrame, background: pd.DataFrame, owner: str) -> pd.DataFrame:
-    wrong, recoded = [], {}
-    for name, given, expected in zip(X.columns, X.dtypes, background.dtypes, strict=True):
-        if given == expected or (_is_number(given) and _is_number(expected)):
-            continue
-        if isinstance(given, pd.CategoricalDtype) and isinstance(expected, pd.CategoricalDtype):
-            recoded[name] = _recoded(X[name], expected, owner)
-        elif not (_is_text(given) and _is_text(expected)):
-            wrong.append(f"{name!r} is {given} instead of {expected}")
-    _refuse_dtypes(wrong, owner, "X.astype(background.dtypes)")
-    X = X.copy(deep=False) if recoded else X
-    for name, column in recoded.items():
-        X[name] = column
-    return X
-
-
 def _recoded(column: pd.Series, dtype: pd.CategoricalDtype, owner: str) -> pd.Series:
     """Return a categorical column with the categories of `dtype`, if they hold all its values."""
     used = column.cat.remove_unused_categories().cat.categories
@@ -293,22 +281,11 @@ def _recoded(column: pd.Series, dtype: pd.CategoricalDtype, owner: str) -> pd.Se
     return column.cat.set_categories(dtype.categories, ordered=dtype.ordered)
 
 
-def _refuse_dtypes(wrong: list[str], owner: str, hint: str) -> None:
-    if wrong:
-        raise ValueError(
-            f"{owner} got other dtypes than the background's: {'; '.join(wrong)}. Convert them with"
-            f" {hint}."
-        )
-
-
 def _is_number(dtype: Any) -> bool:
+    """Return whether a dtype of pandas or of narwhals is one of numbers, flags included."""
+    if hasattr(dtype, "is_numeric"):
+        return dtype.is_numeric() or str(dtype) == "Boolean"
     return pd.api.types.is_numeric_dtype(dtype)
-
-
-def _is_foreign_number(dtype: Any) -> bool:
-    import narwhals as nw
-
-    return dtype.is_numeric() or dtype == nw.Boolean
 
 
 def _is_text(dtype: Any) -> bool:
@@ -317,70 +294,22 @@ def _is_text(dtype: Any) -> bool:
 
 def validated(explainer: Any, X: Any, reset: bool) -> Any:
     """Return X with scikit-learn's checks of its width and names done."""
-    if _is_taken(explainer, X, reset):
-        return X
     if is_frame(X):
         validate_data(explainer, X, reset=reset, skip_check_array=True)
         return X
-    _refuse_masked_and_ragged(X, type(explainer).__name__)
+    if np.ma.is_masked(X):
+        raise ValueError(
+            f"{type(explainer).__name__} got a masked array with {np.ma.count_masked(X)} of"
+            f" {X.size} values masked, and models see no mask: fill them, X.filled(numpy.nan), or"
+            f" drop their rows."
+        )
     X = validate_data(
         explainer, X, reset=reset, dtype=None, ensure_all_finite=False, accept_sparse="csr"
     )
-    return _canonical(X) if sparse.issparse(X) else X
-
-
-def _is_taken(explainer: Any, X: Any, reset: bool) -> bool:
-    """Return whether scikit-learn's checks would pass; an explainer to `reset` learns its columns.
-
-    scikit-learn's checks take longer than explaining a row. False if they would change or refuse X.
-    """
-    names: Any = None
-    if type(X) is np.ndarray:
-        plain = X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf"
-    elif sparse.issparse(X) and X.format == "csr":
-        plain = min(X.shape) > 0 and X.dtype.kind in "biuf" and X.has_canonical_format
-    elif type(X) is pd.DataFrame:
-        names = np.asarray(X.columns, dtype=object)
-        plain = all(isinstance(name, str) for name in names)
-    else:
-        return False
-    known: Any = getattr(explainer, "feature_names_in_", None)
-    if not reset:
-        alike = known is None if names is None else np.array_equal(known, names)
-        return plain and alike and X.shape[1] == explainer.n_features_in_
-    if plain:
-        explainer.n_features_in_ = X.shape[1]
-        if names is not None:
-            explainer.feature_names_in_ = names
-        elif known is not None:
-            del explainer.feature_names_in_
-    return plain
-
-
-def _canonical(X: Any) -> Any:
-    """Return a CSR matrix with sorted entries, each once; the given one stays as it is."""
-    if not X.has_canonical_format:
-        X = X.copy()
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()  # the given one stays as it is
         X.sum_duplicates()
     return X
-
-
-def _refuse_masked_and_ragged(X: Any, owner: str) -> None:
-    """Raise for masked arrays, which would lose their mask, and for ragged lists."""
-    if np.ma.is_masked(X):
-        raise ValueError(
-            f"{owner} got a masked array with {np.ma.count_masked(X)} of {X.size} values masked,"
-            f" and models see no mask: fill them, X.filled(numpy.nan), or drop their rows."
-        )
-    if isinstance(X, list | tuple):
-        try:
-            np.asarray(X)
-        except ValueError:
-            lengths = [len(row) if hasattr(row, "__len__") else "no" for row in X]
-            raise ValueError(
-                f"{owner} takes a table whose rows have one length; got a {type(X).__name__} of"
-                f" rows with {', '.join(map(str, dict.fromkeys(lengths)))} values."
-            ) from None
 
 
 def checked_weights(
@@ -390,19 +319,17 @@ def checked_weights(
     if sample_weight is None:
         return np.full(n, 1 / n)
     weights = np.asarray(sample_weight)
-    if weights.shape != (n,):
+    if weights.shape != (n,) or weights.dtype.kind not in "biuf":
         raise ValueError(
-            f"{owner} needs one sample_weight per {unit}, shape ({n},); got shape {weights.shape}."
+            f"{owner} needs a number as sample_weight for each {unit}, shape ({n},); got shape"
+            f" {weights.shape} of dtype {weights.dtype}."
         )
-    if weights.dtype.kind not in "biuf":
-        raise ValueError(f"{owner} needs numbers as sample_weight; got dtype {weights.dtype}.")
     weights = weights.astype(np.float64)
     wrong = ~(np.isfinite(weights) & (weights >= 0))
-    if wrong.any():
+    if wrong.any() or not weights.any():
+        place = wrong.argmax()
         raise ValueError(
-            f"{owner} needs finite sample_weight >= 0; got {weights[wrong][0]} for {unit}"
-            f" {np.flatnonzero(wrong)[0]}."
+            f"{owner} needs finite sample_weight >= 0, one of them positive; got {weights[place]}"
+            f" for {unit} {place}."
         )
-    if not weights.any():
-        raise ValueError(f"{owner} needs a positive sample_weight; got weights that are all zero.")
     return weights / weights.max() / (weights / weights.max()).sum()

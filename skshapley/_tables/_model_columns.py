@@ -2,16 +2,12 @@
 
 from typing import Any
 
-import numpy as np
-import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skshapley._tables._inputs import column_names
-
-SHOWN = 5
+from skshapley._tables._inputs import column_names, refuse_other_columns
 
 
 def model_columns(model: Any) -> list | None:
@@ -56,68 +52,19 @@ def first_step(estimator: Any) -> Any:
 def check_model_columns(X: Any, model: Any, owner: str) -> None:
     """Refuse a frame without columns that the model needs, or with some it was not fitted on.
 
-    Models tell both variously. A frame that has none of the model's names is left to the model. A
-    model that begins with a ColumnTransformer takes its columns by name, and may be given more; one
-    that begins with a function may need less.
+    A frame that has none of the model's names is left to the model. So are models that begin with a
+    ColumnTransformer, which takes its columns by name. A model that begins with a function may need
+    fewer columns.
     """
     first = first_step(model)
-    chooses = isinstance(first, ColumnTransformer)
-    known = _chosen(first) if chooses else model_columns(model) or []
-    given = column_names(X)
+    known = [] if isinstance(first, ColumnTransformer) else model_columns(model) or []
     # LightGBM writes "a b" as "a_b"
-    spelt = {name: {str(name), str(name).replace(" ", "_")} for name in given}
-    lost = [name for name in known if not any(str(name) in both for both in spelt.values())]
-    if len(lost) == len(known):
+    spelt = {name: str(name).replace(" ", "_") for name in (*known, *column_names(X))}
+    expected = {spelt[name] for name in known}
+    given = {spelt[name] for name in column_names(X)}
+    if not expected & given:
         return
-    names = set(map(str, known))
-    extra = [] if chooses else [name for name in given if not spelt[name] & names]
-    kind = type(model).__name__
-    if lost and not isinstance(first, FunctionTransformer):
-        instead = f", and {_listed(extra)} instead" if extra else ""
-        raise ValueError(
-            f"{owner} got {_counted(lost, 'no column', 'not the columns')} {_listed(lost)}, which"
-            f" {kind} was fitted on{instead}: pass the columns that it was fitted on."
-        )
-    if extra:
-        shown = _listed(extra)
-        raise ValueError(
-            f"{owner} got {_counted(extra, 'a column', f'{len(extra)} columns')} that {kind} was"
-            f" not fitted on, {shown}: leave {_counted(extra, 'it', 'them')} out,"
-            f" X.drop(columns=[{shown}])."
-        )
-
-
-def _chosen(transformer: ColumnTransformer) -> list:
-    """Return the names that a fitted ColumnTransformer needs; an empty list without names."""
-    names = getattr(transformer, "feature_names_in_", None)
-    if names is None:
-        return []
-    column = pd.Series(names, index=names)
-    taken: set = set()
-    dropped: set = set()
-    rest: Any = "drop"
-    for name, step, columns in transformer.transformers_:
-        if name == "remainder":
-            rest = step  # takes the columns of no other step
-            continue
-        own = column.loc[columns] if _are_names(columns) else column.iloc[columns]
-        (dropped if isinstance(step, str) and step == "drop" else taken).update(np.atleast_1d(own))
-    if not (isinstance(rest, str) and rest == "drop"):
-        taken |= {*names} - taken - dropped
-    return [name for name in names if name in taken]
-
-
-def _are_names(columns: Any) -> bool:
-    """Return whether columns are chosen by names, not by places or by a mask."""
-    ends = [columns.start, columns.stop] if isinstance(columns, slice) else np.atleast_1d(columns)
-    return any(isinstance(end, str) for end in ends)
-
-
-def _listed(names: list) -> str:
-    # without the type of numpy's texts
-    shown = [repr(str(name) if isinstance(name, str) else name) for name in names[:SHOWN]]
-    return ", ".join(shown) + (", ..." if len(names) > SHOWN else "")
-
-
-def _counted(names: list, one: str, several: str) -> str:
-    return one if len(names) == 1 else several
+    lost = [name for name in known if spelt[name] not in given]
+    extra = [name for name in column_names(X) if spelt[name] not in expected]
+    lost = [] if isinstance(first, FunctionTransformer) else lost
+    refuse_other_columns(lost, extra, owner, f"the training data of {type(model).__name__}")

@@ -50,14 +50,13 @@ class Attempts:
             If there are bad rows and they are not to be skipped, or if workers die.
         """
         made, failures = self._halved(batch)
-        rows = [part.rows for part, _ in made]
         pieces = [[part.first_row, part.first_row + len(part)] for part, _ in made]
         explanations = [explanation for _, explanation in made]
         if not made:
-            return Attempt(None, np.empty(0, dtype=np.int64), [], failures)
+            return Attempt(None, [], failures)
         merge = side_by_side if explains_documents(self.explainer) else Explanation.merge
         whole = explanations[0] if len(made) == 1 else merge(explanations)
-        return Attempt(whole, np.concatenate(rows), pieces, failures)
+        return Attempt(whole, pieces, failures)
 
     def _halved(self, batch: Batch) -> tuple[list[tuple[Batch, Explanation]], list[dict]]:
         """Return pairs of the pieces that could be explained and their explanations; failures."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from skshapley._tables._documents import column_of, is_column_of_text
+from skshapley._tables._documents import is_column_of_text
 from skshapley._tables._inputs import is_frame
 from skshapley.batches._sources import OWNER, Wanted
 
@@ -45,12 +45,6 @@ class WantedDocuments(Wanted):
                 f" columns=[{(columns or list(names) or ['text'])[0]!r}]."
             )
         return columns
-
-
-def wanted_documents(explainer: Any, columns: list | None, keys: list) -> WantedDocuments:
-    """Return the columns and keys that a document explainer needs from a source."""
-    columns = None if columns is None else list(columns)
-    return WantedDocuments(columns, keys, None, column_of(explainer.reward_.container_))
 
 
 def framed(source: Any, name: Any) -> Any:

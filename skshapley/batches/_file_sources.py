@@ -11,24 +11,15 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from skshapley._tables._inputs import is_foreign, is_frame, n_rows, narwhal, take_rows
+from skshapley._tables._inputs import is_frame, n_rows, narwhal, take_rows
 from skshapley._tools._params import needed
-from skshapley.batches._sources import (
-    OWNER,
-    Piece,
-    Source,
-    Wanted,
-    is_bare,
-    refuse_no_rows,
-    split,
-)
+from skshapley.batches._sources import OWNER, Piece, Source, Wanted, is_bare
 from skshapley.batches._state import digest_of
 
 PIECE_ROWS = 2**16
 LAZY = ("dask", "polars", "duckdb")  # whose tables that are no frames are read a part at a time
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     import pyarrow.dataset as ds
 
 
@@ -40,33 +31,23 @@ def _table_source(table: Any) -> Source:
         columns = {name: str(dtype) for name, dtype in narwhal(table).schema.items()}
     else:
         columns = {"dtype": str(table.dtype), "shape": str(table.shape[1:])}
-    n = n_rows(table)
+    n, index = n_rows(table), getattr(table, "index", None)
+    if index is not None and index.equals(pd.RangeIndex(n)):
+        index = None
 
-    def check(wanted: Wanted) -> None:
-        refuse_no_rows(n)
-        if sparse.issparse(table) and not (wanted.like is None or sparse.issparse(wanted.like)):
-            raise TypeError(
-                f"{OWNER} got a sparse matrix, and the explainer's background is a"
-                f" {type(wanted.like).__name__}: fit the explainer on a sparse background, or pass"
-                f" the rows as arrays, (X[i : i + 4096].toarray() for i in range(0, len, 4096))."
-            )
-        split(take_rows(table, slice(0, 0)), None, wanted)
-
-    def pieces(wanted: Wanted) -> Iterator[Piece]:
-        index = getattr(table, "index", None)
-        if index is not None and index.equals(pd.RangeIndex(len(index))):
-            index = None
+    def read(wanted: Wanted) -> Iterator[Piece]:
         for start in range(0, n, PIECE_ROWS):
             rows = slice(start, start + PIECE_ROWS)
-            yield split(take_rows(table, rows), None if index is None else index[rows], wanted)
+            yield take_rows(table, rows), None if index is None else index[rows]
 
-    return Source({"kind": type(table).__name__, "columns": columns, "rows": n}, pieces, check, n)
+    facts = {"kind": type(table).__name__, "columns": columns, "rows": n}
+    return Source(facts, read, take_rows(table, slice(0, 0)), n)
 
 
 def _pieces_source(tables: Iterable) -> Source:
     """Return the source of an iterable of arrays, sparse matrices or frames."""
 
-    def pieces(wanted: Wanted) -> Iterator[Piece]:
+    def read(wanted: Wanted) -> Iterator[Piece]:
         kind = None
         for table in tables:
             table = table.tocsr() if sparse.issparse(table) else table
@@ -82,63 +63,50 @@ def _pieces_source(tables: Iterable) -> Source:
                 )
             kind = type(table)
             index = table.index if isinstance(table, pd.DataFrame) else None
-            if n_rows(table):  # an index that merely counts is none of the frame's own
-                yield split(table, None if isinstance(index, pd.RangeIndex) else index, wanted)
+            # an index that merely counts is none of the frame's own
+            yield table, None if isinstance(index, pd.RangeIndex) else index
 
-    once = iter(tables) is tables
-    return Source({"kind": "iterator"}, pieces, lambda wanted: None, typed=False, once=once)
+    return Source({"kind": "iterator"}, read, typed=False, once=iter(tables) is tables)
 
 
 def _csv_source(path: Path) -> Source:
     """Return the source of a CSV file."""
 
-    def check(wanted: Wanted) -> None:
-        with _named(path):
-            header = pd.read_csv(path, nrows=0)
-        split(header, None, wanted)
-
-    def pieces(wanted: Wanted) -> Iterator[Piece]:
+    def read(wanted: Wanted) -> Iterator[Piece]:
         with _named(path), pd.read_csv(path, chunksize=PIECE_ROWS) as tables:
             for table in tables:
-                if len(table):
-                    yield _contained(table, wanted)
+                yield wanted.contained(table), None
 
+    with _named(path):
+        head = pd.read_csv(path, nrows=0)
     facts = {"kind": "csv", "bytes": path.stat().st_size}
-    return Source(facts, pieces, check, typed=False)
+    return Source(facts, read, head, typed=False, from_files=True)
 
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Name the file, and the line that is not UTF-8, in the errors of reading."""
+    """Name the file in the errors of reading."""
     try:
         yield
-    except UnicodeDecodeError as error:
-        line, text = _first_undecoded(path)
+    except (UnicodeDecodeError, pd.errors.ParserError) as error:
         raise ValueError(
-            f"{OWNER} reads {str(path)!r} as UTF-8, and its line {line} is {text!r}. Pass the file"
-            f" in its own encoding, for example"
+            f"{OWNER} cannot read {str(path)!r}: {error}. For another format or encoding, pass"
+            f" pieces, such as"
             f' pandas.read_csv({str(path)!r}, encoding="latin-1", chunksize=65536).'
         ) from error
-    except pd.errors.ParserError as error:
-        raise ValueError(f"{OWNER} cannot read {str(path)!r}: {error}") from error
-
-
-def _first_undecoded(path: Path) -> tuple[int, bytes]:
-    """Return the number of the first line that is not UTF-8, from 1, and its beginning."""
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                return number, line[max(0, error.start - 20) : error.end + 10].rstrip()
-    return 0, b""
 
 
 def _arrow_source(dataset: "ds.Dataset") -> Source:
     """Return the source of a pyarrow dataset: Parquet files, folders of them, or tables."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
     files = getattr(dataset, "files", ())
     sizes = [dataset.filesystem.get_file_info(file).size for file in files]
-    n = dataset.count_rows()
+    n, names = dataset.count_rows(), dataset.schema.names
+    for fragment in dataset.get_fragments():  # a column that a file lacks would read as missing
+        of_folder = ds.get_partition_keys(fragment.partition_expression)
+        names = [n for n in names if n in of_folder or n in fragment.physical_schema.names]
     facts = {
         "kind": "parquet" if files else "arrow",
         "columns": {field.name: str(field.type) for field in dataset.schema},
@@ -147,31 +115,12 @@ def _arrow_source(dataset: "ds.Dataset") -> Source:
         "names and sizes": digest_of([file.rsplit("/", 1)[-1] for file in files], sizes),
     }
 
-    def check(wanted: Wanted) -> None:
-        import pyarrow.dataset as ds
-
-        refuse_no_rows(n)
-        asked = {*wanted.of(dataset.schema.names), *wanted.keys}
-        for fragment in dataset.get_fragments():  # a column that a file lacks would read as missing
-            of_folder = ds.get_partition_keys(fragment.partition_expression)
-            lacking = sorted(asked.difference(fragment.physical_schema.names, of_folder))
-            if lacking:
-                raise ValueError(
-                    f"{OWNER} needs the columns {lacking}, which the file"
-                    f" {getattr(fragment, 'path', fragment)!r} does not have, and other files of"
-                    f" the source do."
-                )
-
-    def pieces(wanted: Wanted) -> Iterator[Piece]:
-        import pyarrow as pa
-
-        columns = list(dict.fromkeys([*wanted.of(dataset.schema.names), *wanted.keys]))
+    def read(wanted: Wanted) -> Iterator[Piece]:
         ahead = dict(batch_size=PIECE_ROWS, batch_readahead=2, fragment_readahead=1)
-        for block in dataset.to_batches(columns=columns, **ahead):
-            if len(block):
-                yield _contained(pa.Table.from_batches([block]), wanted)
+        for block in dataset.to_batches(columns=wanted.and_keys(names), **ahead):
+            yield wanted.contained(pa.Table.from_batches([block])), None
 
-    return Source(facts, pieces, check, n)
+    return Source(facts, read, pd.DataFrame(columns=names), n, from_files=True)
 
 
 def _lazy_source(table: Any, library: str) -> Source:
@@ -180,40 +129,25 @@ def _lazy_source(table: Any, library: str) -> Source:
     schema = lazy.dtypes if library == "dask" else lazy.collect_schema()
     columns = {name: str(kind) for name, kind in schema.items()}
 
-    def parts(names: list) -> Iterator[Any]:
+    def parts(chosen: Any) -> Iterator[Any]:
         if library == "dask":
-            yield from (part.compute() for part in lazy[names].partitions)
+            yield from (part.compute() for part in chosen.partitions)
         elif library == "polars":
-            chosen = lazy.select(names).to_native()
-            for frame in chosen.collect_batches(chunk_size=PIECE_ROWS, maintain_order=True):
-                yield frame.to_arrow()
+            for part in chosen.collect_batches(chunk_size=PIECE_ROWS, maintain_order=True):
+                yield part.to_arrow()
         else:
             pa = needed("pyarrow", OWNER, "parquet")
-            for block in pa.RecordBatchReader.from_stream(lazy.select(names).to_native()):
+            for block in pa.RecordBatchReader.from_stream(chosen):
                 yield pa.Table.from_batches([block])
 
-    def pieces(wanted: Wanted) -> Iterator[Piece]:
-        for part in parts(list(dict.fromkeys([*wanted.of([*columns]), *wanted.keys]))):
-            if len(part):
-                yield _contained(part, wanted)
+    def read(wanted: Wanted) -> Iterator[Piece]:
+        names = wanted.and_keys([*columns])
+        chosen = lazy[names] if library == "dask" else lazy.select(names).to_native()
+        for part in parts(chosen):
+            yield wanted.contained(part), None
 
-    def check(wanted: Wanted) -> None:
-        wanted.of([*columns])
-
-    return Source({"kind": library, "columns": columns}, pieces, check, typed=False)
-
-
-def _contained(table: "pd.DataFrame | pa.Table", wanted: Wanted) -> Piece:
-    """Return rows of a file in the container of the background."""
-    if is_foreign(wanted.like):
-        nw, pa = needed("narwhals", OWNER), needed("pyarrow", OWNER, "parquet")
-        if isinstance(table, pd.DataFrame):
-            table = pa.Table.from_pandas(table, preserve_index=False)
-        frame = nw.from_arrow(table, backend=nw.get_native_namespace(wanted.like)).to_native()
-        return split(frame, None, wanted)
-    frame = table if isinstance(table, pd.DataFrame) else table.to_pandas(ignore_metadata=True)
-    X, index = split(frame, None, wanted)
-    return (X.to_numpy() if is_bare(wanted.like) else X), index
+    facts = {"kind": library, "columns": columns}
+    return Source(facts, read, pd.DataFrame(columns=[*columns]), typed=False, from_files=True)
 
 
 def open_source(source: Any) -> Source:

@@ -123,9 +123,7 @@ class BatchFile:
 
     def explanation(self, positions: Any = None) -> Explanation:
         """Return the explanation of all explained rows, or of some, by their place among them."""
-        if self.part is None:
-            raise ValueError(f"{str(self.path)!r} holds no explanation.")
-        return Explanation(**self.part.parts(positions))
+        return Explanation(**self.part.parts(positions))  # type: ignore[union-attr]
 
 
 def write_json(path: Path, content: dict) -> None:

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from skshapley._records._header import FORMAT
 from skshapley._records._parquet import arrow_table, write_table
 from skshapley._tools._files import DamagedFileError, write_whole
@@ -48,8 +50,6 @@ class Attempt:
     ----------
     explanation : Explanation or None
         Of the good rows, where there are any.
-    rows : ndarray of shape (r,), int
-        Their positions in the source.
     pieces : list of [int, int]
         First row of each call that explained some of them, and the row after its last one.
     failures : list of dict
@@ -57,7 +57,6 @@ class Attempt:
     """
 
     explanation: Any
-    rows: Any
     pieces: list
     failures: list
 
@@ -76,7 +75,7 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._schema: pa.Schema | None = None
-        self._least_interaction = 0.0
+        self._least_interaction, self._typed = 0.0, True
         self._digest = ""
 
     @contextmanager
@@ -99,6 +98,7 @@ class Folder:
     def begin(self, explainer: Any, source: Source, settings: dict) -> int:
         """Write the manifest, or compare with the one that is there; return the run's entropy."""
         self._least_interaction = settings.get("least_interaction", 0.0)
+        self._typed = source.typed
         random_state: Any = getattr(explainer, "random_state", None)
         seed = str(int(random_state)) if hasattr(random_state, "__index__") else "drawn"
         fixed = {
@@ -182,7 +182,7 @@ class Folder:
             f"{OWNER} cannot go on in out={str(self.path)!r}: {why}, or choose another folder."
         )
 
-    def write(self, batch: Batch, attempt: Attempt, typed: bool) -> None:
+    def write(self, batch: Batch, attempt: Attempt) -> None:
         """Write the outcome of a batch, after `found` was asked for it."""
         record = {**self._facts(batch), "pieces": attempt.pieces, "failures": attempt.failures}
         skipped = skipped_path(self.path, batch.number)
@@ -191,9 +191,9 @@ class Folder:
             return
         table, header = arrow_table(
             attempt.explanation,
-            attempt.rows,
+            np.concatenate([np.arange(*piece) for piece in attempt.pieces]),
             keyed=batch.keyed,
-            typed=typed,
+            typed=self._typed,
             least=self._least_interaction,
             unknown=told,
         )

@@ -1,14 +1,15 @@
 """explain_batches: a table of any size, a batch at a time, to memory or to disk."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, overload
 from warnings import warn
 
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor
+from skshapley._tables._documents import column_of
 from skshapley._tables._inputs import column_names, is_frame
 from skshapley._tools._constraints import Count, Maybe, Number, OneOf, check_values
 from skshapley._tools._progress import progress
@@ -18,7 +19,6 @@ from skshapley.batches._document_source import (
     WantedDocuments,
     explains_documents,
     framed,
-    wanted_documents,
 )
 from skshapley.batches._file_sources import open_source
 from skshapley.batches._files import BatchFile
@@ -44,31 +44,19 @@ BATCH_ROWS = 4096
 BATCH_DOCUMENTS = 256  # the tokens of all are the columns of an Explanation: some 10,000
 
 
-class Options(TypedDict, total=False):
-    """The options of `explain_batches`, for type checkers."""
-
-    batch_rows: int | None
-    columns: list | None
-    keys: Hashable | list
-    on_error: str
-    least_interaction: float
-    n_sample: int | None
-    verbose: bool | int | str
-
-
 @overload
 def explain_batches(
-    explainer: Attributor, source: Any, out: None = None, **options: Unpack[Options]
+    explainer: Attributor, source: Any, out: None = None, **options: Any
 ) -> Iterator[Explanation]: ...
 
 
 @overload
 def explain_batches(
-    explainer: Attributor, source: Any, out: str | PathLike[str], **options: Unpack[Options]
+    explainer: Attributor, source: Any, out: str | PathLike[str], **options: Any
 ) -> ExplanationDataset: ...
 
 
-def explain_batches(
+def explain_batches(  # type: ignore[misc]
     explainer,
     source,
     out=None,
@@ -161,22 +149,19 @@ def explain_batches(
     [[1. 0.]]
     [[0. 2.]]
     """
-    _check(
-        explainer,
-        batch_rows=batch_rows,
-        n_sample=n_sample,
-        on_error=on_error,
-        least_interaction=least_interaction,
-    )
+    given = {"batch_rows": batch_rows, "n_sample": n_sample, "on_error": on_error}
+    _check(explainer, **given, least_interaction=least_interaction)
     if batch_rows is None:
         batch_rows = BATCH_DOCUMENTS if explains_documents(explainer) else BATCH_ROWS
     source, wanted = opened(explainer, source, columns, keys)
+
+    def parts(entropy: int) -> tuple[int | None, Iterator[Batch]]:
+        rows = source if n_sample is None else sampled(explainer, source, wanted, n_sample, entropy)
+        return rows.n_rows, batches(rows, wanted, int(batch_rows))
+
     if out is None:
-        if n_sample is not None:
-            entropy = getattr(explainer, "_entropy", 0)
-            source = sampled(explainer, source, wanted, int(n_sample), entropy)
         run = Attempts(explainer, None, on_error)
-        return _stream(run, source, wanted, int(batch_rows), verbose)
+        return _stream(run, *parts(getattr(explainer, "_entropy", 0)), verbose)
     folder = Folder(Path(out))
     with folder.held():
         settings: dict[str, Any] = {"batch_rows": int(batch_rows), "columns": wanted.columns}
@@ -186,11 +171,8 @@ def explain_batches(
         if n_sample is not None:
             settings["n_sample"] = int(n_sample)
         entropy = folder.begin(explainer, source, settings)
-        if n_sample is not None:
-            source = sampled(explainer, source, wanted, int(n_sample), entropy)
         run = Attempts(explainer, entropy, on_error)
-        parts = batches(source, wanted, int(batch_rows))
-        n_skipped = _write(run, folder, source.n_rows, parts, source.typed, verbose)
+        n_skipped = _write(run, folder, *parts(entropy), verbose)
     if n_skipped:
         warn(
             f"{OWNER} set {n_skipped} rows aside, each with its error; see .skipped() of the"
@@ -204,9 +186,21 @@ def opened(
     explainer: Any, source: Any, columns: list | None = None, keys: Any = None
 ) -> tuple[Source, Wanted]:
     """Return a source and the columns needed from it; check them as far as possible."""
-    wanted = _wanted(explainer, columns, keys)
-    if isinstance(wanted, WantedDocuments):
-        source = framed(source, wanted.usual)
+    keys = [] if keys is None else list(keys) if isinstance(keys, (list, tuple)) else [keys]
+    if len(set(keys)) < len(keys):
+        raise ValueError(f"{OWNER} takes keys that differ; got {keys}.")
+    columns = None if columns is None else list(columns)
+    background = explainer.background_
+    if explains_documents(explainer):
+        usual = column_of(explainer.reward_.container_)
+        wanted: Wanted = WantedDocuments(columns, keys, None, usual)
+        source = framed(source, usual)
+    elif columns is None and background is not None and is_frame(background):
+        wanted = Wanted(column_names(background), keys, background)
+    else:
+        known = getattr(explainer, "feature_names_in_", None)
+        columns = columns if columns is not None or known is None else list(known)
+        wanted = Wanted(columns, keys, background)
     source = open_source(source)
     source.check(wanted)
     return source, wanted
@@ -222,36 +216,16 @@ def _check(explainer: Any, **given: Any) -> None:
     check_values(OWNER, given, CONSTRAINTS)
 
 
-def _wanted(explainer: Any, columns: list | None, keys: Any) -> Wanted:
-    background = explainer.background_
-    keys = [] if keys is None else list(keys) if isinstance(keys, (list, tuple)) else [keys]
-    if len(set(keys)) < len(keys):
-        raise ValueError(f"{OWNER} takes keys that differ; got {keys}.")
-    if explains_documents(explainer):
-        return wanted_documents(explainer, columns, keys)
-    if columns is not None:
-        columns = list(columns)
-    elif background is not None and is_frame(background):
-        columns = column_names(background)
-    elif hasattr(explainer, "feature_names_in_"):
-        columns = list(explainer.feature_names_in_)
-    return Wanted(columns, keys, background)
-
-
 def _stream(
-    run: Attempts, source: Source, wanted: Wanted, batch_rows: int, verbose: bool | int | str
+    run: Attempts, n_rows: int | None, parts: Iterator[Batch], verbose: bool | int | str
 ) -> Iterator[Explanation]:
     done = 0
-    with progress(source.n_rows, verbose) as report:
-        for batch in batches(source, wanted, batch_rows):
+    with progress(n_rows, verbose) as report:
+        for batch in parts:
             made = run.attempt(batch)
             if made.failures:
-                told = "; ".join(
-                    f"row {f['row']}{'' if f['key'] is None else ' (' + f['key'] + ')'}:"
-                    f" {f['error']}"
-                    for f in made.failures
-                )
-                warn(f"{OWNER} skipped {len(made.failures)} of {batch}: {told}", stacklevel=2)
+                why = "; ".join(f"row {f['row']}: {f['error']}" for f in made.failures)
+                warn(f"{OWNER} skipped {len(made.failures)} of {batch}: {why}", stacklevel=2)
             done += len(batch)
             if report is not None:
                 report(done)
@@ -265,7 +239,6 @@ def _write(
     folder: Folder,
     n_rows: int | None,
     parts: Iterator[Batch],
-    typed: bool,
     verbose: bool | int | str,
 ) -> int:
     """Write the missing batches; return the number of rows set aside."""
@@ -273,7 +246,7 @@ def _write(
     with progress(n_rows, verbose) as report:
         for batch in parts:
             found = folder.found(batch)
-            skipped, is_new = _settled(run, folder, batch, found, typed)
+            skipped, is_new = _settled(run, folder, batch, found)
             before += 0 if is_new else len(batch)
             n_skipped, done = n_skipped + skipped, done + len(batch)
             if report is not None:
@@ -284,7 +257,7 @@ def _write(
 
 
 def _settled(
-    run: Attempts, folder: Folder, batch: Batch, found: BatchFile | None, typed: bool
+    run: Attempts, folder: Folder, batch: Batch, found: BatchFile | None
 ) -> tuple[int, bool]:
     """Explain a batch if need be; return how many rows were set aside, and whether there was need.
 
@@ -298,5 +271,5 @@ def _settled(
     made = run.attempt(batch)
     if found is not None and len(made.failures) >= len(found.record.failures):
         return len(found.record.failures), True
-    folder.write(batch, made, typed)
+    folder.write(batch, made)
     return len(made.failures), True

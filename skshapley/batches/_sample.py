@@ -46,9 +46,9 @@ def sampled(explainer: Any, source: Source, wanted: Wanted, n: int, entropy: int
     start = generator(entropy, Stream.SAMPLE).random()
     positions = np.sort(order[((start + np.arange(n)) * (total / max(n, 1))).astype(np.intp)])
 
-    def pieces(wanted: Wanted) -> Iterator[Piece]:
+    def read(wanted: Wanted) -> Iterator[Piece]:
         first = 0
-        for X, index in source.pieces(wanted):
+        for X, index in source.read(wanted):
             stop = first + n_rows(X)
             here = positions[slice(*np.searchsorted(positions, (first, stop)))]
             if len(here):
@@ -56,7 +56,7 @@ def sampled(explainer: Any, source: Source, wanted: Wanted, n: int, entropy: int
                 yield take_rows(X, here - first), own
             first = stop
 
-    return replace(source, pieces=pieces, n_rows=n)
+    return replace(source, read=read, n_rows=n)
 
 
 def _predictions(explainer: Any, batch: Batch) -> np.ndarray:

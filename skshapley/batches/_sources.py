@@ -15,10 +15,13 @@ from scipy import sparse
 
 from skshapley._tables._inputs import (
     as_pandas,
+    check_container,
+    is_foreign,
     n_rows,
     narwhal,
     take_rows,
 )
+from skshapley._tools._params import needed
 
 OWNER = "explain_batches"
 
@@ -97,11 +100,42 @@ class Wanted:
         if lacking:
             raise ValueError(
                 f"{OWNER} needs the columns {lacking}, for the explainer or as keys, which the"
-                f" source does not have: it has {list(names)}."
+                f" source does not have, or not in all its files: it has {list(names)}."
             )
         if self.columns is not None:
             return self.columns
         return [name for name in names if name not in self.keys]
+
+    def and_keys(self, names: Sequence) -> list:
+        """Return the columns and keys to read of a source that has these names."""
+        return list(dict.fromkeys([*self.of(names), *self.keys]))
+
+    def contained(self, table: Any) -> Any:
+        """Return a table of pandas or Arrow in the container of the background."""
+        if is_foreign(self.like):
+            nw, pa = needed("narwhals", OWNER), needed("pyarrow", OWNER, "parquet")
+            if isinstance(table, pd.DataFrame):
+                table = pa.Table.from_pandas(table, preserve_index=False)
+            return nw.from_arrow(table, backend=nw.get_native_namespace(self.like)).to_native()
+        return table if isinstance(table, pd.DataFrame) else table.to_pandas(ignore_metadata=True)
+
+    def split(self, table: Any, index: pd.Index | None) -> Piece:
+        """Return the columns that are wanted, and the index that the keys make."""
+        if is_bare(table):
+            if self.keys:
+                raise ValueError(f"{OWNER} got keys={self.keys} for an array, which has no names.")
+            return table, None
+        if isinstance(table, pd.DataFrame):
+            X, keys = table[self.of(list(table.columns))], table[self.keys]
+        else:
+            frame = narwhal(table)
+            X = frame.select(self.of(frame.columns)).to_native()
+            keys = as_pandas(frame.select(self.keys).to_native()) if self.keys else pd.DataFrame()
+        if len(self.keys) == 1:
+            index = pd.Index(keys.iloc[:, 0], name=self.keys[0])
+        elif self.keys:
+            index = pd.MultiIndex.from_frame(keys)
+        return X, index
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,24 +146,43 @@ class Source:
     ----------
     facts : dict
         Facts about the data before they are read, for the manifest.
-    pieces : callable
-        Takes a `Wanted` and returns an iterator of pieces in its container.
-    check : callable
-        Takes a `Wanted` and refuses a source without it, as far as that is known.
+    read : callable
+        Takes a `Wanted` and returns an iterator of pieces with at least its columns and keys.
+    head : array, sparse matrix or frame of no rows, or None
+        Its columns are those of all pieces; None where they are not known.
     n_rows : int or None
         None where it is not known before the end.
     typed : bool
         Whether all pieces are sure to have the same types of columns.
     once : bool
         Whether the rows can be read only once.
+    from_files : bool
+        Whether the pieces are frames that become arrays if the background is one.
     """
 
     facts: dict
-    pieces: Callable[[Wanted], Iterator[Piece]]
-    check: Callable[[Wanted], object]
+    read: Callable[[Wanted], Iterator[Piece]]
+    head: Any = None
     n_rows: int | None = None
     typed: bool = True
     once: bool = False
+    from_files: bool = False
+
+    def check(self, wanted: Wanted) -> None:
+        """Refuse a source without rows or without the columns, as far as that is known."""
+        if self.n_rows == 0:
+            refuse_no_rows(0)
+        if self.head is not None:
+            wanted.split(self.head, None)
+        if sparse.issparse(self.head) and wanted.like is not None:
+            check_container(self.head, wanted.like, OWNER)
+
+    def pieces(self, wanted: Wanted) -> Iterator[Piece]:
+        """Yield the columns that are wanted of each piece that has rows, and its index."""
+        for table, index in self.read(wanted):
+            if n_rows(table):
+                X, own = wanted.split(table, index)
+                yield (X.to_numpy() if self.from_files and is_bare(wanted.like) else X), own
 
 
 def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
@@ -169,25 +222,6 @@ def refuse_no_rows(n_rows: int | None) -> None:
     """Refuse a source that turns out to be empty."""
     if not n_rows:
         raise ValueError(f"{OWNER} got a source without rows.")
-
-
-def split(table: Any, index: pd.Index | None, wanted: Wanted) -> Piece:
-    """Return the columns that are wanted, and the index that the keys make."""
-    if is_bare(table):
-        if wanted.keys:
-            raise ValueError(f"{OWNER} got keys={wanted.keys} for an array, which has no names.")
-        return table, None
-    if isinstance(table, pd.DataFrame):
-        X, keys = table[wanted.of(list(table.columns))], table[wanted.keys]
-    else:
-        frame = narwhal(table)
-        X = frame.select(wanted.of(frame.columns)).to_native()
-        keys = as_pandas(frame.select(wanted.keys).to_native()) if wanted.keys else pd.DataFrame()
-    if not wanted.keys:
-        return X, index
-    one = len(wanted.keys) == 1
-    own = pd.Index(keys.iloc[:, 0], name=wanted.keys[0]) if one else pd.MultiIndex.from_frame(keys)
-    return X, own
 
 
 def is_bare(table: Any) -> bool:

@@ -149,7 +149,9 @@ def test_path_dependent_needs_no_background(frame_model):
     np.testing.assert_allclose(explanation.predictions, model.predict(frame[:9]), rtol=1e-5)
     reordered = explainer.explain(frame[:9][list("bacdef")])
     np.testing.assert_array_equal(reordered.values, explanation.values)
-    with pytest.raises(ValueError, match="'a', which XGBRegressor was fitted on, and 'g' instead"):
+    with pytest.raises(
+        ValueError, match="'a', which the given table does not have; it has the column 'g'"
+    ):
         explainer.explain(frame[:9].rename(columns={"a": "g"}))
 
 
