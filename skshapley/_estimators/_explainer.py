@@ -282,7 +282,7 @@ class ShapleyExplainer(Attributor):
 
     def _prepared(self, plan: Plan) -> Plan:
         """Fit the plan's needs to the background, and return the plan with its lesson."""
-        plan.check_indices()
+        plan = replace(plan, read=False).sized(plan.size)  # without a closed form
         if plan.takes_parts:
             self.reward_.split(generator(plan.entropy, Stream.SPLIT))
         if plan.size.n_players > 1 and plan.bought().samples:

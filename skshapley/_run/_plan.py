@@ -245,14 +245,15 @@ class Plan:
         given = self.budget.given if given is None else given
         budget = replace(self.budget, size=size, given=given)
         stopping = None if self.by_precision else self.stopping
+        plan = replace(self, budget=budget, stopping=stopping)
+        sampler, solver = plan.methods(p)
         # room until the rule stops, for a sampler with several designs
         again = stopping is not None and (chosen is None or not chosen.traits.one_shot)
         n_rows = budget.rows(TIMES_WITH_STOPPING if again else 1)
         # the usual budget is too small for a method with a single design
-        if is_auto(given) and isinstance(chosen, Exact) and p <= MOST_PLAYERS:
+        if is_auto(given) and isinstance(sampler, Exact) and p <= MOST_PLAYERS:
             n_rows = max(n_rows, size.rows(2**p))
-        plan = replace(self, budget=budget, max_rows=n_rows, stopping=stopping)
-        sampler, solver = plan.methods(p)
+        plan = replace(plan, max_rows=n_rows)
         walks = issubclass(sampler.produces, WalkDesign) and not sampler.traits.one_shot
         if self.by_precision and is_auto(given) and walks and solver.traits.standard_errors:
             plan = replace(plan, stopping=RelativeError())
@@ -377,9 +378,9 @@ def is_auto(value: Any) -> bool:
 def _ruled(plan: Plan, count: int) -> Sampler:
     """Return the sampler for ``sampler="auto", solver="auto"``.
 
-    If the budget covers all coalitions, all of them. With one background row, or with interactions,
-    the Gaussian-process estimator. Otherwise, antithetic permutations, with one background row per
-    pair. Budgets below a pair buy single permutations.
+    If the budget covers all coalitions, or only they give the interactions, all of them. With one
+    background row, or with interactions, the Gaussian-process estimator. Otherwise, antithetic
+    permutations, with one background row per pair. Budgets below a pair buy single permutations.
 
     With one background row, the Gaussian-process estimator needs four evaluations per player and at
     most `MOST_IN_A_PROCESS` players. A stopping rule requests its errors repeatedly, at tenths of a
@@ -391,6 +392,8 @@ def _ruled(plan: Plan, count: int) -> Sampler:
         return Exact()
     if plan.pairs is not None and plan.pairs.symmetric:
         return Odd()
+    if plan.pairs is not None and count <= MOST_PLAYERS and not plan.read:
+        return Exact()
     one = plan.process and b == 1 and (plan.stopping is None or plan.budget.in_evals)
     if one and count <= MOST_IN_A_PROCESS and 4 * count - 2 <= values:
         return Odd()

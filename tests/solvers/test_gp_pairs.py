@@ -334,6 +334,10 @@ def test_players_that_cannot_matter_have_no_interactions():
         ({"sampler": "leverage"}, r"LeastSquares cannot give with Leverage"),
         ({"sampler": "myerson"}, r"Linear cannot give with Myerson"),
         ({"interactions": "shapley-taylor"}, r'"shapley-taylor", which .* sampler="exact"\.$'),
+        (
+            {"interactions": "shapley-taylor", "sampler": "auto"},
+            r"max_evals=100, .* needs at least 1024 evaluations",
+        ),
         ({"interactions": "sii"}, r'as False, True .* or one of "shapley", .*; got \'sii\''),
     ],
 )
@@ -391,7 +395,22 @@ def test_closed_form_gives_what_sampling_could_not():
     np.testing.assert_allclose(found.values, exact.explain(X[:2]).interactions.values, atol=1e-10)
     many = ShapleyExplainer(lambda Z: Z[:, 0], interactions="shapley-taylor")
     with pytest.raises(ValueError, match="cannot give with Antithetic"):
-        many.fit(np.ones((2, 16)))
+        many.fit(np.ones((2, 21)))
+
+
+def test_interactions_that_only_enumeration_gives_are_enumerated():
+    """Beyond the usual budget too, with and without a stopping rule."""
+    X = np.random.default_rng(0).normal(size=(31, 11))
+    how = {"interactions": "shapley-taylor", "random_state": 0}
+    exact = ShapleyExplainer(bent, sampler="exact", **how).fit(X[:30]).explain(X[30:])
+    for stopping in ("auto", StandardError(rtol=0.1)):
+        found = ShapleyExplainer(bent, stopping=stopping, **how).fit(X[:30]).explain(X[30:])
+        assert found.settings.sampler == "Exact()"
+        np.testing.assert_array_equal(found.interactions.values, exact.interactions.values)
+
+
+def bent(X):
+    return np.tanh(np.asarray(X).sum(axis=1)) + np.asarray(X)[:, 0] * np.asarray(X)[:, 1]
 
 
 def test_enumerated_players():
