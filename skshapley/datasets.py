@@ -42,8 +42,8 @@ class Couples(Game):
         self.references = np.asarray(references, dtype=np.float64)
         if self.X.ndim != 2 or self.X.shape != self.references.shape:
             raise ValueError(
-                f"{type(self).__name__} got instances of shape {self.X.shape} and references of"
-                f" shape {self.references.shape}: pass two arrays of one shape (r, p)."
+                f"{type(self).__name__} got rows to explain of shape {self.X.shape} and references"
+                f" of shape {self.references.shape}: pass two arrays of one shape (r, p)."
             )
         self.n_rows, self.n_players = self.X.shape
         self.bytes_per_row = 8 * self.n_players

@@ -125,7 +125,7 @@ def test_a_game_that_cannot_be_cut_is_not_sent_to_workers():
     with (
         parallel_config(backend="threading"),
         Evaluator(Whole(5), 2) as evaluator,
-        pytest.raises(NotImplementedError, match=r"Whole has 50 instances but no take\(rows\)"),
+        pytest.raises(NotImplementedError, match=r"Whole has 50 rows to explain but no take"),
     ):
         evaluator(requests(20, 5))
 

@@ -302,7 +302,7 @@ def test_a_game_without_take_is_whole_or_refused() -> None:
     game = Whole(bumpy, HYBRID_X, HYBRID_BACKGROUND)
     assert game.take(np.arange(3)) is game
     for rows in ([0, 1], [1, 0, 2], [0, 0, 1]):
-        with pytest.raises(NotImplementedError, match=r"Whole has 3 instances but no take\(rows\)"):
+        with pytest.raises(NotImplementedError, match=r"Whole has 3 rows to explain but no take"):
             game.take(np.array(rows))
 
 

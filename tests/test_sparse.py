@@ -14,6 +14,7 @@ from skshapley import GlobalImportance, ShapleyExplainer
 from skshapley._references import Deck
 from skshapley._tables._keys import row_keys
 from skshapley.background import herd
+from skshapley.rewards import InterventionalReward, Players, Response
 from skshapley.rewards._rows import SparsePool
 from skshapley.trees import TreeExplainer
 
@@ -115,11 +116,12 @@ def test_players_that_agree_with_the_reference_are_seen():
     at, references = np.repeat([0, 1], 20), np.tile(np.arange(20), 2)
     expected = rows[at] != background[references]
     np.testing.assert_array_equal(pool.unlike(at, references), expected)
+    players = Players.from_groups(None, [f"x{j}" for j in range(D)], "Owner")
+    reward, response = InterventionalReward(), Response(lambda Z: Z.sum(axis=1))
+    reward.fit(response, sparse.csr_array(background), np.full(20, 0.05), players)
     differs = (rows[:, None] != background).any(axis=1)
-    assert (pool.differs() >= differs).all()
-    np.testing.assert_array_equal(
-        pool.differs()[0], differs[0] | (background != background[0]).any(axis=0)
-    )
+    active = reward.game(sparse.csr_array(rows)).active(np.arange(2))
+    np.testing.assert_array_equal(active, differs)
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])

@@ -14,6 +14,7 @@ import numpy as np
 from skshapley._tables._inputs import column_names
 from skshapley._tools._constraints import Fitting
 from skshapley.rewards._conditional import ConditionalReward
+from skshapley.rewards._players import position_of
 from skshapley.rewards._transport import CausalModel, TransportModel
 
 
@@ -94,7 +95,10 @@ class CausalReward(ConditionalReward):
 
     def _model(self, model: TransportModel) -> TransportModel:
         names = column_names(self.background_)
-        taken = [[_position(column, names) for column in part] for part in self.components]
+        taken = [
+            [position_of(column, names, "CausalReward", "components") for column in part]
+            for part in self.components
+        ]
         if sorted(column for part in taken for column in part) != list(range(len(names))):
             raise ValueError(
                 f"CausalReward got components {self.components!r}: name each of the columns {names}"
@@ -118,10 +122,3 @@ class CausalReward(ConditionalReward):
                 f" for each, or a single one."
             )
         return tuple(bool(flag) for flag in self.confounded)
-
-
-def _position(column, names) -> int:
-    """Return the position of a column that is given by name or by position, -1 for none."""
-    if column in names:
-        return names.index(column)
-    return int(column) if isinstance(column, int | np.integer) else -1

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import _safe_indexing
 
 from skshapley._tables._inputs import as_pandas
 from skshapley.rewards._rows import row_pool
@@ -68,8 +69,9 @@ def sources(transformer, width) -> np.ndarray:
     raise MixedColumnsError(f"{kind.__name__} is not known to work column by column", unknown)
 
 
-def _one_to_one(transformer, width) -> NDArray[np.intp]:
-    return np.arange(width)
+def _alike(transformer, width) -> NDArray[np.intp]:
+    """Return the sources if each column makes as many output columns as any other."""
+    return np.repeat(np.arange(width), len(transformer.get_feature_names_out()) // width)
 
 
 def _of_one_hot(encoder, width) -> NDArray[np.intp]:
@@ -83,17 +85,7 @@ def _of_one_hot(encoder, width) -> NDArray[np.intp]:
 
 
 def _of_bins(binner, width) -> NDArray[np.intp]:
-    ordinal = binner.encode == "ordinal"
-    return np.arange(width) if ordinal else np.repeat(np.arange(width), binner.n_bins_)
-
-
-def _of_splines(splines, width) -> NDArray[np.intp]:
-    return np.repeat(np.arange(width), splines.n_features_out_ // width)
-
-
-def _of_targets(encoder, width) -> NDArray[np.intp]:
-    multiclass = encoder.target_type_ == "multiclass"
-    return np.repeat(np.arange(width), len(encoder.classes_) if multiclass else 1)
+    return np.repeat(np.arange(width), 1 if binner.encode == "ordinal" else binner.n_bins_)
 
 
 def _of_imputer(imputer, width) -> NDArray[np.intp]:
@@ -156,9 +148,12 @@ def _of_text(vectorizer, width) -> NDArray[np.intp]:
     return np.zeros(n, dtype=np.intp)  # its input is one column
 
 
+def _is_dropped(part) -> bool:
+    return isinstance(part, str) and part == "drop"
+
+
 def _of_union(union, width) -> NDArray[np.intp]:
-    fitted = [part for _, part in union.transformer_list]
-    parts = [part for part in fitted if not (isinstance(part, str) and part == "drop")]
+    parts = [part for _, part in union.transformer_list if not _is_dropped(part)]
     return np.concatenate([sources(part, width) for part in parts])
 
 
@@ -175,9 +170,8 @@ def _of_column_transformer(transformer, width) -> NDArray[np.intp]:
     parts = [np.empty(0, dtype=np.intp)]
     for _, part, columns in transformer.transformers_:
         chosen = _chosen(positions, columns)
-        if (isinstance(part, str) and part == "drop") or not len(chosen):
-            continue
-        parts.append(chosen[sources(part, len(chosen))])
+        if not _is_dropped(part) and len(chosen):
+            parts.append(chosen[sources(part, len(chosen))])
     return np.concatenate(parts)
 
 
@@ -185,23 +179,14 @@ def _chosen(positions, columns) -> NDArray[np.intp]:
     """Return the positions of columns as a ColumnTransformer names them: labels, ints, bools."""
     if isinstance(columns, UserList):  # of scikit-learn 1.6, which warns of each look into it
         columns = columns.data
-    if np.isscalar(columns):
-        columns = [columns]
-    if isinstance(columns, slice):
-        labels = isinstance(columns.start, str) or isinstance(columns.stop, str)
-    else:
-        columns = np.asarray(columns)
-        labels = len(columns) > 0 and isinstance(columns[0], str)
-    if not labels and not isinstance(columns, slice) and not len(columns):
-        return np.empty(0, dtype=np.intp)
-    found = positions.loc[:, columns] if labels else positions.iloc[:, columns]
-    return found.to_numpy()[0]
+    return np.ravel(_safe_indexing(positions, columns, axis=1))
 
 
 _SCALERS = ("MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler")
 _MAPS = ("Binarizer", "OrdinalEncoder", "PowerTransformer", "QuantileTransformer")
+_EXPANSIONS = ("SplineTransformer", "TargetEncoder")
 _READERS = {
-    **dict.fromkeys((*_SCALERS, *_MAPS), _one_to_one),
+    **dict.fromkeys((*_SCALERS, *_MAPS, *_EXPANSIONS), _alike),
     **dict.fromkeys(("CountVectorizer", "HashingVectorizer", "TfidfVectorizer"), _of_text),
     "ColumnTransformer": _of_column_transformer,
     "FeatureUnion": _of_union,
@@ -212,6 +197,4 @@ _READERS = {
     "OneHotEncoder": _of_one_hot,
     "Pipeline": _of_pipeline,
     "SimpleImputer": _of_imputer,
-    "SplineTransformer": _of_splines,
-    "TargetEncoder": _of_targets,
 }

@@ -8,12 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tools._constraints import Fitting
-from skshapley.rewards._gaussian import (
-    LEAST_SHRINKAGE,
-    learned_correlation,
-    mixed_correlation,
-    shrunk,
-)
+from skshapley.rewards._gaussian import LEAST_SHRINKAGE, learned_correlation, shrunk
 from skshapley.rewards._linked import LINK
 from skshapley.rewards._masked import MaskedModel, Preparation
 from skshapley.rewards._quadratic import KnownPart, fitted_quadratic, quadratic_values
@@ -40,7 +35,7 @@ class _TransportReward(BackgroundReward):
     def _prepared(self) -> tuple[Preparation, MaskedModel]:
         owner = type(self).__name__
         table = numbers(self.background_, owner, "background")
-        margins, self.n_factors_ = self._margins(table, self.weights_), 0
+        margins = self._margins(table, self.weights_)
         self.correlation_, self.shrinkage_ = self._learned(margins.standard(table))
         model = TransportModel(
             self.response_,
@@ -107,15 +102,13 @@ class _TransportReward(BackgroundReward):
                 f"{type(self).__name__} learns from the background how columns go together, and got"
                 f" 1 sample: pass the training table, or choose another reward."
             )
-        mixed = mixed_correlation(standard, self.weights_)
-        if mixed is None:
-            return learned_correlation(standard, self.weights_)
-        self.n_factors_ = mixed.n_factors
-        return mixed.correlation, mixed.weight
+        return learned_correlation(standard, self.weights_)
 
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players that can matter: a constant one too, if others move it."""
-        numbers(X, type(self).__name__, "instances")  # refused before the model is called on them
+        numbers(
+            X, type(self).__name__, "rows to explain"
+        )  # refused before the model is called on them
         return super()._active(X) | self.players_.of_columns(self._linked[None])
 
     @property
@@ -160,9 +153,7 @@ class ConditionalReward(_TransportReward):
     ----------
     covariance : None or array of shape (d, d), default=None
         Sigma, where it is known or was estimated from other rows. None: that of the background,
-        shrunk as Ledoit & Wolf propose, which matters where rows are few. Where a few common
-        factors (three at most, of 128 columns at most) predict rows better that were left out, by
-        three standard errors, it is mixed with their correlation instead.
+        shrunk as Ledoit & Wolf propose, which matters where rows are few.
     link : None, "log", "logit" or callable, default=None
         A function of the mean, as in `InterventionalReward`.
 
@@ -170,10 +161,8 @@ class ConditionalReward(_TransportReward):
     ----------
     correlation_ : ndarray of shape (d, d)
         The correlation that belongs to Sigma.
-    n_factors_ : int
-        How many common factors it has; 0 for none.
     shrinkage_ : float
-        The weight of the identity in it, or of the factors.
+        The weight of the identity in it.
 
     See Also
     --------
@@ -195,9 +184,7 @@ class ConditionalReward(_TransportReward):
     Aas, Jullum & Loland (2021), Explaining individual predictions when features are dependent: more
     accurate approximations to Shapley values, Artificial Intelligence 298, section 3.2 (there by
     draws from the normal law). Ledoit & Wolf (2004), A well-conditioned estimator for
-    large-dimensional covariance matrices, Journal of Multivariate Analysis 88. Fan, Fan & Lv
-    (2008), High dimensional covariance matrix estimation using a factor model, Journal of
-    Econometrics 147.
+    large-dimensional covariance matrices, Journal of Multivariate Analysis 88.
 
     Examples
     --------
@@ -269,10 +256,8 @@ class CopulaReward(_TransportReward):
     ----------
     correlation_ : ndarray of shape (d, d)
         Of the normal scores.
-    n_factors_ : int
-        How many common factors it has; 0 for none.
     shrinkage_ : float
-        The weight of the identity in it, or of the factors.
+        The weight of the identity in it.
 
     See Also
     --------

@@ -152,7 +152,7 @@ class EmpiricalReward(BackgroundReward):
 
     def game(self, X) -> "EmpiricalGame":
         """Return the game of the instances X; the model is called on them once."""
-        given = numbers(X, type(self).__name__, "instances")
+        given = numbers(X, type(self).__name__, "rows to explain")
         return EmpiricalGame(self._plain_game(X), self._margins.standard(given))
 
     def effective_rows(self, X, coalitions) -> NDArray[np.float64]:
@@ -170,7 +170,7 @@ class EmpiricalReward(BackgroundReward):
         -------
         effective : ndarray of shape (r, m)
         """
-        given = self._margins.standard(numbers(X, type(self).__name__, "instances"))
+        given = self._margins.standard(numbers(X, type(self).__name__, "rows to explain"))
         coalitions = np.asarray(coalitions, dtype=bool)
         lines = np.repeat(given, len(coalitions), axis=0)
         weights = self._near.row_weights(lines, np.tile(coalitions, (len(given), 1)))
@@ -191,6 +191,7 @@ class EmpiricalGame(WrappedGame):
     """
 
     _game: InterventionalGame
+    by_row = ("_given",)
 
     def __init__(self, game: InterventionalGame, given: np.ndarray) -> None:
         super().__init__(game)
@@ -206,7 +207,3 @@ class EmpiricalGame(WrappedGame):
         starts = np.flatnonzero(np.diff(line, prepend=-1))
         values = np.add.reduceat(weights[line, reference][:, None] * outputs, starts, axis=0)
         return values.reshape(r, m, -1)
-
-    def take(self, rows) -> "EmpiricalGame":
-        """Return the game of some instances."""
-        return EmpiricalGame(self._game.take(rows), self._given[rows])

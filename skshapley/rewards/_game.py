@@ -182,7 +182,7 @@ class Game(ABC):
         """
         if not np.array_equal(rows, np.arange(self.n_rows)):
             raise NotImplementedError(
-                f"{type(self).__name__} has {self.n_rows} instances but no take(rows), which"
+                f"{type(self).__name__} has {self.n_rows} rows to explain but no take(rows), which"
                 f" workers need: write one, or choose n_jobs=None."
             )
         return self

@@ -6,7 +6,7 @@ probability, where the mean of the logarithms is another game.
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,14 @@ class WrappedGame(Game):
     Parameters
     ----------
     game : Game
+
+    Attributes
+    ----------
+    by_row : tuple of str
+        Names of the attributes with one entry for each row to explain.
     """
+
+    by_row: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, game: Game) -> None:
         self._game = game
@@ -58,6 +65,14 @@ class WrappedGame(Game):
     def active(self, rows) -> NDArray[np.bool_]:
         """Return the players that can matter in the other game."""
         return self._game.active(rows)
+
+    def take(self, rows) -> Self:
+        """Return the game of some rows."""
+        some = copy(self)
+        some._game, some.n_rows = self._game.take(rows), len(rows)
+        for name in self.by_row:
+            setattr(some, name, getattr(self, name)[rows])
+        return some
 
 
 LINKS: dict[str, Callable[[Any], Any]] = {"log": np.log, "logit": logit}
@@ -105,10 +120,6 @@ class LinkedGame(WrappedGame):
     def full(self, rows) -> NDArray[np.float64]:
         """Return the link of the response at the instances, ``(r, k)``."""
         return self._linked(super().full(rows))
-
-    def take(self, rows) -> "LinkedGame":
-        """Return the game of some instances."""
-        return type(self)(self._game.take(rows), self.link)
 
 
 class InfluenceGame(LinkedGame):

@@ -245,6 +245,7 @@ class LossGame(WrappedGame):
         super().__init__(game)
         self.n_outputs = 1
         self._loss, self._targets, self._references = loss.without_model(), targets, references
+        self.by_row = ("_targets",) if references is None else ("_targets", "_references")
         if references is not None:
             self.rows_per_value = references.shape[1]
 
@@ -272,8 +273,3 @@ class LossGame(WrappedGame):
     def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(r, 1)``."""
         return self._worth(super().full(rows)[:, None], rows)[:, 0]
-
-    def take(self, rows) -> "LossGame":
-        """Return the game of some instances."""
-        references = None if self._references is None else self._references[rows]
-        return LossGame(self._game.take(rows), self._loss, self._targets[rows], references)

@@ -6,7 +6,7 @@ work column by column, transform instances and background once. The rest of the 
 with hybrids of transformed rows, in which the columns made of one raw column belong together.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -97,38 +97,6 @@ class Preparation:
         for step in self.steps:
             X = step.transform(X)
         return X
-
-    def masked(self, X, background, model) -> tuple[Any, MaskedModel]:
-        """Return instances and model in the columns that are masked.
-
-        Parameters
-        ----------
-        X, background : array or frame of shape (r, d), (b, d)
-            In the raw columns.
-        model : MaskedModel
-            With the background as it was in `fit`.
-
-        Returns
-        -------
-        X : array, sparse matrix or frame of shape (r, D)
-        model : MaskedModel
-        """
-        if not self.steps:
-            return X, model
-        if column_types(X) == column_types(background):
-            return self.transform(X), model
-        X, background = _in_common_types(X, background)
-        return self.transform(X), replace(model, background=self.transform(background))
-
-
-def _in_common_types(X, background) -> tuple[Any, Any]:
-    """Return instances and background as they are in hybrid rows."""
-    d, r, b = background.shape[1], n_rows(X), n_rows(background)
-    pool = row_pool(X, background, np.arange(d))
-    first = np.zeros(max(r, b), dtype=np.intp)
-    given = pool.hybrid(np.ones((r, d), dtype=bool), np.arange(r), first[:r, None])
-    filled = pool.hybrid(np.zeros((b, d), dtype=bool), first[:b], np.arange(b)[:, None])
-    return given, filled
 
 
 def prepare(response, background, weights, players, transformed) -> tuple[Preparation, MaskedModel]:

@@ -63,7 +63,8 @@ class Players:
         owners, labels = np.arange(len(columns)), list(columns)
         taken: dict[int, object] = {}
         for name, members in _checked(groups, owner).items():
-            positions = [_position(column, columns, name, owner) for column in members]
+            where = f"group {name!r}"
+            positions = [position_of(column, columns, owner, where) for column in members]
             for position in positions:
                 if position in taken:
                     raise ValueError(
@@ -141,14 +142,27 @@ def _checked(groups, owner) -> Mapping[Any, Any]:
     return groups
 
 
-def _position(column, columns, group, owner) -> int:
-    """Return the position of a column that is given by name or by position."""
+def position_of(column, columns, owner, where) -> int:
+    """Return the position of a column that is given by name or by position.
+
+    Parameters
+    ----------
+    column : str or int
+    columns : list
+        The names.
+    owner, where : str
+        The class and the part of its parameter that name the column, for errors.
+
+    Raises
+    ------
+    ValueError
+    """
     if column in columns:
         return columns.index(column)
-    if isinstance(column, (int, np.integer)) and 0 <= column < len(columns):
+    if isinstance(column, int | np.integer) and 0 <= column < len(columns):
         return int(column)
     raise ValueError(
-        f"{owner} got an unknown column {column!r} in group {group!r}: choose among {columns}."
+        f"{owner} got an unknown column {column!r} in {where}: choose among {columns}."
     )
 
 

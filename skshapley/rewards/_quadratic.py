@@ -4,11 +4,13 @@ A conditional reward by transport of a quadratic function of the rows is known w
 The rest of the response is sampled, and varies less: a control variate, fitted in ``fit``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.linear_model import RidgeCV
+from sklearn.preprocessing import StandardScaler
 
 from skshapley.rewards._game import Known
 from skshapley.rewards._gaussian import row_products
@@ -75,27 +77,21 @@ def fitted_quadratic(standard, targets, weights, rng) -> Quadratic | None:
         return None
     apart, mass = standard - centre, weights / weights.sum()
     squares = np.arange(d), np.arange(d)
-    first = _Ridge(_terms(apart, squares), mass)
-    fits = [first.fit(target) for target in targets.T]
+    found, shares = _regressed(_terms(apart, squares), targets, mass)
     if d > 1:
-        effect = np.max([_by_column(coefficients, d) for coefficients, _ in fits], axis=0)
+        effect = np.max(np.abs(found[:, :d]) + np.abs(found[:, d:]), axis=0)
         crossed = np.sort(np.argsort(-effect, kind="stable")[:MOST_CROSSED])
         i, j = np.triu_indices(len(crossed), k=1)
-        pairs = crossed[i], crossed[j]
-        squares = np.append(squares[0], pairs[0]), np.append(squares[1], pairs[1])
-        second = _Ridge(_terms(apart, squares), mass)
-        fits = [second.fit(target) for target in targets.T]
-    if max(share for _, share in fits) < LEAST_SHARE:
+        squares = np.append(squares[0], crossed[i]), np.append(squares[1], crossed[j])
+        found, shares = _regressed(_terms(apart, squares), targets, mass)
+    if shares.max() < LEAST_SHARE:
         return None
-    slopes, curves = np.zeros((len(fits), d)), np.zeros((len(fits), d, d))
-    for output, (coefficients, share) in enumerate(fits):
-        if share >= LEAST_SHARE:
-            slopes[output] = coefficients[:d]
-            curves[output][squares] = coefficients[d:]
+    found[shares < LEAST_SHARE] = 0.0
+    curves = np.zeros((len(found), d, d))
+    curves[:, *squares] = found[:, d:]
     curves = (curves + np.swapaxes(curves, 1, 2)) / 2
-    means = mass @ targets
-    part = Quadratic(centre, np.zeros(len(fits)), slopes, curves)
-    return Quadratic(centre, means - mass @ part(standard), slopes, curves)
+    part = Quadratic(centre, np.zeros(len(found)), found[:, :d], curves)
+    return replace(part, constants=mass @ (targets - part(standard)))
 
 
 def _terms(apart, squares) -> NDArray[np.float64]:
@@ -104,45 +100,14 @@ def _terms(apart, squares) -> NDArray[np.float64]:
     return np.concatenate([apart, apart[:, first] * apart[:, second]], axis=1)
 
 
-def _by_column(coefficients, d) -> NDArray[np.float64]:
-    """Return how much each column does by itself, of coefficients of columns and their squares."""
-    return np.abs(coefficients[:d]) + np.abs(coefficients[d:])
-
-
-class _Ridge:
-    """Ridge regressions on the same terms, with errors on rows left out.
-
-    Parameters
-    ----------
-    terms : ndarray of shape (n, f)
-    mass : ndarray of shape (n,)
-        Weights of the rows, with sum 1.
-    """
-
-    def __init__(self, terms, mass) -> None:
-        centred = terms - mass @ terms
-        spread = np.sqrt(mass @ centred**2)
-        self._unit = np.where(spread > 0, spread, np.inf)  # a constant term counts for nothing
-        self._root = np.sqrt(len(mass) * mass)
-        scaled = centred / self._unit * self._root[:, None]
-        self._sizes, self._axes = np.linalg.eigh(scaled.T @ scaled)
-        self._along = scaled @ self._axes
-        self._mass = mass
-
-    def fit(self, target) -> tuple[NDArray[np.float64], float]:
-        """Return the coefficients of the terms, and the share explained of rows left out."""
-        wanted = (target - self._mass @ target) * self._root
-        variance = wanted @ wanted
-        best, share = np.zeros(len(self._sizes)), 0.0
-        for penalty in PENALTIES if variance > 0 else ():
-            shrunk = 1 / (np.maximum(self._sizes, 0) + penalty)
-            coefficients = shrunk * (self._along.T @ wanted)
-            leverage = self._along**2 @ shrunk + self._mass
-            missed = (wanted - self._along @ coefficients) / np.maximum(1 - leverage, 1e-3)
-            explained = 1 - (missed @ missed) / variance
-            if explained > share:
-                best, share = coefficients, float(explained)
-        return self._axes @ best / self._unit, share
+def _regressed(terms, targets, mass) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return ridge coefficients ``(c, f)``, and the share explained of rows left out, ``(c,)``."""
+    scaler = StandardScaler().fit(terms, sample_weight=mass)
+    ridge = RidgeCV(PENALTIES, alpha_per_target=True)
+    ridge.fit(scaler.transform(terms), targets, sample_weight=len(mass) * mass)
+    variance = mass @ (targets - mass @ targets) ** 2
+    missed = np.divide(ridge.best_score_, variance, out=-np.ones_like(variance), where=variance > 0)
+    return np.atleast_2d(ridge.coef_) / scaler.scale_, 1 + missed
 
 
 GROUPS = 8  # of orders; their spread measures the error

@@ -23,7 +23,7 @@ class TransportGame(InterventionalGame):
         part = self.shared.part
         if part is None:
             return None
-        instances, pool = self._instances, self._pool
+        instances, pool = self.instances, self._pool
         full = part.left(instances.full, part.function(pool.given))
         empty = part.left(self._empty, part.function(pool.scores))
         v_empty = part.left(self._mean_empty, part.mean)
@@ -55,8 +55,8 @@ class RemainderGame(InterventionalGame):
     def known(self, rows) -> Known:
         """Return the Shapley values of the quadratic part."""
         response, part = self.shared.response, self._known_part
-        shape = (len(rows), self.n_players, self._instances.full.shape[1])
-        winners = self._instances.winners[rows][:, None]
+        shape = (len(rows), self.n_players, self.instances.full.shape[1])
+        winners = self.instances.winners[rows][:, None]
 
         def chosen(numbers) -> NDArray[np.float64]:
             values = np.zeros(shape)

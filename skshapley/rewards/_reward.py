@@ -131,12 +131,14 @@ class BackgroundReward(Portable, Reward):
     @cached_property
     def varies_(self) -> NDArray[np.bool_]:
         """Whether each column differs between background rows, ``(d,)``."""
-        first = take_rows(self.background_, slice(0, 1))
-        pools = (
-            row_pool(chunk, first, self.players_.column_player)
-            for chunk, _ in row_chunks(self.background_, "")
-        )
-        return np.any([pool.differs().any(axis=0) for pool in pools], axis=0)
+        chunks = row_chunks(self.background_, "")
+        return np.any([self._unlike_first(chunk).any(axis=0) for chunk, _ in chunks], axis=0)
+
+    def _unlike_first(self, table) -> NDArray[np.bool_]:
+        """Return where rows ``(n, d)`` differ from the first background row, ``(n, d)``."""
+        first, rows = take_rows(self.background_, slice(0, 1)), np.arange(n_rows(table))
+        pool = row_pool(table, first, self.players_.column_player)
+        return pool.unlike(rows, np.zeros_like(rows))
 
     def deal(self, rng) -> None:
         """Order the background so that few rows stand for all; of a very large one keep some."""
@@ -184,16 +186,14 @@ class BackgroundReward(Portable, Reward):
     def _plain_game(self, X) -> "InterventionalGame":
         """Return the game in which a value is the plain mean over references."""
         raw, active, keys = X, self._active(X), row_keys(X)
-        X, masked = self.preparation_.masked(X, self.background_, self.masked_)
+        X, masked = self.preparation_.transform(X), self.masked_
         full, winners = [], []
-        for chunk, where in row_chunks(X, "instances"):
+        for chunk, where in row_chunks(X, "rows"):
             full.append(masked.response(chunk, where))
             winners.append(masked.response.winners(chunk, full[-1]))
-        instances = Instances(
-            X, active, np.concatenate(full), np.concatenate(winners), np.arange(n_rows(X)), keys
-        )
-        raw = None if masked.raw is None else raw
-        return self._game_of(masked, self.empty_, self.v_empty_, instances, self.deck_, raw)
+        responses = np.concatenate(full), np.concatenate(winners)
+        instances = Instances(X, raw, active, *responses, np.arange(n_rows(X)), keys)
+        return self._game_of(masked, self.empty_, self.v_empty_, instances, self.deck_)
 
     def _game_of(self, *parts) -> "InterventionalGame":
         """Return the game of these parts."""
@@ -203,9 +203,7 @@ class BackgroundReward(Portable, Reward):
         """Return the players that can matter to each instance, ``(r, p)``."""
         if self.varies_.all():
             return np.ones((n_rows(X), self.players_.n_players), dtype=bool)
-        first = take_rows(self.background_, slice(0, 1))
-        raw = row_pool(X, first, self.players_.column_player)
-        return self.players_.of_columns(raw.differs() | self.varies_)
+        return self.players_.of_columns(self._unlike_first(X) | self.varies_)
 
 
 class InterventionalReward(BackgroundReward):
@@ -272,6 +270,8 @@ class Instances(NamedTuple):
     ----------
     X : array, sparse matrix or frame of shape (r, D)
         In the columns that are masked.
+    raw : array, sparse matrix or frame of shape (r, d)
+        In the raw columns.
     active : ndarray of shape (r, p), bool
         The players with a raw column that differs from some background row.
     full : ndarray of shape (r, K)
@@ -285,6 +285,7 @@ class Instances(NamedTuple):
     """
 
     X: Any
+    raw: Any
     active: np.ndarray
     full: np.ndarray
     winners: np.ndarray
@@ -293,7 +294,9 @@ class Instances(NamedTuple):
 
     def take(self, rows) -> "Instances":
         """Return some of the instances."""
-        return Instances(take_rows(self.X, rows), *(array[rows] for array in self[1:]))
+        X = take_rows(self.X, rows)
+        raw = X if self.raw is self.X else take_rows(self.raw, rows)
+        return Instances(X, raw, *(array[rows] for array in self[2:]))
 
 
 class InterventionalGame(Game):
@@ -307,21 +310,13 @@ class InterventionalGame(Game):
     v_empty : ndarray of shape (K,)
     instances : Instances
     deck : Deck or None
-    raw : array, sparse matrix or frame of shape (r, d), or None
-        The instances' raw columns, where others are masked.
     """
 
     def __init__(
-        self,
-        masked: MaskedModel,
-        empty,
-        v_empty,
-        instances: Instances,
-        deck: Deck | None = None,
-        raw: Any = None,
+        self, masked: MaskedModel, empty, v_empty, instances: Instances, deck: Deck | None = None
     ) -> None:
-        self.shared, self._empty, self._instances = masked, empty, instances
-        self._mean_empty, self.deck, self._raw = v_empty, deck, raw
+        self.shared, self._empty, self.instances = masked, empty, instances
+        self._mean_empty, self.deck = v_empty, deck
         means = np.broadcast_to(v_empty, instances.full.shape)
         self.v_empty = masked.response.choose(means, instances.winners)
         self.n_rows, self.n_players = instances.active.shape
@@ -329,18 +324,13 @@ class InterventionalGame(Game):
         self.n_references = self.rows_per_value = len(masked.weights)
         self.reference_weights, self.bytes_per_row = masked.weights, masked.bytes_per_row
 
-    @property
-    def instances(self) -> Instances:
-        """The rows to explain, with their responses."""
-        return self._instances
-
     @cached_property
     def _pool(self) -> RowPool:
-        return self.shared.pool(self._instances.X)
+        return self.shared.pool(self.instances.X)
 
     @cached_property
     def _raw_pool(self) -> RowPool:
-        return self.shared.raw_pool(self._raw)
+        return self._pool if self.shared.raw is None else self.shared.raw_pool(self.instances.raw)
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the mean response over the background, or over the references, ``(r, m, k)``."""
@@ -369,17 +359,16 @@ class InterventionalGame(Game):
         references : ndarray of shape (n, q), int
         """
         n, q = references.shape
-        response, (_, _, _, winners, labels, _) = self.shared.response, self._instances
+        response, labels = self.shared.response, self.instances.labels[rows]
+        where = f" on hybrids of rows {labels[0]} to {labels[-1]}"
         most = working_bytes(HYBRID_SHARE) // self.bytes_per_row
         step = max(1, int(min(CHUNK_ROWS, most)) // n)
-        own = winners[rows][:, None] if response.predicted else winners  # else nobody asks
-        parts = []
+        parts, winners = [], self.instances.winners[rows][:, None]
         for start in range(0, q, step):
             chunk = references[:, start : start + step]
-            where = f" on hybrid rows of instances {labels[rows[0]]} to {labels[rows[-1]]}"
             raw = self._responses(coalitions, rows, chunk, where)
-            parts.append(response.choose(raw, own))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+            parts.append(response.choose(raw, winners))
+        return np.concatenate(parts, axis=1)
 
     def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
         """Return the raw response of each hybrid row, ``(n, q, K)``."""
@@ -389,20 +378,20 @@ class InterventionalGame(Game):
     def empty(self, rows) -> NDArray[np.float64]:
         """Return the response on each background row, ``(r, b, k)``."""
         table = np.broadcast_to(self._empty, (len(rows), *self._empty.shape))
-        return self.shared.response.choose(table, self._instances.winners[rows][:, None])
+        return self.shared.response.choose(table, self.instances.winners[rows][:, None])
 
     def full(self, rows) -> NDArray[np.float64]:
         """Return the response at the instances, ``(r, k)``."""
-        full, winners = self._instances.full, self._instances.winners
+        full, winners = self.instances.full, self.instances.winners
         return self.shared.response.choose(full[rows], winners[rows])
 
     def keys(self, rows) -> NDArray[np.uint64]:
         """Return hashes of the instances' raw columns."""
-        return self._instances.keys[rows]
+        return self.instances.keys[rows]
 
     def active(self, rows) -> NDArray[np.bool_]:
         """Return the players with some column that differs from some background row."""
-        return self._instances.active[rows]
+        return self.instances.active[rows]
 
     def differing(self, rows, references) -> NDArray[np.bool_] | None:
         """Return the players with some raw column that differs from each given background row.
@@ -410,14 +399,12 @@ class InterventionalGame(Game):
         Raw columns, so that an explanation does not depend on the steps of a pipeline that are done
         once.
         """
-        pool = self._pool if self._raw is None else self._raw_pool
-        unlike = pool.unlike(rows, references)
+        unlike = self._raw_pool.unlike(rows, references)
         if unlike is None:
             return None
-        return marked_players(unlike, pool.column_player, self.n_players)
+        return marked_players(unlike, self._raw_pool.column_player, self.n_players)
 
     def take(self, rows) -> "InterventionalGame":
         """Return the game of some instances."""
-        instances = self._instances.take(rows)
-        raw = None if self._raw is None else take_rows(self._raw, rows)
-        return type(self)(self.shared, self._empty, self._mean_empty, instances, raw=raw)
+        instances = self.instances.take(rows)
+        return type(self)(self.shared, self._empty, self._mean_empty, instances)

@@ -20,9 +20,9 @@ from skshapley._tables._inputs import as_pandas
 from skshapley._tools._constraints import Count, Fitting
 from skshapley._tools._random import generator
 from skshapley.rewards._game import Game
+from skshapley.rewards._linked import WrappedGame
 from skshapley.rewards._masked import MaskedModel, Preparation
-from skshapley.rewards._response import Response
-from skshapley.rewards._reward import BackgroundReward, Instances
+from skshapley.rewards._reward import BackgroundReward, InterventionalGame
 
 
 def kernel_coalitions(rng: np.random.Generator, n: int, n_players: int) -> NDArray[np.bool_]:
@@ -118,8 +118,8 @@ HELD_OUT = 5  # every so many-th background row is held out for the error
 
 
 @dataclass(frozen=True, eq=False)
-class Surrogate:
-    """Regressors of the outputs of a response on hidden columns.
+class Surrogate(MaskedModel):
+    """Regressors of the outputs of a response, without its model, on hidden columns.
 
     Attributes
     ----------
@@ -127,17 +127,12 @@ class Surrogate:
     low, high : ndarray of shape (c,)
         Of the responses that they were trained on: no conditional mean lies outside.
     columns : HiddenColumns
-    column_player : ndarray of shape (d,), int
-    response : Response
-        Without its model.
     """
 
     regressors: tuple
     low: np.ndarray
     high: np.ndarray
     columns: HiddenColumns
-    column_player: np.ndarray
-    response: Response
 
     def predict(self, numbers, coalitions) -> NDArray[np.float64]:
         """Return the outputs predicted from the present columns, ``(n, c)``."""
@@ -250,12 +245,14 @@ class SurrogateReward(BackgroundReward):
         else:
             self.error_ = self.share_ = np.full(targets.shape[1], np.nan)
         self.surrogate_ = Surrogate(
+            response.without_model(),
+            background,
+            weights,
+            players.column_player,
             self._trained(columns, shown, targets, row),
             targets.min(axis=0),
             targets.max(axis=0),
             columns,
-            players.column_player,
-            response.without_model(),
         )
         return self
 
@@ -318,61 +315,43 @@ class SurrogateReward(BackgroundReward):
 
     def game(self, X) -> "SurrogateGame":
         """Return the game of the instances X; the model is called on them once."""
-        instances = self._plain_game(X).instances
-        numbers = self.surrogate_.columns.numbers(X)
-        empty = self.weights_ @ self._targets()
-        return SurrogateGame(self.surrogate_, numbers, empty, instances._replace(X=None))
+        return SurrogateGame(self._plain_game(X), self.surrogate_.columns.numbers(X))
+
+    def _game_of(self, masked, *parts) -> InterventionalGame:
+        return super()._game_of(self.surrogate_, *parts)
 
 
-class SurrogateGame(Game):
+class SurrogateGame(WrappedGame):
     """The surrogate reward at given instances.
 
     Parameters
     ----------
-    surrogate : Surrogate
+    game : InterventionalGame
+        The mean responses, without the model.
     numbers : ndarray of shape (r, d)
         The instances, as the surrogate takes them.
-    empty : ndarray of shape (c,)
-        The mean of the responses that it learned.
-    instances : Instances
-        Without the table.
     """
 
-    def __init__(self, surrogate: Surrogate, numbers, empty, instances: Instances) -> None:
-        self.shared, self._numbers, self._empty = surrogate, numbers, empty
-        self._instances = instances
-        self.n_rows, self.n_players = instances.active.shape
-        self.n_outputs = surrogate.response.n_outputs
-        self.bytes_per_row = 24 * numbers.shape[1]
+    _game: InterventionalGame
+    by_row = ("_numbers",)
+
+    def __init__(self, game: InterventionalGame, numbers: np.ndarray) -> None:
+        super().__init__(game)
+        self._numbers, self.rows_per_value = numbers, 1
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the surrogate's predictions, ``(r, m, k)``; v(empty) and v(all) are exact."""
         r, m, p = coalitions.shape
         flat, repeated = coalitions.reshape(-1, p), np.repeat(rows, m)
-        size = flat.sum(axis=1)
-        inner, full = (size > 0) & (size < p), size == p
-        values = np.repeat(self._empty[None], len(flat), axis=0)
+        full, values = flat.all(axis=1), self.empty(repeated)[:, 0]
+        inner = flat.any(axis=1) & ~full
         if inner.any():
-            values[inner] = self.shared.predict(self._numbers[repeated[inner]], flat[inner])
-        values = self.shared.choose(values, self._instances.winners[repeated])
+            some = repeated[inner]
+            found = self.shared.predict(self._numbers[some], flat[inner])
+            values[inner] = self.shared.choose(found, self._game.instances.winners[some])
         values[full] = self.full(repeated[full])
         return values.reshape(r, m, -1)
 
-    def empty(self, rows) -> NDArray[np.float64]:
-        """Return v(empty), ``(r, 1, k)``."""
-        table = np.repeat(self._empty[None], len(rows), axis=0)
-        return self.shared.choose(table, self._instances.winners[rows])[:, None]
-
-    def full(self, rows) -> NDArray[np.float64]:
-        """Return the model's response at the instances, ``(r, k)``."""
-        instances = self._instances
-        return self.shared.response.choose(instances.full[rows], instances.winners[rows])
-
-    def keys(self, rows) -> NDArray[np.uint64]:
-        """Return hashes of the instances' raw columns."""
-        return self._instances.keys[rows]
-
-    def take(self, rows) -> "SurrogateGame":
-        """Return the game of some instances."""
-        instances = Instances(None, *(part[rows] for part in self._instances[1:]))
-        return SurrogateGame(self.shared, self._numbers[rows], self._empty, instances)
+    def active(self, rows) -> NDArray[np.bool_]:
+        """Return that every player can matter: a column is hidden, not replaced."""
+        return Game.active(self, rows)

@@ -163,7 +163,7 @@ class TransportPool(RowPool):
     def __init__(self, X, model: TransportModel) -> None:
         super().__init__(X, model.background, model.column_player)
         self._model = model
-        self._given = numbers(X, model.owner, "instances")
+        self._given = numbers(X, model.owner, "rows to explain")
         self._rows = numbers(model.background, model.owner, "background")
         self.given, self.scores = (model.margins.standard(t) for t in (self._given, self._rows))
 

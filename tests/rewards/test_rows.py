@@ -126,22 +126,6 @@ def test_gathering_leaves_the_tables_alone(name):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_differs(name):
-    """A column differs unless the instance equals every background row; missing is a value."""
-    _, make = TABLES[name]
-    X, background = make(R, 0), make(B, 1)
-    for instance in (0, 3):
-        for reference in (0, 5):
-            ours, theirs = cells(X)[instance], cells(background)[reference]
-            one_x, one_b = rows_of(X, [instance]), rows_of(background, [reference] * 2)
-            differs = row_pool(one_x, one_b, np.arange(D)).differs()
-            assert differs.tolist() == [[a != b for a, b in zip(ours, theirs, strict=True)]]
-    theirs = np.array(cells(background), dtype=object)
-    varying = [len(set(theirs[:, j].tolist())) > 1 for j in range(D)]
-    assert (row_pool(X, background, np.arange(D)).differs() | ~np.array(varying)).all()
-
-
-@pytest.mark.parametrize("name", TABLES)
 def test_unlike(name):
     """Cell by cell of instances and a background row each; missing is a value."""
     _, make = TABLES[name]
@@ -151,10 +135,6 @@ def test_unlike(name):
     ours, theirs = cells(X), cells(background)
     pairs = zip(rows, references, strict=True)
     assert found.tolist() == [[ours[i][j] != theirs[b][j] for j in range(D)] for i, b in pairs]
-
-
-def rows_of(table, rows):
-    return table.iloc[rows] if isinstance(table, pd.DataFrame) else table[rows]
 
 
 # --- numbers of different kinds ------------------------------------------------------------------
