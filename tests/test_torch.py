@@ -119,7 +119,7 @@ def test_a_module_that_fails_says_where(few_lines):
 def test_what_a_module_takes_not(few_lines):
     with pytest.raises(TypeError, match="takes numbers, and got a table of dtype object"):
         ShapleyExplainer(Module(np.ones((1, 1)))).fit(pd.DataFrame({"town": ["Rome", "Oslo"]}))
-    with pytest.raises(ValueError, match="'predict' for the torch module Module, which is called"):
+    with pytest.raises(ValueError, match="'predict' for a Module, which is called"):
         ShapleyExplainer(Module(np.ones((3, 1))), response_method="predict").fit(X)
 
 

@@ -17,6 +17,7 @@ from skshapley._tables._inputs import (
 )
 from skshapley._tools._constraints import Fitting, Flag
 from skshapley.rewards._reward import InterventionalReward
+from skshapley.rewards._rows import codes_of
 
 
 def is_row(baseline: object) -> bool:
@@ -108,40 +109,32 @@ def _typical_row(background, weights) -> Any:
     if sparse.issparse(background):
         return type(background)(np.atleast_2d(background.T @ weights))
     frame = as_pandas(background)
-    typical = [_typical(frame.iloc[:, j], weights) for j in range(frame.shape[1])]
-    if not is_frame(background):
-        row = [background[at, j] if at >= 0 else mean for j, (mean, at) in enumerate(typical)]
-        return np.array([row], dtype=object if background.dtype == object else None)
+    row = pd.DataFrame({name: _typical(column, weights) for name, column in frame.items()})
     if isinstance(background, pd.DataFrame):
-        columns = {
-            name: background[name].iloc[[at]].array if at >= 0 else [mean]
-            for name, (mean, at) in zip(background.columns, typical, strict=True)
-        }
-        return pd.DataFrame(columns)
-    return _native_row(narwhal(background), typical)
-
-
-def _native_row(frame, typical) -> Any:
-    """Return the typical row in the container that narwhals wraps."""
+        return row
+    if not is_frame(background):
+        kind = object if background.dtype == object else None
+        return np.array(row.to_numpy(object).tolist(), dtype=kind)
     import narwhals as nw
 
-    columns = [
-        column[[at]]
-        if at >= 0
-        else nw.new_series(column.name, [mean], nw.Float64, backend=frame.implementation)
-        for column, (mean, at) in zip(frame.iter_columns(), typical, strict=True)
-    ]
-    return columns[0].to_frame().with_columns(*columns[1:]).to_native()
+    table = narwhal(background)
+    numbers = [_is_number(column) for _, column in frame.items()]
+    kinds = zip(table.schema.items(), numbers, strict=True)
+    schema = {name: nw.Float64 if number else kind for (name, kind), number in kinds}
+    cells = row.to_dict(orient="list")
+    return nw.from_dict(cells, schema=schema, backend=table.implementation).to_native()
 
 
-def _typical(column, weights) -> tuple[float, int]:
-    """Return the mean of a numeric column and -1, or NaN and the position of another's mode."""
+def _is_number(column) -> bool:
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
+def _typical(column, weights) -> pd.Series:
+    """Return the weighted mean of a numeric column, or the weighted mode of another, as one row."""
     known = column.notna().to_numpy()
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+    if _is_number(column):
         values = column[known].to_numpy(np.float64)
-        return (np.average(values, weights=weights[known]) if known.any() else np.nan), -1
-    if not known.any():
-        return np.nan, 0
-    codes = pd.factorize(column)[0]
-    totals = np.bincount(codes[known], weights=weights[known])
-    return np.nan, int(np.argmax(codes == totals.argmax()))
+        return pd.Series([np.average(values, weights=weights[known]) if known.any() else np.nan])
+    codes = codes_of(column)
+    totals = np.bincount(codes[known], weights=weights[known], minlength=1)
+    return column.iloc[[np.argmax(codes == totals.argmax())]].reset_index(drop=True)

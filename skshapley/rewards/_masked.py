@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from skshapley._tables._inputs import (
@@ -26,6 +25,7 @@ from skshapley._tables._inputs import (
 )
 from skshapley._tables._portable import Portable
 from skshapley.rewards._columnwise import MixedColumnsError, passes, sources, tried_sources
+from skshapley.rewards._methods import unwrapped
 from skshapley.rewards._response import Response
 from skshapley.rewards._rows import RowPool, row_pool
 
@@ -148,7 +148,7 @@ def _split(response, background) -> tuple[list, Any, NDArray[np.intp]]:
     """Return a pipeline's first steps, the rest of it, and the raw column of each column."""
     if callable(response.method):
         raise MixedColumnsError("response_method is a function of the whole model")
-    pipeline = _unwrapped(response.estimator)
+    pipeline = unwrapped(response.estimator)
     if type(pipeline).__name__ != "Pipeline" or not isinstance(pipeline, Pipeline):
         raise MixedColumnsError(f"{type(pipeline).__name__} is not a Pipeline")
     names = getattr(pipeline, "feature_names_in_", None)
@@ -185,17 +185,6 @@ def _sources(step, width, response, background, before) -> NDArray[np.intp]:
     done = tuple(other for _, other in before if not isinstance(other, str))
     return tried_sources(
         step, Preparation(response, done, "").transform(take_rows(background, rows))
-    )
-
-
-def _unwrapped(estimator) -> Any:
-    """Return the estimator that predicts within a frozen estimator or a search."""
-    if type(estimator) is FrozenEstimator:
-        return _unwrapped(estimator.estimator)
-    return (
-        _unwrapped(estimator.best_estimator_)
-        if hasattr(estimator, "best_estimator_")
-        else estimator
     )
 
 

@@ -23,6 +23,13 @@ METHODS = (
     "log_odds",
     "transform",
 )
+BY_KIND: dict[str | None, tuple[str, ...]] = {  # the methods that "auto" tries, in order
+    "classifier": ("predict_proba", "decision_function", "predict"),
+    "outlier_detector": ("score_samples", "decision_function"),
+    "density_estimator": ("score_samples", "decision_function"),
+    "regressor": ("predict", "decision_function", "score_samples"),
+    None: ("predict_proba", "predict", "decision_function", "score_samples"),
+}
 BY_CLASS = ("predict_proba", "predict_log_proba", "decision_function", "log_odds")
 FUNCTION = "function"
 # Losses of CatBoost, and scikit-learn's classifiers, whose score is the logit of the probability
@@ -47,8 +54,6 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     ValueError
         For an unknown method, or one that the model does not have.
     """
-    if is_torch_module(estimator) and not callable(method):
-        return _of_module(estimator, method, owner)
     has = [name for name in METHODS if hasattr(estimator, name)]
     if isinstance(estimator, type) or not (has or callable(estimator) or hasattr(estimator, "fit")):
         hint = f"; fit {estimator.__name__}() first" if isinstance(estimator, type) else ""
@@ -63,17 +68,28 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
             f" DMatrix: use skshapley.trees.TreeExplainer, or a function such as"
             f" lambda X: booster.predict(xgboost.DMatrix(X))."
         )
-    if callable(estimator) and not hasattr(estimator, "predict") and not callable(method):
-        if method != "auto":
-            raise ValueError(
-                f"{owner} got response_method={method!r} for a plain function, which has no"
-                f' methods; leave it at "auto".'
-            )
-        return FUNCTION
     if callable(method):
         return method
-    if method in ("auto", "predict"):
-        method = _by_kind(estimator, method, owner)
+    if is_torch_module(estimator) or (callable(estimator) and not hasattr(estimator, "predict")):
+        if method != "auto":
+            raise ValueError(
+                f"{owner} got response_method={method!r} for a {own.__name__}, which is called as"
+                f' it is: leave it at "auto", or pass a function of (model, X), where X is a table.'
+            )
+        return FUNCTION
+    kind = estimator_type(estimator)
+    if kind == "clusterer" and method in ("auto", "predict"):
+        distances = 'response_method="transform" for the distances to the clusters, or '
+        raise ValueError(
+            f"{owner} got response_method={method!r} for {own.__name__}, whose predictions are"
+            f" labels of clusters and no quantity: choose"
+            f" {distances if 'transform' in has else ''}a function of (estimator, X), such as"
+            f" lambda model, X: model.predict(X) == 0."
+        )
+    asked = method
+    if method == "auto":
+        order = BY_KIND.get(kind, BY_KIND["regressor"])
+        method = next((name for name in order if name in has), "predict")
     if method not in METHODS:
         raise ValueError(
             f"{owner} got response_method={method!r}{suggested(method, METHODS)}:"
@@ -83,20 +99,10 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     if needed not in has:
         refuse_unfitted(estimator, owner)
         raise ValueError(
-            f"{owner} got response_method={method!r}, but {type(estimator).__name__} has no"
-            f" {needed}: it has {has}."
+            f"{owner} got response_method={asked!r}, but {own.__name__} has no {needed}: it has"
+            f" {has}; choose one of these, or pass a function of (estimator, X)."
         )
     return method
-
-
-def _of_module(module, method, owner) -> str:
-    if method != "auto":
-        raise ValueError(
-            f"{owner} got response_method={method!r} for the torch module {type(module).__name__},"
-            f' which is called as it is: leave it at "auto", or pass a function of (module, X),'
-            f" in which X is a table."
-        )
-    return FUNCTION
 
 
 def refuse_unfitted(estimator, owner) -> None:
@@ -125,50 +131,18 @@ def estimator_type(estimator) -> str | None:
     return told or getattr(estimator, "_estimator_type", None)
 
 
-def _by_kind(estimator, method, owner) -> str:
-    """Return the method that "auto" stands for, or "predict"."""
-    kind = estimator_type(estimator)
-    if kind == "clusterer":
-        _refuse_labels_of_clusters(estimator, method, owner)
-    if method != "auto":
-        return method
-    order: tuple[str, ...]
-    if kind == "classifier":
-        order = ("predict_proba", "decision_function", "predict")
-    elif kind in ("outlier_detector", "density_estimator"):
-        order = ("score_samples", "decision_function")
-    elif kind is None:
-        order = ("predict_proba", "predict", "decision_function", "score_samples")
-    else:
-        order = ("predict", "decision_function", "score_samples")
-    for name in order:
-        if hasattr(estimator, name):
-            return name
-    refuse_unfitted(estimator, owner)
-    raise ValueError(
-        f"{owner} found none of {list(order)} on {type(estimator).__name__}; pass response_method"
-        f" as a function of (estimator, X)."
-    )
-
-
-def _refuse_labels_of_clusters(estimator, method, owner) -> None:
-    """Refuse cluster labels as a response: they are names, not numbers."""
-    distances = 'response_method="transform" for the distances to the clusters, or '
-    raise ValueError(
-        f"{owner} got response_method={method!r} for {type(estimator).__name__}, whose predictions"
-        f" are labels of clusters and no quantity: choose"
-        f" {distances if hasattr(estimator, 'transform') else ''}a function of (estimator, X),"
-        f" such as lambda model, X: model.predict(X) == 0."
-    )
+def unwrapped(estimator) -> Any:
+    """Return the estimator within frozen estimators and searches."""
+    if isinstance(estimator, FrozenEstimator):
+        return unwrapped(estimator.estimator)
+    found = getattr(estimator, "best_estimator_", None)
+    return estimator if found is None else unwrapped(found)
 
 
 def final_estimator(estimator) -> Any:
     """Return the estimator that predicts within frozen estimators, searches and pipelines."""
-    if isinstance(estimator, FrozenEstimator):
-        return final_estimator(estimator.estimator)
-    if hasattr(estimator, "best_estimator_"):
-        return final_estimator(estimator.best_estimator_)
-    return final_estimator(estimator[-1]) if isinstance(estimator, Pipeline) else estimator
+    inner = unwrapped(estimator)
+    return final_estimator(inner[-1]) if isinstance(inner, Pipeline) else inner
 
 
 def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
@@ -177,10 +151,7 @@ def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
     The score is read through frozen estimators, searches and pipelines. Probabilities are clipped
     at the resolution of float64, so that 0 and 1 give about -36 and 36.
     """
-    if isinstance(estimator, FrozenEstimator):
-        return log_odds(estimator.estimator, X)
-    if hasattr(estimator, "best_estimator_"):
-        return log_odds(estimator.best_estimator_, X)
+    estimator = unwrapped(estimator)
     if isinstance(estimator, Pipeline) and len(estimator) > 1:
         return log_odds(estimator[-1], estimator[:-1].transform(X))
     score = _raw_score(estimator)

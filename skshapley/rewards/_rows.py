@@ -102,14 +102,14 @@ class ColumnPool(RowPool):
     @cached_property
     def _codes(self) -> NDArray[np.int64]:
         """Return an integer for each value, with one for missing ones, ``(r + b, d)``."""
-        return np.column_stack([_codes(column) for column in self._columns()])
+        return np.column_stack([codes_of(column) for column in self._columns()])
 
     def unlike(self, rows, references) -> NDArray[np.bool_]:
         """Return where instances differ from a background row each, ``(n, d)`` bool."""
         return self._codes[rows] != self._codes[len(self.X) + references]
 
 
-def _codes(column: Any) -> NDArray[np.int64]:
+def codes_of(column: Any) -> NDArray[np.int64]:
     """Return an integer for each value of a column, with one for missing ones."""
     try:
         return pd.factorize(column, use_na_sentinel=False)[0]

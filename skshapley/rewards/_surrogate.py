@@ -46,6 +46,7 @@ def kernel_coalitions(rng: np.random.Generator, n: int, n_players: int) -> NDArr
     return rank < size[:, None]
 
 
+NUMBERS = ("integer", "floating", "mixed-integer-float", "boolean")
 MOST_LEVELS = 254  # of a column that HistGradientBoosting takes as categories, with missing ones
 
 
@@ -88,28 +89,22 @@ class HiddenColumns:
         return np.column_stack([shown, present[:, self._gaps].astype(float)])
 
 
-def _levels(column) -> list | None:
+def _levels(column) -> pd.Index | None:
     """Return the levels of a column that is not of numbers."""
-    if pd.api.types.is_numeric_dtype(column):
-        return None
-    if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) in (
-        "integer",
-        "floating",
-        "mixed-integer-float",
-        "boolean",
-    ):
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if pd.api.types.is_numeric_dtype(column) or kind in NUMBERS:
         return None
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return list(column.cat.categories)
-    return sorted(column.dropna().unique(), key=lambda level: (str(type(level)), str(level)))
+        return column.cat.categories
+    return pd.Index(column.dropna().unique()).sort_values(key=lambda level: level.astype(str))
 
 
 def _numbers(levels, column) -> NDArray[np.float64]:
     if levels is None:
         numbers = pd.to_numeric(column.astype(object), errors="coerce")
         return numbers.to_numpy(np.float64, na_value=np.nan)
-    place = {level: code for code, level in enumerate(levels)}
-    return column.astype(object).map(place).fillna(len(levels)).to_numpy(np.float64)
+    codes = levels.get_indexer(column)
+    return np.where(codes < 0, len(levels), codes).astype(np.float64)
 
 
 MOST_ROWS = 2**16  # that a surrogate is trained on, unless the background has more

@@ -348,9 +348,7 @@ def test_columns_that_cannot_be_moved_are_refused(columns, message, reward):
 
 def test_gaps_of_an_instance_are_refused():
     explainer = ShapleyExplainer(bumpy, reward="conditional").fit(ROWS)
-    with pytest.raises(
-        ValueError, match="column 'x1' of the rows to explain has missing"
-    ):
+    with pytest.raises(ValueError, match="column 'x1' of the rows to explain has missing"):
         explainer.explain(np.array([[1.0, np.nan, 0.0, 0.0]]))
 
 
