@@ -13,7 +13,7 @@ from skshapley._estimators._attributor import Attributor
 from skshapley._estimators._learner import Learner
 from skshapley._records._outcome import Outcome, Settings
 from skshapley._references import herded
-from skshapley._references._columns import columns_of
+from skshapley._references._columns import columns_of, is_category
 from skshapley._run._engine import Plan
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._tables._inputs import n_rows, take_rows
@@ -392,5 +392,5 @@ def _check_learnable(explainer: Any) -> None:
 def _numbers(X: Any) -> np.ndarray:
     """Return the numeric columns of a table, ``(r, c)``; none of a sparse one."""
     columns = [] if sparse.issparse(X) else columns_of(X)
-    numbers = [column.content for column in columns if not column.is_category]
+    numbers = [column for column in columns if not is_category(column)]
     return np.column_stack([np.empty((n_rows(X), 0)), *numbers])

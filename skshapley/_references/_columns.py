@@ -1,7 +1,6 @@
 """Columns of any table as numbers or codes, to compare rows."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,65 +15,45 @@ N_MIXTURES = 64
 MOST_CATEGORIES = 8  # with a column of their own; the other categories share one
 
 
-@dataclass(frozen=True, eq=False)
-class Column:
-    """One column of a table.
-
-    Attributes
-    ----------
-    content : ndarray of shape (n,)
-        Numbers, float64, NaN where missing; or codes of categories, int, the most frequent being 0.
-    """
-
-    content: np.ndarray
-
-    @property
-    def is_category(self) -> bool:
-        """Whether the content is codes."""
-        return self.content.dtype.kind == "i"
-
-    @property
-    def numbers(self) -> np.ndarray:
-        """Numbers, or one indicator column for each of the most frequent categories: ``(n, c)``."""
-        if not self.is_category:
-            return self.content[:, None]
-        count = min(self.content.max() + 1, MOST_CATEGORIES)
-        return (self.content[:, None] == np.arange(count)).astype(np.float64)
-
-
-def columns_of(table: Any) -> list[Column]:
+def columns_of(table: Any) -> list[np.ndarray]:
     """Return the columns of a table ``(n, d)``; for a large sparse table, mixtures of columns.
 
-    Mixtures with random signs preserve distances of rows (Achlioptas 2003, Database-friendly random
-    projections, Journal of Computer and System Sciences 66).
+    Each is numbers, float64, NaN where missing; or codes of categories, int, the most frequent
+    being 0. Mixtures with random signs preserve distances of rows (Achlioptas 2003,
+    Database-friendly random projections, Journal of Computer and System Sciences 66).
     """
     if sparse.issparse(table):
         if table.shape[0] * table.shape[1] > MOST_CELLS:
             signs = generator(0).choice([-1.0, 1.0], (table.shape[1], N_MIXTURES))
-            return [Column(column) for column in (table @ signs).T]
+            return list((table @ signs).T)
         table = table.toarray()
     if isinstance(table, np.ndarray) and table.dtype.kind in "biuf":
-        return [Column(column.astype(np.float64, copy=False)) for column in table.T]
+        return list(table.astype(np.float64, copy=False).T)
     frame = as_pandas(table)
     return [_column(frame.iloc[:, j]) for j in range(frame.shape[1])]
 
 
-def _column(series: pd.Series) -> Column:
+def _column(series: pd.Series) -> np.ndarray:
     if pd.api.types.is_numeric_dtype(series.dtype):
-        return Column(series.to_numpy(dtype=np.float64, na_value=np.nan))
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
-        return Column(series.astype("int64").to_numpy(dtype=np.float64))
+        return series.astype("int64").to_numpy(dtype=np.float64)
     codes, _ = pd.factorize(series.astype(object), use_na_sentinel=False)
     order = np.argsort(-np.bincount(codes), kind="stable")
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    return Column(rank[codes])
+    return np.argsort(order)[codes]
+
+
+def is_category(column: np.ndarray) -> bool:
+    """Return whether a column of `columns_of` is codes."""
+    return column.dtype.kind == "i"
 
 
 def standardised(
     columns: Iterable[np.ndarray], weights: np.ndarray, rows: Any = slice(None)
 ) -> np.ndarray:
     """Return the varying columns with mean 0 and standard deviation 1; missing values are 0.
+
+    Without any, it is a column of zeros.
 
     Parameters
     ----------
@@ -89,7 +68,7 @@ def standardised(
     -------
     numbers : ndarray of shape (m, c)
     """
-    numbers = [np.empty((len(weights[rows]), 0))]
+    numbers = []
     for column in columns:
         column = np.ascontiguousarray(column)  # column by column: no copy of a large table
         finite = np.isfinite(column)
@@ -99,10 +78,14 @@ def standardised(
         spread = np.sqrt(weights @ centred**2)
         if spread > 1e-9 * max(abs(mean), np.finfo(float).tiny):
             numbers.append(centred[rows, None] / spread)
-    return np.concatenate(numbers, axis=1)
+    return np.concatenate(numbers or [np.zeros((len(weights[rows]), 1))], axis=1)
 
 
-def numbers_of(columns: list[Column]) -> Iterator[np.ndarray]:
-    """Yield the columns as numbers ``(n,)``, with one indicator per category."""
+def numbers_of(columns: list[np.ndarray]) -> Iterator[np.ndarray]:
+    """Yield the columns as numbers ``(n,)``, with one indicator for each frequent category."""
     for column in columns:
-        yield from column.numbers.T
+        if is_category(column):
+            levels = range(min(column.max() + 1, MOST_CATEGORIES))
+            yield from ((column == level).astype(np.float64) for level in levels)
+        else:
+            yield column

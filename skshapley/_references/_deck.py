@@ -20,19 +20,18 @@ of the predictions over the table plus the mean of the residuals over the sample
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from skshapley._references._columns import (
     MOST_CATEGORIES,
-    Column,
     columns_of,
+    is_category,
     numbers_of,
     standardised,
 )
-from skshapley._references._herd import Features
+from skshapley._references._herd import fourier
 
 BINS = 8  # quantile bins of a numeric column
 MOST_OWN_COLUMNS = 4  # binned columns of one player
@@ -63,20 +62,12 @@ class Traits:
     of_player: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(
-        cls,
-        columns: list[Column],
-        numbers: np.ndarray,
-        predictions: np.ndarray,
-        weights: np.ndarray,
-        column_player: np.ndarray,
-        rows: np.ndarray,
-    ) -> "Traits":
+    def of(cls, columns, numbers, predictions, weights, column_player, rows) -> "Traits":
         """Return the traits of some rows of a table.
 
         Parameters
         ----------
-        columns : list of d Column
+        columns : list of d ndarrays of shape (b,)
         numbers : ndarray of shape (n, c)
             The standardised columns of these rows.
         predictions : ndarray of shape (b, k)
@@ -121,20 +112,17 @@ class Traits:
         return own.reshape(len(rows), len(players), -1)
 
 
-def _bins(column: Column, rows: np.ndarray) -> np.ndarray:
+def _bins(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return each row's bin, by quantiles of some rows, or its category, ``(b,)`` uint8."""
-    numbers = np.ascontiguousarray(column.content)
-    if column.is_category:
+    numbers = np.ascontiguousarray(column)
+    if is_category(column):
         return np.where(numbers < MOST_CATEGORIES, numbers, NO_BIN).astype(np.uint8)
     known, some = np.isfinite(numbers), numbers[rows]
     some = some[np.isfinite(some)]
     if not len(some):
         return np.full(len(numbers), NO_BIN, dtype=np.uint8)
-    bins = np.zeros(len(numbers), dtype=np.uint8)
-    for edge in np.unique(np.quantile(some, np.linspace(0, 1, BINS + 1)[1:-1])):
-        bins += numbers >= edge
-    bins[~known] = NO_BIN
-    return bins
+    edges = np.unique(np.quantile(some, np.linspace(0, 1, BINS + 1)[1:-1]))
+    return np.where(known, np.searchsorted(edges, numbers, side="right"), NO_BIN).astype(np.uint8)
 
 
 CHUNK = 8  # rows
@@ -176,14 +164,7 @@ class Deck:
         return cls(every, rng.permutation(rows[cards]), 1, 1 / float(weights @ weights))
 
     @classmethod
-    def balanced(
-        cls,
-        table: Any,
-        predictions: np.ndarray,
-        weights: np.ndarray,
-        column_player: np.ndarray,
-        rng: np.random.Generator,
-    ) -> "Deck":
+    def balanced(cls, table, predictions, weights, column_player, rng) -> "Deck":
         """Return rows in an order in which each chunk resembles the table.
 
         Parameters
@@ -201,7 +182,8 @@ class Deck:
         predicted = standardised(predictions.T, weights, rows)
         numbers = standardised(numbers_of(columns), weights, rows)
         both = np.concatenate([numbers, predicted], axis=1)[cards]
-        features = Features.of(both, rng, N_FEATURES)(both)
+        both = both.astype(np.float32)
+        features = fourier(both, rng, N_FEATURES).transform(both)
         key = predicted.sum(axis=1)[cards]
         traits = None  # mixtures of columns belong to no player
         if len(columns) == len(column_player):

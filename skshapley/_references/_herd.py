@@ -1,9 +1,7 @@
 """A few rows that represent a table, by kernel herding on random Fourier features."""
 
-from dataclasses import dataclass
-from typing import Self
-
 import numpy as np
+from sklearn.kernel_approximation import RBFSampler
 
 from skshapley._references._columns import columns_of, numbers_of, standardised
 from skshapley._tables._inputs import n_rows
@@ -12,34 +10,13 @@ N_FEATURES = 128
 BANDWIDTH_PAIRS = 1000  # of rows; their median distance is the bandwidth
 
 
-@dataclass(frozen=True, eq=False)
-class Features:
-    """Random Fourier features of rows of standardised numbers.
-
-    Rahimi & Recht (2007), Random features for large-scale kernel machines, NeurIPS.
-
-    Attributes
-    ----------
-    frequencies : ndarray of shape (c, m)
-    phases : ndarray of shape (m,)
-    """
-
-    frequencies: np.ndarray
-    phases: np.ndarray
-
-    @classmethod
-    def of(cls, numbers: np.ndarray, rng: np.random.Generator, count: int = N_FEATURES) -> Self:
-        """Return `count` features with a bandwidth from the rows ``(n, c)``."""
-        n, c = numbers.shape
-        first, second = rng.integers(0, n, size=(2, BANDWIDTH_PAIRS))
-        distance = np.sqrt(((numbers[first] - numbers[second]) ** 2).sum(axis=1))
-        bandwidth = np.median(distance[distance > 0]) if (distance > 0).any() else 1.0
-        frequencies = rng.standard_normal((c, count)) / bandwidth
-        return cls(frequencies, rng.uniform(0, 2 * np.pi, count))
-
-    def __call__(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the features of rows ``(n, c)``, ``(n, m)`` float32."""
-        return np.cos(numbers @ self.frequencies + self.phases).astype(np.float32)
+def fourier(numbers: np.ndarray, rng: np.random.Generator, count: int = N_FEATURES) -> RBFSampler:
+    """Return a sampler of random Fourier features with a bandwidth from the rows ``(n, c)``."""
+    first, second = rng.integers(0, len(numbers), size=(2, BANDWIDTH_PAIRS))
+    squares = ((numbers[first] - numbers[second]) ** 2).sum(axis=1)
+    gamma = 1 / (2 * np.median(squares[squares > 0])) if squares.any() else 1.0
+    seed = int(rng.integers(2**31))
+    return RBFSampler(gamma=gamma, n_components=count, random_state=seed).fit(numbers[:1])
 
 
 MOST_CANDIDATES = 2**16
@@ -72,7 +49,7 @@ def herded(
     b = n_rows(table)
     few = b <= MOST_CANDIDATES
     candidates = np.arange(b) if few else np.sort(rng.choice(b, MOST_CANDIDATES, replace=False))
-    smooth = Features.of(numbers[candidates], rng)
+    smooth = fourier(numbers[candidates], rng)
     features = _features(numbers[candidates], smooth)
     wanted = weights @ features if few else _mean(numbers, weights, smooth)
     squares = np.einsum("nm,nm->n", features, features)
@@ -85,13 +62,13 @@ def herded(
     return candidates[chosen]
 
 
-def _features(numbers: np.ndarray, smooth: Features) -> np.ndarray:
+def _features(numbers: np.ndarray, smooth: RBFSampler) -> np.ndarray:
     """Return weighted smooth functions of rows and the rows themselves, ``(n, m)``."""
-    linear = numbers * np.sqrt(LINEAR_SHARE / max(numbers.shape[1], 1))
-    return np.concatenate([smooth(numbers) / np.sqrt(N_FEATURES / 2), linear], axis=1)
+    linear = numbers * np.sqrt(LINEAR_SHARE / numbers.shape[1])
+    return np.concatenate([smooth.transform(numbers), linear], axis=1).astype(np.float32)
 
 
-def _mean(numbers: np.ndarray, weights: np.ndarray, smooth: Features) -> np.ndarray:
+def _mean(numbers: np.ndarray, weights: np.ndarray, smooth: RBFSampler) -> np.ndarray:
     """Return the weighted mean of the features, chunk by chunk."""
     starts = range(0, len(numbers), CHUNK_ROWS)
     chunks = (slice(start, start + CHUNK_ROWS) for start in starts)

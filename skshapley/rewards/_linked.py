@@ -6,7 +6,7 @@ probability, where the mean of the logarithms is another game.
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class WrappedGame(Game):
         Names of the attributes with one entry for each row to explain.
     """
 
-    by_row: ClassVar[tuple[str, ...]] = ()
+    by_row: tuple[str, ...] = ()
 
     def __init__(self, game: Game) -> None:
         self._game = game
