@@ -66,6 +66,16 @@ class Index:
             return np.zeros(1), np.ones(1)
         return _jacobi(n, self.a, self.b)
 
+    def law(self, degree: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return t at nodes, and weights: exact means of polynomials in t of a degree.
+
+        Parameters
+        ----------
+        degree : int
+        """
+        u, weight = self.nodes(max(degree, 0) // 2 + 1)
+        return (1 + u) / 2, weight
+
     def moments(self, n: int) -> np.ndarray:
         """Return E[(2 t - 1)^k] for k = 0..n - 1, ``(n,)``.
 

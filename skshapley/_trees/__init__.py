@@ -1,12 +1,10 @@
 """Tree ensembles and their exact values, shared by `skshapley.trees` and the solvers."""
 
 from skshapley._trees._ensemble import TreeEnsemble, concatenate
-from skshapley._trees._leaf_games import INDICES
 from skshapley._trees._read import RESPONSES, TREE_MODELS, not_the_sum, read_trees
 from skshapley._trees._values import TreeValues
 
 __all__ = [
-    "INDICES",
     "RESPONSES",
     "TREE_MODELS",
     "TreeEnsemble",

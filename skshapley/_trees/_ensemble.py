@@ -324,13 +324,12 @@ class Codes:
         The node sends a row left where ``codes[row] <= rank``.
     n_rows : int
     thresholds : dict of int to ndarray
-        The sorted distinct thresholds of each numeric feature. If the library rounds its input,
-        they are the thresholds from `unrounded`.
+        The sorted distinct thresholds of each numeric feature.
     numeric_rows : tuple of NumericRow
         The first code rows.
     category_tables : tuple of CategoryTable
         The remaining code rows.
-    strict : bool
+    strict, single_precision : bool
         As in `TreeEnsemble`.
     """
 
@@ -341,6 +340,7 @@ class Codes:
     numeric_rows: tuple[NumericRow, ...]
     category_tables: tuple[CategoryTable, ...]
     strict: bool
+    single_precision: bool
 
     def __call__(self, X) -> np.ndarray:
         """Return the codes of a float64 matrix.
@@ -356,6 +356,9 @@ class Codes:
         codes = np.empty((self.n_rows, len(X)), dtype=self.rank.dtype)
         side: Any = "right" if self.strict else "left"
         columns = np.ascontiguousarray(X.T)
+        if self.single_precision:
+            with np.errstate(over="ignore"):
+                columns = columns.astype(np.float32).astype(np.float64)
         missing, last = np.isnan(columns), None
         some_missing = missing.any()
         for row, (feature, missing_left, zero_missing) in enumerate(self.numeric_rows):
@@ -412,6 +415,7 @@ def plan_codes(trees) -> Codes:
         numeric_rows=numeric_rows,
         category_tables=tuple(tables),
         strict=trees.strict,
+        single_precision=trees.single_precision,
     )
 
 
@@ -430,8 +434,6 @@ def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.in
     ranks = np.empty(len(nodes), dtype=np.int64)
     ranks[order] = position - start
     distinct, bounds = t[new], np.flatnonzero(new_feature[new])
-    if trees.single_precision:
-        distinct = unrounded(distinct, trees.strict)
     names = f[new][bounds]
     pieces = np.split(distinct, bounds[1:]) if len(bounds) else []
     return dict(zip(names.tolist(), pieces, strict=True)), ranks
@@ -477,39 +479,3 @@ def _tabulate_categories(trees, splits) -> tuple[NDArray[np.uint8], NDArray[np.i
         right[n + 1] = not trees.missing_left[split.node]
     table, inverse = np.unique(table, axis=0, return_inverse=True)
     return table, inverse.ravel()
-
-
-def unrounded(thresholds, strict) -> NDArray[np.float64]:
-    """Return equivalent thresholds for values before their rounding to float32.
-
-    Let s be a float32 number. A value rounds to at most s if it lies below the midpoint of s and
-    the next float32 number. The midpoint itself rounds to the even neighbour. With these
-    thresholds, the input needs no rounding.
-
-    Parameters
-    ----------
-    thresholds : ndarray of shape (n,), float64
-        Ascending.
-    strict : bool
-        Whether the comparison is ``<`` rather than ``<=``.
-
-    Returns
-    -------
-    thresholds : ndarray of shape (n,), float64
-        Ascending.
-    """
-    with np.errstate(over="ignore"):
-        last = thresholds.astype(np.float32)
-        too_large = last >= thresholds if strict else last > thresholds
-        last[too_large] = np.nextafter(last[too_large], np.float32(-np.inf))
-        after = np.nextafter(last, np.float32(np.inf))
-    is_even = last.view(np.uint32) % 2 == 0
-    middle = _as_float64(last) / 2 + _as_float64(after) / 2
-    most = np.where(is_even, middle, np.nextafter(middle, -np.inf))
-    most = np.where(last == np.inf, np.inf, most)
-    return np.nextafter(most, np.inf) if strict else most
-
-
-def _as_float64(values) -> NDArray[np.float64]:
-    """Return float32 values as float64; infinite values become one step past the largest."""
-    return np.clip(values.astype(np.float64), -(2.0**128), 2.0**128)

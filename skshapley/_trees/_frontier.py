@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from skshapley._trees._leaf_games import meeting_weights, pair_worths
 from skshapley._trees._walks import Layout, Walk, lay_out, walk
+from skshapley.indices import Index
 
 # Starts in one block: few enough for most of their state to stay in the cache
 STARTS = 1 << 13
@@ -38,12 +39,12 @@ class Frontier:
     ----------
     layout : Layout
     n_players : int
-    index : {"shapley", "banzhaf"}
+    index : Index
     """
 
     layout: Layout
     n_players: int
-    index: str
+    index: Index
 
     @classmethod
     def of(cls, trees, codes, players, n_players, index) -> "Frontier":
@@ -100,7 +101,7 @@ class Frontier:
             Codes.
         references : ndarray of shape (n_rows, b)
         weights : ndarray of shape (b,)
-        index : Index, "shapley" or "banzhaf"
+        index : Index
 
         Returns
         -------

@@ -30,36 +30,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley.indices import Index
-
-INDICES = ("shapley", "banzhaf")
-
 # Numbers in one transform: few enough to stay in the cache
 BATCH = 1 << 18
 LEAST_LEAVES = 8
-
-
-@cache
-def presence_law(index, degree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return nodes and weights that integrate polynomials in t exactly.
-
-    Parameters
-    ----------
-    index : Index, or "shapley" or "banzhaf"
-    degree : int
-
-    Returns
-    -------
-    nodes, weights : ndarray of shape (q,), float64
-        In (0, 1); the weights sum to 1.
-    """
-    if isinstance(index, Index):
-        u, weights = index.nodes(max(degree, 0) // 2 + 1)
-        return (1 + u) / 2, weights
-    if index == "banzhaf":
-        return np.array([0.5]), np.array([1.0])
-    nodes, weights = np.polynomial.legendre.leggauss(max(degree, 0) // 2 + 1)
-    return (1 + nodes) / 2, weights / 2
 
 
 @cache
@@ -69,7 +42,7 @@ def meeting_weights(n_path, index) -> tuple[NDArray[np.float64], NDArray[np.floa
     Parameters
     ----------
     n_path : int
-    index : {"shapley", "banzhaf"}
+    index : Index
 
     Returns
     -------
@@ -77,7 +50,7 @@ def meeting_weights(n_path, index) -> tuple[NDArray[np.float64], NDArray[np.floa
         At ``[|c|, |p|]``: the gain of a player of p, for Shapley (|p| - 1)! |c|! / (|p| + |c|)!,
         and the loss of a player of c, |p|! (|c| - 1)! / (|p| + |c|)!.
     """
-    t, weights = presence_law(index, n_path - 1)
+    t, weights = index.law(n_path - 1)
     size = np.arange(n_path + 1)[:, None]
     moment = (1 - t) ** size @ (t**size * weights).T
     present, absent = np.zeros_like(moment), np.zeros_like(moment)
@@ -126,7 +99,7 @@ def leaf_means(law, n_path, index) -> NDArray[np.float64]:
         Weight of the background's fail masks, ``2 ** k`` numbers for each leaf.
     n_path : ndarray of shape (n_leaves,), int64
         Ascending.
-    index : {"shapley", "banzhaf"}
+    index : Index
 
     Returns
     -------
@@ -134,7 +107,7 @@ def leaf_means(law, n_path, index) -> NDArray[np.float64]:
     """
     means = np.empty((2, len(law)))
     for k, _, masks in runs_of_leaves(n_path):
-        t, weights = presence_law(index, k - 1)
+        t, weights = index.law(k - 1)
         combine = np.stack([weights / t, -weights / (t * (1 - t))])
         h, out = law[masks].reshape(-1, 1 << k), means[:, masks].reshape(2, -1, 1 << k)
         step = max(LEAST_LEAVES, BATCH // (len(t) << k))
@@ -152,7 +125,7 @@ def leaf_interactions(h, index) -> NDArray[np.float64]:
     ----------
     h : ndarray of shape (2 ** k, n_leaves)
         Weight of the background's fail masks; k is at least 2.
-    index : Index, "shapley" or "banzhaf"
+    index : Index
 
     Returns
     -------
@@ -161,7 +134,7 @@ def leaf_interactions(h, index) -> NDArray[np.float64]:
     """
     size, n_leaves = h.shape
     k = size.bit_length() - 1
-    t, weights = presence_law(index, k - 2)
+    t, weights = index.law(k - 2)
     s = 1 - t
     combine = weights * np.stack(
         [1 / t**2, -1 / (t**2 * s), 1 / (t * s) ** 2, -1 / (t * s), 1 / (t * s**2), 1 / s**2]
@@ -189,14 +162,14 @@ def pair_worths(most, index) -> NDArray[np.float64]:
     ----------
     most : int
         Largest number of decided players.
-    index : Index, "shapley" or "banzhaf"
+    index : Index
 
     Returns
     -------
     worths : ndarray of shape ((most + 1) ** 2, 3)
         By ``|c| * (most + 1) + |p|``: to two players of p, to one of each, to two players of c.
     """
-    t, weights = presence_law(index, most - 2)
+    t, weights = index.law(most - 2)
     size = np.arange(most + 1)[:, None]
     moment = ((1 - t) ** size * weights) @ (t**size).T
     worths = np.zeros((*moment.shape, 3))

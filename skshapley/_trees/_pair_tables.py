@@ -28,7 +28,7 @@ class PairTables:
     blocks : list of Block
     references : References
     n_outputs, n_players : int
-    index : Index, "shapley" or "banzhaf"
+    index : Index
     """
 
     def __init__(self, blocks, references, n_outputs, n_players, index) -> None:

@@ -20,7 +20,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._trees._leaf_games import presence_law
 from skshapley._trees._paths import nodes_by_level, trace_paths
 
 
@@ -73,7 +72,7 @@ class PathWalk:
     codes : Codes
     players : ndarray of shape (n_features,), int
     n_players : int
-    index : Index, "shapley" or "banzhaf"
+    index : Index
 
     Attributes
     ----------
@@ -103,7 +102,7 @@ class PathWalk:
             reach[first:last] = share[first:last] * reach[self.parent[first:last]]
         self.base_values = trees.base + self.value @ reach
 
-        t, weights = presence_law(index, n_asked - 1)
+        t, weights = index.law(n_asked - 1)
         rest, before = (1 - t) * ratio[:-1, None], (1 - t) * ratio[self.before, None]
         old = (1 - ratio[self.before, None]) / (t + before)
         new = (1 - ratio[:-1, None]) / (t + rest)

@@ -118,7 +118,7 @@ class Table:
             From `References.law`.
         shape : tuple of int
             The numbers of outputs and of players.
-        index : {"shapley", "banzhaf"}
+        index : Index
         grid : float
             See `grid_of`.
         """
@@ -243,7 +243,7 @@ class Tables:
     blocks : list of Block
     references : References
     n_players : int
-    index : {"shapley", "banzhaf"}
+    index : Index
     n_jobs : int or None
     """
 

@@ -11,10 +11,10 @@ from skshapley._trees._costs import MOST_BITS, Costs, count_costs
 from skshapley._trees._ensemble import Codes, plan_codes
 from skshapley._trees._frontier import Frontier
 from skshapley._trees._groups import Block, make_blocks
-from skshapley._trees._leaf_games import INDICES
 from skshapley._trees._pair_tables import PairTables
 from skshapley._trees._path_dependent import PathWalk
 from skshapley._trees._tables import References, Tables, each
+from skshapley.indices import player_index
 
 # Most rows of one step
 ROWS = 8192
@@ -31,7 +31,7 @@ class TreeValues:
     players : ndarray of shape (n_features,), int, or None, default=None
         The player of each feature, counted from 0. The features of one player enter together.
         None: each feature is a player of its own.
-    index : {"shapley", "banzhaf"}, default="shapley"
+    index : str or Index, default="shapley"
     n_jobs : int or None, default=None
         Threads over blocks of rows and of trees. The results do not depend on it.
     n_players : int or None, default=None
@@ -60,9 +60,7 @@ class TreeValues:
     _blocks: list[Block] | None
 
     def __init__(self, trees, players=None, index="shapley", n_jobs=None, n_players=None) -> None:
-        if index not in INDICES:
-            raise ValueError(f"TreeValues got index={index!r}: choose one of {INDICES}.")
-        self.trees, self.index, self.n_jobs = trees, index, n_jobs
+        self.trees, self.index, self.n_jobs = trees, player_index(index, "TreeValues"), n_jobs
         self.players = np.arange(trees.n_features) if players is None else np.asarray(players)
         self.n_players = int(self.players.max()) + 1 if n_players is None else n_players
 
@@ -186,7 +184,7 @@ class TreeValues:
         Parameters
         ----------
         X : ndarray of shape (r, n_features)
-        index : Index, "shapley", "banzhaf" or None, default=None
+        index : str, Index or None, default=None
             None: the index of the values.
 
         Returns
@@ -194,7 +192,8 @@ class TreeValues:
         pairs : ndarray of shape (r, n_players, n_players, n_outputs)
             Symmetric, with zeros on the diagonal.
         """
-        index, codes = index or self.index, self._codes(X)
+        index = self.index if index is None else player_index(index, "TreeValues")
+        codes = self._codes(X)
         references, n_outputs = self._references, self.trees.n_outputs
         if self._costs.interacts_in_pairs(len(X), self._n_references) or not self._divide():
             if references.codes is None:

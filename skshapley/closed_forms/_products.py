@@ -15,7 +15,6 @@ others, never by division, since a factor may be 0.
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -42,23 +41,12 @@ NODE_NS, TERM_NS, COLUMN_NS = 5.0, 10.0, 0.4
 Factors = Callable[[Any, slice], NDArray[np.float64]]
 
 
-@cache
-def quadrature(p: int, index: Index = SHAPLEY) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return nodes and weights on [0, 1], exact for polynomials of degree p - 1 by an index."""
-    n = max(1, (p + 1) // 2)
-    if index != SHAPLEY:
-        nodes, weights = index.nodes(n)
-        return (nodes + 1) / 2, weights
-    nodes, weights = np.polynomial.legendre.leggauss(n)
-    return (nodes + 1) / 2, weights / 2
-
-
 def cost_of_products(n_references: int, n_players: int, n_columns: int) -> float:
     """Return the cost of one row to explain, in calls of its model for one row.
 
     Both are proportional to the number of terms.
     """
-    products = n_references * n_players * len(quadrature(n_players)[0])
+    products = n_references * n_players * len(SHAPLEY.law(n_players - 1)[0])
     return products * NODE_NS / (TERM_NS + COLUMN_NS * n_columns)
 
 
@@ -100,7 +88,7 @@ class ProductGames:
         p = self.n_players
         result = np.zeros((len(X), *([p, p] if pairs else [p]), self.coef.shape[1]))
         value = pair_shares if pairs else single_shares
-        nodes = quadrature(p - 1 if pairs else p, index)
+        nodes = index.law(p - 2 if pairs else p - 1)
         for rows, refs, terms, A, B in self._blocks(X, background):
             # (p, r', T') or (p, p, r', T'): the mean over references first
             mean = value(
@@ -112,7 +100,7 @@ class ProductGames:
     def single(self, X: Any, references: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return values against single references, ``(r, q, p, k)``."""
         result = np.zeros((len(X), len(references), self.n_players, self.coef.shape[1]))
-        nodes = quadrature(self.n_players, index)
+        nodes = index.law(self.n_players - 1)
         for rows, refs, terms, A, B in self._blocks(X, references):
             share = single_shares(A, B, nodes, lambda share: share)
             result[rows, refs] += np.moveaxis(self._outputs(share, terms), 0, 2)

@@ -9,7 +9,6 @@ from scipy import sparse
 
 from skshapley._tables._inputs import as_pandas, is_frame, take_rows
 from skshapley._trees import (
-    INDICES,
     RESPONSES,
     TreeEnsemble,
     TreeValues,
@@ -52,9 +51,8 @@ class Trees(ClosedForm):
     """
 
     label = "trees"
-    indices = frozenset(INDICES)
     # Any index is a mean over presence, which the leaves know.
-    pair_indices = None
+    indices = pair_indices = None
 
     def __init__(self, trees: TreeEnsemble, column_names: Any = None) -> None:
         self.trees, self.column_names = trees, column_names
@@ -66,7 +64,7 @@ class Trees(ClosedForm):
 
     def _fit(self) -> NDArray[np.float64]:
         self.solver_ = TreeValues(
-            self.trees, self.column_player_, self.index.name, self.n_jobs_, self.n_players_
+            self.trees, self.column_player_, self.index, self.n_jobs_, self.n_players_
         )
         if self.background_ is None:  # absent players follow the training data down the trees
             return self.solver_.fit().base_values

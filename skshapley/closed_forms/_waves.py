@@ -29,7 +29,6 @@ from skshapley.closed_forms._products import (
     LEAST_LENGTH,
     SHAPLEY,
     pair_shares,
-    quadrature,
     single_shares,
 )
 from skshapley.indices import Index
@@ -166,7 +165,7 @@ def logistic_pairs(
     pairs = np.zeros((b, p, p))
     for block in _blocks(b, p, len(frequencies), LEAST_LENGTH):
         own, kept = _terms(start[block], steps[block], frequencies, shares)
-        found = pair_shares(own, np.ones((p, 1, 1)), quadrature(p - 1, index), kept)
+        found = pair_shares(own, np.ones((p, 1, 1)), index.law(p - 2), kept)
         pairs[block] = np.moveaxis(found, 2, 0)
     return pairs
 
@@ -217,8 +216,8 @@ def _values(start, steps, frequencies, shares, index, nodes) -> NDArray[np.float
     p = len(own)
     gain = expit(start + steps.sum(axis=1)) - expit(start)
     while nodes and 2 * nodes[0] < p:
-        values = single_shares(own, np.ones((p, 1, 1)), quadrature(2 * nodes[0]), kept).T
+        values = single_shares(own, np.ones((p, 1, 1)), index.law(2 * nodes[0] - 1), kept).T
         if np.abs(values.sum(axis=1) - gain).max() < NODES_ATOL:
             return values
         del nodes[0]
-    return single_shares(own, np.ones((p, 1, 1)), quadrature(p, index), kept).T
+    return single_shares(own, np.ones((p, 1, 1)), index.law(p - 1), kept).T

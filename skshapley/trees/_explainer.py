@@ -16,7 +16,7 @@ from skshapley.closed_forms import Trees
 from skshapley.closed_forms._base import exact_outcome
 from skshapley.closed_forms._read import compare
 from skshapley.explanation import Explanation
-from skshapley.indices import INDICES, pair_index
+from skshapley.indices import pair_index, player_index
 from skshapley.rewards import Players
 
 PERTURBATIONS = ("interventional", "path_dependent")
@@ -50,8 +50,9 @@ class TreeExplainer(Attributor):
     feature_perturbation : {"interventional", "path_dependent"}, default="interventional"
         The replacement of absent features. "interventional": background rows. "path_dependent":
         the training data, in their proportions at the nodes; no background is needed.
-    index : {"shapley", "banzhaf"}, default="shapley"
-        Which values to compute. Banzhaf values do not sum to the prediction.
+    index : str or Index, default="shapley"
+        The kind of values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16,
+        1)`. Only Shapley values always sum to the prediction.
     interactions : bool or str, default=False
         Also compute the exact interactions of all pairs of players. True: the Shapley interaction
         index. A str: a name of `skshapley.indices.PAIR_INDICES`.
@@ -111,7 +112,6 @@ class TreeExplainer(Attributor):
     _constraints: ClassVar[dict[str, Constraint]] = {
         "response_method": OneOf(("auto", *RESPONSES[1:])),
         "feature_perturbation": OneOf(PERTURBATIONS),
-        "index": OneOf(tuple(INDICES)),
         "n_jobs": COUNTS["n_jobs"],
     }
 
@@ -163,6 +163,7 @@ class TreeExplainer(Attributor):
         """
         name = type(self).__name__
         check_parameters(self, self._constraints)
+        index = player_index(self.index, name)
         pair_index(self.interactions, name)
         if X is None and self.feature_perturbation == "interventional":
             raise ValueError(
@@ -181,7 +182,7 @@ class TreeExplainer(Attributor):
         else:
             self._take(Background.of(self, X, sample_weight, self.groups))
         self.exact_ = Trees(trees, names)
-        self.exact_.index = INDICES[self.index]
+        self.exact_.index = index
         how = self.players_.column_player, self.players_.n_players, self.n_jobs
         if self.feature_perturbation == "path_dependent":
             self.exact_.fit(None, np.ones(1), *how)
@@ -229,7 +230,7 @@ class TreeExplainer(Attributor):
             "response_method": self.response_method,
             "output": self.output,
             "reward": self.feature_perturbation,
-            "index": None if self.index == "shapley" else self.index,
+            "index": None if self.exact_.index.adds_up else self.exact_.index.name,
             "closed_form": "trees",
         }
 

@@ -8,9 +8,10 @@ import sklearn
 from sklearn.svm import SVR
 
 from skshapley import ShapleyExplainer
-from skshapley.closed_forms._products import ProductGames, cost_of_products, quadrature
+from skshapley.closed_forms._products import ProductGames, cost_of_products
 from skshapley.closed_forms._read import fitted_form
 from skshapley.exceptions import UnreadableModelError
+from skshapley.indices import INDICES
 
 RNG = np.random.default_rng(0)
 
@@ -60,7 +61,7 @@ def test_values_are_exact_where_factors_are_zero_too(p, zeros):
 
 @pytest.mark.parametrize("p", [1, 2, 7, 40])
 def test_the_nodes_integrate_what_they_must(p):
-    nodes, weights = quadrature(p)
+    nodes, weights = INDICES["shapley"].law(p - 1)
     assert len(nodes) == max(1, -(-p // 2))
     for degree in range(p):
         assert weights @ nodes**degree == pytest.approx(1 / (degree + 1), rel=1e-13)

@@ -7,7 +7,6 @@ from scipy.special import logit
 
 from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley._trees import TreeValues
-from skshapley._trees._catboost import category_hash
 from skshapley.exceptions import UnreadableModelError
 from skshapley.trees import read_trees
 
@@ -131,13 +130,6 @@ def test_statistics_of_categories_are_refused():
 def test_curves_of_the_sum_are_refused(model, y, method):
     with pytest.raises(UnreadableModelError, match="not the sum of its trees"):
         read_trees(model.fit(NUMBERS, y), method)
-
-
-def test_hashes_of_categories_are_those_of_the_export():
-    """Numbers from a model that was exported to Python, which lists them."""
-    assert category_hash("u") == 1981898051
-    assert category_hash("v") == -1706589142
-    assert category_hash("w") == -1196738607
 
 
 @pytest.mark.parametrize("container", [np.asarray, lambda X: pd.DataFrame(X, columns=list("abcd"))])

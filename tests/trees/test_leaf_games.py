@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from skshapley._trees._leaf_games import INDICES, leaf_means, meeting_weights, presence_law
+from skshapley._trees._leaf_games import leaf_means, meeting_weights
+from skshapley.indices import INDICES
 
 from .conftest import shapley_by_definition
 
@@ -27,7 +28,9 @@ def by_definition(h, index):
 
 def leaf_values(h, k, index):
     """Values of the path players of leaves, ``(n_leaves, k, 2 ** k)``."""
-    own, joint = leaf_means(h.ravel(), np.full(len(h), k), index).reshape(2, len(h), 1, 1 << k)
+    own, joint = leaf_means(h.ravel(), np.full(len(h), k), INDICES[index]).reshape(
+        2, len(h), 1, 1 << k
+    )
     return own + joint[:, 0, np.arange(1 << k) | 1 << np.arange(k)[:, None]]
 
 
@@ -59,7 +62,7 @@ def test_large_tables_are_efficient(k, n_leaves):
 def test_meeting_weights_are_the_closed_form(k):
     from scipy.special import beta
 
-    present, absent = meeting_weights(k, "shapley")
+    present, absent = meeting_weights(k, INDICES["shapley"])
     for c in range(k + 1):
         for p in range(k + 1 - c):
             if p:
@@ -70,6 +73,6 @@ def test_meeting_weights_are_the_closed_form(k):
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 7, 63])
 def test_presence_law_is_exact(degree):
-    t, weights = presence_law("shapley", degree)
+    t, weights = INDICES["shapley"].law(degree)
     for power in range(degree + 1):
         np.testing.assert_allclose(weights @ t**power, 1 / (power + 1), rtol=1e-12)
