@@ -11,7 +11,7 @@ from skshapley._report._columns import column, rounded, text
 from skshapley._report._facts import facts, is_logit
 from skshapley.explanation import Explanation
 from skshapley.plots._common import adding_up, response_name
-from skshapley.plots._partners import strongest_partner
+from skshapley.plots._partners import strongest_partners
 
 VALUE_DIGITS = 6
 ERROR_DIGITS = 3
@@ -146,8 +146,8 @@ def _partners(shown: Explanation, kept: NDArray[np.intp], n_partnered: int) -> l
     places = {int(player): place for place, player in enumerate(kept)}
     sizes = np.abs(shown.values[:, kept]).mean(axis=0)
     partners: list[int | None] = [None] * len(kept)
-    for place in np.argsort(-sizes, kind="stable")[:n_partnered]:
-        partner = strongest_partner(shown, int(kept[place]))
+    first = np.argsort(-sizes, kind="stable")[:n_partnered]
+    for place, partner in zip(first, strongest_partners(shown, kept[first]), strict=True):
         partners[place] = None if partner is None else places.get(int(partner))
     return partners
 

@@ -17,7 +17,7 @@ from skshapley.plots._common import (
     response_name,
 )
 from skshapley.plots._display import ByFeature, Display, SmallMultiples, by_output
-from skshapley.plots._partners import check_pairs, interacting, measured_partner, of_interaction
+from skshapley.plots._partners import check_pairs, interacting, measured_partners, of_interaction
 from skshapley.plots._places import (
     category_colours,
     dot_size,
@@ -165,11 +165,13 @@ class DependenceDisplay(ByFeature, Display):
             if kind == "interaction":
                 shown = interacting(chosen, features, partner)
             else:
-                known = features or chosen.importance().index[:max_features]
-                shown = [(feature, partner) for feature in known]
-            for feature, asked in shown:
+                known = features or chosen.importance().index[:max_features].tolist()
+                others = [partner] * len(known)
+                if partner == "auto":
+                    others = measured_partners(chosen, [names.index(name) for name in known])
+                shown = list(zip(known, others, strict=True))
+            for feature, other in shown:
                 column, about = names.index(feature), chosen
-                other = measured_partner(chosen, column) if asked == "auto" else asked
                 if kind == "interaction":
                     about = of_interaction(chosen, column, names.index(other))
                 table, ticks[feature], legends[feature] = _points(about, column, other)

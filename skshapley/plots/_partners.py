@@ -16,29 +16,29 @@ MAX_CATEGORIES = 6
 ROUNDING = 1e-9
 
 
-def strongest_partner(explanation, feature) -> str | None:
-    """Return the name of the feature that a feature seems to interact with most, or None.
+def strongest_partners(explanation, features) -> list[str | None]:
+    """Return, for each feature, the name of the one that it seems to interact with most, or None.
 
-    Within bins of similar values of the feature, its attribution would be a straight line if no
-    other feature mattered. Candidates explain a part of the sum of squares around this line. A
+    Within bins of similar values of a feature, its attribution would be a straight line if no other
+    feature mattered. Candidates explain a part of the sum of squares around this line. A
     candidate's score is that part, minus the score that the best of as many noise candidates would
     explain. The largest positive score wins. It is a hint where to look, not an estimate of an
     interaction.
 
-    Noise of variance s^2 explains s^2 chi^2(q), where q counts the parameters. With probability
-    1 - exp(-t), chi^2(q) stays below q + 2 sqrt(q t) + 2 t. With t = log(20 p), the chance that any
-    of p candidates exceeds it is one in twenty at most.
+    Noise of variance s^2 explains s^2 chi^2(q), where q counts the bins. With probability
+    1 - exp(-t), chi^2(q) stays below q + 2 sqrt(q t) + 2 t. With t = log(20 m), the chance that any
+    of m candidates exceeds it is one in twenty at most.
 
     Parameters
     ----------
     explanation : Explanation
         Of one output.
-    feature : int
-        Position of the feature.
+    features : sequence of int
+        Positions of the features.
 
     Returns
     -------
-    partner : str or None
+    partners : list of str or None
         None if no candidate has a positive score, or nothing is left to explain.
 
     References
@@ -46,19 +46,20 @@ def strongest_partner(explanation, feature) -> str | None:
     Laurent & Massart (2000), Adaptive estimation of a quadratic functional by model selection,
     Annals of Statistics 28, Lemma 1.
     """
-    data = explanation.data
-    bins = _bins(data.iloc[:, feature])
-    numbers = ordered_numbers(data.iloc[:, feature])
-    own = _in_units(np.nan_to_num(numbers, posinf=0.0, neginf=0.0))
-    rest = _without_slope(_in_units(explanation.values[:, feature]), own, bins)
-    if rest.std() <= ROUNDING:
-        return None  # rounding errors may well follow another feature
-    explained, q = _explained(rest, data, bins)
-    t = np.log(20 * data.shape[1])
-    scores = explained - rest.var() * (q + 2 * np.sqrt(q * t) + 2 * t)
-    scores[feature] = -np.inf
-    best = int(np.argmax(scores))
-    return explanation.feature_names[best] if scores[best] > 0 else None
+    if not len(features):
+        return []
+    candidates, player = _candidates(explanation.data)
+    t = np.log(20 * len(player))
+    partners: list[str | None] = []
+    for feature in features:
+        column = explanation.data.iloc[:, feature]
+        value, own = _scaled(explanation.values[:, feature]), _scaled(ordered_numbers(column))
+        explained, rest, q = _explained(value, own, candidates, _bins(column))
+        scores = explained - rest * (q + 2 * np.sqrt(q * t) + 2 * t)
+        scores[player == feature] = -np.inf
+        found = rest > ROUNDING**2 and scores.max(initial=0.0) > 0
+        partners.append(explanation.feature_names[player[scores.argmax()]] if found else None)
+    return partners
 
 
 def categories(column) -> list | None:
@@ -66,6 +67,22 @@ def categories(column) -> list | None:
     if np.isfinite(ordered_numbers(column)).any() or not column.notna().any():
         return None
     return sorted(column.dropna().unique(), key=str)
+
+
+def _candidates(data) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return ranks of numbers and indicators of few categories, ``(r, m)``, and their players."""
+    columns, players = [], []
+    for player in range(data.shape[1]):
+        column = data.iloc[:, player]
+        groups = categories(column)
+        if groups is None:
+            ranks = pd.Series(ordered_numbers(column)).rank()
+            found = [ranks.fillna(ranks.mean()).fillna(0.0)]
+        else:
+            found = [column == group for group in groups if len(groups) <= MAX_CATEGORIES]
+        columns += [np.asarray(one, dtype=np.float64) for one in found]
+        players += [player] * len(found)
+    return np.reshape(columns, (-1, len(data))).T, np.array(players, dtype=np.intp)
 
 
 def _bins(column) -> NDArray[np.int64]:
@@ -77,41 +94,32 @@ def _bins(column) -> NDArray[np.int64]:
     return ((ranks - 1) * n_bins // len(column)).to_numpy(dtype=int)
 
 
-def _in_units(numbers) -> NDArray[np.float64]:
-    """Return numbers in a power of two close to the largest, since squares of 1e200 are none."""
-    return numbers / np.ldexp(1.0, np.frexp(np.abs(numbers).max(initial=0.0))[1] - 1)
+def _scaled(numbers) -> NDArray[np.float64]:
+    """Return numbers from -1 to 1, since squares of 1e200 are infinite; 0 if not finite."""
+    numbers = np.nan_to_num(numbers, posinf=0.0, neginf=0.0)
+    return numbers / (np.abs(numbers).max(initial=0.0) or 1.0)
 
 
-def _without_slope(y, x, bins) -> NDArray[np.float64]:
-    """Return y without its mean and its slope on x in each bin, ``(r,)``."""
-    y = y - pd.Series(y).groupby(bins).transform("mean").to_numpy()
-    x = x - pd.Series(x).groupby(bins).transform("mean").to_numpy()
-    joint = pd.Series(x * y).groupby(bins).transform("sum").to_numpy()
-    own = pd.Series(x * x).groupby(bins).transform("sum").to_numpy()
-    return y - x * np.divide(joint, own, out=np.zeros(len(y)), where=own > 0)
+def _explained(value, own, candidates, bins) -> tuple[NDArray[np.float64], float, int]:
+    """Return the part of the sum of squares that each candidate explains.
 
-
-def _explained(rest, data, bins) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the sum of squares that each column explains in bins, and its parameters, (p,)."""
-    p, labels = data.shape[1], np.unique(bins)
-    explained, n_parameters = np.zeros(p), np.full(p, float(len(labels)))
-    ranks = np.zeros(data.shape)
-    for column in range(p):
-        groups = categories(data.iloc[:, column])
-        if groups is None:
-            column_ranks = pd.Series(ordered_numbers(data.iloc[:, column])).rank()
-            ranks[:, column] = column_ranks.fillna(column_ranks.mean()).fillna(0.0)
-        elif len(groups) <= MAX_CATEGORIES:
-            codes = pd.factorize(data.iloc[:, column])[0]
-            means = pd.Series(rest).groupby([bins, codes]).transform("mean")
-            explained[column] = (means**2).sum()
-            n_parameters[column] *= max(len(groups) - 1, 1)
+    Returns
+    -------
+    explained : ndarray of shape (m,)
+    rest : float
+        The mean square around the lines.
+    q : int
+        The number of bins.
+    """
+    explained, rest, labels = np.zeros(candidates.shape[1]), 0.0, np.unique(bins)
     for label in labels:
         here = bins == label
-        centred = ranks[here] - ranks[here].mean(axis=0)
-        joint, own = centred.T @ rest[here], (centred**2).sum(axis=0)
-        explained += np.divide(joint**2, own, out=np.zeros(p), where=own > 0)
-    return explained, n_parameters
+        y, x, z = (part[here] - part[here].mean(axis=0) for part in (value, own, candidates))
+        y = y - x * (x @ y / (x @ x or 1.0))
+        joint, squares = z.T @ y, (z**2).sum(axis=0)
+        explained += np.divide(joint**2, squares, out=np.zeros(len(joint)), where=squares > 0)
+        rest += y @ y / len(value)
+    return explained, rest, len(labels)
 
 
 def check_pairs(owner, explanation) -> None:
@@ -122,22 +130,22 @@ def check_pairs(owner, explanation) -> None:
         )
 
 
-def measured_partner(explanation, feature) -> str | None:
-    """Return the name of the feature that another one interacts with most, or None.
+def measured_partners(explanation, features) -> list[str | None]:
+    """Return, for each feature, the name of the one that it interacts with most, or None.
 
-    By the mean size of the measured interactions; where there are none, by `strongest_partner`.
+    By the mean size of the measured interactions; where there are none, by `strongest_partners`.
 
     Parameters
     ----------
     explanation : Explanation
         Of one output.
-    feature : int
-        Position of the feature.
+    features : sequence of int
+        Positions of the features.
     """
     if explanation.interactions is None:
-        return strongest_partner(explanation, feature)
-    size = np.abs(explanation.interactions.values[:, feature]).mean(axis=0)
-    return explanation.feature_names[size.argmax()] if size.any() else None
+        return strongest_partners(explanation, features)
+    sizes = np.abs(explanation.interactions.values[:, features]).mean(axis=0)
+    return [explanation.feature_names[size.argmax()] if size.any() else None for size in sizes]
 
 
 def interacting(explanation, features, partner) -> list[tuple[str, str]]:

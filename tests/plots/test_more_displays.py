@@ -18,7 +18,7 @@ from skshapley.plots import (
     MatrixDisplay,
 )
 from skshapley.plots._common import _players
-from skshapley.plots._partners import strongest_partner
+from skshapley.plots._partners import strongest_partners
 
 SINGLE = [DecisionDisplay, MatrixDisplay]
 
@@ -213,24 +213,24 @@ def test_partner_is_found(explanation_maker, kind):
         z = np.where(explanation.data["x0"] == "low", -1.0, 1.0)
     values = np.array(explanation.values)
     values[:, 2] = x + 0.5 * x * z
-    found = strongest_partner(replace(explanation, values=values), 2)
+    (found,) = strongest_partners(replace(explanation, values=values), [2])
     assert found == ("x4" if kind == "numbers" else "x0")
     # No other feature matters to one whose attribution follows from its own value.
     values = np.array(values)
     values[:, 2] = x
-    assert strongest_partner(replace(explanation, values=values), 2) is None
+    assert strongest_partners(replace(explanation, values=values), [2]) == [None]
     # Nor to one whose rounding errors follow another.
     values[:, 2] = x + 1e-14 * z
-    assert strongest_partner(replace(explanation, values=values), 2) is None
+    assert strongest_partners(replace(explanation, values=values), [2]) == [None]
     # Its scale does not matter.
     values[:, 2] = 1e200 * (x + 0.5 * x * z)
-    assert strongest_partner(replace(explanation, values=values), 2) == found
+    assert strongest_partners(replace(explanation, values=values), [2]) == [found]
 
 
 def test_partner_is_seldom_found_in_noise(explanation_maker):
     """One of 20 features at most finds a partner in noise; P(B(20, 1/20) > 4) < 1 %."""
     explanation = explanation_maker(n_rows=120, n_features=60)
-    found = [strongest_partner(explanation, feature) for feature in range(2, 22)]
+    found = strongest_partners(explanation, range(2, 22))
     assert sum(name is not None for name in found) <= 4
 
 
