@@ -5,10 +5,12 @@ from contextlib import redirect_stderr
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.datasets import make_classification
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.tree import DecisionTreeClassifier
 
-from skshapley import ShapleyExplainer
+from skshapley import DataShapley, ShapleyExplainer
 from skshapley._tools._progress import progress, span
 
 
@@ -100,6 +102,26 @@ def test_an_explainer_names_what_would_be_exact_and_what_would_be_faster(clock, 
     assert told.startswith("explaining 3 rows, about ")
     assert "; response_method='log_odds' would be exact and take seconds; " in told
     assert "max_rows=30000 would take " in told
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_valuation_of_data_counts_its_fits(clock, capsys, n_jobs):
+    """The scorer sets the clock: ten seconds for each fit, in this process."""
+    X, y = make_classification(40, 4, random_state=0)
+
+    def score(model, X, y):
+        clock[0] += 10
+        return model.score(X, y)
+
+    with parallel_config("threading"):
+        valuation = DataShapley(
+            DecisionTreeClassifier(random_state=0), scoring=score, max_evals=100, n_jobs=n_jobs
+        )
+        valuation.fit(X, y, X, y)
+        told = capsys.readouterr().err
+        assert told.startswith("evaluating 99 coalitions, about ")
+        valuation.set_params(verbose=False).fit(X, y, X, y)
+    assert not capsys.readouterr().err
 
 
 def test_progress_is_reported_within_the_first_rows():

@@ -456,6 +456,7 @@ class ShapleyExplainer(Attributor):
         return {
             "response_method": label(self.reward_.response_.method),
             "output": self.output,
+            "explained_class": self.reward_.response_.explained_class,
             "reward": label(self.reward_),
             "masked": self.reward_.masked_columns_,
             "index": None if index.adds_up else index.name,

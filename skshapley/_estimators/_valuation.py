@@ -177,8 +177,9 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
             if near is None
             else FunctionGame(near, near.n_players)
         )
-        with progress(1, self.verbose, "valuing") as report:
-            outcome = run(game, plan, n_jobs=self.n_jobs, progress=(report,))
+        n = plan.max_rows
+        with progress(n, self.verbose, "evaluating", unit="coalitions") as report:
+            outcome = run(game, plan, n_jobs=self.n_jobs, evaluations=report)
         self.n_unfitted_ = 0
         if isinstance(game, DataGame):
             game.warn_of_unfitted()

@@ -28,7 +28,9 @@ class Settings:
     response_method : str or None
         The method of the model that was called, or the function that called it.
     output : label or None
-        The output that was explained, of several; "predicted" for each instance's own class.
+        The output that was chosen, of several; "predicted" for each row's own class.
+    explained_class : label or None
+        The class that is explained, of a classifier of two classes.
     loss : str or None
         The loss that was explained.
     reward : str or None
@@ -73,6 +75,7 @@ class Settings:
     model: str | None = None
     response_method: str | None = None
     output: Any = None
+    explained_class: Any = None
     loss: str | None = None
     reward: str | None = None
     masked: str | None = None
@@ -123,6 +126,7 @@ class Settings:
             "n_background": self.n_background,
             "response_method": self.response_method,
             "output": self.output,
+            "explained_class": self.explained_class,
         }
         told = ", ".join(f"{name}={value!r}" for name, value in most.items() if value is not None)
         return f"<Settings: {told}; the rest is in settings.all>"

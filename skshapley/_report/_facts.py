@@ -65,9 +65,9 @@ def _absent(reward: str | None) -> str | None:
 
 
 def is_logit(explanation: "Explanation") -> bool:
-    """Return whether the response is the log-odds of a class against all others."""
+    """Return whether the response is the log-odds of one of two classes."""
     settings = explanation.settings
-    return settings.response_method == "log_odds" and settings.output is None
+    return settings.response_method == "log_odds" and settings.explained_class is not None
 
 
 def _base_value(explanation: "Explanation") -> str | None:

@@ -42,6 +42,7 @@ def run(
     *,
     n_jobs: int | None = None,
     progress: Sequence[Callable[[int], object] | None] = (),
+    evaluations: Callable[[int], object] | None = None,
 ) -> Outcome:
     """Execute a plan for every row of a game.
 
@@ -52,6 +53,8 @@ def run(
     n_jobs : int or None
     progress : sequence of callable or None
         Each is called with the number of finished rows.
+    evaluations : callable or None
+        Called with the number of evaluated coalitions, for a game of few rows and slow values.
 
     Returns
     -------
@@ -67,7 +70,7 @@ def run(
     sets = entries(game.n_players, plan.pairs)
     outcome = Outcome.blank(game.n_rows, game.n_outputs, sets)
     size = _block_size(game, plan)
-    with Evaluator(game, n_jobs) as evaluator:
+    with Evaluator(game, n_jobs, evaluations) as evaluator:
         for start in range(0, game.n_rows, size):
             rows = np.arange(start, min(start + size, game.n_rows))
             try:

@@ -5,6 +5,7 @@ batches for one worker. The sizes of both depend on fixed numbers and the workin
 n_jobs. Results are gathered in order, so they do not depend on the workers.
 """
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any, NamedTuple, Self
 
@@ -61,12 +62,21 @@ class Evaluator:
     ----------
     game : Game
     n_jobs : int or None
+    report : callable or None
+        Called with the number of values so far.
     """
 
-    def __init__(self, game: Game, n_jobs: int | None = None) -> None:
-        self.game = game
-        self._parallel = None if effective_n_jobs(n_jobs) == 1 else Parallel(n_jobs=n_jobs)
+    def __init__(
+        self,
+        game: Game,
+        n_jobs: int | None = None,
+        report: Callable[[int], object] | None = None,
+    ) -> None:
+        self.game, self.report, self.n_values = game, report, 0
         backend, _ = get_active_backend()
+        each = "generator" if backend.supports_return_generator else "list"
+        parallel = effective_n_jobs(n_jobs) > 1
+        self._parallel = Parallel(n_jobs=n_jobs, return_as=each) if parallel else None
         client = getattr(backend, "client", None)  # of joblib's dask backend
         self._cluster = Cluster(client, game.shared) if self._parallel and client else None
         self._shared = _as_sent(game.shared, backend)
@@ -90,6 +100,7 @@ class Evaluator:
             for batch in _slices(ends):
                 part = requests.take(batch if index is None else index[batch])
                 values[batch] = _batch(self.game, part)
+                self._count(batch)
             return self._completed(requests, index, values)
         groups = [ends[i : i + TASK_BATCHES] for i in range(0, len(ends), TASK_BATCHES)]
         tasks = _slices([group[-1] for group in groups])
@@ -104,7 +115,14 @@ class Evaluator:
             results = self._cluster(_task, jobs)
         for task, result in zip(tasks, results, strict=True):
             values[task] = result
+            self._count(task)
         return self._completed(requests, index, values)
+
+    def _count(self, part: slice) -> None:
+        """Report the values that are done."""
+        self.n_values += part.stop - part.start
+        if self.report is not None:
+            self.report(self.n_values)
 
     def _completed(
         self, requests: Requests, index: np.ndarray | None, values: np.ndarray

@@ -157,15 +157,15 @@ def response_name(explanation) -> str:
     if settings.loss is not None:
         return f"{settings.loss.replace('_', ' ')} saved"
     name = _RESPONSES.get(settings.response_method, "response")
-    output = settings.output
+    output = settings.explained_class if settings.output is None else settings.output
     if output == "predicted":
         output = "the predicted class"
-    return name if output is None else f"{name}{of_output(output)}"
+    return name if output is None else f"{name}{of_output(output, kind_of_outputs(explanation))}"
 
 
-def of_output(name) -> str:
-    """Return the end of the name of a response that says which output it is of."""
-    return f" of {shorten(name, 2 * MAX_NAME)}"
+def of_output(name, kind="") -> str:
+    """Return the end of a response's name: " of setosa", or " of class 1" for a number."""
+    return f" of {'' if isinstance(name, str) else kind}{shorten(name, 2 * MAX_NAME)}"
 
 
 def kind_of_outputs(explanation) -> str:

@@ -37,6 +37,7 @@ from skshapley.plots._style import (
     legend,
     letters_across,
     level_colours,
+    type_size,
     width_in_points,
 )
 from skshapley.plots._text import shorten, value_text
@@ -232,7 +233,8 @@ class DependenceDisplay(ByFeature, Display):
                                 linewidth=0, zorder=3, plotnonfinite=True)  # fmt: skip
             label = shorten(partner, BAR_LETTERS)
             colour_bar(ax, points, label, ends=_ends(part["partner_data"]))
-        ax.set_xlabel(shorten(feature, letters_across(ax)), fontsize="large", parse_math=False)
+        name = shorten(feature, letters_across(ax))
+        ax.set_xlabel(name, fontsize=type_size(), parse_math=False)
         ax.spines[["top", "right"]].set_visible(False)
         if self.ticks[feature]:
             write_ticks(ax, self.ticks[feature])

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Largest width, in inches, of a display that is one of several
-NARROW = 5.2
+NARROW = 5.6
 TITLE_LINE = 0.2  # inches
 
 
@@ -343,7 +343,7 @@ class SmallMultiples(Drawn):
             if names := display._row_names(letters_beside(own[0])):
                 write_names(own[0], names)
         for (name, display), own in zip(self.displays.items(), parts, strict=True):
-            display._title, display._shared = of_output(name), shared
+            display._title, display._shared = of_output(name, self.kind), shared
             display.plot(own)
             display._title = display._shared = None
             _entitle(own[0], shorten(f"{self.kind}{name}", letters_across(own[0])))

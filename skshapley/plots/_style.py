@@ -27,7 +27,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 LIGHT_ON = (NEGATIVE, *COLOURS[:3])  # colours of bars on which white numbers can be read
 
 ROW_HEIGHT, LEAST_ROW_HEIGHT = 0.38, 0.15  # inches
-LARGER = 1.2  # type of names and labels, beside the usual tick labels
+NAME, TICK = 1.3, 1.1  # sizes of type, beside the usual tick labels: those of shap
 LEGEND_LINE = 0.2  # inches
 WIDTH = 8.0
 PANEL = (4.0, 3.0)
@@ -81,7 +81,7 @@ def height_of_legend(names) -> float:
 
 def width_of_rows(names) -> float:
     """Return the width, in inches, of axes with such row names, beside others like them."""
-    return min(WIDTH, 4.7 + LETTER * max(map(len, names)) * _label_size() / 72)
+    return min(WIDTH, 4.7 + LETTER * max(map(len, names)) * type_size() / 72)
 
 
 def panels(axes, n, owner, size, n_columns=None) -> "list[Axes]":
@@ -98,6 +98,8 @@ def panels(axes, n, owner, size, n_columns=None) -> "list[Axes]":
             ax.remove()
         axes = axes[:n]
     axes = list(np.ravel(np.asarray(axes, dtype=object)))
+    for ax in axes:
+        ax.tick_params(labelsize=type_size(TICK))
     if len(axes) != n:
         raise ValueError(
             f"{owner} got {len(axes)} axes for {n} panels: pass as many axes as panels, or None for"
@@ -121,7 +123,7 @@ def width_in_points(ax) -> float:
 
 def letters_beside(ax) -> int:
     """Return how many letters the names of rows beside the axes may have."""
-    return _letters(NAMES * _place_in_points(ax), _label_size())
+    return _letters(NAMES * _place_in_points(ax), type_size())
 
 
 def letters_across(ax) -> int:
@@ -150,13 +152,15 @@ def filled(text, points, size=10.0) -> str:
 
 def label_x(ax, text) -> None:
     """Label the x axis, in lines that are not wider than the axes."""
-    size = _label_size()
+    size = type_size()
     ax.set_xlabel(filled(text, width_in_points(ax), size), fontsize=size, parse_math=False)
 
 
 def label_y(ax, text) -> None:
     """Label the y axis, in lines that are not longer than the axes are high."""
-    ax.set_ylabel(filled(text, 0.8 * row_in_points(ax, 1)), fontsize="large", parse_math=False)
+    size = type_size()
+    text = filled(text, 0.9 * row_in_points(ax, 1), size)
+    ax.set_ylabel(text, fontsize=size, parse_math=False)
 
 
 def legend(ax, handles, names, letters=MAX_NAME, **where) -> None:
@@ -180,7 +184,7 @@ def legend_above(ax, handles, names) -> None:
 def write_names(ax, names) -> None:
     """Write the names of the rows 0, 1, ... beside the axes."""
     # Names are not formulas: "$" and "_" are written as they are.
-    ax.set_yticks(range(len(names)), names, fontsize=_label_size(), parse_math=False)
+    ax.set_yticks(range(len(names)), names, fontsize=type_size(), parse_math=False)
 
 
 def fit_names(ax) -> None:
@@ -208,7 +212,7 @@ def name_rows(ax, names) -> None:
 
 def font_size(ax, n_rows) -> float:
     """Return the font size, in points, for rows of a line that share the height of the axes."""
-    return float(np.clip(0.72 * row_in_points(ax, n_rows), LEAST_SIZE, _label_size()))
+    return float(np.clip(0.72 * row_in_points(ax, n_rows), LEAST_SIZE, type_size()))
 
 
 def row_in_points(ax, n_rows) -> float:
@@ -216,12 +220,12 @@ def row_in_points(ax, n_rows) -> float:
     return ax.get_window_extent().height * 72 / ax.figure.dpi / n_rows
 
 
-def _label_size() -> float:
-    """Return the font size of names, larger than tick labels in the current style."""
+def type_size(factor=NAME) -> float:
+    """Return a font size in points, beside the tick labels of the current style."""
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
 
-    return LARGER * FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
+    return factor * FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
 
 
 def colour_bar(ax, image, label, pad=0.02, ends=None) -> "Colorbar":
@@ -232,11 +236,12 @@ def colour_bar(ax, image, label, pad=0.02, ends=None) -> "Colorbar":
     bar = ax.figure.colorbar(image, ax=ax, aspect=30, pad=pad)
     bar.outline.set_visible(False)
     if ends is not None:
-        bar.set_ticks([0, 1], labels=ends, fontsize="small", parse_math=False)
+        bar.set_ticks([0, 1], labels=ends, parse_math=False)
         bar.ax.tick_params(length=0)
-    label = filled(label, 0.8 * row_in_points(ax, 1), _label_size())
+    bar.ax.tick_params(labelsize=type_size(TICK))
+    label = filled(label, 0.8 * row_in_points(ax, 1), type_size())
     bar.set_label(
-        label, fontsize=_label_size(), labelpad=4.0 if ends is None else -3.0, parse_math=False
+        label, fontsize=type_size(), labelpad=4.0 if ends is None else -3.0, parse_math=False
     )
     return bar
 

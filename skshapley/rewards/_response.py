@@ -216,6 +216,13 @@ class Response:
         """Return the labels of the explained outputs; None for one, which is shown without axis."""
         return None if self.predicted or self.column is not None else self.names
 
+    @property
+    def explained_class(self) -> Any:
+        """Return the class of a classifier of two classes that is explained, else None."""
+        classes = self._classes or []
+        two = len(classes) == self.n_columns == 2
+        return classes[self.column] if two and self.column is not None else None
+
     def explained_output(self, winner) -> Any:
         """Return the label of the explained output of one instance; None for all, or without any.
 

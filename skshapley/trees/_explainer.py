@@ -226,9 +226,12 @@ class TreeExplainer(Attributor):
         return exact_outcome(self.exact_, X, pair_index(self.interactions, type(self).__name__))
 
     def _facts(self) -> dict[str, Any]:
+        classes = np.asarray(getattr(self.estimator, "classes_", [])).tolist()
+        chosen = classes[-1:] if self.output is None else [self.output]
         return {
             "response_method": self.response_method,
             "output": self.output,
+            "explained_class": chosen[0] if len(classes) == 2 else None,
             "reward": self.feature_perturbation,
             "index": None if self.exact_.index.adds_up else self.exact_.index.name,
             "closed_form": "trees",

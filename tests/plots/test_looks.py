@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgba
 from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from skshapley import ShapleyExplainer
+from skshapley import ShapleyExplainer, TreeExplainer
 from skshapley.plots import (
     BarDisplay,
     BeeswarmDisplay,
@@ -211,6 +212,31 @@ def test_of_many_outputs_the_strongest_are_drawn(explanation_maker, kind):
     _, axes = plt.subplots(2, 3)
     onto = getattr(explanation.plot, kind)(ax=axes, **row)
     assert onto.figure_.get_suptitle() == ""  # of a figure that is not ours
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"), [(["calm", "windy"], "windy"), ([False, True], "class True")]
+)
+def test_of_two_classes_the_explained_one_is_named(labels, told):
+    data, y = load_iris(return_X_y=True, as_frame=True)
+    model = LogisticRegression(max_iter=1000).fit(data, np.array(labels)[(y == 1).astype(int)])
+    explanation = ShapleyExplainer(model).fit(data[::10]).explain(data[::30])
+    assert explanation.settings.explained_class == labels[1]
+    assert explanation.plot.waterfall(0).ax_.get_xlabel().startswith(f"probability of {told}")
+    other = ShapleyExplainer(model, output=labels[0]).fit(data[::10]).explain(data[::30])
+    assert told not in other.plot.waterfall(0).ax_.get_xlabel()
+    trees = RandomForestClassifier(3).fit(data, model.predict(data))
+    assert (
+        TreeExplainer(trees).fit(data[::10]).explain(data[:1]).settings.explained_class
+        == (labels[1])
+    )
+
+
+def test_type_is_as_large_as_that_of_shap(explanation):
+    drawn = explanation.plot.beeswarm()
+    assert drawn.ax_.yaxis.get_ticklabels()[0].get_size() == pytest.approx(13)
+    assert drawn.ax_.xaxis.label.get_size() == pytest.approx(13)
+    assert drawn.ax_.xaxis.get_ticklabels()[0].get_size() == pytest.approx(11)
 
 
 # --- selections, sizes and means -----------------------------------------------------------------

@@ -238,7 +238,10 @@ def test_what_cannot_be(given, error, told, plain, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"response_method": "log_odds"}, "0.400, a probability of 0.599"),
+        (
+            {"response_method": "log_odds", "explained_class": "yes"},
+            "0.400, a probability of 0.599",
+        ),
         ({"response_method": "log_odds", "output": "setosa"}, "0.400"),
         ({"response_method": "predict"}, "0.400"),
     ],
