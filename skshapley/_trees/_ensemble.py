@@ -278,6 +278,12 @@ def concatenate(ensembles) -> TreeEnsemble:
     )
 
 
+def tree_outputs(trees) -> NDArray[np.int64]:
+    """Return the output of each tree, or -1 if it adds to several outputs."""
+    touched = np.logical_or.reduceat(trees.value != 0, trees.roots, axis=0)
+    return np.where(touched.sum(axis=1) > 1, -1, touched.argmax(axis=1))
+
+
 class NumericRow(NamedTuple):
     """The feature and the missing-value rules of a code row of a numeric feature.
 

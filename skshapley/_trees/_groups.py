@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tools._memory import working_bytes
-from skshapley._trees._ensemble import TreeEnsemble
+from skshapley._trees._ensemble import TreeEnsemble, tree_outputs
 from skshapley._trees._paths import LEAVES, Paths, runs_of_trees, trace_paths
 from skshapley._trees._patterns import Patterns
 
@@ -159,7 +159,7 @@ def _group(trees, paths, row, rank) -> Block:
     roots = np.flatnonzero(is_root)
     keys = _distinct_keys(_spread(roots, is_root, paths)[paths.leaves], paths.leaf_players)
     n_columns = np.bincount(keys >> 32, minlength=len(roots))
-    outputs = _tree_outputs(trees)[np.searchsorted(trees.roots, roots, side="right") - 1]
+    outputs = tree_outputs(trees)[np.searchsorted(trees.roots, roots, side="right") - 1]
     order = np.lexsort((n_columns, bits[roots], outputs))
     roots, number = roots[order], np.empty_like(order)
     number[order] = np.arange(len(order))
@@ -194,12 +194,6 @@ def _spread(roots, is_root, paths) -> NDArray[np.int64]:
         inside = nodes[~is_root[nodes]]
         group[inside] = group[paths.parent[inside]]
     return group
-
-
-def _tree_outputs(trees) -> NDArray[np.int64]:
-    """Return the output of each tree, or -1 if it adds to several outputs."""
-    touched = np.logical_or.reduceat(trees.value != 0, trees.roots, axis=0)
-    return np.where(touched.sum(axis=1) > 1, -1, touched.argmax(axis=1))
 
 
 def _cut(paths, group, shape, keys, n_outputs) -> Iterator[Chunk]:

@@ -39,7 +39,8 @@ TREE_MODELS = {
     ("lightgbm", "Booster"): read_lightgbm,
     ("lightgbm", "LGBMModel"): read_lightgbm,
 }
-RESPONSES = ("raw", "predict", "predict_proba", "decision_function", "log_odds", "mean_depth")
+# Responses to name instead of one that is not the sum, best first
+PREFERRED = ("log_odds", "decision_function", "predict", "predict_proba")
 
 
 def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
@@ -71,7 +72,7 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
     NotFittedError
         If the model is not fitted.
     ValueError
-        For an invalid response_method or output.
+        For an invalid output.
 
     Examples
     --------
@@ -83,10 +84,6 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
     >>> read_trees(forest, "predict").n_trees
     5
     """
-    if response_method not in RESPONSES:
-        raise ValueError(
-            f"read_trees got response_method={response_method!r}: choose one of {RESPONSES}."
-        )
     while isinstance(model, FrozenEstimator):
         model = model.estimator
     read = _find_reader(model)
@@ -94,7 +91,12 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
         check_is_fitted(model)
     trees, name = read(model), type(model).__name__
     if response_method != "raw" and response_method not in trees.methods:
-        raise not_the_sum(model, response_method, trees.methods)
+        others = f", or choose one of {trees.methods}" if trees.methods else ""
+        raise UnreadableModelError(
+            f"{name}.{response_method} is not the sum of its trees",
+            f"leave response_method at its default{others}, or explain it by sampling",
+            next((other for other in PREFERRED if other in trees.methods), None),
+        )
     if output is None:
         return trees
     if not 0 <= output < trees.n_outputs:
@@ -105,38 +107,11 @@ def read_trees(model, response_method="raw", output=None) -> TreeEnsemble:
     return trees.take_output(output)
 
 
-def not_the_sum(model, method, readable=()) -> UnreadableModelError:
-    """Return the error for a response that is not the sum of a model's trees.
-
-    Parameters
-    ----------
-    model : object
-    method : str
-        The response.
-    readable : tuple of str, default=()
-        The responses of the model that equal the sum.
-    """
-    others = f", or choose one of {readable}" if readable else ""
-    preferred = ("log_odds", "decision_function", "predict", "predict_proba")
-    return UnreadableModelError(
-        f"{type(model).__name__}.{method} is not the sum of its trees",
-        f"leave response_method at its default{others}, or explain it by sampling",
-        instead=next((name for name in preferred if name in readable), None),
-    )
-
-
-def _known_reader(model) -> Callable[[Any], TreeEnsemble] | None:
+def _find_reader(model) -> Callable[[Any], TreeEnsemble]:
     for kind in type(model).__mro__:
         reader = TREE_MODELS.get((kind.__module__.split(".")[0], kind.__name__))
         if reader is not None:
             return reader
-    return None
-
-
-def _find_reader(model) -> Callable[[Any], TreeEnsemble]:
-    reader = _known_reader(model)
-    if reader is not None:
-        return reader
     known = sorted({name for _, name in TREE_MODELS})
     raise UnreadableModelError(
         f"{type(model).__name__} is not a tree ensemble that can be read",

@@ -46,16 +46,8 @@ def read_forest(model) -> TreeEnsemble:
         value = value[:, 0, :] if classify else value[:, :, 0]
         trees.append(read_tree(estimator.tree_, value / len(estimators)))
     n_outputs, method = trees[0]["value"].shape[1], "predict_proba" if classify else "predict"
-    return assemble(
-        trees,
-        n_outputs=n_outputs,
-        base=np.zeros(n_outputs),
-        n_features=model.n_features_in_,
-        strict=False,
-        single_precision=True,
-        methods=(method,),
-        raw_response=getattr(model, method),
-    )
+    response = getattr(model, method)
+    return of_estimator(model, trees, n_outputs, methods=(method,), raw_response=response)
 
 
 def read_gradient_boosting(model) -> TreeEnsemble:
@@ -89,13 +81,11 @@ def read_gradient_boosting(model) -> TreeEnsemble:
     method = "decision_function" if is_classifier(model) else "predict"
     # With the exponential loss, log-odds are twice the sum; with several classes, they are no sum.
     logistic = is_classifier(model) and model.loss == "log_loss" and n_outputs == 1
-    return assemble(
+    return of_estimator(
+        model,
         trees,
-        n_outputs=n_outputs,
+        n_outputs,
         base=_initial_prediction(model, getattr(model, method)),
-        n_features=model.n_features_in_,
-        strict=False,
-        single_precision=True,
         methods=(method, "log_odds") if logistic else (method,),
         raw_response=getattr(model, method),
     )
@@ -135,14 +125,10 @@ def read_ada_boost(model) -> TreeEnsemble:
         votes = np.where(labels[:, None] == np.arange(k), share, -share / (k - 1))
         value = votes[:, 1:] - votes[:, :1] if k == 2 else votes
         trees.append(read_tree(estimator.tree_, value))
-    n_outputs = 1 if k == 2 else k
-    return assemble(
+    return of_estimator(
+        model,
         trees,
-        n_outputs=n_outputs,
-        base=np.zeros(n_outputs),
-        n_features=model.n_features_in_,
-        strict=False,
-        single_precision=True,
+        1 if k == 2 else k,
         methods=("decision_function", "log_odds") if k == 2 else ("decision_function",),
         raw_response=model.decision_function,
     )
@@ -169,16 +155,8 @@ def read_isolation_forest(model) -> TreeEnsemble:
         depth = tree.compute_node_depths() - 1 + _usual_depth(tree.n_node_samples)
         read = read_tree(tree, depth / whole)
         trees.append(read | {"feature": np.where(tree.feature < 0, -1, columns[tree.feature])})
-    return assemble(
-        trees,
-        n_outputs=1,
-        base=np.zeros(1),
-        n_features=model.n_features_in_,
-        strict=False,
-        single_precision=True,
-        methods=("mean_depth",),
-        raw_response=partial(_mean_depth, model),
-    )
+    response = partial(_mean_depth, model)
+    return of_estimator(model, trees, 1, methods=("mean_depth",), raw_response=response)
 
 
 def _usual_depth(n) -> np.ndarray:
@@ -201,6 +179,22 @@ def _initial_prediction(model, response) -> np.ndarray:
     for stages in model.estimators_:
         base = base - [model.learning_rate * s.tree_.predict(origin)[0, 0] for s in stages]
     return base
+
+
+def of_estimator(model, trees, n_outputs, **how) -> TreeEnsemble:
+    """Return the trees of a fitted estimator, which round their input to float32.
+
+    Parameters
+    ----------
+    model : estimator
+    trees : list of dict
+        As `assemble` takes them.
+    n_outputs : int
+    **how
+        Other arguments of `assemble`.
+    """
+    known = {"base": np.zeros(n_outputs), "n_features": model.n_features_in_, **how}
+    return assemble(trees, n_outputs=n_outputs, strict=False, single_precision=True, **known)
 
 
 def read_tree(tree, value) -> dict[str, Any]:

@@ -22,8 +22,6 @@ from skshapley._trees._path_dependent import training_law
 
 # Terms of one sum, and rows of one lookup: few enough to stay in the cache
 TERMS, ROWS = 1 << 17, 512
-# Most values to look up without a loop over the chunks
-FEW = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,39 +150,12 @@ class Table:
             mean,
         )
 
-    @classmethod
-    def joined(cls, tables) -> Self:
-        """Return several tables as one."""
-        width = max(len(table.entries) for table in tables)
-        ends = np.cumsum([0, *(table.entries.shape[1] for table in tables)])
-        lookups = np.cumsum([0, *(len(table.start) for table in tables)])
-        entries = np.zeros((width, ends[-1]))
-        for table, first, last in zip(tables, ends, ends[1:], strict=False):
-            entries[: len(table.entries), first:last] = table.entries
-        starts = [table.start + end for table, end in zip(tables, ends, strict=False)]
-        shifts = np.stack([lookups, 0 * lookups, 0 * lookups], axis=1)[:, :, None]
-        owners = [table.owner + shift for table, shift in zip(tables, shifts, strict=False)]
-        return cls(
-            entries,
-            np.concatenate(starts),
-            np.concatenate([table.group for table in tables]),
-            np.concatenate([table.flag for table in tables]),
-            np.concatenate(owners, axis=1),
-            tables[0].n_sums,
-            np.sum([table.mean for table in tables], axis=0),
-        )
-
-    @property
-    def n_lookups(self) -> int:
-        """Return the number of values to look up for a row."""
-        return len(self.entries) * len(self.start)
-
     @cached_property
     def _sums(self) -> sparse.csc_array:
         """The sums of the looked-up values, as a sparse matrix."""
         (number, column, to), n = self.owner, len(self.start)
         owner = np.ones(len(to)), (to, column * n + number)
-        return sparse.csc_array(owner, shape=(self.n_sums, self.n_lookups))
+        return sparse.csc_array(owner, shape=(self.n_sums, n * len(self.entries)))
 
     def add(self, totals, patterns) -> None:
         """Add the values of rows to the players.
@@ -251,13 +222,11 @@ class Tables:
         self.trees, self.blocks, self.references = trees, blocks, references
         self.index, self.n_jobs = index, n_jobs
         self.shape, self.grid = (trees.n_outputs, n_players), grid_of(trees)
-        # The tables of each block's chunks, and the same entries in fewer tables for few rows
-        self._kept: list[tuple[list[Table], list[Table]]] | None = None
+        self._kept: list[list[Table]] | None = None
 
     def keep(self) -> Self:
         """Make all tables, and keep them."""
-        made = each(lambda block: list(self._make(block)), zip(self.blocks), self.n_jobs)
-        self._kept = list(zip(made, map(_few, made), strict=True))
+        self._kept = each(lambda block: list(self._make(block)), zip(self.blocks), self.n_jobs)
         return self
 
     @property
@@ -265,7 +234,7 @@ class Tables:
         """Return the mean response over the background, from the kept tables."""
         # Trees without splits are in no group
         total = self.trees.base + self.trees.value[self.trees.roots].sum(axis=0)
-        return total + sum(part.mean for _, few in self._kept or () for part in few)
+        return total + sum(table.mean for tables in self._kept or () for table in tables)
 
     def _make(self, block) -> Iterator[Table]:
         """Yield the tables of a block."""
@@ -290,21 +259,10 @@ class Tables:
     def _of_block(self, block, tables, rows) -> NDArray[np.float64]:
         patterns = [block.patterns(part) for part in rows]
         totals = [np.zeros((*self.shape, part.shape[1])) for part in rows]
-        if tables is None:
-            tables = self._make(block)
-        else:
-            lookups = sum(part.n_lookups for part in tables[1])
-            tables = tables[lookups * rows[0].shape[1] <= FEW]
-        for table in tables:
+        for table in self._make(block) if tables is None else tables:
             for total, pattern in zip(totals, patterns, strict=True):
                 table.add(total, pattern)
         return np.concatenate(totals, axis=2)
-
-
-def _few(tables) -> list[Table]:
-    """Return one table for all groups, and one for all deep leaves."""
-    kinds = [[table for table in tables if table.flag.any() == deep] for deep in (False, True)]
-    return [Table.joined(kind) for kind in kinds if kind]
 
 
 def each(function, arguments, n_jobs) -> list:

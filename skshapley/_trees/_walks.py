@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skshapley._trees._ensemble import tree_outputs
 from skshapley._trees._paths import nodes_by_level, runs_of_trees, trace_paths
 
 # Players in one word of a mask: bits of present players in the lower half, absent in the upper
@@ -135,10 +136,10 @@ def _number_players(trees, player) -> tuple[NDArray[np.int64], int]:
 
 def _narrow(trees) -> tuple[NDArray[np.float64], NDArray[np.intp] | None]:
     """Return values as one column if every tree adds to one output, and that output."""
-    touched = np.logical_or.reduceat(trees.value != 0, trees.roots, axis=0)
-    if trees.n_outputs == 1 or (touched.sum(axis=1) > 1).any():
+    output = tree_outputs(trees)
+    if trees.n_outputs == 1 or (output < 0).any():
         return trees.value, None
-    return trees.value.sum(axis=1, keepdims=True), touched.argmax(axis=1)
+    return trees.value.sum(axis=1, keepdims=True), output
 
 
 class Walk(NamedTuple):

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._trees._assemble import assemble
-from skshapley._trees._sklearn import read_tree
+from skshapley._trees._sklearn import of_estimator, read_tree
 from skshapley.closed_forms._base import Ask, ClosedForm, check_method
 from skshapley.closed_forms._sklearn_linear import line_of
 from skshapley.closed_forms._sums import Reader
@@ -43,15 +42,7 @@ def read_forest(model: Any, method: Any, ask: Ask) -> ClosedForm:
 
 
 def _trees_of(model: Any, trees: list, k: int) -> Trees:
-    ensemble = assemble(
-        trees,
-        n_outputs=k,
-        base=np.zeros(k),
-        n_features=model.n_features_in_,
-        strict=False,
-        single_precision=True,
-    )
-    return Trees(ensemble, getattr(model, "feature_names_in_", None))
+    return Trees(of_estimator(model, trees, k), getattr(model, "feature_names_in_", None))
 
 
 READERS: dict[str, Reader] = {

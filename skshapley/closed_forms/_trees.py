@@ -8,13 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._tables._inputs import as_pandas, is_frame, take_rows
-from skshapley._trees import (
-    RESPONSES,
-    TreeEnsemble,
-    TreeValues,
-    not_the_sum,
-    read_trees,
-)
+from skshapley._trees import TreeEnsemble, TreeValues, read_trees
 from skshapley.closed_forms._base import SHAPLEY, Ask, ClosedForm
 from skshapley.indices import Index
 
@@ -94,7 +88,12 @@ class Trees(ClosedForm):
         return self.trees.to_matrix(self.in_its_container(X))
 
     def in_its_container(self, X: Any) -> Any:
-        """Return X as the model takes it: as a DataFrame if it was fitted with names."""
+        """Return X as the model takes it: as a DataFrame if it was fitted with names.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (r, d)
+        """
         if type(X) is np.ndarray and self.column_names is None:
             return X
         if is_frame(X):
@@ -108,6 +107,4 @@ class Trees(ClosedForm):
 
 def read_tree_model(model: Any, method: str, ask: Ask) -> Trees:
     """Return the sum of a model's trees."""
-    if method not in RESPONSES:
-        raise not_the_sum(model, method, read_trees(model).methods)
     return Trees(read_trees(model, method), getattr(model, "feature_names_in_", None))

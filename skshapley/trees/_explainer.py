@@ -11,7 +11,7 @@ from skshapley._records._outcome import Outcome
 from skshapley._tables._inputs import take_rows
 from skshapley._tables._model_columns import model_columns
 from skshapley._tools._constraints import Constraint, OneOf, check_parameters
-from skshapley._trees import RESPONSES, TreeEnsemble, read_trees
+from skshapley._trees import TreeEnsemble, read_trees
 from skshapley.closed_forms import Trees
 from skshapley.closed_forms._base import exact_outcome
 from skshapley.closed_forms._read import compare
@@ -110,7 +110,6 @@ class TreeExplainer(Attributor):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        "response_method": OneOf(("auto", *RESPONSES[1:])),
         "feature_perturbation": OneOf(PERTURBATIONS),
         "n_jobs": COUNTS["n_jobs"],
     }

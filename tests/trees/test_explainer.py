@@ -177,7 +177,7 @@ def test_transform_clone_pickle(frame_model):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"response_method": "margin"}, "takes response_method as one of .*; got 'margin'"),
+        ({"response_method": "margin"}, "margin is not the sum of its trees"),
         ({"feature_perturbation": "none"}, "takes feature_perturbation as one of .*; got 'none'"),
         ({"index": "owen"}, "takes index as one of .*; got 'owen'"),
         ({"n_jobs": 0}, "takes n_jobs as .*; got 0"),
