@@ -103,13 +103,15 @@ def test_iteration_gives_one_instance_at_a_time():
 
 @pytest.mark.parametrize("rows", [5, -6])
 def test_row_that_is_not_there(rows):
-    with pytest.raises(IndexError, match=f"5 rows; got row {rows}"):
+    with pytest.raises(IndexError, match=f"5 rows, .*; got {rows} "):
         made()[rows]
 
 
 @pytest.mark.parametrize("rows", [("u", "v"), [0.5], None, {0}, [["age"]]])
 def test_rows_that_are_no_rows(rows):
-    with pytest.raises(TypeError, match=r"int, slice, positions or a boolean mask"):
+    with pytest.raises(
+        IndexError, match=r"an int, a slice, positions or a mask of them; got .*\.loc"
+    ):
         made()[rows]
 
 

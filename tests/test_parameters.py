@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 
 from skshapley import ShapleyExplainer, plots, shapley_values
 from skshapley._tools._constraints import (
+    Constraint,
     Count,
-    Fitting,
     Flag,
     Maybe,
     Named,
@@ -64,23 +64,23 @@ COMPONENTS = sorted(
 def wrong_for(constraint):
     """Return values of a wrong type, and wrong values of the right one."""
     match constraint:
-        case Maybe(other):
+        case Maybe(other=other):
             return [value for value in wrong_for(other) if value is not None]
         case OneOf():
             return [NOTHING, 3, None, "no such name"]
         case Flag():
             return [NOTHING, "yes", 1, None]
-        case Count(least):
+        case Count(least=least):
             return [NOTHING, "3", True, least + 0.5, None, least - 1]
-        case Number(above, least, below):
+        case Number(above=above, least=least, below=below):
             outside = [bound for bound in (above, below) if np.isfinite(bound)]
             outside += [least - 1] if np.isfinite(least) else []
             return [NOTHING, "1", True, None, np.nan, np.inf, -np.inf, *outside]
-        case Named(_, base):
+        case Named(base=base):
             return [NOTHING, 3, base, "no such name"]
-        case Fitting(_, "the position of a row, an int"):
+        case Constraint(choices="the position of a row, an int"):
             return [NOTHING, "row 3", 1.5, True]
-        case Fitting():
+        case Constraint():
             return [NOTHING, 42]
     raise TypeError(f"say here what is wrong for {constraint!r}")
 

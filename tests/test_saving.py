@@ -221,13 +221,12 @@ def test_files_that_are_cut_or_go_on_are_refused(part, written, tmp_path):
 def forged(path, content, header=None, **options):
     """Write a table with a footer whose hash is right."""
     text = content.schema.metadata[META] if header is None else json.dumps(header).encode()
-    content = content.replace_schema_metadata({META: text, META + b".hash": b"0" * 32})
+    content = content.replace_schema_metadata({META: text})
     pq.write_table(content, path, **{"compression": "none", "use_dictionary": False} | options)
     data = path.read_bytes()
     start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
-    place = data.index(b"0" * 32, data.index(META + b".hash", start))
-    digest = blake2b(data[start:-8], digest_size=16).hexdigest().encode()
-    path.write_bytes(data[:place] + digest + data[place + 32 :])
+    digest = blake2b(data[start:], digest_size=16).digest()
+    path.write_bytes(data[:start] + digest + data[start:])
     return path
 
 
@@ -258,15 +257,11 @@ TABLES = {
 def test_tables_that_are_not_those_of_their_header_are_refused(change, written, tmp_path):
     table = pq.read_table(written)
     header = json.loads(table.schema.metadata[META])
-    other = change(table)
-    assert refused(forged(tmp_path / "eye", other, header))
-    header["columns"] = [[field.name, str(field.type)] for field in other.schema]
-    assert refused(forged(tmp_path / "eye", other, header))
+    assert refused(forged(tmp_path / "eye", change(table), header))
 
 
 HEADERS = {
     "n_rows": [0, 7, -1, 10**12, "6", None, [6]],
-    "n_lines": [0, 17, 10**15, None, {}],
     "of_tokens": [True, None],
     "features": [None, {}, {"objects": True, "names": []}, {"objects": True, "names": [3] * 5}],
     "outputs": [None, {"objects": True, "names": [0]}, []],
@@ -275,7 +270,6 @@ HEADERS = {
     "data": [[], [{}] * 5, [{"dtype": "int8"}] * 5, [{"dtype": "category", "json": True}] * 5],
     "lacking": [["standard_errors", "others", "predictions"], None, []],
     "interactions": [7, ["shapley"]],
-    "columns": [[], None, [["row", "int64"]]],
     "format": [None, "1", [1]],
 }
 
@@ -297,7 +291,7 @@ def test_small_files_of_large_tables_are_refused_before_they_are_read(tmp_path):
     made = ShapleyExplainer(lambda X: X[:, 0]).fit(zeros[:1]).explain(zeros)
     made.save(tmp_path / "eye")
     table, n = pq.read_table(tmp_path / "eye"), 10**6
-    header = json.loads(table.schema.metadata[META]) | {"n_rows": n, "n_lines": n}
+    header = json.loads(table.schema.metadata[META]) | {"n_rows": n}
     large = table.take(np.zeros(n, dtype=int))
     for options in (dict(compression="zstd"), dict(use_dictionary=True)):
         forged(tmp_path / "eye", large, header, **options)

@@ -17,7 +17,7 @@ from skshapley._records._outcome import Outcome, Settings, label
 from skshapley._run._engine import Interrupted, run
 from skshapley._run._plan import Plan, Size, make_plan
 from skshapley._tables._inputs import is_frame, n_rows
-from skshapley._tools._constraints import Count, Fitting, Maybe
+from skshapley._tools._constraints import Constraint, Count, Maybe
 from skshapley._tools._progress import progress, span
 from skshapley._tools._random import Stream, entropy_from, generator
 from skshapley.exceptions import PartialExplanationError
@@ -27,8 +27,10 @@ from skshapley.rewards import REWARDS, Players, Response, Reward
 
 COUNTS = {
     "max_background": Maybe(Count()),
-    "n_jobs": Maybe(Fitting(lambda n: Count(least=-(2**63)).allows(n) and n != 0, "an int but 0")),
-    "verbose": Fitting(
+    "n_jobs": Maybe(
+        Constraint(lambda n: Count(least=-(2**63)).allows(n) and n != 0, "an int but 0")
+    ),
+    "verbose": Constraint(
         lambda n: isinstance(n, bool) or n == "auto" or Count(least=0).allows(n),
         '"auto", a bool or an int >= 0',
     ),

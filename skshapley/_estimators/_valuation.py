@@ -13,7 +13,7 @@ from skshapley._estimators._knn_valuation import Neighbours
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import Size, is_auto, make_plan
-from skshapley._tools._constraints import Constraint, Fitting, Maybe, Number, check_parameters
+from skshapley._tools._constraints import Constraint, Maybe, Number, check_parameters
 from skshapley._tools._progress import progress
 from skshapley.indices import Index, player_index
 from skshapley.rewards import DataGame, FunctionGame
@@ -99,7 +99,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         "truncation": Maybe(Number(least=0)),
-        "error_score": Fitting(_is_error_score, '"empty", "raise" or a finite number'),
+        "error_score": Constraint(_is_error_score, '"empty", "raise" or a finite number'),
         "n_jobs": COUNTS["n_jobs"],
         "verbose": COUNTS["verbose"],
     }

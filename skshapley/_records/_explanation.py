@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from skshapley._records import _frames, _merge, _selection, _sizes, _texts
+from skshapley._records import _selection, _texts
 from skshapley._records._gap import efficiency_gap
-from skshapley._records._importance import cohort_masks, importance
-from skshapley._records._inferred import check_confidence, inferred_importance
+from skshapley._records._importance import cohort_masks, importance, player_index
+from skshapley._records._inferred import (
+    check_confidence,
+    flat,
+    flat_errors,
+    inferred_importance,
+    long_frame,
+)
 from skshapley._records._interactions import Interactions
 from skshapley._records._interchange import parts_of_shap, parts_of_shapiq, to_shap
-from skshapley._records._outcome import Settings, freeze
+from skshapley._records._outcome import BY_OUTPUT, BY_ROW, Settings, changed, freeze, joined
 from skshapley._records._pair_interchange import to_shapiq
 from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
 from skshapley._tables._portable import Portable
@@ -205,12 +211,14 @@ class Explanation(Portable):
         They have the standard errors of the attributions, as they vary no more. They add up to no
         prediction: base values and predictions are NaN, and interactions are not kept.
         """
-        return _sizes.sizes(self)
+        unknown = np.full(self.base_values.shape, np.nan)
+        parts: dict = {"values": np.abs(self.values), "others": None, "interactions": None}
+        return replace(self, base_values=unknown, predictions=unknown, **parts)
 
     @property
     def abs(self) -> "Explanation":
         """The sizes of the attributions, as ``abs(explanation)``."""
-        return _sizes.sizes(self)
+        return self.__abs__()
 
     def mean(self, axis=0) -> "Explanation":
         """Return the mean over the rows, as an explanation of one row called "mean".
@@ -231,7 +239,28 @@ class Explanation(Portable):
         ValueError
             For another axis, or without instances.
         """
-        return _sizes.mean(self, axis)
+        if axis != 0 or isinstance(axis, bool):
+            raise ValueError(
+                f"Explanation.mean takes axis=0, the mean over rows; got {axis!r}: attributions"
+                f" of different features are summed, as by explanation.values.sum(axis=1)."
+            )
+        if not len(self):
+            raise ValueError("Explanation.mean needs at least one row; got none.")
+        parts = changed(self, BY_OUTPUT, lambda part: part.mean(axis=0, keepdims=True))
+        if self.standard_errors is not None:
+            squares = (self.standard_errors**2).sum(axis=0, keepdims=True)
+            parts["standard_errors"] = np.sqrt(squares) / len(self)
+        nothing = np.full((1, len(self.feature_names)), None, dtype=object)
+        data = pd.DataFrame(nothing, index=["mean"])
+        return replace(
+            self,
+            data=data.set_axis(self.data.columns, axis=1),
+            n_evaluations=self.n_evaluations.sum(keepdims=True),
+            n_model_rows=self.n_model_rows.sum(keepdims=True),
+            converged=np.array([self.converged.all()]),
+            interactions=None,
+            **parts,
+        )
 
     def output(self, name) -> "Explanation":
         """Return the explanation of one output of several.
@@ -258,7 +287,24 @@ class Explanation(Portable):
             several outputs). "long": a row per instance, output and player, with columns
             ``row, [output,] feature, data, value, standard_error, background_error``.
         """
-        return _frames.to_frame(self, kind)
+        if kind not in ("wide", "long"):
+            raise ValueError(f'Explanation.to_frame takes kind as "wide" or "long"; got {kind!r}.')
+        outputs = self.output_names
+        if kind == "wide":
+            columns = self.feature_names if outputs is None else player_index(self)
+            frame = pd.DataFrame(flat(self.values), index=self.index, columns=columns)
+        else:
+            cells, k = self.data.to_numpy(dtype=object), 1 if outputs is None else len(outputs)
+            numbers = {
+                "data": np.tile(cells, (1, k)),
+                "value": flat(self.values),
+                "standard_error": flat_errors(self),
+                "background_error": flat_errors(self, "background_errors"),
+            }
+            frame = long_frame(self.index, outputs, {"feature": self.feature_names}, numbers)
+        if self.settings.learned is not None:
+            frame.attrs["method"] = self.settings.method
+        return frame
 
     def importance(
         self, cohorts=None, *, confidence: float | None = None, simultaneous: bool = True
@@ -423,7 +469,35 @@ class Explanation(Portable):
         ValueError
             If there are no explanations, or their players or outputs differ.
         """
-        return _merge.merge(list(explanations))
+        explanations = list(explanations)
+        if not explanations:
+            raise ValueError("Explanation.merge needs at least one explanation; got none.")
+        ours = explanations[0]._subject
+        for other in explanations[1:]:
+            for name, theirs in other._subject.items():
+                if ours[name] != theirs:
+                    raise ValueError(
+                        f"Explanation.merge needs the same {name}: got {ours[name]} and {theirs}."
+                    )
+        pairs = [each.interactions for each in explanations if each.interactions is not None]
+        parts: dict[str, Any] = {name: joined(explanations, name) for name in BY_ROW}
+        return replace(
+            explanations[0],
+            data=pd.concat([each.data for each in explanations]),
+            interactions=Interactions.merge(pairs) if pairs else None,
+            **parts,
+        )
+
+    @property
+    def _subject(self) -> dict[str, Any]:
+        """The properties that merged explanations must share."""
+        names, pairs = self.output_names, self.interactions
+        return {
+            "feature_names": self.feature_names.tolist(),
+            "output_names": None if names is None else names.tolist(),
+            "output": self.settings.output,
+            "index of interactions": None if pairs is None else pairs.index,
+        }
 
     @corrected
     def save(self, path: str | os.PathLike) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
@@ -14,21 +13,12 @@ from skshapley._tables._arrow import META
 from skshapley._tables._scalars import decoded
 
 FORMAT = 1
-HASH, BLANK = META + b".hash", b"0" * 32
+HASH_BYTES = 16
 COSTS = ("n_evaluations", "n_model_rows", "converged")
 ENDS = {"prediction": "predictions", "base_value": "base_values", "others": "others"}
 PAIRS = {"interaction": "values", "interaction_error": "standard_errors"}
 MAY_LACK = ("standard_errors", "background_errors", "others")
 IN_FULL = ("value", "prediction")  # columns by which the length of a file is known
-# Types of a header's entries that are not dicts
-TYPES: dict[str, Any] = {
-    **dict.fromkeys(("format", "n_rows", "n_lines"), int),
-    **dict.fromkeys(("data", "lacking", "columns"), list),
-    "of_tokens": bool,
-    "outputs": dict | None,
-    "index": list | None,
-    "interactions": str | None,
-}
 
 
 @dataclass(frozen=True)
@@ -38,8 +28,8 @@ class Header:
     Attributes
     ----------
     format : int
-    n_rows, n_lines : int
-        Rows that were explained, and lines of the file.
+    n_rows : int
+        Rows that were explained.
     of_tokens : bool
         Whether the lines are those of documents.
     features, outputs : dict
@@ -53,15 +43,12 @@ class Header:
         The attributes that are None.
     interactions : str or None
         The index of the interactions.
-    columns : list of [name, type]
-        Of the file.
     part : dict
         The entry for this part from a run of batches.
     """
 
     format: int
     n_rows: int
-    n_lines: int
     of_tokens: bool
     features: dict
     outputs: dict | None
@@ -70,7 +57,6 @@ class Header:
     data: list
     lacking: list
     interactions: str | None
-    columns: list
     part: dict = field(default_factory=dict)
 
     @property
@@ -80,7 +66,7 @@ class Header:
 
     def metadata(self) -> dict[bytes, bytes]:
         """Return the header as metadata of a file."""
-        return {META: json.dumps(asdict(self)).encode(), HASH: BLANK}
+        return {META: json.dumps(asdict(self)).encode()}
 
     @classmethod
     def of(cls, metadata: dict[bytes, bytes]) -> Self:
@@ -90,9 +76,9 @@ class Header:
         if content["format"] > FORMAT or set(content["settings"]) - known:
             raise FutureFormatError
         header = cls(**content)
-        for name, value in vars(header).items():
-            if not isinstance(value, TYPES.get(name, dict)):
-                raise TypeError(f"its header has {name}={value!r}")
+        for item in fields(cls):
+            if not isinstance(getattr(header, item.name), item.type):  # type: ignore[arg-type]
+                raise TypeError(f"its header has {item.name}={getattr(header, item.name)!r}")
         if set(header.lacking) - set(MAY_LACK):
             raise ValueError(f"its header lacks {header.lacking}")
         return header
@@ -104,7 +90,8 @@ class Header:
         names = [decoded(name) for name in self.features["names"]]
         pair = f"fixed_size_list<element: double>[{p * (p - 1) // 2}]"
         columns: dict[str, tuple[str, ...]] = {"row": ("int64",)}
-        columns |= {key_column(name, place, self.index): () for place, (name, _) in self._levels()}
+        levels = enumerate(self.index or ())
+        columns |= {key_column(name, place, self.index): () for place, (name, _) in levels}
         if self.outputs is not None:
             columns["output"] = ()
         ends = [end for end in ENDS if end not in self.lacking]
@@ -120,9 +107,6 @@ class Header:
             columns |= dict.fromkeys(PAIRS, (pair,))
         return columns | dict.fromkeys(COSTS[:2], count) | {COSTS[2]: ("bool",)}
 
-    def _levels(self) -> Iterator[tuple[int, Any]]:
-        return enumerate(self.index or ())
-
     def check(self, metadata: Any, size: int) -> None:
         """Refuse a file with names, types or sizes that contradict its header.
 
@@ -132,21 +116,16 @@ class Header:
         size : int
             Bytes of the file.
         """
-        schema = metadata.schema.to_arrow_schema()
-        if [[column.name, str(column.type)] for column in schema] != self.columns:
+        columns, expected = metadata.schema.to_arrow_schema(), self.expected()
+        if columns.names != [*expected]:
             raise ValueError("its columns are not those of its header")
-        expected = self.expected()
-        if [name for name, _ in self.columns] != [*expected]:
-            raise ValueError("its columns are not those of an explanation")
-        for name, kind in self.columns:
-            if (expected[name] and kind not in expected[name]) or (
-                not expected[name] and ("<" in kind or kind in ("binary", "large_binary"))
-            ):
+        for name, kind in zip(columns.names, map(str, columns.types), strict=True):
+            nested = "<" in kind or kind in ("binary", "large_binary")
+            if kind not in expected[name] if expected[name] else nested:
                 raise ValueError(f"its column {name!r} has the type {kind}")
-        lines = self.n_rows * self.k
-        few = self.n_lines < lines if self.of_tokens else self.n_lines != lines
-        if metadata.num_rows != self.n_lines or few or self.n_rows < 0:
-            raise ValueError(f"it has {metadata.num_rows} lines for {self.n_rows} rows")
+        lines, least = metadata.num_rows, self.n_rows * self.k
+        if self.n_rows < 0 or lines < least or (lines > least and not self.of_tokens):
+            raise ValueError(f"it has {lines} lines for {self.n_rows} rows")
         if not self.of_tokens and len(self.data) != len(self.features["names"]):
             raise ValueError(f"it has types of {len(self.data)} columns of data")
         _check_sizes(metadata, size)
@@ -185,12 +164,10 @@ def key_column(name: Any, place: int, levels: list | None) -> str:
 # --- the hash of the footer ----------------------------------------------------------------------
 
 
-def seal(file: BinaryIO) -> None:
-    """Write the hash of a Parquet footer into it, in the place of the blank one."""
-    footer, start = _footer(file)
-    place, found = _hash(footer)
-    file.seek(start + place.start)
-    file.write(found)
+def sealed(data: bytes) -> Iterator[bytes]:
+    """Yield a Parquet file with the hash of its footer, which readers pass over, before it."""
+    start = _start(data[-8:], len(data))
+    yield from (data[:start], _hash(data[start:]), data[start:])
 
 
 def check_seal(file: BinaryIO) -> None:
@@ -198,29 +175,22 @@ def check_seal(file: BinaryIO) -> None:
 
     pyarrow ends the process where it meets some footers that are damaged.
     """
-    footer, _ = _footer(file)
-    place, found = _hash(footer)
-    if footer[place] != found:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - 8, 0))
+    start = _start(file.read(), size)
+    file.seek(max(start - HASH_BYTES, 0))
+    found, footer = file.read(HASH_BYTES), file.read()
+    if found != _hash(footer):
         raise ValueError("the hash of its footer is wrong")
 
 
-def _footer(file: BinaryIO) -> tuple[bytes, int]:
-    """Return the footer of a Parquet file, and its place: its length and a mark come last."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(size - 8, 0))
-    tail = file.read(8)
+def _start(tail: bytes, size: int) -> int:
+    """Return the place of a Parquet file's footer: its length and a mark come last."""
     start = size - 8 - int.from_bytes(tail[:4], "little")
     if tail[4:] != b"PAR1" or start < 4:
         raise ValueError("it is no Parquet file")
-    file.seek(start)
-    return file.read(size - 8 - start), start
+    return start
 
 
-def _hash(footer: bytes) -> tuple[slice, bytes]:
-    """Return the place of the hash in a footer, and the hash of the footer with a blank one."""
-    *_, last = [None, *re.finditer(re.escape(HASH) + rb".{1,4}?([0-9a-f]{32})", footer, re.DOTALL)]
-    if last is None:
-        raise ValueError("it has no hash of its footer")
-    place = slice(*last.span(1))
-    blank = footer[: place.start] + BLANK + footer[place.stop :]
-    return place, blake2b(blank, digest_size=16).hexdigest().encode()
+def _hash(footer: bytes) -> bytes:
+    return blake2b(footer, digest_size=HASH_BYTES).digest()

@@ -101,6 +101,29 @@ def flat_errors(explanation: "Explanation", kind: str = "standard_errors") -> np
     return flat(np.full(explanation.values.shape, np.nan) if errors is None else errors)
 
 
+def long_frame(
+    rows: pd.Index, outputs: np.ndarray | None, players: dict[str, np.ndarray], numbers: dict
+) -> pd.DataFrame:
+    """Return a frame with a line for each row, output and player (or pair of players).
+
+    Parameters
+    ----------
+    rows : Index of length r
+    outputs : ndarray of shape (k,), or None
+        None leaves out their column.
+    players : dict of ndarray of shape (p,)
+        Names by column.
+    numbers : dict of ndarray of shape (r, k p)
+        Numbers by column, as `flat` returns them.
+    """
+    k, p = 1 if outputs is None else len(outputs), len(next(iter(players.values())))
+    columns = {"row": np.repeat(rows.to_numpy(), k * p)}
+    if outputs is not None:
+        columns["output"] = np.tile(np.repeat(outputs.astype(object), p), len(rows))
+    columns |= {name: np.tile(labels, len(rows) * k) for name, labels in players.items()}
+    return pd.DataFrame(columns | {name: part.ravel() for name, part in numbers.items()})
+
+
 def units(values: np.ndarray, n_players: int) -> np.ndarray:
     """Return a power of two near the largest size of each output, for each of its players.
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._importance import importance
-from skshapley._records._inferred import flat
-from skshapley._records._outcome import freeze, joined
+from skshapley._records._inferred import flat, long_frame
+from skshapley._records._outcome import changed, freeze, joined
 from skshapley._records._pair_interchange import NAMES, parts_of_shapiq, to_shapiq
 from skshapley._tables._portable import Portable
 from skshapley._tools._texts import counted
@@ -98,7 +98,8 @@ class Interactions(Portable):
     def __getitem__(self, rows) -> "Interactions":
         """Return some rows: an int (one row, still 3-D), slice, positions or a mask."""
         rows = [rows] if isinstance(rows, (int, np.integer)) else rows
-        return self._with(lambda part: part[rows], rows=self.rows[rows])
+        parts = changed(self, _BY_OUTPUT, lambda part: part[rows])
+        return replace(self, rows=self.rows[rows], **parts)
 
     def output(self, name) -> "Interactions":
         """Return the interactions in one output of several.
@@ -111,25 +112,19 @@ class Interactions(Portable):
         names = [] if self.output_names is None else self.output_names.tolist()
         if name not in names:
             raise ValueError(f"Interactions has no output {name!r}: choose one of {names}.")
-        at = names.index(name)
-        return self._with(lambda part: part[..., at], output_names=None)
+        return self.of_outputs(names.index(name))
 
-    def outputs(self, places: np.ndarray) -> "Interactions":
-        """Return the interactions in some outputs of several.
+    def of_outputs(self, places: Any) -> "Interactions":
+        """Return the interactions in the outputs at some positions.
 
         Parameters
         ----------
-        places : ndarray of int
-            Positions of the outputs.
+        places : int or ndarray of int
+            An int gives a record of a single output.
         """
-        names = np.asarray(self.output_names)[places]
-        return self._with(lambda part: part[..., places], output_names=names)
-
-    def _with(self, change, **others: Any) -> "Interactions":
-        for name in _BY_OUTPUT:
-            part = getattr(self, name)
-            others[name] = None if part is None else change(part)
-        return replace(self, **others)
+        names = np.asarray(self.output_names)[places] if np.ndim(places) else None
+        parts = changed(self, _BY_OUTPUT, lambda part: part[..., places])
+        return replace(self, output_names=names, **parts)
 
     @staticmethod
     def merge(records: Sequence["Interactions"]) -> "Interactions":
@@ -196,21 +191,13 @@ class Interactions(Portable):
         frame : DataFrame
             With columns ``row, [output,] feature, other, value, standard_error``.
         """
-        r, p = self.values.shape[:2]
-        first, second = np.triu_indices(p, 1)
-        outputs = np.array([None]) if self.output_names is None else self.output_names
-        k, pairs = len(outputs), len(first)
-        columns = {
-            "row": np.repeat(self.rows.to_numpy(), k * pairs),
-            "output": np.tile(np.repeat(outputs, pairs), r),
-            "feature": np.tile(self.feature_names[first], r * k),
-            "other": np.tile(self.feature_names[second], r * k),
-            "value": flat(self.values[:, first, second]).ravel(),
-            "standard_error": flat(self._errors[:, first, second]).ravel(),
+        first, second = np.triu_indices(len(self.feature_names), 1)
+        players = {"feature": self.feature_names[first], "other": self.feature_names[second]}
+        numbers = {
+            "value": flat(self.values[:, first, second]),
+            "standard_error": flat(self._errors[:, first, second]),
         }
-        if self.output_names is None:
-            del columns["output"]
-        return pd.DataFrame(columns)
+        return long_frame(self.rows, self.output_names, players, numbers)
 
     def strongest(self, n: int = 10) -> pd.DataFrame:
         """Return the `n` largest interactions of each row and output, by size.

@@ -1,6 +1,6 @@
 """Outcomes and settings of a run: arrays, axes, the efficiency gap and the method used."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -170,6 +170,12 @@ def freeze(record: Any) -> None:
             object.__setattr__(record, item.name, view)
 
 
+def changed(record: Any, names: Sequence[str], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return some parts of a record, changed where they are not None."""
+    parts = {name: getattr(record, name) for name in names}
+    return {name: None if part is None else change(part) for name, part in parts.items()}
+
+
 def joined(records: Sequence[Any], name: str) -> np.ndarray | None:
     """Return an array of all rows of several records; None if no part has it."""
     parts = [getattr(record, name) for record in records]
@@ -240,18 +246,14 @@ class Outcome:
     @classmethod
     def exact(cls, values: np.ndarray, v_empty: np.ndarray, v_full: np.ndarray) -> Self:
         """Return the outcome of a closed form, with errors of 0 and no evaluations."""
-        r, p, _ = values.shape
-        return cls(
-            values,
-            np.zeros(values.shape),
-            np.full(values.shape, np.nan),
-            v_empty,
-            v_full,
-            np.zeros(r, dtype=np.int64),
-            np.zeros(r, dtype=np.int64),
-            np.ones(r, dtype=bool),
-            np.arange(p)[:, None],
-        )
+        r, p, k = values.shape
+        blank = cls.blank(r, k, np.arange(p)[:, None])
+        ends: dict[str, Any] = {
+            "v_empty": v_empty,
+            "v_full": v_full,
+            "converged": np.ones(r, dtype=bool),
+        }
+        return replace(blank, values=values, standard_errors=np.zeros(values.shape), **ends)
 
     def with_pairs(self, pairs: np.ndarray) -> Self:
         """Return it with entries for pairs of players too, read as exactly.

@@ -7,10 +7,10 @@ the index, ``output`` where there are several, ``prediction``, ``base_value``, `
 player, ``interaction`` and ``interaction_error`` with a number for each pair of players,
 ``n_evaluations``, ``n_model_rows`` and ``converged``.
 
-The metadata hold a header as JSON, which lists names, types and sizes, and a hash of the footer.
-Both are compared with the file before any data are read. Pages have Parquet's checksums. Nothing is
-compressed, and values, predictions and texts are written out in full: a file is as long as what it
-holds, so that none unpacks to much more than it is.
+The metadata hold a header as JSON, which lists names and types. A hash of the footer stands before
+it. Both are compared with the file before any data are read. Pages have Parquet's checksums.
+Nothing is compressed, and values, predictions and texts are written out in full: a file is as long
+as what it holds, so that none unpacks to much more than it is.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ from skshapley._records._header import (
     check_seal,
     key_column,
     kind_of,
-    seal,
+    sealed,
 )
 from skshapley._records._interactions import Interactions
 from skshapley._records._lines import (
@@ -53,6 +53,7 @@ from skshapley._tables._arrow import (
     column_from_arrow,
     column_to_arrow,
     index_from_arrow,
+    index_to_arrow,
     without_integers,
 )
 from skshapley._tables._scalars import decoded, encoded
@@ -76,7 +77,7 @@ def arrow_table(
     least: float = 0.0,
     unknown: Callable[[Any], str] | None = None,
 ) -> tuple["pa.Table", dict]:
-    """Return an explanation as an Arrow table, and its header without the columns.
+    """Return an explanation as an Arrow table, and its header.
 
     Parameters
     ----------
@@ -95,12 +96,11 @@ def arrow_table(
     pa = needed("pyarrow", "a Parquet file of an explanation", "parquet")
     lines, r = lines_of(explanation), len(explanation)
     names, outputs = explanation.feature_names, explanation.output_names
-    levels = [*_levels(explanation.index, unknown)] if keyed else None
+    levels = index_to_arrow(explanation.index, unknown) if keyed else None
     data, notes = _data(explanation.data, typed, unknown) if lines.column is None else ([], [])
     header: dict[str, Any] = {
         "format": FORMAT,
         "n_rows": r,
-        "n_lines": len(lines.row),
         "of_tokens": lines.column is not None,
         "features": _written(names, unknown),
         "outputs": None if outputs is None else _written(outputs, unknown),
@@ -140,34 +140,22 @@ def arrow_table(
 def write_table(file: BinaryIO, table: "pa.Table", header: dict, part: dict | None = None) -> None:
     """Write a table and its header into an open file."""
     pq = needed("pyarrow.parquet", "a Parquet file of an explanation", "parquet")
-    # types as Parquet keeps them: it has no seconds, and makes milliseconds of them
-    empty = BytesIO()
-    pq.write_table(table.schema.empty_table(), empty)
-    kept = pq.read_metadata(empty).schema.to_arrow_schema()
-    types = [[column.name, str(column.type)] for column in kept]
-    whole = Header(**header, columns=types, part=part or {})
+    whole = Header(**header, part=part or {})
     may_repeat = [
         "interaction_error.list.element" if column.name == "interaction_error" else column.name
         for column in table.schema
         if str(column.type) != "string" and kind_of(column.name) not in (*IN_FULL, "interaction")
     ]
-    whole_file = BytesIO()
+    content = BytesIO()
     pq.write_table(
         table.replace_schema_metadata(whole.metadata()),
-        whole_file,
+        content,
         compression="none",
         use_dictionary=may_repeat,
         write_statistics=["row"],
         write_page_checksum=True,
     )
-    seal(whole_file)
-    file.write(whole_file.getbuffer())
-
-
-def _levels(index: pd.Index, unknown: Any) -> Iterator[tuple[Any, Any, dict]]:
-    for place, name in enumerate(index.names):
-        column = pd.Series(index.get_level_values(place))
-        yield encoded(name, unknown), *column_to_arrow(column, unknown)
+    file.writelines(sealed(content.getvalue()))
 
 
 def _data(frame: pd.DataFrame, typed: bool, unknown: Any) -> tuple[list, list]:
@@ -344,26 +332,22 @@ def _parts(header: Header, table: "pa.Table", positions: np.ndarray | None) -> d
 
 def _interactions(index: str, table: "pa.Table", parts: dict[str, Any], k: int) -> Interactions:
     """Return the interactions of the rows of a table; 0, of unknown error, where left out."""
-    values, names = parts["values"], parts["feature_names"]
-    r, p = values.shape[:2]
-    first, second = np.triu_indices(p, 1)
+    r, p = parts["values"].shape[:2]
+    n = p * (p - 1) // 2
     found = []
     for name in PAIRS:
         flat = table[name].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        pairs = flat.reshape(r, k, len(first)).swapaxes(1, 2)
-        square = np.zeros((r, p, p, k))
-        square[:, first, second] = square[:, second, first] = pairs
-        found.append(square if values.ndim == 3 else square[..., 0])
-    unknown = p > 1 and np.isnan(found[1][:, first, second]).all()
-    return Interactions(
+        pairs = flat.reshape(r, k, n).swapaxes(1, 2)
+        found.append(pairs if parts["values"].ndim == 3 else pairs[..., 0])
+    return Interactions.of_pairs(
         np.nan_to_num(found[0], nan=0.0, posinf=np.inf, neginf=-np.inf),
-        None if unknown else found[1],
-        values,
-        parts["base_values"],
-        names,
-        index,
-        parts["data"].index,
-        parts["output_names"],
+        None if p > 1 and np.isnan(found[1]).all() else found[1],
+        parts["values"],
+        base_values=parts["base_values"],
+        feature_names=parts["feature_names"],
+        index=index,
+        rows=parts["data"].index,
+        output_names=parts["output_names"],
     )
 
 
@@ -371,7 +355,7 @@ def _index(header: Header, heads: "pa.Table") -> pd.Index:
     if header.index is None:
         return pd.Index(heads["row"].to_numpy())
     levels = [
-        (decoded(name), heads[key_column(name, place, header.index)], note)
+        (name, heads[key_column(name, place, header.index)], note)
         for place, (name, note) in enumerate(header.index)
     ]
     return index_from_arrow(levels)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from skshapley._records._outcome import BY_OUTPUT, BY_PLAYER, BY_ROW
+from skshapley._records._outcome import BY_OUTPUT, BY_PLAYER, BY_ROW, changed
 
 if TYPE_CHECKING:
     from skshapley._records._explanation import Explanation
@@ -66,21 +66,10 @@ def _is_label(key: tuple, index: pd.Index) -> bool:
 
 def rows(explanation: "Explanation", key: Any) -> "Explanation":
     """Return rows: an int (one row, still 2-D), slice, positions or a mask."""
-    if isinstance(key, (int, np.integer)):
-        if not -len(explanation) <= key < len(explanation):
-            raise IndexError(f"{OWNER} has {len(explanation)} rows; got row {key}.")
-        key = [key]
-    elif not isinstance(key, slice):
-        given, key = key, np.atleast_1d(np.asarray(key))
-        if key.dtype.kind not in "biu" and key.size:
-            raise TypeError(
-                f"{OWNER} takes rows as an int, slice, positions or a boolean mask; got {given!r}."
-                f" Labels of the index are chosen with .loc[label]."
-            )
-        key = key.astype(bool if key.dtype == bool else np.intp)
-    parts = {name: getattr(explanation, name) for name in BY_ROW}
-    some: dict = {name: None if part is None else part[key] for name, part in parts.items()}
+    if not isinstance(key, slice):
+        key = _positions(key, len(explanation), "row", "labels are chosen with .loc[label]")
     pairs = None if explanation.interactions is None else explanation.interactions[key]
+    some = changed(explanation, BY_ROW, lambda part: part[key])
     return replace(explanation, data=explanation.data.iloc[key], interactions=pairs, **some)
 
 
@@ -94,8 +83,6 @@ def players(explanation: "Explanation", key: Any) -> "Explanation":
         raise ValueError(f"{OWNER} takes each feature once; got {key!r}.")
     left = np.ones(len(explanation.feature_names), dtype=bool)
     left[places] = False
-    parts = {name: getattr(explanation, name) for name in BY_PLAYER}
-    some: dict = {n: None if part is None else part[:, places] for n, part in parts.items()}
     others = explanation.others
     if left.any():
         rest = explanation.values[:, left].sum(axis=1)
@@ -106,29 +93,23 @@ def players(explanation: "Explanation", key: Any) -> "Explanation":
         feature_names=explanation.feature_names[places],
         interactions=None,  # main effects would need those with the players that are left out
         others=others,
-        **some,
+        **changed(explanation, BY_PLAYER, lambda part: part[:, places]),
     )
 
 
 def outputs(explanation: "Explanation", key: Any) -> "Explanation":
     """Return one output, by name or position, or several of them as a slice or list."""
     names: Any = explanation.output_names
-    single = isinstance(key, (str, int, np.integer))
     places = _places(key, names, "output")
-    if single and not isinstance(key, str):
-        label = names.tolist()[places[0]]
-        if isinstance(label, (int, np.integer)) and key in names.tolist() and label != key:
-            raise ValueError(
-                f"{OWNER} has output {label!r} at position {key}, and {key!r} elsewhere: choose by"
-                f" label with .output({label!r}) or .output({key!r})."
-            )
-    if single:
-        return output(explanation, names.tolist()[places[0]])
-    parts = {name: getattr(explanation, name) for name in BY_OUTPUT}
-    some: dict = {n: None if part is None else part[..., places] for n, part in parts.items()}
-    pairs = explanation.interactions
-    pairs = None if pairs is None else pairs.outputs(places)
-    return replace(explanation, output_names=names[places], interactions=pairs, **some)
+    if not isinstance(key, (str, int, np.integer)):
+        return _of_outputs(explanation, places)
+    label = names.tolist()[places[0]]
+    if isinstance(label, (int, np.integer)) and key in names.tolist() and label != key:
+        raise ValueError(
+            f"{OWNER} has output {label!r} at position {key}, and {key!r} elsewhere: choose by"
+            f" label with .output({label!r}) or .output({key!r})."
+        )
+    return output(explanation, label)
 
 
 def output(explanation: "Explanation", name: Any) -> "Explanation":
@@ -139,11 +120,19 @@ def output(explanation: "Explanation", name: Any) -> "Explanation":
     found = np.flatnonzero([label == name for label in names])
     if not len(found):
         raise ValueError(f"{OWNER} has no output {name!r}: choose one of {names.tolist()}.")
-    parts = {part: getattr(explanation, part) for part in BY_OUTPUT}
-    some: dict = {key: None if part is None else part[..., found[0]] for key, part in parts.items()}
     settings = replace(explanation.settings, output=name)
-    pairs = None if explanation.interactions is None else explanation.interactions.output(name)
-    return replace(explanation, output_names=None, settings=settings, interactions=pairs, **some)
+    return replace(_of_outputs(explanation, found[0]), settings=settings)
+
+
+def _of_outputs(explanation: "Explanation", places: Any) -> "Explanation":
+    """Return the outputs at some positions, or the single output at an int."""
+    names, pairs = np.asarray(explanation.output_names)[places], explanation.interactions
+    return replace(
+        explanation,
+        output_names=names if np.ndim(places) else None,
+        interactions=None if pairs is None else pairs.of_outputs(places),
+        **changed(explanation, BY_OUTPUT, lambda part: part[..., places]),
+    )
 
 
 def _axes(explanation: "Explanation", key: tuple) -> tuple[Any, Any, Any]:
@@ -174,31 +163,27 @@ def _are_names(key: Any) -> bool:
 def _places(key: Any, names: np.ndarray, what: str) -> np.ndarray:
     """Return the positions of names, positions, a slice or a mask, as an array."""
     known = names.tolist()
-    if isinstance(key, slice):
-        try:
-            return np.arange(len(known))[key]
-        except TypeError as error:
-            raise TypeError(
-                f"{OWNER} takes a slice of {what}s by position; got {key!r}: give a list of names."
-            ) from error
-    if _are_names(key):
-        wanted = [key] if isinstance(key, str) else list(key)
-        for name in wanted:
-            if name not in known:
-                raise KeyError(f"{OWNER} has no {what} {name!r}{_hint(name, names)}.")
-        return np.array([known.index(name) for name in wanted], dtype=np.intp)
-    places = np.atleast_1d(np.asarray(key))
-    if places.dtype == bool and len(places) == len(known):
-        return np.flatnonzero(places)
-    if places.ndim > 1 or (places.dtype.kind not in "iu" and places.size):
-        raise TypeError(
-            f"{OWNER} takes {what}s as names, positions, a slice or a mask of {len(known)}; got"
-            f" {key!r}."
-        )
-    outside = places[(places < -len(known)) | (places >= len(known))]
-    if outside.size:
-        raise IndexError(f"{OWNER} has {len(known)} {what}s; got position {outside[0]}.")
-    return places.astype(np.intp) % max(len(known), 1)
+    if not _are_names(key):
+        return _positions(key, len(known), what, "names are given as a list")
+    wanted = [key] if isinstance(key, str) else list(key)
+    for name in wanted:
+        if name not in known:
+            raise KeyError(f"{OWNER} has no {what} {name!r}{_hint(name, names)}.")
+    return np.array([known.index(name) for name in wanted], dtype=np.intp)
+
+
+def _positions(key: Any, n: int, what: str, hint: str) -> np.ndarray:
+    """Return an int, slice, positions or a mask as positions of n things."""
+    try:
+        if isinstance(key, slice):
+            return np.arange(n)[key]
+        places = np.atleast_1d(np.asarray(key))
+        return np.arange(n)[places if places.size else places.astype(np.intp)]
+    except (IndexError, TypeError) as error:
+        raise type(error)(
+            f"{OWNER} has {n} {what}s, and takes an int, a slice, positions or a mask of them; got"
+            f" {key!r} ({hint})."
+        ) from error
 
 
 def _hint(name: Any, known: Any) -> str:

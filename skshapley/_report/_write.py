@@ -12,7 +12,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from skshapley._report._content import content
-from skshapley._tools._constraints import Count, Fitting, Maybe, check_values
+from skshapley._tools._constraints import Constraint, Count, Maybe, check_values
 
 if TYPE_CHECKING:
     from skshapley.explanation import Explanation
@@ -32,7 +32,7 @@ SCRIPTS = (
     "main.js",
 )
 _CONSTRAINTS = {
-    "title": Maybe(Fitting(lambda title: isinstance(title, str), "a str"), error=TypeError),
+    "title": Maybe(Constraint(lambda title: isinstance(title, str), "a str"), error=TypeError),
     "max_rows": Maybe(Count(), hint="None shows all"),
     "max_features": Maybe(Count(), hint="None shows all"),
 }

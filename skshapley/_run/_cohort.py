@@ -149,8 +149,8 @@ class Cohort:
         price = self.price
         return max(ASK_BYTES // (self.count * price.coalitions) // price.unit, 1) * price.unit
 
-    def ask(self) -> tuple[Requests, np.ndarray | None]:
-        """Return the requests of the next design, and lengths of runs without repeats."""
+    def ask(self) -> Requests:
+        """Return the requests of the next design."""
         if self.left:
             n = self._next_draws()
             self.asked, self.left = self.asked + n, self.left - n
@@ -158,7 +158,6 @@ class Cohort:
             n = self._go_on()
         self.design = self._less_ties(self.sampler.ask(self.asking, n))
         flat, instance, references = self.design.requested(len(self.asking))
-        bits, runs = self.design.bits(), self.design.runs(instance)
         members = self.members[self.asking]
         if self.count < self.block.game.n_players:
             wide = np.zeros((len(flat), self.block.game.n_players), dtype=bool)
@@ -166,14 +165,12 @@ class Cohort:
             for place, own in enumerate(self.players[self.asking]):
                 block = slice(ends[place], ends[place + 1])
                 wide[block, own] = flat[block]
-            flat, bits = wide, None
-        rows = self.block.rows[members][instance]
-        requests = Requests(rows, flat, references, bits)
-        if self.sample is not None:
-            self.grouped = references is None
-            requests = self.sample.against(requests, self.asking[instance])
-            runs = None if self.grouped else runs
-        return requests, runs
+            flat = wide
+        requests = Requests(self.block.rows[members][instance], flat, references)
+        if self.sample is None:
+            return requests
+        self.grouped = references is None
+        return self.sample.against(requests, self.asking[instance])
 
     def _less_ties(self, design: Any) -> Any:
         """Drop the steps of players that agree with the background row from permutations."""

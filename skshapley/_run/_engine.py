@@ -192,10 +192,10 @@ class Block:
         # permutations use the differing players before the first request
         all_walk = all(issubclass(cohort.sampler.produces, WalkDesign) for cohort in cohorts)
         differing = None if all_walk else game.differing
-        ledger = Ledger(game.n_players, game.n_references, self.rows, again, differing)
+        ledger = Ledger(game.n_references, self.rows, again, differing)
         while cohorts:
-            batches = [(cohort, *cohort.ask()) for cohort in cohorts]
-            widths = [_references_each(requests) for _, requests, _ in batches]
+            batches = [(cohort, cohort.ask()) for cohort in cohorts]
+            widths = [_references_each(requests) for _, requests in batches]
             for width in sorted(set(widths)):
                 same = [batch for batch, q in zip(batches, widths, strict=True) if q == width]
                 self._evaluate(same, width or game.rows_per_value, evaluator, ledger)
@@ -203,14 +203,12 @@ class Block:
 
     def _evaluate(self, batches, width: int, evaluator: Evaluator, ledger: Ledger) -> None:
         """Evaluate the requests of some cohorts together, and pass on the values."""
-        requests = _joined([part for _, part, _ in batches])
-        sizes = [len(part.rows) for _, part, _ in batches]
-        runs = _joined_runs([runs for *_, runs in batches], sizes)
-        values, sent = ledger.evaluate(evaluator, requests, runs)
-        ends = np.cumsum(sizes)[:-1]
+        requests = _joined([part for _, part in batches])
+        values, sent = ledger.evaluate(evaluator, requests)
+        ends = np.cumsum([len(part.rows) for _, part in batches])[:-1]
         place, r = requests.rows - self.rows[0], len(self.rows)
         parts = (np.split(whole, ends) for whole in (values, place, sent))
-        for (cohort, _, _), part, own, fresh in zip(batches, *parts, strict=True):
+        for (cohort, _), part, own, fresh in zip(batches, *parts, strict=True):
             counts = counted(own, fresh, r)
             np.add(self.spent, width * counts, out=self.spent)
             np.add(self.asked, counts // cohort.n_groups, out=self.asked)
@@ -225,14 +223,6 @@ def _references_each(requests: Requests) -> int:
 def _joined(parts: list[Requests]) -> Requests:
     if len(parts) == 1:
         return parts[0]
-    rows, coalitions, *others = zip(*parts, strict=True)
-    optional = [None if any(x is None for x in f) else np.concatenate(f) for f in others]
-    return Requests(np.concatenate(rows), np.concatenate(coalitions), *optional)
-
-
-def _joined_runs(parts: list[np.ndarray | None], sizes: list[int]) -> np.ndarray | None:
-    """Return the runs of different requests of all parts; a single request is a run."""
-    if all(part is None for part in parts):
-        return None
-    each = zip(parts, sizes, strict=True)
-    return np.concatenate([np.ones(n, np.intp) if part is None else part for part, n in each])
+    rows, coalitions, references = zip(*parts, strict=True)
+    named = None if references[0] is None else np.concatenate(references)
+    return Requests(np.concatenate(rows), np.concatenate(coalitions), named)

@@ -32,15 +32,11 @@ class Requests(NamedTuple):
     rows : ndarray of shape (u,), int
     coalitions : ndarray of shape (u, p), bool
     references : ndarray of shape (u, q), int, or None
-    bits : ndarray of shape (u,), uint64, or None
-        The coalitions as bits of one word, if the design provides them. The bits may refer to the
-        players that matter to the row only.
     """
 
     rows: np.ndarray
     coalitions: np.ndarray
     references: np.ndarray | None
-    bits: np.ndarray | None = None
 
     def take(self, index: slice | np.ndarray) -> "Requests":
         """Return some of the requests, by a slice or by positions."""

@@ -1,9 +1,4 @@
-"""Repeated requests: their known values, and the budget that repeats and ties save.
-
-Most requests need no lookup. The requests of one permutation are all different, and permutations
-against different background rows share no request. A *home* is a row to explain, together with the
-background row if there is a single one. Keys are computed only when a home repeats.
-"""
+"""Repeated requests: their known values, and the budget that repeats and ties save."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,17 +10,15 @@ from skshapley._run._plan import Size
 from skshapley._tables._keys import hashed
 from skshapley.samplers._base import Price
 
-LEAST_TIED = 0.02  # share of players and background rows; fewer ties do not repay the search
-
 
 class Ledger:
     """Cache of the evaluations for each row of a block, which avoids repeats.
 
-    Keys are 128 bits of a hash, or the request itself if 64 bits hold it.
+    Keys are 128 bits of a hash of the row to explain, the coalition and the background rows.
 
     Parameters
     ----------
-    n_players, n_references : int
+    n_references : int
     rows : ndarray of int
         The rows to explain of the block, contiguous.
     keep : bool
@@ -41,56 +34,27 @@ class Ledger:
 
     def __init__(
         self,
-        n_players: int,
         n_references: int,
         rows: np.ndarray,
         keep: bool = True,
         differing: Callable[[np.ndarray, np.ndarray], np.ndarray | None] | None = None,
     ) -> None:
-        bits = n_players, int(n_references).bit_length(), len(rows).bit_length()
-        self._shifts = np.cumsum(bits[:2]).astype(np.uint64) if sum(bits) <= 64 else None
         self._first_row, self._keep = rows[0], keep
         self._n_references, self._differing = n_references, differing
-        self._homes = np.empty(0, dtype=np.intp)  # homes of the kept requests
-        self._unfiled: list[tuple[Requests, np.ndarray]] = []  # without keys
         self._keys = np.empty(0, dtype=np.uint64)
         self._checks = np.empty(0, dtype=np.uint64)
         self._values: np.ndarray | None = None
         self._held = np.zeros(len(rows), dtype=np.int64)
 
-    def evaluate(
-        self, evaluator: Evaluator, requests: Requests, runs: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return values ``(u, k)``, and flags of the evaluated requests, ``(u,)`` bool.
-
-        Parameters
-        ----------
-        evaluator : Evaluator
-        requests : Requests
-        runs : ndarray of shape (w,), int, or None
-            Lengths of runs without repeats, each for one row to explain and the same background
-            rows. None: unknown.
-        """
-        words = packed(requests.coalitions) if requests.bits is None else requests.bits[:, None]
-        place = requests.rows - self._first_row
-        homes = self._homes_of(requests, place)
-        masks = self._masks(requests, place, homes)
-        kept = Requests(place, words if masks is None else words & masks, requests.references)
-        sent = np.ones(len(place), dtype=bool)
-        requests = requests._replace(bits=None)  # used here only
-        if runs is not None:
-            homes = homes[np.cumsum(runs) - runs]
-        if masks is None and runs is not None and self._are_new(homes):
-            values = evaluator(requests)
-            self._add(kept, values, homes)
-            return values, sent
-        for earlier, known in self._unfiled:
-            self._file(*self._keys_of(earlier), known)
-        self._unfiled = []
-        keys, checks = self._keys_of(kept)
+    def evaluate(self, evaluator: Evaluator, requests: Requests) -> tuple[np.ndarray, np.ndarray]:
+        """Return values ``(u, k)``, and flags of the evaluated requests, ``(u,)`` bool."""
+        place, words = requests.rows - self._first_row, packed(requests.coalitions)
+        masks = self._masks(requests, place)
+        parts = [words if masks is None else words & masks, place[:, None], requests.references]
+        keys, checks = hashed(parts, 0x9E3779B97F4A7C15), hashed(parts, 0xD1B54A32D192ED03)
         later, leader = _repeats(keys, checks)
         at = np.minimum(np.searchsorted(self._keys, keys), max(len(self._keys) - 1, 0))
-        held = np.zeros(len(keys), dtype=bool)
+        sent, held = np.ones(len(keys), dtype=bool), np.zeros(len(keys), dtype=bool)
         if len(self._keys):
             held = (self._keys[at] == keys) & (self._checks[at] == checks)
         sent[later] = sent[held] = False
@@ -99,73 +63,36 @@ class Ledger:
         if self._values is not None:
             values[held] = self._values[at[held]]
         values[later] = values[leader]
-        if not sent.all():
-            kept = kept.take(np.flatnonzero(sent))
-        self._add(kept, values[sent], homes)
+        if self._keep:
+            self._add(place[sent], keys[sent], checks[sent], values[sent])
         return values, sent
 
-    def _homes_of(self, requests: Requests, place: np.ndarray) -> np.ndarray:
-        homes = place * (self._n_references + 1)
-        named = requests.references
-        return homes if named is None or named.shape[1] > 1 else homes + named[:, 0] + 1
-
-    def _are_new(self, homes: np.ndarray) -> bool:
-        """Return True if no home is repeated or known."""
-        ordered = np.sort(homes)
-        return not ((ordered[1:] == ordered[:-1]).any() or np.isin(ordered, self._homes).any())
-
-    def _add(self, kept: Requests, values: np.ndarray, homes: np.ndarray) -> None:
-        """Keep requests and values of the rows with room for them."""
-        if not self._keep:
-            return
-        self._held += np.bincount(kept.rows, minlength=len(self._held))
-        room = (self._held <= self.capacity)[kept.rows]
-        if not room.all():
-            kept, values = kept.take(np.flatnonzero(room)), values[room]
-        self._unfiled.append((kept, values))
-        self._homes = np.union1d(self._homes, homes)
-
-    def _file(self, keys: np.ndarray, checks: np.ndarray, values: np.ndarray) -> None:
-        """Merge keys and values into the sorted keys and values."""
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        at = np.searchsorted(self._keys, keys)
-        self._keys = np.insert(self._keys, at, keys)
-        self._checks = np.insert(self._checks, at, checks[order])
+    def _add(
+        self, place: np.ndarray, keys: np.ndarray, checks: np.ndarray, values: np.ndarray
+    ) -> None:
+        """Merge the keys and values of the rows that have room for them into the sorted ones."""
+        self._held += np.bincount(place, minlength=len(self._held))
+        room = np.flatnonzero((self._held <= self.capacity)[place])
+        new = room[np.argsort(keys[room], kind="stable")]
+        at = np.searchsorted(self._keys, keys[new])
+        self._keys = np.insert(self._keys, at, keys[new])
+        self._checks = np.insert(self._checks, at, checks[new])
         known = values[:0] if self._values is None else self._values
-        self._values = np.insert(known, at, values[order], axis=0)
+        self._values = np.insert(known, at, values[new], axis=0)
 
-    def _keys_of(self, kept: Requests) -> tuple[np.ndarray, np.ndarray]:
-        """Return two keys of each request: coalition, background rows and row to explain."""
-        place, words, references = kept.rows.astype(np.uint64), kept.coalitions, kept.references
-        if self._shifts is None or (references is not None and references.shape[1] > 1):
-            parts = [words, place[:, None], references]
-            return hashed(parts, 0x9E3779B97F4A7C15), hashed(parts, 0xD1B54A32D192ED03)
-        key = words[:, 0] | (place << self._shifts[1])
-        if references is not None:
-            # 0 stands for the whole background
-            key |= (references[:, 0] + 1).astype(np.uint64) << self._shifts[0]
-        return key, key
-
-    def _masks(self, requests: Requests, place: np.ndarray, homes: np.ndarray) -> np.ndarray | None:
+    def _masks(self, requests: Requests, place: np.ndarray) -> np.ndarray | None:
         """Return the relevant players of each coalition as words ``(u, w)``; None for all."""
         named = requests.references
         if named is None or named.shape[1] > 1 or self._differing is None or not len(place):
             return None
-        first = np.flatnonzero(np.concatenate([[True], homes[1:] != homes[:-1]]))
+        pairs = place * self._n_references + named[:, 0]
+        first = np.flatnonzero(np.diff(pairs, prepend=-1))
         differing = self._differing(requests.rows[first], named[first, 0])
         if differing is None:
             self._differing = None
             return None
         if differing.all():
             return None
-        # an instance with next to no ties is spared, whoever stands beside it
-        own = place[first]
-        share = np.bincount(own, differing.mean(axis=1)) / np.maximum(np.bincount(own), 1)
-        spared = share > 1 - LEAST_TIED
-        if spared[own].all():
-            return None
-        differing = differing | spared[own][:, None]
         return np.repeat(packed(differing), np.diff(np.append(first, len(place))), axis=0)
 
 
@@ -334,6 +261,4 @@ class Ties:
         found = found.reshape(*references.shape, -1)
         if self._players.shape[1] < found.shape[2]:
             found = np.take_along_axis(found, self._players[members][:, None], axis=2)
-        # an instance with next to no ties is spared, whoever stands beside it
-        spared = found.mean(axis=(1, 2)) > 1 - LEAST_TIED
-        return None if spared.all() else found | spared[:, None, None]
+        return None if found.all() else found

@@ -85,17 +85,17 @@ def column_from_arrow(array: "pa.ChunkedArray", note: dict) -> pd.Series:
     return column
 
 
-def index_to_arrow(index: pd.Index) -> list[tuple[Any, "pa.Array", dict]]:
-    """Return the name, the array and the note of each level of an index."""
-    levels = [index.get_level_values(level).to_series() for level in range(index.nlevels)]
-    return [
-        (name, *column_to_arrow(level)) for name, level in zip(index.names, levels, strict=True)
-    ]
+def index_to_arrow(
+    index: pd.Index, unknown: Callable[[Any], str] | None = None
+) -> list[tuple[Any, "pa.Array", dict]]:
+    """Return the name (as JSON), the array and the note of each level of an index."""
+    levels = [index.get_level_values(place).to_series() for place in range(index.nlevels)]
+    return [(encoded(each.name, unknown), *column_to_arrow(each, unknown)) for each in levels]
 
 
 def index_from_arrow(levels: list[tuple[Any, "pa.ChunkedArray", dict]]) -> pd.Index:
     """Return the original index from the output of `index_to_arrow`."""
-    names = [name for name, _, _ in levels]
+    names = [decoded(name) for name, _, _ in levels]
     columns = [column_from_arrow(array, note) for _, array, note in levels]
     if len(columns) > 1:
         return pd.MultiIndex.from_arrays(columns, names=names)
@@ -111,7 +111,7 @@ def frame_to_bytes(frame: pd.DataFrame) -> bytes:
         "names": [encoded(name) for name in names],
         "of": [encoded(name) for name in names.names],
         "kind": None if names.nlevels > 1 else str(names.dtype),
-        "levels": [encoded(name) for name, _, _ in levels],
+        "levels": [name for name, _, _ in levels],
         "notes": [note for _, note in columns] + [note for _, _, note in levels],
     }
     arrays = [array for array, _ in columns] + [array for _, array, _ in levels]
@@ -129,8 +129,8 @@ def frame_from_bytes(data: bytes) -> pd.DataFrame:
     content = json.loads(table.schema.metadata[META])
     names, p = [decoded(name) for name in content["names"]], len(content["names"])
     pairs = [*zip(table.columns, content["notes"], strict=True)]
-    keys = [decoded(name) for name in content["levels"]]
-    index = index_from_arrow([(key, *pair) for key, pair in zip(keys, pairs[p:], strict=True)])
+    keys = zip(content["levels"], pairs[p:], strict=True)
+    index = index_from_arrow([(key, *pair) for key, pair in keys])
     columns = [column_from_arrow(*pair).set_axis(index) for pair in pairs[:p]]
     frame = pd.DataFrame(dict(enumerate(columns)), index=index, columns=range(p))
     of = [decoded(name) for name in content["of"]]

@@ -1,8 +1,6 @@
 """Constraints of parameters: declared as data beside the class, checked before any work."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from inspect import signature
 from math import inf, isfinite
@@ -14,158 +12,99 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 
-@dataclass(frozen=True)
-class Constraint(ABC):
-    """Base of all constraints.
+class Constraint:
+    """The valid values of a parameter.
 
-    Attributes
+    Parameters
     ----------
-    hint : str
+    allows : callable
+        Returns True if a value is valid.
+    choices : str
+        The valid values in words, to end the phrase "takes max_evals as ...".
+    hint : str, default=""
         A remedy, for the end of the error's sentence.
-    error : type
+    error : type, default=ValueError
         The class of the error.
     """
 
-    hint: str = field(default="", kw_only=True)
-    error: type[Exception] = field(default=ValueError, kw_only=True)
-
-    @property
-    @abstractmethod
-    def choices(self) -> str:
-        """The choices in words, to end the phrase "takes max_evals as ..."."""
-
-    @abstractmethod
-    def allows(self, value: Any) -> bool:
-        """Return True if a value is valid."""
+    def __init__(
+        self,
+        allows: Callable[[Any], bool],
+        choices: str,
+        *,
+        hint: str = "",
+        error: type[Exception] = ValueError,
+    ) -> None:
+        self.allows, self.choices, self.hint, self.error = allows, choices, hint, error
 
 
-@dataclass(frozen=True)
 class OneOf(Constraint):
     """One of some names."""
 
-    names: tuple[str, ...]
-
-    @property
-    def choices(self) -> str:
-        """The names."""
-        return "one of " + ", ".join(f'"{name}"' for name in self.names)
-
-    def allows(self, value: Any) -> bool:
-        """Return whether it is one of the names."""
-        return isinstance(value, str) and value in self.names
+    def __init__(self, names: tuple[str, ...], **more: Any) -> None:
+        choices = "one of " + ", ".join(f'"{name}"' for name in names)
+        super().__init__(lambda value: isinstance(value, str) and value in names, choices, **more)
 
 
-@dataclass(frozen=True)
 class Flag(Constraint):
     """True or False, and nothing that merely counts as either."""
 
-    @property
-    def choices(self) -> str:
-        """The phrase "True or False"."""
-        return "True or False"
-
-    def allows(self, value: Any) -> bool:
-        """Return whether it is a bool."""
-        return isinstance(value, bool | np.bool_)
+    def __init__(self) -> None:
+        super().__init__(lambda value: isinstance(value, bool | np.bool_), "True or False")
 
 
-@dataclass(frozen=True)
 class Count(Constraint):
     """An int of at least `least`; True is no count."""
 
-    least: int = 1
-
-    @property
-    def choices(self) -> str:
-        """The least valid int."""
-        return "a positive int" if self.least == 1 else f"an int of at least {self.least}"
-
-    def allows(self, value: Any) -> bool:
-        """Return True for such an int."""
-        if not isinstance(value, Integral) or isinstance(value, bool):
-            return False
-        return int(value) >= self.least
+    def __init__(self, least: int = 1, **more: Any) -> None:
+        self.least = least
+        choices = "a positive int" if least == 1 else f"an int of at least {least}"
+        super().__init__(
+            lambda value: (
+                isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+            ),
+            choices,
+            **more,
+        )
 
 
-@dataclass(frozen=True)
 class Number(Constraint):
     """A finite number above `above`, or from `least` on, and below `below`."""
 
-    above: float = -inf
-    least: float = -inf
-    below: float = inf
+    def __init__(
+        self, above: float = -inf, least: float = -inf, below: float = inf, **more: Any
+    ) -> None:
+        self.above, self.least, self.below = above, least, below
+        words = {"above": above, "of at least": least, "below": below}
+        bounds = " and ".join(f"{word} {end:g}" for word, end in words.items() if isfinite(end))
+        choices = "a positive number" if bounds == "above 0" else f"a number {bounds}"
+        super().__init__(self._holds, choices, **more)
 
-    @property
-    def choices(self) -> str:
-        """The bounds."""
-        bounds = [
-            f"{word} {bound:g}"
-            for word, bound in (
-                ("above", self.above),
-                ("of at least", self.least),
-                ("below", self.below),
-            )
-            if isfinite(bound)
-        ]
-        return "a positive number" if bounds == ["above 0"] else "a number " + " and ".join(bounds)
-
-    def allows(self, value: Any) -> bool:
-        """Return whether it is a number within the bounds."""
+    def _holds(self, value: Any) -> bool:
         if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value):
             return False
-        number = float(value)
-        return self.above < number < self.below and number >= self.least
+        return self.above < float(value) < self.below and float(value) >= self.least
 
 
-@dataclass(frozen=True)
 class Maybe(Constraint):
     """None, or a value that another constraint allows."""
 
-    other: Constraint
-
-    @property
-    def choices(self) -> str:
-        """None, or the other's."""
-        return f"None or {self.other.choices}"
-
-    def allows(self, value: Any) -> bool:
-        """Return True for None and for values that the other constraint allows."""
-        return value is None or self.other.allows(value)
+    def __init__(self, other: Constraint, **more: Any) -> None:
+        self.other = other
+        choices = f"None or {other.choices}"
+        super().__init__(lambda value: value is None or other.allows(value), choices, **more)
 
 
-@dataclass(frozen=True)
 class Named(Constraint):
     """A name of a registry, or an instance of the registry's base class."""
 
-    registry: Mapping[str, type]
-    base: type
-
-    @property
-    def choices(self) -> str:
-        """The names and the class."""
-        names = ", ".join(f'"{name}"' for name in sorted(self.registry))
-        return f"one of {names}, or an instance of {self.base.__name__}"
-
-    def allows(self, value: Any) -> bool:
-        """Return whether it is a known name or such an instance."""
-        return isinstance(value, self.base) or (isinstance(value, str) and value in self.registry)
-
-
-@dataclass(frozen=True)
-class Fitting(Constraint):
-    """Values accepted by a function."""
-
-    test: Callable[[Any], bool]
-    description: str
-
-    @property
-    def choices(self) -> str:
-        """The description."""
-        return self.description
-
-    def allows(self, value: Any) -> bool:
-        """Return the answer of the function."""
-        return bool(self.test(value))
+    def __init__(self, registry: Mapping[str, type], base: type) -> None:
+        self.base = base
+        names = ", ".join(f'"{name}"' for name in sorted(registry))
+        super().__init__(
+            lambda value: isinstance(value, base) or (isinstance(value, str) and value in registry),
+            f"one of {names}, or an instance of {base.__name__}",
+        )
 
 
 class Parametrised(BaseEstimator):

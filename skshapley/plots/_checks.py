@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skshapley._estimators._explainer import ShapleyExplainer
-from skshapley._tools._constraints import Count, Fitting, Maybe, check_values
+from skshapley._tools._constraints import Constraint, Count, Maybe, check_values
 from skshapley.explanation import Explanation
 
 
@@ -30,12 +30,12 @@ def are_axes(axes: Any) -> bool:
     return all(isinstance(ax, Axes) for ax in found)
 
 
-AXES = Fitting(
+AXES = Constraint(
     are_axes, "matplotlib Axes, a sequence of them, or None for a new figure", error=TypeError
 )
 COUNT = Maybe(Count(), hint="None shows all")
 ROW = Maybe(
-    Fitting(
+    Constraint(
         lambda row: isinstance(row, Integral) and not isinstance(row, bool),
         "the position of a row, an int",
     ),

@@ -15,7 +15,7 @@ from skshapley._tables._inputs import (
     is_frame,
     narwhal,
 )
-from skshapley._tools._constraints import Fitting, Flag
+from skshapley._tools._constraints import Constraint, Flag
 from skshapley.rewards._reward import InterventionalReward
 from skshapley.rewards._rows import codes_of
 
@@ -56,7 +56,7 @@ class BaselineReward(InterventionalReward):
 
     _constraints = {
         "transformed": Flag(),
-        "baseline": Fitting(is_row, "None or one row: an array, a mapping, a Series or a frame"),
+        "baseline": Constraint(is_row, "None or one row: an array, a mapping, a Series or a frame"),
     }
 
     def __init__(self, baseline=None, transformed=True) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skshapley._tables._inputs import column_names
-from skshapley._tools._constraints import Fitting
+from skshapley._tools._constraints import Constraint
 from skshapley.rewards._conditional import ConditionalReward
 from skshapley.rewards._players import position_of
 from skshapley.rewards._transport import CausalModel, TransportModel
@@ -84,8 +84,8 @@ class CausalReward(ConditionalReward):
 
     _constraints = {
         **ConditionalReward._constraints,
-        "components": Fitting(_are_components, "a list of lists of columns, causes first"),
-        "confounded": Fitting(_are_flags, "True or False, or a list of them"),
+        "components": Constraint(_are_components, "a list of lists of columns, causes first"),
+        "confounded": Constraint(_are_flags, "True or False, or a list of them"),
     }
 
     def __init__(self, components: Any, confounded: Any = False, covariance: Any = None) -> None:

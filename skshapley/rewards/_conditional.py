@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tools._constraints import Fitting
+from skshapley._tools._constraints import Constraint
 from skshapley.rewards._gaussian import LEAST_SHRINKAGE, learned_correlation, shrunk
 from skshapley.rewards._linked import LINK
 from skshapley.rewards._masked import MaskedModel, Preparation
@@ -201,7 +201,7 @@ class ConditionalReward(_TransportReward):
     """
 
     _constraints = {
-        "covariance": Fitting(
+        "covariance": Constraint(
             _is_covariance, "None or a symmetric matrix without negative eigenvalues"
         ),
         "link": LINK,

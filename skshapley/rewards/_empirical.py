@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tools._constraints import Fitting, Number
+from skshapley._tools._constraints import Constraint, Number
 from skshapley.rewards._gaussian import learned_correlation, squared_distances
 from skshapley.rewards._linked import WrappedGame
 from skshapley.rewards._masked import MaskedModel, Preparation
@@ -126,7 +126,7 @@ class EmpiricalReward(BackgroundReward):
     takes = ()
     _constraints = {
         "sigma": Number(above=0),
-        "eta": Fitting(
+        "eta": Constraint(
             lambda eta: Number(above=0).allows(eta) and eta <= 1, "a number above 0, 1 at most"
         ),
     }

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from skshapley._tools._constraints import Fitting
+from skshapley._tools._constraints import Constraint
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards._game import Game, empty_values
 
@@ -76,7 +76,7 @@ class WrappedGame(Game):
 
 
 LINKS: dict[str, Callable[[Any], Any]] = {"log": np.log, "logit": logit}
-LINK = Fitting(
+LINK = Constraint(
     lambda link: link is None or callable(link) or (isinstance(link, str) and link in LINKS),
     'None, "log", "logit" or a function of an array of means',
 )

@@ -17,7 +17,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import has_fit_parameter
 
 from skshapley._tables._inputs import as_pandas
-from skshapley._tools._constraints import Count, Fitting
+from skshapley._tools._constraints import Constraint, Count
 from skshapley._tools._random import generator
 from skshapley.rewards._game import Game
 from skshapley.rewards._linked import WrappedGame
@@ -211,7 +211,7 @@ class SurrogateReward(BackgroundReward):
     """
 
     _constraints = {
-        "regressor": Fitting(_is_regressor, "None or a regressor that takes NaN"),
+        "regressor": Constraint(_is_regressor, "None or a regressor that takes NaN"),
         "n_masks": Count(),
         "random_state": Count(least=0),
     }

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from skshapley._tools._constraints import Fitting, Maybe
+from skshapley._tools._constraints import Constraint, Maybe
 from skshapley.designs import MarginalDesign
 from skshapley.samplers._base import Price, Sampler
 
@@ -52,7 +52,7 @@ class Classical(Sampler):
 
     produces = MarginalDesign
     _constraints = {
-        "law": Maybe(Fitting(callable, "a function from p to the probabilities of 0 to p - 1"))
+        "law": Maybe(Constraint(callable, "a function from p to the probabilities of 0 to p - 1"))
     }
 
     def __init__(self, law: Callable[[int], np.ndarray] | None = None) -> None:

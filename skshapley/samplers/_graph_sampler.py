@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skshapley._tools._constraints import Count, Fitting
+from skshapley._tools._constraints import Constraint, Count
 from skshapley._tools._random import generator
 from skshapley.designs import LinearDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTraits
@@ -22,7 +22,7 @@ from skshapley.samplers._graphs import NAMES, Graph, Patch, as_graph, is_graph
 MOST_COALITIONS = 2**22
 PLANS_KEPT = 8
 GRAPH_CONSTRAINTS = {
-    "graph": Fitting(
+    "graph": Constraint(
         is_graph, f"{NAMES}, an adjacency matrix (dense or sparse), or a networkx graph"
     ),
     "order": Count(),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skshapley._tools._constraints import Fitting, Named
+from skshapley._tools._constraints import Constraint, Named
 from skshapley._tools._params import resolve
 from skshapley.designs import OrderedDesign
 from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
@@ -82,7 +82,7 @@ default="antithetic"
     produces = OrderedDesign
     _constraints = {
         "sampler": Named(WALKS, PermutationSampler),
-        "graph": Fitting(
+        "graph": Constraint(
             is_order,
             "a list of pairs (cause, effect), a list of layers such as [[0, 1], [2]], or a"
             " networkx.DiGraph, of players by number",

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 
-from skshapley._tools._constraints import Fitting
+from skshapley._tools._constraints import Constraint
 from skshapley._tools._counting import all_coalitions
 from skshapley._trees import TreeValues, read_trees
 from skshapley.exceptions import UnreadableModelError
@@ -107,7 +107,7 @@ def is_surrogate(surrogate: object) -> bool:
     return hasattr(surrogate, "__sklearn_tags__") and is_regressor(surrogate)
 
 
-SURROGATE = Fitting(
+SURROGATE = Constraint(
     is_surrogate,
     '"linear", "tree", or a regressor, which is fitted to 0/1 indicators of the players',
 )
