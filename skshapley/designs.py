@@ -24,16 +24,12 @@ class Design:
     coalition_references : ndarray of shape (r, m, q), int, or None
         The background rows against which each coalition is evaluated; None for all of them,
         weighted.
-    distinct : bool
-        True where no instance holds the same coalition twice against the same references, so that
-        nobody need look.
     exact : bool
         Whether the attributions made of it are the Shapley values themselves, for any game.
     """
 
     coalitions: NDArray[np.bool_]
     coalition_references: NDArray[np.intp] | None = field(default=None, kw_only=True)
-    distinct: bool = field(default=False, kw_only=True)
     exact: bool = field(default=False, kw_only=True)
 
     def requested(self, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -62,25 +58,6 @@ class Design:
             return coalitions.reshape(-1, p), np.repeat(np.arange(r), m), flat
         flat = None if references is None else references[inner]
         return coalitions[inner], np.nonzero(inner)[0], flat
-
-    def bits(self) -> NDArray[np.uint64] | None:
-        """Return the players of each request as the bits of a word, ``(u,)``, or None."""
-        return None
-
-    def runs(self, instances: np.ndarray) -> NDArray[np.intp] | None:
-        """Return how many requests in a row are surely different, ``(w,)``; None if not known.
-
-        Those of a run belong to one instance.
-
-        Parameters
-        ----------
-        instances : ndarray of shape (u,), int
-            Of the requests, as `requested` returned them.
-        """
-        if not self.distinct:
-            return None
-        counts = np.bincount(instances)
-        return counts[counts > 0]
 
     def assemble(
         self,
@@ -164,7 +141,6 @@ class WalkDesign:
     weights: NDArray[np.float64] | None = None
     dealt: bool = False
     differing: NDArray[np.bool_] | None = None
-    distinct = False
     exact = False
     # whether every player is as likely in every place
     symmetric = True
@@ -230,7 +206,7 @@ class WalkDesign:
             place, step = place.astype(_small(p)), step.astype(_small(p))
             entered = place[instance, walk] <= step[:, None]
             return entered, instance, references[instance, walk][:, None]
-        bits = self.bits()
+        bits = self._bits
         if bits is None:
             coalitions = self._first(np.arange(1, p)).reshape(-1, p)
         else:
@@ -239,10 +215,6 @@ class WalkDesign:
         if references is not None:
             references = np.repeat(references.ravel(), p - 1)[:, None]
         return coalitions, np.repeat(np.arange(r), n * (p - 1)), references
-
-    def bits(self) -> NDArray[np.uint64] | None:
-        """Return the players of each request as the bits of one word, or None for more than 64."""
-        return self._bits
 
     @cached_property
     def _bits(self) -> NDArray[np.uint64] | None:
@@ -254,26 +226,6 @@ class WalkDesign:
             entering *= np.take_along_axis(self.differing, self.permutations, axis=2)
             return np.cumsum(entering, axis=2, dtype=np.uint64)[self._passed[1]]
         return np.cumsum(entering[:, :, :-1], axis=2, dtype=np.uint64).ravel()
-
-    def runs(self, instances: np.ndarray) -> NDArray[np.intp]:
-        """Return the lengths of the permutations (see `Design.runs`).
-
-        A permutation and its reverse share no coalition: a pair of them with one reference is one
-        run.
-
-        Parameters
-        ----------
-        instances : ndarray of shape (u,), int
-        """
-        walks, p = self.permutations, self.permutations.shape[2]
-        paired = walks.shape[1] % 2 == 0 and (walks[:, 1::2, ::-1] == walks[:, ::2]).all()
-        if paired and self.references is not None:
-            paired = (self.references[:, ::2] == self.references[:, 1::2]).all()
-        together = 2 if paired else 1
-        if self.differing is None:
-            return np.full(len(instances) // ((p - 1) * together), (p - 1) * together)
-        lengths = self._passed[1].reshape(-1, together * p).sum(axis=1)
-        return lengths[lengths > 0]
 
     def contributions(
         self, values: np.ndarray, step_weights: np.ndarray | None = None

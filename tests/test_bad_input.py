@@ -568,7 +568,7 @@ def test_finished_instances_are_kept(cause):
     broken = True
     with (
         sklearn.config_context(working_memory=1e-6),
-        pytest.raises(PartialExplanationError, match="after 4 of 6 instances") as caught,
+        pytest.raises(PartialExplanationError, match="after 4 of 6 rows") as caught,
     ):
         explainer.explain(frame)
     assert type(cause).__name__ in one_sentence(caught, "Explaining stopped by")

@@ -7,11 +7,9 @@ from joblib import parallel_config
 
 from skshapley._run._evaluate import BATCH_ROWS, Evaluator, Requests
 from skshapley._run._memory import Ledger
-from skshapley.designs import PermutationDesign
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import Game
 from skshapley.rewards._game import Unvalued
-from skshapley.samplers._permutations import with_reverses
 from skshapley.testing import parametrize_contract
 
 
@@ -155,7 +153,7 @@ def test_each_request_is_sent_once(kind, keep):
     wanted = repeated(**kind)
     game = Numbered(kind["p"], kind.get("b", 1))
     expected = truth(game, wanted)
-    ledger = Ledger(kind["p"], kind.get("b", 1), np.arange(4), keep=keep)
+    ledger = Ledger(kind.get("b", 1), np.arange(4), keep=keep)
     values, sent = ledger.evaluate(Evaluator(game), wanted)
     np.testing.assert_array_equal(values, expected)
     assert sum(game.calls) == sent.sum() == distinct(wanted) < len(sent)
@@ -164,7 +162,7 @@ def test_each_request_is_sent_once(kind, keep):
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_what_was_sent_before_is_remembered(kind):
     game = Numbered(kind["p"], kind.get("b", 1))
-    ledger = Ledger(kind["p"], kind.get("b", 1), np.arange(4))
+    ledger = Ledger(kind.get("b", 1), np.arange(4))
     everything = requests(300, n_rows=4, **kind)
     parts = [everything.take(slice(0, 200)), everything.take(slice(100, 300))]
     for part in parts:
@@ -181,13 +179,13 @@ def test_rows_are_counted_from_the_first_of_the_block(p):
     game = Numbered(p)
     wanted = requests(50, p, n_rows=4, first_row=40)
     expected = truth(game, wanted)
-    values, *_ = Ledger(p, 1, np.arange(40, 44)).evaluate(Evaluator(game), wanted)
+    values, *_ = Ledger(1, np.arange(40, 44)).evaluate(Evaluator(game), wanted)
     np.testing.assert_array_equal(values, expected)
 
 
 def test_one_coalition_against_all_and_against_single_references_are_three_things():
     game = Numbered(3, n_references=2)
-    ledger = Ledger(3, 2, np.arange(1))
+    ledger = Ledger(2, np.arange(1))
     coalition = np.array([[True, False, True]])
     row = np.zeros(1, dtype=int)
     for references in (None, np.array([[0]]), np.array([[1]])):
@@ -207,64 +205,12 @@ def test_capacity_bounds_what_an_instance_may_keep(p):
 
     coalitions = np.unique(np.random.default_rng(0).random((23, p)) < 0.5, axis=0)[:15]
     wanted = Requests(np.r_[np.zeros(11, int), np.ones(4, int)], coalitions, None)
-    game, ledger = Numbered(p), Small(p, 1, np.arange(2))
+    game, ledger = Numbered(p), Small(1, np.arange(2))
     expected = truth(game, wanted)
     for _ in range(2):
         values, sent = ledger.evaluate(Evaluator(game), wanted)
         np.testing.assert_array_equal(values, expected)
     np.testing.assert_array_equal(sent, wanted.rows == 0)
-
-
-def test_what_is_said_to_be_distinct_is_not_looked_at():
-    game, wanted = Numbered(3), repeated(p=3)
-    values, sent = Ledger(3, 1, np.arange(4), keep=False).evaluate(
-        Evaluator(game), wanted, np.bincount(wanted.rows)
-    )
-    assert sent.all()
-    np.testing.assert_array_equal(values, truth(game, wanted))
-
-
-@pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.parametrize("p", [4, 90])
-@pytest.mark.parametrize("paired", [True, False])
-def test_runs_spare_the_look_and_change_nothing(p, keep, paired):
-    """Walks against few background rows, in two asks; what is known of runs is not looked for."""
-    rng = np.random.default_rng(0)
-    ledgers = [Ledger(p, 5, np.arange(2), keep) for _ in range(2)]
-    for _ in range(3):
-        walks = rng.permuted(np.tile(np.arange(1, p), (2, 6, 1)), axis=2)
-        walks = np.insert(walks, 0, 0, axis=2)  # all of them begin with player 0
-        references = rng.integers(5, size=(2, 6))
-        if paired:
-            walks, references = with_reverses(walks.reshape(-1, p)), np.repeat(references, 2, 1)
-        design = PermutationDesign(walks.reshape(2, -1, p), references=references)
-        coalitions, rows, references = design.requested(2)
-        wanted = Requests(rows, coalitions, references, design.bits())
-        told = design.runs(rows)
-        assert len(told) == 12
-        games = [Numbered(p, n_references=5) for _ in ledgers]
-        spared, looked = (
-            ledger.evaluate(Evaluator(game), wanted, runs)
-            for ledger, game, runs in zip(ledgers, games, (told, None), strict=True)
-        )
-        for part, expected in zip(spared, looked, strict=True):
-            np.testing.assert_array_equal(part, expected)
-        np.testing.assert_array_equal(spared[0], truth(games[0], wanted))
-    assert not spared[1].all()  # some walks share a row
-
-
-@pytest.mark.parametrize("p", [2, 9, 60])
-def test_bits_of_a_design_and_of_its_coalitions_are_the_same_key(p):
-    """Part of the requests bring their bits, part do not: one ledger serves both."""
-    rng = np.random.default_rng(0)
-    walks = rng.permuted(np.tile(np.arange(p), (2, 5, 1)), axis=2)
-    design = PermutationDesign(walks)
-    coalitions, rows, _ = design.requested(2)
-    game, ledger = Numbered(p), Ledger(p, 1, np.arange(2))
-    _, sent = ledger.evaluate(Evaluator(game), Requests(rows, coalitions, None, design.bits()))
-    assert sent.any()
-    _, sent = ledger.evaluate(Evaluator(game), Requests(rows, coalitions, None))
-    assert not sent.any()
 
 
 @pytest.mark.parametrize("keep", [True, False])
@@ -274,16 +220,14 @@ def test_coalitions_alike_in_the_players_that_differ_are_one_request(p, keep):
     differing = np.zeros((4, 2, p), dtype=bool)
     differing[:, :, [0, 2]] = differing[:, 0, 1] = True
     game = Numbered(p, n_references=2)
-    ledger = Ledger(p, 2, np.arange(40, 44), keep, lambda rows, at: differing[rows - 40, at])
+    ledger = Ledger(2, np.arange(40, 44), keep, lambda rows, at: differing[rows - 40, at])
     wanted = requests(300, p, b=2, first_row=40)
     reduced = wanted.coalitions & differing[wanted.rows - 40, wanted.references[:, 0]]
     wanted = wanted._replace(coalitions=reduced)
     expected = truth(game, wanted)
     rng = np.random.default_rng(5)
     idle = ~differing[wanted.rows - 40, wanted.references[:, 0]] & (rng.random((300, p)) < 0.5)
-    _, sent = ledger.evaluate(
-        Evaluator(game), wanted._replace(coalitions=reduced | idle), np.ones(300, dtype=int)
-    )
+    _, sent = ledger.evaluate(Evaluator(game), wanted._replace(coalitions=reduced | idle))
     assert sent.sum() == distinct(wanted) < 4 * 2 * 8 + 1
     values, again = ledger.evaluate(Evaluator(game), wanted)
     np.testing.assert_array_equal(again, np.zeros(300, dtype=bool) if keep else sent)
@@ -295,7 +239,7 @@ def test_coalitions_alike_in_the_players_that_differ_are_one_request(p, keep):
 def test_against_several_rows_all_players_count(b):
     """Nothing is said of them by what differs from each row."""
     game, q = Numbered(3, n_references=2), 1 if b is None else 2
-    ledger = Ledger(3, 2, np.arange(4), True, lambda rows, _: np.zeros((len(rows), 3), bool))
+    ledger = Ledger(2, np.arange(4), True, lambda rows, _: np.zeros((len(rows), 3), bool))
     wanted = requests(100, 3, b=b, q=q)
     expected = truth(game, wanted)
     values, sent = ledger.evaluate(Evaluator(game), wanted)

@@ -113,7 +113,7 @@ def run_plan(
     plan: Plan,
     record: Callable[[Outcome], Any],
 ) -> Outcome:
-    """Spend a plan on the game's instances, with progress.
+    """Spend a plan on the game's rows, with progress.
 
     Parameters
     ----------
@@ -122,12 +122,12 @@ def run_plan(
     game : Game
     plan : Plan
     record : callable
-        Makes the user's result from the outcome of the first instances, if the run breaks off.
+        Makes the user's result from the outcome of the first rows, if the run breaks off.
 
     Raises
     ------
     PartialExplanationError
-        If an error or an interruption comes after some instances were finished.
+        If an error or an interruption comes after some rows were finished.
     """
     try:
         advice = partial(faster, estimator, plan)
@@ -136,7 +136,7 @@ def run_plan(
     except Interrupted as error:
         raise PartialExplanationError(
             f"Explaining stopped by {type(error.__cause__).__name__} after"
-            f" {len(error.outcome.values)} of {game.n_rows} instances; the finished ones are in"
+            f" {len(error.outcome.values)} of {game.n_rows} rows; the finished ones are in"
             f" this error's .explanation.",
             record(error.outcome),
         ) from error.__cause__

@@ -4,17 +4,20 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._run._plan import Size
 from skshapley._tables._keys import hashed
 from skshapley.samplers._base import Price
 
+SEED = 0x9E3779B97F4A7C15
+
 
 class Ledger:
     """Cache of the evaluations for each row of a block, which avoids repeats.
 
-    Keys are 128 bits of a hash of the row to explain, the coalition and the background rows.
+    The key of a request is a hash of 64 bits.
 
     Parameters
     ----------
@@ -42,43 +45,33 @@ class Ledger:
         self._first_row, self._keep = rows[0], keep
         self._n_references, self._differing = n_references, differing
         self._keys = np.empty(0, dtype=np.uint64)
-        self._checks = np.empty(0, dtype=np.uint64)
         self._values: np.ndarray | None = None
         self._held = np.zeros(len(rows), dtype=np.int64)
 
     def evaluate(self, evaluator: Evaluator, requests: Requests) -> tuple[np.ndarray, np.ndarray]:
         """Return values ``(u, k)``, and flags of the evaluated requests, ``(u,)`` bool."""
-        place, words = requests.rows - self._first_row, packed(requests.coalitions)
+        place, words, n = (
+            requests.rows - self._first_row,
+            packed(requests.coalitions),
+            len(self._keys),
+        )
         masks = self._masks(requests, place)
-        parts = [words if masks is None else words & masks, place[:, None], requests.references]
-        keys, checks = hashed(parts, 0x9E3779B97F4A7C15), hashed(parts, 0xD1B54A32D192ED03)
-        later, leader = _repeats(keys, checks)
-        at = np.minimum(np.searchsorted(self._keys, keys), max(len(self._keys) - 1, 0))
-        sent, held = np.ones(len(keys), dtype=bool), np.zeros(len(keys), dtype=bool)
-        if len(self._keys):
-            held = (self._keys[at] == keys) & (self._checks[at] == checks)
-        sent[later] = sent[held] = False
-        values = np.empty((len(keys), evaluator.game.n_outputs))
-        values[sent] = evaluator(requests, None if sent.all() else np.flatnonzero(sent))
-        if self._values is not None:
-            values[held] = self._values[at[held]]
-        values[later] = values[leader]
+        words = words if masks is None else words & masks
+        keys = hashed([words, place[:, None], requests.references], SEED)
+        # the kept keys differ, so that the code of each is its position
+        codes = pd.factorize(np.concatenate([self._keys, keys]))[0][n:]
+        latest = np.maximum.accumulate(np.maximum(codes, n - 1))
+        new = np.flatnonzero(np.diff(latest, prepend=n - 1))
+        found = evaluator(requests, None if len(new) == len(keys) else new)
+        known = found[:0] if self._values is None else self._values
         if self._keep:
-            self._add(place[sent], keys[sent], checks[sent], values[sent])
-        return values, sent
-
-    def _add(
-        self, place: np.ndarray, keys: np.ndarray, checks: np.ndarray, values: np.ndarray
-    ) -> None:
-        """Merge the keys and values of the rows that have room for them into the sorted ones."""
-        self._held += np.bincount(place, minlength=len(self._held))
-        room = np.flatnonzero((self._held <= self.capacity)[place])
-        new = room[np.argsort(keys[room], kind="stable")]
-        at = np.searchsorted(self._keys, keys[new])
-        self._keys = np.insert(self._keys, at, keys[new])
-        self._checks = np.insert(self._checks, at, checks[new])
-        known = values[:0] if self._values is None else self._values
-        self._values = np.insert(known, at, values[new], axis=0)
+            self._held += np.bincount(place[new], minlength=len(self._held))
+            room = (self._held <= self.capacity)[place[new]]
+            self._keys = np.concatenate([self._keys, keys[new][room]])
+            self._values = np.concatenate([known, found[room]])
+        sent = np.zeros(len(keys), dtype=bool)
+        sent[new] = True
+        return np.concatenate([known, found])[codes], sent
 
     def _masks(self, requests: Requests, place: np.ndarray) -> np.ndarray | None:
         """Return the relevant players of each coalition as words ``(u, w)``; None for all."""
@@ -94,18 +87,6 @@ class Ledger:
         if differing.all():
             return None
         return np.repeat(packed(differing), np.diff(np.append(first, len(place))), axis=0)
-
-
-def _repeats(keys: np.ndarray, checks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of repeated keys, and for each of them the first position of the key."""
-    ordered = np.sort(keys)
-    if not (ordered[1:] == ordered[:-1]).any():
-        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
-    order = np.lexsort((checks, keys))
-    keys, checks = keys[order], checks[order]
-    first = np.concatenate([[True], (keys[1:] != keys[:-1]) | (checks[1:] != checks[:-1])])
-    leader = order[first][np.cumsum(first) - 1]
-    return order[~first], leader[~first]
 
 
 def packed(coalitions: np.ndarray) -> np.ndarray:

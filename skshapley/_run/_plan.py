@@ -104,7 +104,7 @@ class Budget:
             what = "evaluations" if self.in_evals else "model rows"
             raise ValueError(
                 f'{self.owner} takes {self._parameter} as "auto" or a positive int, {what} per'
-                f" instance; got {self.given!r}."
+                f" row to explain; got {self.given!r}."
             )
         if self.in_evals and p == 1 and self.given < 2:
             raise ValueError(
@@ -122,7 +122,7 @@ class Budget:
         if not n_draws:
             raise ValueError(
                 f"{self.asked}, which is too small {name}with {p} players: it needs at least"
-                f" {self.told(price.least_rows)} per instance{self._remedy(sampler)}."
+                f" {self.told(price.least_rows)} per row{self._remedy(sampler)}."
             )
         room = max(working_bytes(), SMALL_BYTES)
         most = int(room // design_bytes(price.coalitions, p))
@@ -135,8 +135,8 @@ class Budget:
             )
         if not stops and n_draws * price.draw > MOST_EVALS * price.references:
             raise ValueError(
-                f"{self.asked}, more than the {self.told(MOST_EVALS * price.references)} that an"
-                f" instance can have without a stopping rule: pass fewer, or"
+                f"{self.asked}, more than the {self.told(MOST_EVALS * price.references)} that a row"
+                f" can have without a stopping rule: pass fewer, or"
                 f" stopping=skshapley.stopping.StandardError(rtol=0.05)."
             )
 

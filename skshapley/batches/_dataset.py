@@ -86,7 +86,7 @@ class ExplanationDataset:
         return self.manifest["n_rows"] is not None
 
     def __len__(self) -> int:
-        """Return the number of instances that were explained."""
+        """Return the number of rows that were explained."""
         return sum(batch.n_explained for batch in self._batches())
 
     def __iter__(self) -> Iterator[Explanation]:
@@ -96,7 +96,7 @@ class ExplanationDataset:
                 yield batch.explanation()
 
     def read(self, max_rows: int | None = None) -> Explanation:
-        """Return the instances as one Explanation.
+        """Return the rows as one Explanation.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class ExplanationDataset:
         Raises
         ------
         ValueError
-            If there are no instances, or for an invalid max_rows.
+            If there are no rows, or for an invalid max_rows.
         """
         if max_rows is not None and (not isinstance(max_rows, (int, np.integer)) or max_rows < 1):
             raise ValueError(
@@ -116,7 +116,7 @@ class ExplanationDataset:
         return self.take(self._spread(max_rows))
 
     def _spread(self, max_rows: int | None) -> np.ndarray:
-        """Return the positions of so many instances at most, evenly spread over all of them."""
+        """Return the positions of so many rows at most, evenly spread over all of them."""
         total = len(self)
         n = total if max_rows is None else min(max_rows, total)
         return np.arange(n) * total // max(n, 1)
@@ -125,7 +125,7 @@ class ExplanationDataset:
         """Return `Explanation.importance` with a confidence, one batch in memory at a time.
 
         The sizes of attributions and errors, for the removal of the bias of noise, are estimated
-        from up to 10,000 instances, evenly spread over all of them. Of documents the players are
+        from up to 10,000 rows, evenly spread over all of them. Of documents the players are
         tokens, which are worth 0 where they do not occur; the table has up to 1,000 of them, those
         with the largest sums of sizes, and its intervals and ranks do not know of the others.
 
@@ -139,7 +139,7 @@ class ExplanationDataset:
         Raises
         ------
         ValueError
-            If there are no instances, or for an invalid confidence.
+            If there are no rows, or for an invalid confidence.
         """
         check_confidence("ExplanationDataset.importance", confidence, simultaneous)
         if not self._of_documents:
@@ -154,12 +154,12 @@ class ExplanationDataset:
         return inferred_importance(lambda: narrow(self), sample, confidence, simultaneous)
 
     def take(self, positions) -> Explanation:
-        """Return some instances, in the order of the files.
+        """Return some rows, in the order of the files.
 
         Parameters
         ----------
         positions : array of int
-            Among the instances that were explained; those that were set aside do not count.
+            Among the rows that were explained; those that were set aside do not count.
 
         Raises
         ------
@@ -185,7 +185,7 @@ class ExplanationDataset:
             raise ValueError(f"ExplanationDataset: {str(self.path)!r} holds no explained rows yet.")
         wrong = positions[(positions < 0) | (positions >= first)]
         if len(wrong):
-            raise IndexError(f"ExplanationDataset has {first} instances; got row {wrong[0]}.")
+            raise IndexError(f"ExplanationDataset has {first} rows; got row {wrong[0]}.")
 
     def skipped(self) -> pd.DataFrame:
         """Return the rows that were set aside.
@@ -255,7 +255,7 @@ class ExplanationDataset:
     def __repr__(self) -> str:
         state = "finished" if self.finished else "not finished"
         try:
-            held = f"{len(self)} instances"
+            held = f"{len(self)} rows"
         except OSError:
             held = "damaged"
         return f"<ExplanationDataset {str(self.path)!r}: {held}, {state}>"

@@ -103,7 +103,6 @@ class CoalitionSampler(Sampler):
             expected_draws=expected[coalitions.sum(axis=2)],
             unit=2 if self.paired else 1,
             replacement=self.replacement,
-            distinct=not self.replacement,
             exact=not self.replacement and n == 2**p - 2,
         )
 

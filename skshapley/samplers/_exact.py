@@ -50,9 +50,7 @@ class Exact(Sampler):
     def _ask(self, rows: np.ndarray, n: int) -> FullDesign:
         # one design, for every instance
         coalitions = all_coalitions(self.n_players_)
-        return FullDesign(
-            coalitions[None], weights=shapley_weights(coalitions), distinct=True, exact=True
-        )
+        return FullDesign(coalitions[None], weights=shapley_weights(coalitions), exact=True)
 
 
 def shapley_weights(coalitions: np.ndarray) -> np.ndarray:

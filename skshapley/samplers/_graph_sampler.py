@@ -52,9 +52,7 @@ class LinearPlan:
 
     def design(self) -> LinearDesign:
         """Return the design, its coalitions dense."""
-        return LinearDesign(
-            self.coalitions.toarray()[None], weights=self.weights, distinct=True, exact=self.exact
-        )
+        return LinearDesign(self.coalitions.toarray()[None], weights=self.weights, exact=self.exact)
 
 
 @lru_cache(maxsize=PLANS_KEPT)

@@ -173,7 +173,6 @@ class Odd(Sampler):
         return OddDesign(
             coalitions,
             coalition_references=self._references(rows, block),
-            distinct=drawn is None,  # a block has no pair twice
             exact=state.rows is None and len(state.pairs) == n_all_pairs(self.n_players_),
             block=block,
             blocks=None if block is None else tuple(self._states[row].blocks for row in whose),

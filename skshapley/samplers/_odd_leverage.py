@@ -59,6 +59,5 @@ class OddLeverage(Sampler):
         pairs = np.concatenate([np.ones((len(rows), 1, p), dtype=bool), draws], axis=1)
         return RandomOddDesign(
             np.stack([pairs, ~pairs], axis=2).reshape(len(rows), -1, p),
-            distinct=True,
             exact=n // 2 == n_all_pairs(p),
         )

@@ -42,7 +42,6 @@ def check_sampler_costs(sampler: Sampler) -> None:
             n = sampler.afford(budget, p, b).n_draws
             assert n >= 1, f"no draws for {budget} model rows, which are at least {least}"
             design = _start(clone(sampler), 2, n, p, b).ask(np.arange(2), n)
-            _check_runs(design, 2)
             size = design.coalitions.sum(axis=2)
             held = ((size > 0) & (size < p)).sum(axis=1).max()
             assert b > 1 or held <= n * price.coalitions, (
@@ -63,31 +62,9 @@ def check_sampler_designs(sampler: Sampler) -> None:
         assert coalitions.dtype == bool, f"coalitions are {coalitions.dtype}"
         assert coalitions.shape[0] in (1, 3)
         assert coalitions.shape[2] == p
-        if design.distinct:
-            for i, one in enumerate(coalitions):
-                if design.coalition_references is not None:
-                    one = np.column_stack([one, design.coalition_references[i]])
-                assert len(np.unique(one, axis=0)) == len(one), "a distinct design repeats itself"
-        _check_runs(design, 3)
         unit = getattr(design, "unit", 1)
         draws = getattr(design, "permutations", coalitions).shape[1]
         assert draws % unit == 0, f"{draws} draws are not whole units of {unit}"
-
-
-def _check_runs(design: Any, r: int) -> None:
-    """Requests of a run are distinct and of one row; a permutation keeps to one background row."""
-    requested, instances, references = design.requested(r)
-    runs = design.runs(instances)
-    if runs is None:
-        return
-    assert runs.min(initial=1) > 0
-    assert runs.sum() == len(instances), f"runs hold {runs.sum()} of {len(instances)} requests"
-    run = np.repeat(np.arange(len(runs)), runs)
-    owners = [instances] if references is None else [instances, *references.T]
-    owned = np.unique(np.column_stack([run, *owners[: 1 if len(owners) > 2 else None]]), axis=0)
-    assert len(owned) == len(runs), "a run holds more than one instance or background row"
-    keys = np.column_stack([run, *owners, requested])
-    assert len(np.unique(keys, axis=0)) == len(keys), "a run of different requests repeats itself"
 
 
 def check_sampler_rows(sampler: Sampler) -> None:
