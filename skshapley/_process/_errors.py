@@ -87,10 +87,12 @@ def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> 
     """Widen standard errors by the change that an unseen pair may cause.
 
     If a game jumps, few pairs show it, and other such pairs may be unseen. The allowance is a
-    multiple of the largest change of the estimates by one pair, predicted from all the others. If
-    none of n pairs shows a jump, it is a share of the largest value over n. Both are small for
-    games without jumps. A Gaussian process treats rare jumps as noise and gives every pair a small
-    influence, so the influence of a pair is at least a share of that in a plain mean.
+    multiple of the largest change of the estimates by one pair, predicted from all the others. It
+    is in proportion to the share of pairs of that size that were not evaluated: single players,
+    which change most, are all known. If none of n pairs shows a jump, the allowance is a share of
+    the largest value over n. Both are small for games without jumps. A Gaussian process treats rare
+    jumps as noise and gives every pair a small influence, so the influence of a pair is at least a
+    share of that in a plain mean.
 
     Parameters
     ----------
@@ -105,7 +107,8 @@ def overlooked(posterior: Posterior, errors: np.ndarray, least: float = 0.0) -> 
     n, largest, repeated = inner.sum(), np.abs(values).max(axis=0), _repeated(values)
     influence = np.sqrt((process.influence[:, inner] ** 2).mean(axis=0))
     influence = np.maximum(influence, process.functional.least_counted / n)
-    seen = (influence[:, None] * np.abs(posterior.left_out[inner])).max(axis=0)
+    reach = influence * process.points.unseen[inner]
+    seen = (reach[:, None] * np.abs(posterior.left_out[inner])).max(axis=0)
     silent = np.hypot(SILENT * repeated, FEW / n) * largest / n
     wide = span(posterior.witnesses)
     agree = np.sqrt((errors**2).mean(axis=0)) <= PREDICTED * wide / np.sqrt(n)

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from skshapley._tools._counting import log_binomial
 from skshapley.designs import Design
 
 NOTHING = 1e-12  # of the whole's variance: blocks that leave at most this much complete it
@@ -116,6 +117,16 @@ class Pairs:
         p = self.n_players
         size = (self.signs.sum(axis=1) + p) / 2
         return 6 * size * (p - size) / p**2
+
+    @cached_property
+    def unseen(self) -> np.ndarray:
+        """Share of all pairs of the same size that are not among these, ``(n,)``; 1 with blocks."""
+        if self.block is not None:
+            return np.ones(len(self))
+        p, size = self.n_players, (self.signs > 0).sum(axis=1)
+        size = np.minimum(size, p - size)
+        of_size = np.exp(log_binomial(p, size)) / np.where(2 * size == p, 2, 1)
+        return np.maximum(1 - np.bincount(size)[size] / of_size, 0.0)
 
     @property
     def key(self) -> bytes:

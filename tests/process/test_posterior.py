@@ -223,7 +223,13 @@ def test_errors_allow_for_jumps_by_the_share_of_values_that_repeat(grid):
     posterior = posterior_of(pairs, kernel)
     phi = posterior.means
     others = [pairs.take(np.delete(np.arange(n), j)) for j in range(1, n)]
-    changes = [((phi - posterior_of(pair, kernel).means) ** 2).mean() for pair in others]
+    of_all = [min(code.bit_count(), p - code.bit_count()) for code in range(2 ** (p - 1))]
+    sizes = [min(code.bit_count(), p - code.bit_count()) for code in inside.tolist()]
+    unseen = [1 - sizes.count(size) / of_all.count(size) for size in sizes]
+    changes = [
+        ((share * (phi - posterior_of(pair, kernel).means)) ** 2).mean()
+        for share, pair in zip(unseen, others, strict=True)
+    ]
     repeated, largest = 1 - len(np.unique(values)) / n, np.abs(values).max() / (n - 1)
     for least in (0.0, 1.0):
         jumps = max(3 * repeated, least) ** 2 * max(changes)
@@ -245,12 +251,15 @@ def test_errors_of_interactions_count_each_point_as_a_plain_mean_does(noise):
     points = Pairs(cube(p)[rng.permutation(31)[:n] + 1], values)
     kernel = EvenKernel(rng.uniform(0.1, 0.5, p), 3.0, noise, 0.2)
     found, counts = posterior_of(points, kernel, Interactions()), []
+    present = (points.signs > 0).sum(axis=1)
+    sizes = np.minimum(present, p - present).tolist()
     for j in range(n):
         others = points.take(np.delete(np.arange(n), j))
         without = posterior_of(others, kernel, Interactions())
         change = np.sqrt(((found.means - without.means) ** 2).mean())
         missed = abs(values[j] - without.predict(points.take(np.array([j])))[0][0])[0]
-        counts.append((change, 2 / n * missed))
+        unseen = 1 - sizes.count(sizes[j]) / (6, 15, 10)[sizes[j] - 1]
+        counts.append((unseen * change, unseen * 2 / n * missed))
     steady, plain = np.max(counts, axis=0)
     assert (steady < plain) == (noise > 1)
     repeated = (n - 2) / n
