@@ -19,7 +19,14 @@ from skshapley.designs import OrderedDesign, PermutationDesign
 from skshapley.indices import INDICES
 from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits, without_gap
 from skshapley.solvers._positions import LEAST_DEGREES, Centring, Walks, fitted
-from skshapley.solvers._spread import FEW, Scale, effective_degrees, unseen, widening
+from skshapley.solvers._spread import (
+    FEW,
+    Scale,
+    degrees_of_tails,
+    effective_degrees,
+    unseen,
+    widening,
+)
 
 LEAST_CHUNKS = 16  # whose spread measures an error
 LEAST_TWICE = 4  # background rows with a second unit, to tell the noise of walks
@@ -116,8 +123,7 @@ def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
     """Return the variance of the mean of ``(m, p, k)`` by its balanced chunks, ``(p, k)``.
 
     It is widened as Student's t is. Where few of the chunks make up most of the spread, the degrees
-    of freedom are fewer: a variance estimated from n numbers of kurtosis c varies as one with
-    2 n/(c - 1) degrees.
+    of freedom are fewer.
     """
     m, size = len(missed), largest
     while size > 1 and m // size < LEAST_CHUNKS:
@@ -129,11 +135,8 @@ def _spread_of_chunks(missed: np.ndarray, largest: int) -> np.ndarray:
     chunks = chunks - chunks.mean(axis=0)
     squared = chunks**2
     squares = squared.sum(axis=0)
-    varies = squares > 0
-    kurtosis = n * (squared**2).sum(axis=0) / np.where(varies, squares, 1.0) ** 2
-    degrees = np.where(varies, 2 * n / np.maximum(kurtosis - 1, 1e-9), n - 1)
-    widened = widening(np.clip(degrees, 1.0, n - 1.0))
-    return squares / ((n - 1) * n) * widened**2
+    degrees = degrees_of_tails(n, squares, (squared**2).sum(axis=0))
+    return squares / ((n - 1) * n) * widening(np.minimum(degrees, n - 1.0)) ** 2
 
 
 ROUNDING = 32 * np.finfo(float).eps  # of the values: a player that changes no more changes nothing

@@ -46,6 +46,22 @@ def effective_degrees(variances: np.ndarray, degrees: np.ndarray) -> np.ndarray:
     return np.clip(welch, 1, most)
 
 
+def degrees_of_tails(n: int, squares: np.ndarray, fourth: np.ndarray) -> np.ndarray:
+    """Return the degrees of freedom of a variance from n numbers with heavy tails.
+
+    A variance estimated from n numbers of kurtosis c varies as one with 2 n/(c - 1) degrees.
+
+    Parameters
+    ----------
+    n : int
+    squares, fourth : ndarray
+        Sums of the second and the fourth powers of the centred numbers.
+    """
+    varies = squares > 0
+    kurtosis = np.where(varies, n * fourth / np.where(varies, squares, 1.0) ** 2, 1.0)
+    return np.maximum(2 * n / np.maximum(kurtosis - 1, 1e-9), 1.0)
+
+
 UNSEEN = 1.5  # of the range over the number of draws: 3/n over 1.96
 FEW = 0.6  # to the power of the walks: the chance that none meets an event of chance 2/5
 AGREE = 1e-3  # of the range: draws that vary no more than that agree

@@ -13,16 +13,20 @@ from skshapley.designs import PairDesign
 from skshapley.solvers._base import Estimate, Solver, SolverTask, unexplained, without_gap
 from skshapley.solvers._spread import Scale, effective_degrees, missed, unseen, widening
 
+# Of all degrees of freedom: few strata that differ tell little of how many are effective
+LEAST_TOLD = 1 / 3
+
 
 class StratifiedMean(Solver):
     """Weighted sum over strata of a player's mean marginal contribution in each.
 
-    Standard errors come from the spread within strata, over units; they are NaN as long as any
-    stratum of any player with an error has a single unit, or none has one. Those of few units are
-    widened as Student's t is against the normal. If all contributions agree, they allow for unseen
-    events: 1.5/n of the range of contributions for n draws. What the means lack of v(all) -
-    v(empty) is shared out in proportion to their variances (in a stratum with a single unit, to the
-    square of its mean). Errors are those before it, which are no smaller, and the share of the gap.
+    Standard errors come from the spread within strata, over units. They are NaN as long as any
+    stratum of any player with an error has a single unit, or none has one. Errors of few units are
+    widened as Student's t is against the normal, the more the strata differ. If all contributions
+    agree, they allow for unseen events: 1.5/n of the range of contributions for n draws. The gap
+    between the sum of the means and v(all) - v(empty) is shared out in proportion to their
+    variances (in a stratum with a single unit, to the square of its mean). Errors are those before
+    the gap is shared out, which are no smaller, and the share of the gap.
 
     References
     ----------
@@ -78,8 +82,11 @@ class StratifiedMean(Solver):
         size = self._moments.size.reshape(*by_stratum[:3], 1)
         degrees = self._moments.units.reshape(*by_stratum[:3], 1) - 1
         degrees = np.where(self._certain[:, None], 0, degrees)
-        spread = _drawn_together(self._moments.products.reshape(by_stratum), degrees)
-        share = np.where(degrees > 0, weights**2 * spread / np.maximum(size, 1), 0.0)
+        squares = self._moments.products.reshape(by_stratum)
+        own, share = (
+            np.where(degrees > 0, weights**2 * spread / np.maximum(size, 1), 0.0)
+            for spread in (squares / np.maximum(degrees, 1), _drawn_together(squares, degrees))
+        )
         known = ((degrees > 0) | self._certain[:, None]).all(axis=2)
         if self.n_players_ > 2:  # between the two ends something is left to chance
             known &= (degrees > 0).any(axis=2)
@@ -87,17 +94,15 @@ class StratifiedMean(Solver):
         gain = self.v_full_ - self.v_empty_
         open_share = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0).sum(axis=2)
         scale = np.maximum(self._scale.range, missed(values, gain))
-        errors = unseen(self._errors(share, degrees), scale, open_share)
+        # strata lie on the second axis for `effective_degrees`
+        told = effective_degrees(np.moveaxis(own, 2, 1), np.moveaxis(degrees, 2, 1))
+        told = np.maximum(told, LEAST_TOLD * degrees.sum(axis=2))
+        errors = unseen(np.sqrt(share.sum(axis=2)) * widening(told), scale, open_share)
         variances = np.where((degrees > 0) | self._certain[:, None], share, (weights * means) ** 2)
         means = values
         values, shares = without_gap(means, variances.sum(axis=2), gain)
         errors = np.sqrt(errors**2 + unexplained(0.0, shares, means, gain))
         return Estimate(values, np.where(known, errors, np.nan))
-
-    def _errors(self, share: np.ndarray, degrees: np.ndarray) -> np.ndarray:
-        # strata lie on the second axis for `effective_degrees`
-        share, degrees = np.moveaxis(share, 2, 1), np.moveaxis(degrees, 2, 1)
-        return np.sqrt(share.sum(axis=1)) * widening(effective_degrees(share, degrees))
 
 
 def _drawn_together(squares: np.ndarray, degrees: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from scipy.stats import norm, t
 
 from skshapley.designs import CoalitionDesign
 from skshapley.samplers import Kernel, Leverage, SamplerTask
@@ -68,7 +69,10 @@ def test_solution_of_the_constrained_problem(sampler):
     "sampler", [Leverage(replacement=True), Leverage(paired=False, replacement=True)]
 )
 def test_errors_are_those_of_the_jackknife(sampler):
-    """HC3 over units is the exact sum of squared changes when each unit is left out."""
+    """HC3 over units is the exact sum of squared changes when each unit is left out.
+
+    The quantile is Student's, of the degrees of freedom that these squares leave.
+    """
     design = drawn(sampler, 40)
     values, errors = solved(design)
     weights, coalitions = kernel_over_law(design), design.coalitions[0]
@@ -76,7 +80,10 @@ def test_errors_are_those_of_the_jackknife(sampler):
     for start in range(0, 40, design.unit):
         rest = np.delete(np.arange(40), np.arange(start, start + design.unit))
         changes.append(plain(coalitions[rest], weights[rest]) - values)
-    expected = np.sqrt(np.square(changes).sum(axis=0))
+    squares, n = np.square(changes), len(changes)
+    kurtosis = n * (squares**2).sum(axis=0) / squares.sum(axis=0) ** 2
+    degrees = np.minimum(2 * n / (kurtosis - 1), n - 1)
+    expected = np.sqrt(squares.sum(axis=0)) * t.ppf(0.975, degrees) / norm.ppf(0.975)
     np.testing.assert_allclose(errors, expected, rtol=1e-8)
 
 
