@@ -2,17 +2,15 @@
 
 from skshapley._tools._texts import absent
 from skshapley.plots._accessor import INSTEAD, PlotAccessor
-from skshapley.plots._bar import BarDisplay
-from skshapley.plots._beeswarm import BeeswarmDisplay
+from skshapley.plots._bars import BarDisplay, WaterfallDisplay
 from skshapley.plots._curves import ControlChartDisplay, ConvergenceDisplay, MaskingCurveDisplay
 from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._display import Display, SmallMultiples
 from skshapley.plots._heat_map import HeatMapDisplay
 from skshapley.plots._interactions import InteractionsDisplay
 from skshapley.plots._intervals import ComparisonDisplay, DumbbellDisplay, ImportanceDisplay
-from skshapley.plots._many_rows import DecisionDisplay, MatrixDisplay
+from skshapley.plots._many_rows import BeeswarmDisplay, DecisionDisplay, MatrixDisplay
 from skshapley.plots._sentence import SentenceDisplay
-from skshapley.plots._waterfall import WaterfallDisplay
 
 __all__ = [
     "BarDisplay",

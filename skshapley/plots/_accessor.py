@@ -6,15 +6,13 @@ from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from skshapley._tools._texts import absent, corrected
-from skshapley.plots._bar import BarDisplay
-from skshapley.plots._beeswarm import BeeswarmDisplay
+from skshapley.plots._bars import BarDisplay, WaterfallDisplay
 from skshapley.plots._dependence import DependenceDisplay
 from skshapley.plots._heat_map import HeatMapDisplay
 from skshapley.plots._interactions import InteractionsDisplay
 from skshapley.plots._intervals import ImportanceDisplay
-from skshapley.plots._many_rows import DecisionDisplay, MatrixDisplay
+from skshapley.plots._many_rows import BeeswarmDisplay, DecisionDisplay, MatrixDisplay
 from skshapley.plots._sentence import SentenceDisplay
-from skshapley.plots._waterfall import WaterfallDisplay
 
 P = ParamSpec("P")
 R = TypeVar("R")

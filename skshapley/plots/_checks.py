@@ -1,25 +1,13 @@
 """Checks of the arguments of displays, and explainers of models to draw."""
 
 from numbers import Integral
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._tools._constraints import Constraint, Count, Maybe, check_values
-from skshapley.explanation import Explanation
-
-
-def pyplot(owner) -> ModuleType:
-    """Return matplotlib.pyplot, or say how to install it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"{owner} draws with matplotlib, which is not installed: pip install 'skshapley[plot]'."
-        ) from error
-    return plt
+from skshapley._tools._params import needed
 
 
 def are_axes(axes: Any) -> bool:
@@ -54,7 +42,7 @@ def check_drawing(display, explanation, *, output, one_row=False, **given) -> No
     explanation : Explanation
     output : label or None
     one_row : bool, default=False
-        Whether the display shows one instance, so that a row must be given where there are several.
+        Whether the display shows one row, so that a row must be given where there are several.
     **given
         The other parameters.
 
@@ -64,17 +52,11 @@ def check_drawing(display, explanation, *, output, one_row=False, **given) -> No
         For the first parameter that is invalid.
     """
     owner = display.__name__
-    pyplot(owner)
+    needed("matplotlib", owner, "plot")
     check_values(owner, given, display._constraints)
     check_output(owner, explanation, output)
     if one_row or given.get("row") is not None:
         check_row(owner, explanation, given.get("row"))
-
-
-def check_axes(owner, axes) -> None:
-    """Refuse an `ax` other than matplotlib Axes, a sequence of Axes, or None."""
-    pyplot(owner)
-    check_values(owner, {"ax": axes}, {"ax": AXES})
 
 
 def check_output(owner, explanation, output) -> None:
@@ -137,10 +119,3 @@ def explainer_of(owner: str, estimator: Any, background: Any, **asked: Any) -> A
             f" features, such as background=X_train, or a fitted ShapleyExplainer."
         )
     return ShapleyExplainer(estimator, **asked).fit(background)
-
-
-def explanation_of(
-    owner: str, estimator: Any, X: Any, background: Any, **asked: Any
-) -> Explanation:
-    """Return the explanation of rows by an estimator; parameters as for `explainer_of`."""
-    return explainer_of(owner, estimator, background, **asked).explain(X)

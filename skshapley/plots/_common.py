@@ -1,7 +1,6 @@
 """The numbers that displays take from an Explanation before drawing."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,10 +66,10 @@ def fold(explanation, max_features, size=None) -> Explanation:
     order = np.argsort(-size, kind="stable")
     n_others = 0 if max_features is None else len(order) - max_features
     if n_others <= 1:
-        return _players(explanation, order)
-    kept = _players(explanation, order[:max_features])
+        return explanation[:, order]
+    kept = replace(explanation[:, order[:max_features]], others=explanation.others)
     rest = explanation.values[:, order[max_features:]].sum(axis=1)
-    return _with_player(kept, f"{n_others} other features", rest)
+    return with_players(kept, [f"{n_others} other features"], rest[:, None])
 
 
 def adding_up(explanation) -> Explanation:
@@ -89,7 +88,7 @@ def adding_up(explanation) -> Explanation:
     others = explanation.others
     if others is None:
         return explanation
-    return replace(_with_player(explanation, LEFT_OUT, others), others=None)
+    return replace(with_players(explanation, [LEFT_OUT], others[:, None]), others=None)
 
 
 def closed(explanation) -> Explanation:
@@ -106,49 +105,57 @@ def closed(explanation) -> Explanation:
     size = np.abs(explanation.values).sum(axis=1) + np.abs(base) + np.abs(predictions)
     if (np.abs(gap) <= ROUNDING * size).all():
         return explanation
-    return _with_player(explanation, UNEXPLAINED, gap)
+    return with_players(explanation, [UNEXPLAINED], gap[:, None])
 
 
-def _with_player(explanation, name, values) -> Explanation:
-    """Return an explanation with one more player, the last, without known errors."""
-    data = pd.DataFrame({name: None}, index=explanation.index, dtype=object)
+def with_players(explanation, names, values, errors=np.nan) -> Explanation:
+    """Return an explanation with more players at the end, which have no data.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    names : list of str
+    values : ndarray of shape (r, m) or (r, m, k)
+    errors : array that broadcasts with `values`, default=NaN
+        Their standard errors.
+    """
+    unknown = np.full(values.shape, np.nan)
+    added = {
+        "values": values,
+        "standard_errors": np.broadcast_to(errors, values.shape),
+        "background_errors": unknown,
+    }
+    known = {name: getattr(explanation, name) for name in added}
+    parts = {
+        name: None if part is None else np.concatenate([part, added[name]], axis=1)
+        for name, part in known.items()
+    }
+    data = pd.DataFrame(dict.fromkeys(names), index=explanation.index, dtype=object)
     return replace(
         explanation,
-        values=_and_last(explanation.values, values),
-        **_each_error(explanation, lambda errors: _and_last(errors, np.nan * values)),
+        **parts,
         data=pd.concat([explanation.data, data], axis=1),
-        feature_names=np.append(explanation.feature_names, name),
+        feature_names=np.append(explanation.feature_names, np.array(names, dtype=object)),
         interactions=None,
     )
-
-
-def _and_last(numbers, last) -> np.ndarray:
-    """Append the column of one more player to numbers ``(r, p)`` or ``(r, p, k)``."""
-    return np.concatenate([numbers, last[:, None]], axis=1)
-
-
-def _players(explanation, order) -> Explanation:
-    """Return the players of an explanation of one output at the positions in `order`."""
-    return replace(
-        explanation,
-        values=explanation.values[:, order],
-        **_each_error(explanation, lambda errors: errors[:, order]),
-        data=explanation.data.iloc[:, order],
-        feature_names=explanation.feature_names[order],
-        interactions=None,
-    )
-
-
-def _each_error(explanation, change) -> dict[str, Any]:
-    """Return both kinds of errors, changed where they are known."""
-    kinds = {name: getattr(explanation, name) for name in ("standard_errors", "background_errors")}
-    return {name: None if part is None else change(part) for name, part in kinds.items()}
 
 
 def errors_of(explanation, kind="standard_errors") -> np.ndarray:
     """Return errors in the shape of the values; NaN if the explanation has none."""
     errors = getattr(explanation, kind)
     return np.full(explanation.values.shape, np.nan) if errors is None else errors
+
+
+def row_table(shown) -> pd.DataFrame:
+    """Return feature, data, value and standard error of each player of the only row."""
+    return pd.DataFrame(
+        {
+            "feature": shown.feature_names,
+            "data": pd.Series(shown.data.iloc[0].tolist(), dtype=object),
+            "value": shown.values[0],
+            "standard_error": errors_of(shown)[0],
+        }
+    )
 
 
 def response_name(explanation) -> str:
@@ -177,19 +184,22 @@ def kind_of_outputs(explanation) -> str:
 def levels(column) -> NDArray[np.float64]:
     """Return where each value lies between the low and the high values of its column, in [0, 1].
 
-    The 5th and 95th percentiles are the ends. NaN for missing values, and for all values of a
-    column that has no order.
+    NaN for missing values, and for all values of a column that has no order.
     """
     numbers = ordered_numbers(column)
-    known = numbers[np.isfinite(numbers)]
-    if not len(known):
-        return np.full(len(numbers), np.nan)
-    low, high = np.quantile(known, LEVEL_ENDS)
-    if low == high:
-        low, high = known.min(), known.max()
+    low, high = ends_of(numbers)
     if low == high:
         return np.where(np.isfinite(numbers), 0.5, np.nan)
     return np.clip((numbers - low) / (high - low), 0, 1)
+
+
+def ends_of(numbers) -> tuple[float, float]:
+    """Return the 5th and the 95th percentile of the finite numbers; the extremes if those agree."""
+    known = numbers[np.isfinite(numbers)]
+    if not len(known):
+        return 0.0, 0.0
+    low, high = np.quantile(known, LEVEL_ENDS)
+    return (low, high) if low < high else (known.min(), known.max())
 
 
 def ordered_numbers(column) -> NDArray[np.float64]:

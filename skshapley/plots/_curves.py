@@ -21,17 +21,20 @@ from skshapley.plots._checks import (
     check_output,
     explainer_of,
 )
-from skshapley.plots._common import HALF_WIDTH, errors_of, fold, one_output, one_row, response_name
+from skshapley.plots._common import HALF_WIDTH, fold, one_output, one_row, response_name, row_table
 from skshapley.plots._display import ByFeature, Drawn, SmallMultiples, by_output
 from skshapley.plots._style import (
     COLOURS,
     NEUTRAL,
+    TICK,
     ink,
     label_x,
     label_y,
     legend,
     letters_across,
+    name_panel,
     settle,
+    type_size,
 )
 from skshapley.plots._text import shorten
 
@@ -86,7 +89,7 @@ class ConvergenceDisplay(ByFeature):
         X : array or frame of shape (r, d)
             The rows to explain.
         budgets : sequence of int
-            Numbers of model rows per instance.
+            Numbers of model rows for each row.
         background : array or frame of shape (b, d), default=None
             The rows that stand in for absent features. Needed for all but explainers.
         **kwargs
@@ -116,9 +119,9 @@ class ConvergenceDisplay(ByFeature):
         Parameters
         ----------
         explanations : sequence of Explanation, or dict of such sequences by method
-            Explanations of the same model and instances, by at most six methods.
+            Explanations of the same model and rows, by at most six methods.
         row : int, default=None
-            Position of the instance. May be left out if there is only one.
+            Position of the row. May be left out if there is only one.
         output : label, default=None
             One of `output_names`. None: all, side by side, or the strongest of many.
         features : list of str, default=None
@@ -141,17 +144,10 @@ class ConvergenceDisplay(ByFeature):
         features = None if features is None else list(features)
         _check_methods(cls.__name__, methods, features)
         for one in chain.from_iterable(methods.values()):
-            check_drawing(
-                cls,
-                one,
-                axes=axes,
-                output=output,
-                row=row,
-                max_features=max_features,
-                one_row=True,
-            )
+            given = {"axes": axes, "row": row, "max_features": max_features}
+            check_drawing(cls, one, output=output, one_row=True, **given)
 
-        def read(output) -> tuple[pd.DataFrame, str]:
+        def make(output) -> Any:
             chosen = {
                 name: [one_row(one_output(e, output), row) for e in series]
                 for name, series in methods.items()
@@ -159,9 +155,9 @@ class ConvergenceDisplay(ByFeature):
             end = next(iter(chosen.values()))[-1]
             names = features or fold(end, max_features).feature_names[:max_features]
             lines = [_lines(name, series, names) for name, series in chosen.items()]
-            return pd.concat(lines, ignore_index=True), response_name(end)
+            return cls(pd.concat(lines, ignore_index=True), response_name(end))
 
-        return by_output(cls, _last(methods), output, axes, read)
+        return by_output(_last(methods), output, axes, make)
 
     def plot(self, axes=None) -> Self:
         """Draw the lines.
@@ -184,15 +180,14 @@ class ConvergenceDisplay(ByFeature):
                 x, y, colour = line["n_model_rows"], line["value"], COLOURS[place]
                 ax.fill_between(x, y - half, y + half, color=colour, alpha=0.22, linewidth=0)
                 lines[method] = ax.plot(x, y, "o-", color=colour, markersize=3.5, linewidth=1.3)[0]
+            name_panel(ax, "model rows")
             letters = letters_across(ax)
-            ax.set_title(shorten(feature, letters), fontsize="medium", parse_math=False)
-            ax.spines[["top", "right"]].set_visible(False)
-            ax.set_xlabel("model rows")
+            ax.set_title(shorten(feature, letters), fontsize=type_size(TICK), parse_math=False)
         banded = self.table["standard_error"].notna().any()
         what = f"attribution ({self.response})" + (" and 95 % band" if banded else "")
         label_y(axes[0], what)
         if len(lines) > 1:
-            legend(axes[0], list(lines.values()), lines, letters - 4, fontsize="small")
+            legend(axes[0], list(lines.values()), lines, letters - 4)
         return self._drawn_on(axes)
 
 
@@ -213,14 +208,11 @@ def _last(methods) -> Explanation:
 
 def _lines(method, series, features) -> pd.DataFrame:
     """Return the table of one method's lines, for the features in their order."""
-    frames = []
-    for explanation in series:
-        columns = {"value": explanation.values[0], "standard_error": errors_of(explanation)[0]}
-        frame = pd.DataFrame(columns, index=explanation.feature_names).loc[list(features)]
-        spent = explanation.n_model_rows[0]
-        frames.append(
-            frame.rename_axis("feature").reset_index().assign(method=method, n_model_rows=spent)
-        )
+    frames = [
+        row_table(one).set_index("feature").loc[list(features)].reset_index()
+        .assign(method=method, n_model_rows=one.n_model_rows[0])
+        for one in series
+    ]  # fmt: skip
     order = ["method", "feature", "n_model_rows", "value", "standard_error"]
     return pd.concat(frames, ignore_index=True)[order]
 
@@ -316,17 +308,17 @@ class ControlChartDisplay(ByFeature):
         check_output(cls.__name__, drift, output)
         label = "mean attribution" if drift.kind == "attribution" else "mean |attribution|"
 
-        def read(name) -> tuple[pd.DataFrame, str]:
+        def make(name) -> Any:
             part = table if name is None else table[table["output"] == name]
             shown = features or _farthest(part)[:max_features]
-            return part[part["feature"].isin(shown)].reset_index(drop=True), label
+            return cls(part[part["feature"].isin(shown)].reset_index(drop=True), label)
 
         def strength(drift) -> NDArray[np.float64]:
             """Return how far the outputs are beyond their limits."""
             far = _beyond(table).groupby(table["output"], sort=False).max()
             return far.loc[drift.output_names].fillna(0.0).to_numpy()
 
-        return by_output(cls, drift, output, ax, read, strength)
+        return by_output(drift, output, ax, make, strength)
 
     def plot(self, ax=None) -> Self:
         """Draw the charts.
@@ -358,12 +350,11 @@ class ControlChartDisplay(ByFeature):
         alarm = part["alarm"].to_numpy()
         ax.scatter(x[alarm], mean[alarm], s=70, facecolor="none", edgecolor=COLOURS[1],
                    linewidth=1.8, zorder=4)  # fmt: skip
-        ax.set_xlabel(shorten(feature, letters_across(ax)), parse_math=False)
-        ax.spines[["top", "right"]].set_visible(False)
+        name_panel(ax, feature)
         step = -(-len(part) // MOST_TICKS)
         names = [shorten(period, 12) for period in part["period"].iloc[::step]]
         turned = sum(map(len, names)) > 24
-        ax.set_xticks(x[::step], names, parse_math=False, fontsize="small")
+        ax.set_xticks(x[::step], names, parse_math=False)
         if turned:
             ax.tick_params(axis="x", labelrotation=30)
 
@@ -390,7 +381,7 @@ STYLES = ("-", "--", ":", "-.")
 class MaskingCurveDisplay(Drawn):
     """Masking curves: how the response changes as more and more features are masked, or kept.
 
-    Each line is the mean over instances for one method, with its 95 % band.
+    Each line is the mean over rows for one method, with its 95 % band.
 
     Use `from_curves` or `from_estimator` to make one.
 
@@ -481,12 +472,8 @@ class MaskingCurveDisplay(Drawn):
         explainer = explainer_of(cls.__name__, estimator, background, **asked)
         return cls.from_curves(masking_curve(explainer, explainer.explain(X), X), **kwargs)
 
-    @property
-    def _width(self) -> float:
-        return 5.6
-
-    def _height(self, width) -> float:
-        return 4.2
+    def _size(self, alone) -> tuple[float, float]:
+        return 5.6, 4.2
 
     def plot(self, ax=None) -> Self:
         """Draw the curves.

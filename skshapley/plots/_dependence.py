@@ -1,6 +1,6 @@
 """Dependence: the value of a feature against its attribution."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -35,9 +35,8 @@ from skshapley.plots._style import (
     ink,
     label_y,
     legend,
-    letters_across,
     level_colours,
-    type_size,
+    name_panel,
     width_in_points,
 )
 from skshapley.plots._text import shorten, value_text
@@ -49,10 +48,10 @@ BAR_LETTERS = 24  # of a line beside the bar of colours, between the numbers at 
 class DependenceDisplay(ByFeature, Display):
     """How the attribution of a feature depends on its value, in a panel for each feature.
 
-    Each point is an instance, and the line through it is the 95 % interval of its attribution. The
+    Each point is a row, and the line through it is the 95 % interval of its attribution. The
     colour is the value of another feature, the partner: the one that interacts most with it or,
-    where the explanation has no interactions, the one that best explains why instances of the same
-    value have different attributions. Categories are side by side, the rarer of more than 20
+    where the explanation has no interactions, the one that best explains why rows of the same value
+    have different attributions. Categories are side by side, the rarer of more than 20
     together, and missing values have a place of their own. Where a number has few values, the
     points of each are spread a little.
 
@@ -160,7 +159,7 @@ class DependenceDisplay(ByFeature, Display):
         if kind == "interaction":
             check_pairs(cls.__name__, explanation)
 
-        def read(output) -> tuple[pd.DataFrame, dict, dict, str, str]:
+        def make(output) -> Any:
             chosen = one_output(explanation, output)
             tables, ticks, legends = [], {}, {}
             if kind == "interaction":
@@ -178,12 +177,13 @@ class DependenceDisplay(ByFeature, Display):
                 table, ticks[feature], legends[feature] = _points(about, column, other)
                 tables.append(table)
             table = pd.concat(tables, ignore_index=True)
-            return table, ticks, legends, response_name(chosen), kind
+            return cls(table, ticks, legends, response_name(chosen), kind)
 
-        return by_output(cls, explanation, output, ax, read)
+        return by_output(explanation, output, ax, make)
 
-    def _height(self, width) -> float:
-        return super()._height(width) + (0.6 if any(map(upright, self.ticks.values())) else 0.0)
+    def _size(self, alone) -> tuple[float, float]:
+        width, height = super()._size(alone)
+        return width, height + (0.6 if any(map(upright, self.ticks.values())) else 0.0)
 
     def plot(self, ax=None) -> Self:
         """Draw the points.
@@ -224,8 +224,7 @@ class DependenceDisplay(ByFeature, Display):
                 for here in [level == place]
             ]
             place = {"loc": "upper left", "bbox_to_anchor": (1, 1), "markerscale": 1.5}
-            sizes = dict.fromkeys(("fontsize", "title_fontsize"), "small")
-            legend(ax, handles, groups, title=shorten(partner, BAR_LETTERS), **place, **sizes)
+            legend(ax, handles, groups, title=shorten(partner, BAR_LETTERS), **place)
         elif partner is None:
             ax.scatter(x, value, s=size, c=COLOURS[0], linewidth=0, zorder=3)
         else:
@@ -233,9 +232,7 @@ class DependenceDisplay(ByFeature, Display):
                                 linewidth=0, zorder=3, plotnonfinite=True)  # fmt: skip
             label = shorten(partner, BAR_LETTERS)
             colour_bar(ax, points, label, ends=_ends(part["partner_data"]))
-        name = shorten(feature, letters_across(ax))
-        ax.set_xlabel(name, fontsize=type_size(), parse_math=False)
-        ax.spines[["top", "right"]].set_visible(False)
+        name_panel(ax, feature)
         if self.ticks[feature]:
             write_ticks(ax, self.ticks[feature])
         elif np.isfinite(x).any():
@@ -285,11 +282,7 @@ def _points(explanation, column, partner) -> tuple[pd.DataFrame, dict[float, str
 def _ends(values) -> list[str]:
     """Return the texts of the values at which the colours end, low and high."""
     column = pd.Series(values).infer_objects()
-    numbers = ordered_numbers(column)
-    known = np.flatnonzero(np.isfinite(numbers))
-    order = known[np.argsort(numbers[known], kind="stable")]
-    if not len(order):
+    known = column[np.isfinite(ordered_numbers(column))].sort_values(key=ordered_numbers)
+    if known.empty:
         return ["low", "high"]
-    last = len(order) - 1
-    at = order[[round(quantile * last) for quantile in LEVEL_ENDS]]
-    return [value_text(column.iloc[place]) for place in at]
+    return [value_text(known.iloc[round(end * (len(known) - 1))]) for end in LEVEL_ENDS]

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from skshapley._tools._constraints import Constraint, check_values
-from skshapley.plots._checks import explanation_of
+from skshapley._tools._texts import counted
+from skshapley.plots._checks import explainer_of
 from skshapley.plots._common import (
     MOST_OUTPUTS,
     STRONGEST_OUTPUTS,
@@ -18,17 +19,20 @@ from skshapley.plots._common import (
 )
 from skshapley.plots._style import (
     LARGE_PANEL,
+    LETTER,
     PANEL,
+    TICK,
     WIDTH,
     fit_names,
     height_of_legend,
     height_of_rows,
     letters_across,
     letters_beside,
+    letters_within,
     name_rows,
     panels,
     settle,
-    width_of_rows,
+    type_size,
     write_names,
 )
 from skshapley.plots._text import MAX_NAME, short_names, shorten
@@ -37,9 +41,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Largest width, in inches, of a display that is one of several
-NARROW = 5.6
-TITLE_LINE = 0.2  # inches
+BARS_WIDTH = 4.7  # inches, of rows without their names, of one of several displays
+TITLE_LINE = 0.24  # inches
 
 
 class Drawn(ABC):
@@ -73,16 +76,6 @@ class Drawn(ABC):
         self.response = response
 
     @property
-    def _width(self) -> float:
-        """Return the width of a new figure, in inches."""
-        return WIDTH
-
-    @property
-    def _narrow_width(self) -> float:
-        """Return the width, in inches, of a display that is one of several."""
-        return min(self._width, NARROW)
-
-    @property
     def _n_axes(self) -> int:
         """Return the number of axes."""
         return 1
@@ -102,8 +95,8 @@ class Drawn(ABC):
         return self.table.copy()
 
     @abstractmethod
-    def _height(self, width) -> float:
-        """Return the height, in inches, of an axes of this width with its labels."""
+    def _size(self, alone) -> tuple[float, float]:
+        """Return the width and height, in inches, of axes with labels, alone or one of several."""
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         """Return the names beside the rows, of at most so many letters."""
@@ -115,9 +108,11 @@ class Drawn(ABC):
 
     def __repr__(self) -> str:
         """Return a summary of the picture."""
-        return (
-            f"<{type(self).__name__}: {_shown(self)}; .figure_ is the picture, .frame() its data>"
-        )
+        frame, response = self.frame(), getattr(self, "response", "response")
+        features = counted(pd.Series(frame.get("feature", frame.index)).nunique(), "feature")
+        about = "" if response == "response" else f" of the {response}"
+        hint = ".figure_ is the picture, .frame() its data"
+        return f"<{type(self).__name__}: {features}{about}; {hint}>"
 
     @property
     def _said(self) -> str:
@@ -126,14 +121,14 @@ class Drawn(ABC):
 
     def _panels(self, axes) -> "list[Axes]":
         """Return the given axes, as a list, or new ones."""
-        size = self._width, self._height(self._width)
-        return panels(axes, self._n_axes, type(self).__name__, size)
+        return panels(axes, self._n_axes, type(self).__name__, self._size(alone=True))
 
     def _drawn_on(self, axes) -> Self:
         """Keep the axes that were drawn on, and return the display."""
         if self._title is None and self._row_names():
             settle(axes[0])  # with labels and legends, which take some of the height
-            fit_names(axes[0])
+            for ax in axes:
+                fit_names(ax)
         self.axes_ = list(axes)
         self.ax_ = axes[0]
         # It is a SubFigure if the axes are on one.
@@ -145,43 +140,34 @@ class ByFeature(Drawn):
     """Base class of the displays that draw each feature of their `table` on axes of its own."""
 
     @property
-    def _width(self) -> float:
-        return (LARGE_PANEL if self._n_axes == 1 else PANEL)[0]
-
-    @property
-    def _narrow_width(self) -> float:
-        return PANEL[0]
-
-    @property
     def _n_axes(self) -> int:
         return self.table["feature"].nunique()
 
-    def _height(self, width) -> float:
-        return (LARGE_PANEL if width > PANEL[0] else PANEL)[1]
+    def _size(self, alone) -> tuple[float, float]:
+        return LARGE_PANEL if alone and self._n_axes == 1 else PANEL
 
 
 class ByRow(Drawn):
     """Base class of the displays with a row for each feature of their `table`."""
 
     _scale: str | None = "x"
-    # The height of a row, in usual ones
-    _row_height = 1.0
+    # The height of a row, in usual ones, and rows without a name
+    _row_height, _more_rows = 1.0, 0
 
     @property
     def _legend(self) -> tuple:
         """Return the names in the legend above the rows."""
         return ()
 
-    @property
-    def _narrow_width(self) -> float:
-        return width_of_rows(self._row_names())
-
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return short_names(pd.unique(self.table["feature"]), letters)
 
-    def _height(self, width) -> float:
-        rows = height_of_rows(self._row_height * len(self._row_names()))
-        return rows + height_of_legend(self._legend)
+    def _size(self, alone) -> tuple[float, float]:
+        names = self._row_names()
+        rows = height_of_rows(self._row_height * len(names) + self._more_rows)
+        beside = LETTER * max(map(len, names)) * type_size() / 72
+        width = WIDTH if alone else min(WIDTH, BARS_WIDTH + beside)
+        return width, rows + height_of_legend(self._legend)
 
     def _rows(self, ax) -> "Axes":
         """Return the given axes, or new ones, with the names of the rows beside them."""
@@ -245,8 +231,8 @@ class Display(Drawn):
             For an estimator without a background, or an explainer with another.
         """
         check_values(cls.__name__, kwargs, cls._constraints)  # before the model is called
-        made = explanation_of(cls.__name__, estimator, X, background, **cls._asked)
-        return cls.from_explanation(made, **kwargs)
+        explainer = explainer_of(cls.__name__, estimator, background, **cls._asked)
+        return cls.from_explanation(explainer.explain(X), **kwargs)
 
 
 class SmallMultiples(Drawn):
@@ -312,8 +298,12 @@ class SmallMultiples(Drawn):
         frames = {name: display.frame() for name, display in self.displays.items()}
         return pd.concat(frames, names=["output"])
 
-    def _height(self, width) -> float:
-        return max(display._height(width) for display in self.displays.values())
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return next(iter(self.displays.values()))._row_names(letters)
+
+    def _size(self, alone) -> tuple[float, float]:
+        sizes = [display._size(alone=False) for display in self.displays.values()]
+        return max(width for width, _ in sizes), max(height for _, height in sizes) + TITLE_LINE
 
     def plot(self, ax=None) -> Self:
         """Draw all displays.
@@ -332,11 +322,10 @@ class SmallMultiples(Drawn):
         known = [span for span in spans if span is not None]
         shared = (min(low for low, _ in known), max(high for _, high in known)) if known else None
         each = first._n_axes
-        width = max(display._narrow_width for display in self.displays.values())
-        size, n = (width, self._height(width) + TITLE_LINE), each * len(self.displays)
-        axes = panels(ax, n, type(first).__name__, size, each if each > 1 else None)
+        n, size, columns = each * len(self.displays), self._size(False), each if each > 1 else None
+        axes = panels(ax, n, type(first).__name__, size, columns)
         if ax is None and self.note:
-            axes[0].figure.suptitle(self.note, fontsize="medium", parse_math=False)
+            axes[0].figure.suptitle(self.note, fontsize=type_size(TICK), parse_math=False)
         parts = [axes[start : start + each] for start in range(0, n, each)]
         # First the names, which narrow axes, so that each display measures its final room.
         for display, own in zip(self.displays.values(), parts, strict=True):
@@ -346,11 +335,7 @@ class SmallMultiples(Drawn):
             display._title, display._shared = of_output(name, self.kind), shared
             display.plot(own)
             display._title = display._shared = None
-            _entitle(own[0], shorten(f"{self.kind}{name}", letters_across(own[0])))
-        if first._row_names():
-            settle(axes[0])
-            for own in parts:
-                fit_names(own[0])
+            _entitle(own[0], f"{self.kind}{name}")
         if first._scale is not None:
             limits = [getattr(ax, f"get_{first._scale}lim")() for ax in axes]
             for ax in axes:
@@ -358,29 +343,26 @@ class SmallMultiples(Drawn):
         return self._drawn_on(axes)
 
 
-Chosen = TypeVar("Chosen", bound=Drawn)
+Made = TypeVar("Made", bound=Drawn)
 
 
 def by_output(
-    make: Callable[..., Chosen],
     explanation,
     output,
     ax,
-    read: Callable[[Any], tuple],
+    make: Callable[[Any], Made],
     strength: Callable[[Any], Any] = strengths,
-) -> Chosen | SmallMultiples:
+) -> Made | SmallMultiples:
     """Draw the display of one output; for None, of all outputs or the strongest.
 
     Parameters
     ----------
-    make : callable
-        The class of the display.
     explanation : Explanation, Comparison or Drift
-        Of the instances that are drawn.
+        Of the rows that are drawn.
     output : label or None
     ax : matplotlib Axes, a sequence of them, or None
-    read : callable
-        Returns the arguments of `make` for an output.
+    make : callable
+        Returns the display of an output.
     strength : callable
         Returns a number for each output, ``(k,)``. The largest of many are drawn.
 
@@ -390,29 +372,21 @@ def by_output(
     """
     names = explanation.output_names
     if output is not None or names is None:
-        return make(*read(output)).plot(ax)
+        return make(output).plot(ax)
     names, note = list(names), ""
     if (n := len(names)) > MOST_OUTPUTS:
         order = np.argsort(-np.asarray(strength(explanation)), kind="stable")
         names = [names[place] for place in order[:STRONGEST_OUTPUTS]]
         note = f"the {len(names)} strongest of {n} outputs"
-    displays = {name: make(*read(name)) for name in names}
+    displays = {name: make(name) for name in names}
     return SmallMultiples(displays, note, kind_of_outputs(explanation)).plot(ax)
-
-
-def _shown(display) -> str:
-    """Return a description of a display's content."""
-    frame = display.frame()
-    response = getattr(display, "response", "")
-    about = f" of the {response}" if response not in ("", "response") else ""
-    features = pd.Series(frame.get("feature", frame.index)).nunique()
-    return f"{features} feature{'s' if features > 1 else ''}{about}"
 
 
 def _entitle(ax, name) -> None:
     """Write the name of an output above its axes, unless something else is there."""
     legend = ax.get_legend()
     if legend is not None and not legend.get_title().get_text():
-        legend.set_title(name)
+        legend.set_title(shorten(name, letters_within(ax)))
     elif not ax.get_title() and not ax.get_title(loc="left"):
-        ax.set_title(name, loc="left", fontsize="medium", parse_math=False)
+        name = shorten(name, letters_across(ax))
+        ax.set_title(name, loc="left", fontsize=type_size(TICK), parse_math=False)

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley.plots._checks import AXES, ROW, check_drawing
-from skshapley.plots._common import errors_of, one_output, one_row, response_name
+from skshapley.plots._common import one_output, one_row, response_name, row_table
 from skshapley.plots._display import Display, SmallMultiples, by_output
 from skshapley.plots._style import colour_bar, ink, signed_colours
 
@@ -75,7 +75,7 @@ class HeatMapDisplay(Display):
             How the players are arranged: the shape of their grid, in C order, their number along a
             signal, or the player of each pixel from 0, such as `TileReward.labels`.
         row : int, default=None
-            Position of the instance. May be left out if there is only one.
+            Position of the row. May be left out if there is only one.
         output : label, default=None
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         image : array of shape (height, width), (height, width, 3) or (n,), default=None
@@ -105,30 +105,20 @@ class HeatMapDisplay(Display):
         else:
             image = _checked_image(cls.__name__, image, labels.shape)
 
-        def read(output) -> tuple[pd.DataFrame, Any, str, Any]:
+        def make(output) -> Any:
             shown = one_output(chosen, output)
-            table = pd.DataFrame(
-                {
-                    "feature": shown.feature_names,
-                    "row": middles[0],
-                    "column": middles[1],
-                    "value": shown.values[0],
-                    "standard_error": errors_of(shown)[0],
-                }
-            )
-            return table, image, response_name(shown), labels
+            table = row_table(shown).drop(columns="data")
+            table.insert(1, "row", middles[0])
+            table.insert(2, "column", middles[1])
+            return cls(table, image, response_name(shown), labels)
 
-        return by_output(cls, chosen, output, ax, read)
+        return by_output(chosen, output, ax, make)
 
-    @property
-    def _width(self) -> float:
-        return 7.0 if self._is_signal else 5.2
-
-    def _height(self, width) -> float:
+    def _size(self, alone) -> tuple[float, float]:
         if self._is_signal:
-            return 2.6
+            return 7.0, 2.6
         n_rows, n_columns = self.labels.shape
-        return float(np.clip(0.75 * width * n_rows / n_columns, 1.5, 2 * width)) + 0.4
+        return 5.2, float(np.clip(3.9 * n_rows / n_columns, 1.5, 10.4)) + 0.4
 
     @property
     def _is_signal(self) -> bool:

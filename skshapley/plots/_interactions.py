@@ -1,6 +1,6 @@
 """Interactions: which features act together, for one row or over many."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -12,17 +12,17 @@ from skshapley.plots._partners import check_pairs
 from skshapley.plots._style import (
     LETTER,
     colour_bar,
+    faded_cells,
     font_size,
     ink,
     label_x,
     letters_beside,
     settle,
-    signed_colours,
+    type_size,
     write_names,
 )
 from skshapley.plots._text import number
 
-FADED = 0.35
 CELL = 0.56, 0.42  # inches
 LEAST_SIZE = 4.5  # points, of numbers in the cells
 DIGIT = 0.65  # width of a digit, in font sizes
@@ -34,7 +34,7 @@ class InteractionsDisplay(ByRow, Display):
     """Interactions of pairs as a triangle of colours, with their errors written into the cells.
 
     Below the diagonal stands the whole interaction of each pair, with half the width of its 95 %
-    interval; on the diagonal the main effect of each feature, without one. Of one instance these
+    interval; on the diagonal the main effect of each feature, without one. Of one row these
     have a sign and add up to prediction less base value; of a table they are mean sizes. Where the
     interval contains 0 the cell is faded.
 
@@ -90,8 +90,7 @@ class InteractionsDisplay(ByRow, Display):
         explanation : Explanation
             With interactions.
         row : int, default=None
-            Position of the instance. None: the mean absolute interactions of all instances, or the
-            only one.
+            Position of the row. None: the mean absolute interactions of all rows, or the only one.
         output : label, default=None
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=8
@@ -112,26 +111,19 @@ class InteractionsDisplay(ByRow, Display):
         check_pairs(cls.__name__, explanation)
         row = 0 if row is None and len(explanation) == 1 else row
 
-        def read(output) -> tuple[pd.DataFrame, str, str]:
+        def make(output) -> Any:
             shown = one_output(explanation, output)
             table = _table(shown.interactions, row, max_features)
             title = "interaction" if row is not None else "mean absolute interaction"
-            return table, response_name(shown), title
+            return cls(table, response_name(shown), title)
 
-        return by_output(cls, one_row(explanation, row), output, ax, read)
+        return by_output(one_row(explanation, row), output, ax, make)
 
-    def _height(self, width) -> float:
+    def _size(self, alone) -> tuple[float, float]:
         names = self._row_names(BELOW)
-        slanted = max(map(len, names)) * LETTER * 10 / 72 * np.sin(np.pi / 4)
-        return 1.1 + slanted + CELL[1] * len(names)
-
-    @property
-    def _width(self) -> float:
-        return min(3.0 + CELL[0] * self.table["feature"].nunique(), 14.0)
-
-    @property
-    def _narrow_width(self) -> float:
-        return self._width
+        slanted = max(map(len, names)) * LETTER * type_size() / 72 * np.sin(np.pi / 4)
+        width = min(3.0 + CELL[0] * len(names), 14.0)
+        return width, 1.1 + slanted + CELL[1] * len(names)
 
     def plot(self, ax=None) -> Self:
         """Draw the triangle.
@@ -153,19 +145,13 @@ class InteractionsDisplay(ByRow, Display):
         values[np.tril_indices(n)] = self.table["value"]
         half[np.tril_indices(n)] = HALF_WIDTH * self.table["standard_error"]
         limit = np.nanmax(np.abs(values)) or 1.0
-        unsure = np.abs(values) <= half
-        image = ax.imshow(
-            np.ma.masked_invalid(values), cmap=signed_colours(), vmin=-limit, vmax=limit,
-            aspect="auto", alpha=np.where(unsure, FADED, 1.0),
-        )  # fmt: skip
+        image, faded = faded_cells(ax, np.ma.masked_invalid(values), half, limit)
         write_names(ax, names)
         size = font_size(ax, n)  # of the shorter names below, which the rows have as well
         ax.set_xticks(range(n), self._row_names(min(letters, BELOW)), rotation=45, ha="right",
                       rotation_mode="anchor", fontsize=size, parse_math=False)  # fmt: skip
         ax.tick_params(length=0)
-        for spine in ax.spines.values():
-            spine.set_visible(False)
-        faded = "; faded: 95 % interval holds 0" if np.nansum(unsure) else ""
+        ax.spines[:].set_visible(False)
         bar = colour_bar(ax, image, self._said)
         if (values[np.isfinite(values)] >= 0).all():
             bar.ax.set_ylim(0, limit)

@@ -1,7 +1,7 @@
 """Points with intervals: importances, and explanations beside each other."""
 
 from collections.abc import Mapping
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from skshapley._records._inferred import CONFIDENCE
 from skshapley._tools._constraints import Number, check_values
 from skshapley.comparison._compare import KIND
-from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing, check_output, explanation_of
-from skshapley.plots._common import HALF_WIDTH, errors_of, one_output, one_row, response_name
+from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing, check_output, explainer_of
+from skshapley.plots._common import HALF_WIDTH, one_output, one_row, response_name, row_table
 from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
 from skshapley.plots._style import (
     COLOURS,
@@ -36,7 +36,7 @@ class ImportanceDisplay(ByRow, Display):
     Parameters
     ----------
     table : DataFrame
-        Columns ``feature``, ``value``, ``low``, ``high``, ``best_rank``, ``worst_rank`` (None
+        Columns ``feature``, ``value``, ``low``, ``high``, ``best_rank``, ``worst_rank`` (NaN
         without ranks) and ``selected`` (None without a test), from top to bottom.
     label : str, default="importance"
         What is drawn, for the axis.
@@ -105,12 +105,13 @@ class ImportanceDisplay(ByRow, Display):
         asked = {"confidence": confidence, "simultaneous": simultaneous}
         check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features, **asked)
 
-        def read(output) -> tuple[pd.DataFrame, str]:
+        def make(output) -> Any:
             shown = one_output(explanation, output)
             table = _table(shown.importance(**asked), None)[:max_features]
-            return table, f"mean |attribution| ({response_name(shown)}){_note(confidence)}"
+            label = f"mean |attribution| ({response_name(shown)}){_note(confidence)}"
+            return cls(table, label)
 
-        return by_output(cls, explanation, output, ax, read)
+        return by_output(explanation, output, ax, make)
 
     @classmethod
     def from_importance(
@@ -217,18 +218,9 @@ class ImportanceDisplay(ByRow, Display):
 
 def _table(importance, selected) -> pd.DataFrame:
     """Return the points of a table of importances, one line for each feature."""
-    columns = {name: importance.get(name) for name in ("best_rank", "worst_rank")}
-    table = pd.DataFrame(
-        {
-            "feature": importance.index,
-            "value": importance["importance"].to_numpy(),
-            "low": importance["low"].to_numpy(),
-            "high": importance["high"].to_numpy(),
-        }
-    )
-    for name, part in (*columns.items(), ("selected", selected)):
-        table[name] = None if part is None else part.to_numpy()
-    return table
+    columns = ["importance", "low", "high", "best_rank", "worst_rank"]
+    table = importance.reindex(columns=columns).rename(columns={"importance": "value"})
+    return table.assign(selected=selected).rename_axis("feature").reset_index()
 
 
 def _note(confidence) -> str:
@@ -242,7 +234,7 @@ class ComparisonDisplay(ByRow):
     """The same features in several explanations, for example of two models.
 
     Each feature is a row with a point for every explanation and its 95 % interval. A point is an
-    attribution of one instance, or the mean absolute attribution over all.
+    attribution of one row, or the mean absolute attribution over all.
 
     Use `from_explanations` or `from_estimator` to make one.
 
@@ -252,7 +244,7 @@ class ComparisonDisplay(ByRow):
         Columns ``explanation``, ``feature``, ``value``, ``standard_error``; the features from top
         to bottom.
     local : bool, default=False
-        Whether the points are of one instance.
+        Whether the points are of one row.
     response : str, default="response"
         Name of the explained response, for the axis.
 
@@ -296,9 +288,9 @@ class ComparisonDisplay(ByRow):
         ----------
         explanations : dict of str to Explanation
             Two to six explanations by name, of the same players. With a `row`, of the same
-            instances, too.
+            rows, too.
         row : int, default=None
-            Position of the one instance to compare. None: mean absolute attributions.
+            Position of the one row to compare. None: mean absolute attributions.
         output : label, default=None
             One of `output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=10
@@ -319,14 +311,14 @@ class ComparisonDisplay(ByRow):
         for one in explanations.values():
             check_drawing(cls, one, ax=ax, output=output, row=row, max_features=max_features)
 
-        def read(output) -> tuple[pd.DataFrame, bool, str]:
+        def make(output) -> Any:
             chosen = {name: one_row(one_output(e, output), row) for name, e in explanations.items()}
             names = _order(list(chosen.values()), max_features)
             points = [_points(name, e, names, row is not None) for name, e in chosen.items()]
             response = response_name(next(iter(chosen.values())))
-            return pd.concat(points, ignore_index=True), row is not None, response
+            return cls(pd.concat(points, ignore_index=True), row is not None, response)
 
-        return by_output(cls, next(iter(explanations.values())), output, ax, read)
+        return by_output(next(iter(explanations.values())), output, ax, make)
 
     @classmethod
     def from_estimator(cls, estimators, X, *, background=None, **kwargs) -> Self | SmallMultiples:
@@ -350,7 +342,7 @@ class ComparisonDisplay(ByRow):
         check_values(cls.__name__, kwargs, cls._constraints)  # before a model is called
         _check_dict(cls.__name__, "estimators", estimators)
         explanations = {
-            name: explanation_of(cls.__name__, one, X, background)
+            name: explainer_of(cls.__name__, one, background).explain(X)
             for name, one in estimators.items()
         }
         return cls.from_explanations(explanations, **kwargs)
@@ -413,11 +405,10 @@ def _check_explanations(owner, explanations) -> None:
 def _points(name, explanation, features, local) -> pd.DataFrame:
     """Return the table of one explanation's points, for the features in their order."""
     if local:
-        columns = {"value": explanation.values[0], "standard_error": errors_of(explanation)[0]}
-        frame = pd.DataFrame(columns, index=explanation.feature_names)
+        frame = row_table(explanation).set_index("feature")
     else:
         frame = explanation.importance().rename(columns={"importance": "value"})
-    frame = frame.loc[features, ["value", "standard_error"]].rename_axis("feature").reset_index()
+    frame = frame.loc[features, ["value", "standard_error"]].reset_index()
     frame.insert(0, "explanation", str(name))
     return frame
 
@@ -529,16 +520,16 @@ class DumbbellDisplay(ByRow):
         label = "mean attribution" if kind == "attribution" else "mean |attribution|"
         label += f", with {100 * confidence:g} % interval of the difference"
 
-        def read(name) -> tuple[pd.DataFrame, tuple[str, str], str]:
+        def make(name) -> Any:
             table = _differences(whole if name is None else whole.loc[name], comparison)
-            return table[:max_features], comparison.names, label
+            return cls(table[:max_features], comparison.names, label)
 
         def strength(comparison) -> NDArray[np.float64]:
             """Return the sum of the sizes of each output's differences."""
             sizes = whole["difference"].abs().groupby(level=0).sum()
             return sizes.loc[comparison.output_names].to_numpy()
 
-        return by_output(cls, comparison, output, ax, read, strength)
+        return by_output(comparison, output, ax, make, strength)
 
     @property
     def _legend(self) -> tuple:

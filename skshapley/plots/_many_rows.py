@@ -1,6 +1,6 @@
-"""Many rows at once: a matrix of colours, and paths from base value to prediction."""
+"""Many rows at once: points by feature, a matrix of colours, and paths to predictions."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -17,26 +17,168 @@ from skshapley.plots._common import (
     response_name,
 )
 from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
+from skshapley.plots._places import dot_size, faintness, swarm
 from skshapley.plots._style import (
     COLOURS,
+    NEUTRAL,
+    TICK,
     colour_bar,
-    height_of_rows,
+    faded_cells,
     ink,
+    interval_note,
     label_x,
     level_colours,
-    signed_colours,
+    type_size,
+    zero_line,
 )
 from skshapley.plots._text import MAX_NAME, short_names
 
-# From this number of instances on, they are ordered by their first principal component
+# From this number of rows on, they are ordered by their first principal component
 MANY = 1000
-FADED = 0.35
+
+
+class BeeswarmDisplay(ByRow, Display):
+    """Attributions of all rows, one line of points for each feature.
+
+    Each point is a row. Its place along the axis is the attribution, and its colour is the
+    value of the feature, from low to high. Missing values and categories without an order are grey;
+    `DependenceDisplay` shows each category. Points pile up where many rows have nearly the same
+    attribution. The line through a point is the 95 % interval of its attribution.
+
+    Use `from_explanation` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``row`` (label of the row), ``feature``, ``data``, ``level`` (in [0, 1], or
+        NaN), ``value``, ``standard_error``; the features from top to bottom.
+    response : str, default="response"
+        Name of the explained response, for the axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import BeeswarmDisplay
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, -3.0]).fit(np.zeros((1, 2)))
+    >>> display = BeeswarmDisplay.from_estimator(explainer, np.eye(2))
+    >>> display.frame()[["row", "feature", "value", "y"]]
+       row feature  value    y
+    0    0      x1   -0.0  0.0
+    1    1      x1   -3.0  0.0
+    2    0      x0    1.0  1.0
+    3    1      x0    0.0  1.0
+    """
+
+    _constraints = {"max_features": COUNT, "ax": AXES}
+
+    _row_height = 1.15
+
+    @classmethod
+    def from_explanation(
+        cls, explanation, *, output=None, max_features=10, ax=None
+    ) -> Self | SmallMultiples:
+        """Draw the attributions of all rows.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        output : label, default=None
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+        max_features : int or None, default=10
+            Features shown one by one, the most important first; the others are summed for each
+            row. None: all.
+        ax : matplotlib Axes, or one for each output, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : BeeswarmDisplay, or SmallMultiples of them for several outputs
+
+        Raises
+        ------
+        ValueError, TypeError
+            For an invalid output, max_features or ax.
+        """
+        check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features)
+
+        def make(output) -> Any:
+            shown = fold(one_output(explanation, output), max_features)
+            return cls(_points(shown), response_name(shown))
+
+        return by_output(explanation, output, ax, make)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the points.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``row``, ``feature``, ``data``, ``level``, ``value``, ``standard_error`` and
+            ``y``, where the point is drawn: the position of its feature from the top, plus or minus
+            0.4.
+        """
+        places = pd.factorize(self.table["feature"])[0]
+        value = self.table["value"].to_numpy()
+        return self.table.assign(y=places + swarm(value, places))
+
+    def plot(self, ax=None) -> Self:
+        """Draw the points.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : BeeswarmDisplay
+        """
+        from matplotlib.cm import ScalarMappable
+
+        frame = self.frame()
+        ax = self._rows(ax)
+        zero_line(ax)
+        n = len(frame) // frame["feature"].nunique()
+        half = HALF_WIDTH * frame["standard_error"].to_numpy()
+        x, y = frame["value"].to_numpy(), frame["y"].to_numpy()
+        ax.hlines(y, x - half, x + half, color=NEUTRAL, linewidth=0.7, alpha=faintness(n), zorder=2)
+        level = np.ma.masked_invalid(frame["level"].to_numpy(dtype=np.float64))
+        ax.scatter(x, y, s=dot_size(n), c=level_colours()(level), linewidth=0, zorder=3,
+                   rasterized=len(frame) > 5000)  # fmt: skip
+        label_x(ax, f"attribution ({self._said}){interval_note(frame)}")
+        if frame["level"].notna().any():
+            key = ScalarMappable(cmap=level_colours())
+            colour_bar(ax, key, "value of the feature", ends=["low", "high"])
+        return self._drawn_on([ax])
+
+
+def _points(shown) -> pd.DataFrame:
+    """Return the table of all points, feature by feature."""
+    r, p = shown.values.shape
+    columns = [shown.data.iloc[:, player] for player in range(p)]
+    data = np.concatenate([column.to_numpy(dtype=object) for column in columns])
+    return pd.DataFrame(
+        {
+            "row": np.tile(shown.index.to_numpy(), p),
+            "feature": np.repeat(shown.feature_names, r),
+            "data": pd.Series(data, dtype=object),  # tokens are not made plain text
+            "level": np.concatenate([levels(column) for column in columns]),
+            "value": shown.values.T.ravel(),
+            "standard_error": errors_of(shown).T.ravel(),
+        }
+    )
 
 
 class MatrixDisplay(ByRow, Display):
-    """All attributions as a matrix of colours, with features as rows and instances as columns.
+    """All attributions as a matrix of colours, with features as lines and rows as columns.
 
-    Similar instances are next to each other. Cells are faded if their 95 % interval contains 0. The
+    Similar rows are next to each other. Cells are faded if their 95 % interval contains 0. The
     line above the matrix shows the predictions; the bars beside it are mean absolute attributions.
 
     Use `from_explanation` or `from_estimator` to make one.
@@ -44,7 +186,7 @@ class MatrixDisplay(ByRow, Display):
     Parameters
     ----------
     values : DataFrame of shape (p, r)
-        Attributions, features from top to bottom and instances from left to right.
+        Attributions, features from top to bottom and rows from left to right.
     standard_errors : DataFrame of shape (p, r)
         NaN if the explanation has none.
     predictions : Series of shape (r,)
@@ -71,7 +213,7 @@ class MatrixDisplay(ByRow, Display):
 
     _constraints = {"max_features": COUNT, "ax": AXES}
 
-    _scale = None
+    _scale, _more_rows = None, 2
 
     def __init__(self, values, standard_errors, predictions, response="response") -> None:
         self.values = values
@@ -92,7 +234,7 @@ class MatrixDisplay(ByRow, Display):
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         max_features : int or None, default=10
             Features shown one by one, the most important first; the others are summed for each
-            instance. None: all.
+            row. None: all.
         ax : matplotlib Axes, or one for each output, default=None
             Where to draw; a new figure by default.
 
@@ -106,19 +248,19 @@ class MatrixDisplay(ByRow, Display):
             For an invalid output, max_features or ax.
         """
         check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features)
-        # One order for all outputs, so that an instance has the same position in each
+        # One order for all outputs, so that a row has the same position in each
         attributions = one_output(explanation, output).values
         order = _order(attributions.reshape(len(explanation), -1))
 
-        def read(output) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series, str]:
+        def make(output) -> Any:
             shown = fold(one_output(explanation, output), max_features)
             columns = shown.index[order]
             values = pd.DataFrame(shown.values[order].T, shown.feature_names, columns)
             errors = pd.DataFrame(errors_of(shown)[order].T, shown.feature_names, columns)
             predictions = pd.Series(shown.predictions[order], columns)
-            return values, errors, predictions, response_name(shown)
+            return cls(values, errors, predictions, response_name(shown))
 
-        return by_output(cls, explanation, output, ax, read)
+        return by_output(explanation, output, ax, make)
 
     def frame(self) -> pd.DataFrame:
         """Return the attributions.
@@ -126,15 +268,12 @@ class MatrixDisplay(ByRow, Display):
         Returns
         -------
         frame : DataFrame of shape (p, r)
-            Features from top to bottom, instances from left to right.
+            Features from top to bottom, rows from left to right.
         """
         return self.values.copy()
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return short_names(self.values.index, letters)
-
-    def _height(self, width) -> float:
-        return height_of_rows(len(self.values) + 2)
 
     def plot(self, ax=None) -> Self:
         """Draw the matrix.
@@ -153,25 +292,21 @@ class MatrixDisplay(ByRow, Display):
         ax = self._rows(ax)
         # A few extreme cells, or the sum of many features, should not wash out all others.
         limit = np.quantile(np.abs(values), 0.99) or np.abs(values).max() or 1.0
-        unsure = np.abs(values) <= HALF_WIDTH * self.standard_errors.to_numpy()
-        image = ax.imshow(values, cmap=signed_colours(), vmin=-limit, vmax=limit, aspect="auto",
-                          interpolation="nearest", alpha=np.where(unsure, FADED, 1.0))  # fmt: skip
-        ax.set_ylim(p - 0.5, -0.5)
+        half = HALF_WIDTH * self.standard_errors.to_numpy()
+        image, faded = faded_cells(ax, values, half, limit)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        faded = "; faded: 95 % interval holds 0" if unsure.any() else ""
-        label_x(ax, f"instances, similar ones together{faded}")
+        label_x(ax, f"rows, similar ones together{faded}")
         pad = 0.14 if self._title is None else 0.02
         colour_bar(ax, image, f"attribution ({self._said})", pad)
 
         top = ax.inset_axes([0, 1.02, 1, min(0.3, 1.6 / p)], sharex=ax)
         top.plot(np.arange(r), self.predictions.to_numpy(), color=ink(ax), linewidth=0.9)
-        top.tick_params(bottom=False, labelbottom=False, labelsize="small")
+        top.tick_params(bottom=False, labelbottom=False, labelsize=type_size(TICK))
         top.set_yticks(np.unique([self.predictions.min(), self.predictions.max()]))
         top.margins(y=0.15)  # for the upper number
         top.yaxis.set_major_formatter("{x:.3g}")
-        top.set_ylabel("prediction", rotation=0, ha="right", va="center", fontsize="small")
-        for name in ("top", "right", "bottom"):
-            top.spines[name].set_visible(False)
+        top.set_ylabel("prediction", rotation=0, ha="right", va="center", size=type_size(TICK))
+        top.spines[["top", "right", "bottom"]].set_visible(False)
         ax.set_xlim(-0.5, r - 0.5)
         if self._title is not None:  # one of several, with little room
             return self._drawn_on([ax])
@@ -197,7 +332,7 @@ def _order(values) -> np.ndarray:
 class DecisionDisplay(ByRow, Display):
     """Paths of many rows from the base value, at the bottom, to their predictions on top.
 
-    Each line is an instance. At each feature it moves by the instance's attribution, the least
+    Each line is a row. At each feature it moves by the row's attribution, the least
     important feature first, and its colour is the prediction at its end. Lines that stay together
     for long and part at the top differ only in the most important features.
 
@@ -209,7 +344,7 @@ class DecisionDisplay(ByRow, Display):
     Parameters
     ----------
     table : DataFrame
-        Columns ``row``, ``feature``, ``value``, ``base_value``; for each instance the features from
+        Columns ``row``, ``feature``, ``value``, ``base_value``; for each row the features from
         top to bottom.
     response : str, default="response"
         Name of the explained response, for the axis.
@@ -233,6 +368,8 @@ class DecisionDisplay(ByRow, Display):
     """
 
     _constraints = {"max_features": COUNT, "ax": AXES}
+
+    _more_rows = 1
 
     @classmethod
     def from_explanation(
@@ -262,7 +399,7 @@ class DecisionDisplay(ByRow, Display):
         """
         check_drawing(cls, explanation, ax=ax, output=output, max_features=max_features)
 
-        def read(output) -> tuple[pd.DataFrame, str]:
+        def make(output) -> Any:
             shown = closed(fold(one_output(explanation, output), max_features))
             r, p = shown.values.shape
             table = pd.DataFrame(
@@ -273,9 +410,9 @@ class DecisionDisplay(ByRow, Display):
                     "base_value": np.repeat(shown.base_values, p),
                 }
             )
-            return table, response_name(shown)
+            return cls(table, response_name(shown))
 
-        return by_output(cls, explanation, output, ax, read)
+        return by_output(explanation, output, ax, make)
 
     def frame(self) -> pd.DataFrame:
         """Return the steps, for each row from top to bottom.
@@ -295,9 +432,6 @@ class DecisionDisplay(ByRow, Display):
         base = self.table["base_value"].to_numpy().reshape(-1, p)[:, :1]
         upwards = np.cumsum(np.hstack([base, values[:, ::-1]]), axis=1)
         return upwards[:, ::-1]
-
-    def _height(self, width) -> float:
-        return height_of_rows(self.table["feature"].nunique() + 1)
 
     def plot(self, ax=None) -> Self:
         """Draw the paths.

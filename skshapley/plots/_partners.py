@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley.explanation import Explanation
-from skshapley.plots._common import errors_of, ordered_numbers
+from skshapley.plots._common import errors_of, ordered_numbers, with_players
 
 MAX_BINS = 10
 LEAST_BIN = 12
@@ -200,7 +200,7 @@ def with_pairs(explanation, n) -> Explanation:
     Parameters
     ----------
     explanation : Explanation
-        Of one instance and one output, with interactions.
+        Of one row and one output, with interactions.
     n : int
     """
     found, names = explanation.interactions, explanation.feature_names
@@ -213,17 +213,8 @@ def with_pairs(explanation, n) -> Explanation:
     for players in (first, second):
         np.subtract.at(values[0], players, pairs / 2)
         errors[:, players] = np.nan
-    spread = np.full(len(order), np.nan)
-    if found.standard_errors is not None:
-        spread = found.standard_errors[0, first, second]
+    known = found.standard_errors
+    spread = np.nan if known is None else known[:1, first, second]
     joint = [f"{names[i]} × {names[j]}" for i, j in zip(first, second, strict=True)]
-    data = pd.DataFrame({name: [None] for name in joint}, index=explanation.index, dtype=object)
-    return replace(
-        explanation,
-        values=np.append(values, pairs[None], axis=1),
-        standard_errors=np.append(errors, spread[None], axis=1),
-        background_errors=None,
-        data=pd.concat([explanation.data, data], axis=1),
-        feature_names=np.append(names, np.array(joint, dtype=object)),
-        interactions=None,
-    )
+    split = {"values": values, "standard_errors": errors, "background_errors": None}
+    return with_players(replace(explanation, **split), joint, pairs[None], spread)

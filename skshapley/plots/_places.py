@@ -54,14 +54,12 @@ def keyed(column, most: int = len(COLOURS)) -> tuple[NDArray[np.float64], list[s
     codes = positions(column, groups)
     if len(groups) <= most:
         return codes, [value_text(group) for group in groups]
-    counts = np.bincount(codes[~np.isnan(codes)].astype(int), minlength=len(groups))
-    kept = np.sort(np.argsort(-counts, kind="stable")[: most - 1])
-    places = np.full(len(groups), most - 1.0)
-    places[kept] = np.arange(most - 1)
-    known = ~np.isnan(codes)
-    codes[known] = places[codes[known].astype(int)]
-    texts = [value_text(groups[place]) for place in kept]
-    return codes, [*texts, f"{len(groups) - most + 1}{OTHERS}"]
+    counts = pd.Series(codes).value_counts().sort_index()
+    kept = np.sort(counts.sort_values(ascending=False, kind="stable").index[: most - 1])
+    shared = np.where(np.isin(codes, kept), np.searchsorted(kept, codes), most - 1.0)
+    texts = [value_text(groups[int(code)]) for code in kept]
+    others = f"{len(groups) - most + 1}{OTHERS}"
+    return np.where(np.isnan(codes), np.nan, shared), [*texts, others]
 
 
 def positions(column, groups) -> NDArray[np.float64]:

@@ -2,22 +2,31 @@
 
 from html import escape
 from textwrap import fill, wrap
-from typing import Self
+from typing import Any, Self
 from unicodedata import east_asian_width
 
 import numpy as np
 import pandas as pd
 
 from skshapley.plots._checks import AXES, ROW, check_drawing
-from skshapley.plots._common import errors_of, one_output, one_row, response_name
-from skshapley.plots._display import Display, SmallMultiples, by_output
-from skshapley.plots._style import ink, letters_across, settle, signed_colours, width_in_points
+from skshapley.plots._common import one_output, one_row, response_name, row_table
+from skshapley.plots._display import BARS_WIDTH, Display, SmallMultiples, by_output
+from skshapley.plots._style import (
+    WIDTH,
+    ink,
+    letters_across,
+    settle,
+    signed_colours,
+    width_in_points,
+)
 from skshapley.plots._text import number
 
 LETTER = 0.602  # width of a monospaced letter, in font sizes
 MARGIN = 0.1  # inches beside the text
 LINE = 1.7  # height of a line, in font sizes
 FONT_SIZE = 11.0
+FONT: dict = {"family": "monospace", "fontsize": FONT_SIZE, "color": "black", "va": "center",
+              "parse_math": False}  # fmt: skip
 # Number of the token, text, line and column
 Piece = tuple[int, str, int, int]
 # The part of the colour map on which black letters are readable
@@ -70,7 +79,7 @@ class SentenceDisplay(Display):
         explanation : Explanation
             Its data are the pieces of the text, as in `TokenReward.explanation`.
         row : int, default=None
-            Position of the instance. May be left out if there is only one.
+            Position of the row. May be left out if there is only one.
         output : label, default=None
             One of `explanation.output_names`. None: all, side by side, or the strongest of many.
         ax : matplotlib Axes, or one for each output, default=None
@@ -87,19 +96,13 @@ class SentenceDisplay(Display):
         """
         check_drawing(cls, explanation, ax=ax, output=output, row=row, one_row=True)
 
-        def read(output) -> tuple[pd.DataFrame, str]:
+        def make(output) -> Any:
             shown = one_row(one_output(explanation, output), row)
-            pieces = shown.data.iloc[0].tolist()
-            table = pd.DataFrame(
-                {
-                    "token": [str(piece) for piece in pieces],
-                    "value": shown.values[0],
-                    "standard_error": errors_of(shown)[0],
-                }
-            )
-            return table.iloc[_in_order(pieces)].reset_index(drop=True), response_name(shown)
+            table = row_table(shown).drop(columns="feature").rename(columns={"data": "token"})
+            table = table.iloc[_in_order(table["token"].tolist())].reset_index(drop=True)
+            return cls(table.assign(token=table["token"].map(str)), response_name(shown))
 
-        return by_output(cls, one_row(explanation, row), output, ax, read)
+        return by_output(one_row(explanation, row), output, ax, make)
 
     def html(self) -> str:
         """Return the text as HTML, with a span for each token and its attribution as a tooltip."""
@@ -131,9 +134,10 @@ class SentenceDisplay(Display):
         width = max(10, int(points / (LETTER * FONT_SIZE)))
         return *_flowed(self.table["token"], width), width
 
-    def _height(self, width) -> float:
+    def _size(self, alone) -> tuple[float, float]:
+        width = WIDTH if alone else BARS_WIDTH
         n_lines = self._lines(72 * (width - MARGIN))[1]
-        return (n_lines + 2) * LINE * FONT_SIZE / 72
+        return width, (n_lines + 2) * LINE * FONT_SIZE / 72
 
     def plot(self, ax=None) -> Self:
         """Draw the text, broken into lines that fit the axes.
@@ -157,7 +161,8 @@ class SentenceDisplay(Display):
         pieces, n_lines, width = self._lines(width_in_points(ax))
         colours = self._colours()
         for token, word, line, column in pieces:
-            _write(ax, word, colours[token], line, column)
+            box = {"facecolor": colours[token], "edgecolor": "none", "pad": 1.0}
+            ax.text(column, line, word, bbox=box, **FONT)
         ax.set_xlim(0, width)
         ax.set_ylim(n_lines - 0.4, -0.6)
         return self._drawn_on([ax])
@@ -174,21 +179,6 @@ def _in_order(pieces) -> list[int]:
             " several documents do not keep: explain the document alone."
         )
     return sorted(own, key=lambda place: pieces[place].place)
-
-
-def _write(ax, word, colour, line, column) -> None:
-    """Write a word on its colour."""
-    ax.text(
-        column,
-        line,
-        word,
-        family="monospace",
-        fontsize=FONT_SIZE,
-        color="black",
-        verticalalignment="center",
-        bbox=dict(facecolor=colour, edgecolor="none", pad=1.0),
-        parse_math=False,
-    )
 
 
 def _parted(token) -> tuple[str, str]:

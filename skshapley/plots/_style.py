@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skshapley.plots._checks import check_axes, pyplot
-from skshapley.plots._text import LEAST_NAME, LEFT_OUT, MAX_NAME, UNEXPLAINED, shorten
+from skshapley._tools._constraints import check_values
+from skshapley._tools._params import needed
+from skshapley.plots._checks import AXES
+from skshapley.plots._text import LEAST_NAME, MAX_NAME, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colorbar import Colorbar
     from matplotlib.colors import Colormap
+    from matplotlib.image import AxesImage
     from matplotlib.typing import ColorType
 
 POSITIVE = "#E07B00"
@@ -28,14 +31,15 @@ LIGHT_ON = (NEGATIVE, *COLOURS[:3])  # colours of bars on which white numbers ca
 
 ROW_HEIGHT, LEAST_ROW_HEIGHT = 0.38, 0.15  # inches
 NAME, TICK = 1.3, 1.1  # sizes of type, beside the usual tick labels: those of shap
-LEGEND_LINE = 0.2  # inches
+LEGEND_LINE = 0.24  # inches
 WIDTH = 8.0
 PANEL = (4.0, 3.0)
 LARGE_PANEL = (8.0, 5.2)  # of the only one
 LETTER, DIGIT = 0.55, 0.7  # mean widths of a letter and of a number's digit, in font sizes
-NAMES = 0.46  # of the width of axes and what is beside them, at most, for names
+NAMES, TITLE = 0.46, 0.75  # of the width of axes and what is beside them, at most
 LEAST_LABEL = 16  # letters of a line of a label, such as "(log-probability"
 LEAST_SIZE = 4.0  # points
+FADED = 0.35  # opacity of cells that may be 0
 MOST_ROOM = 0.35  # of the width of axes, for the numbers on one side
 
 
@@ -61,12 +65,6 @@ def colour_of(values) -> list[str]:
     return [NEGATIVE if value < 0 else POSITIVE for value in np.asarray(values)]
 
 
-def colour_of_steps(frame) -> list[str]:
-    """Return the colour of each step between base value and prediction."""
-    unknown = frame["feature"].isin([UNEXPLAINED, LEFT_OUT])
-    return np.where(unknown, NEUTRAL, colour_of(frame["value"])).tolist()
-
-
 def height_of_rows(n_rows) -> float:
     """Return the height of axes with `n_rows` rows, in inches."""
     shrink = np.clip((n_rows - 25) / 75, 0, 1)
@@ -79,24 +77,16 @@ def height_of_legend(names) -> float:
     return LEGEND_LINE * (min(len(names), 1) if line else len(names))
 
 
-def width_of_rows(names) -> float:
-    """Return the width, in inches, of axes with such row names, beside others like them."""
-    return min(WIDTH, 4.7 + LETTER * max(map(len, names)) * type_size() / 72)
-
-
 def panels(axes, n, owner, size, n_columns=None) -> "list[Axes]":
     """Return the n given axes, or new ones of a size in inches, in rows of at most three."""
-    check_axes(owner, axes)
-    plt = pyplot(owner)
+    plt = needed("matplotlib.pyplot", owner, "plot")
+    check_values(owner, {"ax": axes}, {"ax": AXES})
     if axes is None:
         n_columns = n_columns or (min(n, 3) if n != 4 else 2)
         n_rows = -(-n // n_columns)
         whole = size[0] * n_columns, size[1] * n_rows
-        grid = plt.subplots(n_rows, n_columns, figsize=whole, layout="constrained", squeeze=False)
-        axes = grid[1].ravel()
-        for ax in axes[n:]:
-            ax.remove()
-        axes = axes[:n]
+        figure = plt.figure(figsize=whole, layout="constrained")
+        axes = [figure.add_subplot(n_rows, n_columns, place + 1) for place in range(n)]
     axes = list(np.ravel(np.asarray(axes, dtype=object)))
     for ax in axes:
         ax.tick_params(labelsize=type_size(TICK))
@@ -123,26 +113,28 @@ def width_in_points(ax) -> float:
 
 def letters_beside(ax) -> int:
     """Return how many letters the names of rows beside the axes may have."""
-    return _letters(NAMES * _place_in_points(ax), type_size())
+    return _letters(NAMES * _place_in_points(ax))
 
 
 def letters_across(ax) -> int:
     """Return how many letters a title may have, as wide as the axes' place."""
-    return _letters(0.75 * _place_in_points(ax))
+    return _letters(TITLE * _place_in_points(ax))
 
 
-def _letters(points, size=10.0) -> int:
-    return int(np.clip(points / (LETTER * size), LEAST_NAME, MAX_NAME))
+def letters_within(ax, margin=0) -> int:
+    """Return how many letters fit into the width of the axes, less a margin in points."""
+    return _letters(width_in_points(ax) - margin)
+
+
+def _letters(points) -> int:
+    return int(np.clip(points / (LETTER * type_size()), LEAST_NAME, MAX_NAME))
 
 
 def _place_in_points(ax) -> float:
     """Return the width of the axes' column in its grid, margins included."""
     spec = ax.get_subplotspec()
-    if spec is None:
-        return np.inf
-    figure = ax.figure
-    share = spec.get_position(figure).width / (figure.subplotpars.right - figure.subplotpars.left)
-    return min(share, 1.0) * figure.bbox.width * 72 / figure.dpi
+    share = 1.0 if spec is None else len(spec.colspan) / spec.get_gridspec().ncols
+    return share * ax.figure.bbox.width * 72 / ax.figure.dpi
 
 
 def filled(text, points, size=10.0) -> str:
@@ -156,6 +148,12 @@ def label_x(ax, text) -> None:
     ax.set_xlabel(filled(text, width_in_points(ax), size), fontsize=size, parse_math=False)
 
 
+def name_panel(ax, name) -> None:
+    """Write the name of a feature below its panel, and leave two spines."""
+    ax.set_xlabel(shorten(name, letters_across(ax)), fontsize=type_size(), parse_math=False)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
 def label_y(ax, text) -> None:
     """Label the y axis, in lines that are not longer than the axes are high."""
     size = type_size()
@@ -165,7 +163,8 @@ def label_y(ax, text) -> None:
 
 def legend(ax, handles, names, letters=MAX_NAME, **where) -> None:
     """Write a legend; its names are no formulas and may begin with "_"."""
-    made = ax.legend(handles, ["name"] * len(handles), frameon=False, **where)
+    sizes = dict.fromkeys(("fontsize", "title_fontsize"), type_size(TICK))
+    made = ax.legend(handles, ["name"] * len(handles), frameon=False, **sizes, **where)
     for text, name in zip(made.get_texts(), names, strict=True):
         text.set(text=shorten(name, letters), parse_math=False)
     made.get_title().set_parse_math(False)
@@ -173,11 +172,12 @@ def legend(ax, handles, names, letters=MAX_NAME, **where) -> None:
 
 def legend_above(ax, handles, names) -> None:
     """Write a legend above axes that are settled: in a line, or below each other if too wide."""
-    points = width_in_points(ax)
-    letters = _letters(points - 50)
-    line = sum(min(len(str(name)), letters) for name in names) * LETTER * 10 + 50 * len(names)
+    letters = letters_within(ax, 50)
+    letter = LETTER * type_size(TICK)
+    line = sum(min(len(str(name)), letters) * letter + 50 for name in names)
+    n_columns = len(names) if line <= width_in_points(ax) else 1
     place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
-    legend(ax, handles, names, letters, ncols=len(names) if line <= points else 1, **place)
+    legend(ax, handles, names, letters, ncols=n_columns, **place)
     settle(ax)
 
 
@@ -200,7 +200,6 @@ def name_rows(ax, names) -> None:
     """Name the rows 0, 1, ... from top to bottom, and settle the axes."""
     write_names(ax, names)
     settle(ax)
-    fit_names(ax)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):
@@ -226,6 +225,19 @@ def type_size(factor=NAME) -> float:
     from matplotlib.font_manager import FontProperties
 
     return factor * FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
+
+
+def faded_cells(ax, values, half, limit) -> tuple["AxesImage", str]:
+    """Draw attributions as colours up to a limit, pale where the 95 % interval contains 0.
+
+    Return the image, and a note for the label: empty if no cell is pale.
+    """
+    unsure = np.abs(values) <= half
+    alpha = np.where(unsure, FADED, 1.0)
+    image = ax.imshow(values, cmap=signed_colours(), vmin=-limit, vmax=limit, alpha=alpha,
+                      aspect="auto", interpolation="nearest")  # fmt: skip
+    ax.set_ylim(len(values) - 0.5, -0.5)
+    return image, "; faded: 95 % interval contains 0" if unsure.any() else ""
 
 
 def colour_bar(ax, image, label, pad=0.02, ends=None) -> "Colorbar":

@@ -374,7 +374,7 @@ def test_swarm_keeps_similar_points_apart():
 
 def test_without_matplotlib_the_error_says_how_to_get_it(explanation, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"pip install 'skshapley\[plot\]'"):
+    with pytest.raises(ImportError, match=r'pip install "skshapley\[plot\]"'):
         BarDisplay.from_explanation(explanation)
 
 

@@ -17,7 +17,6 @@ from skshapley.plots import (
     Display,
     MatrixDisplay,
 )
-from skshapley.plots._common import _players
 from skshapley.plots._partners import strongest_partners
 
 SINGLE = [DecisionDisplay, MatrixDisplay]
@@ -253,7 +252,7 @@ def test_comparison_of_importances(explanation, explanation_maker):
 
 def test_comparison_of_one_instance_matches_features_by_name(explanation):
     order = [4, 3, 2, 1, 0]
-    mirrored = _players(explanation, order)
+    mirrored = explanation[:, order]
     drawn = ComparisonDisplay.from_explanations({"a": explanation, "b": mirrored}, row=2)
     wide = drawn.frame().pivot_table(index="feature", columns="explanation", values="value")
     np.testing.assert_array_equal(wide["a"], wide["b"])

@@ -1,0 +1,407 @@
+"""Bars: attributions of one row, importances, and the way from base value to prediction."""
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from skshapley._records._importance import cohort_masks
+from skshapley._tools._constraints import Count
+from skshapley.plots._checks import AXES, COUNT, ROW, check_drawing
+from skshapley.plots._common import (
+    HALF_WIDTH,
+    closed,
+    errors_of,
+    fold,
+    kind_of_outputs,
+    one_output,
+    one_row,
+    response_name,
+    row_table,
+)
+from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
+from skshapley.plots._partners import check_pairs, with_pairs
+from skshapley.plots._style import (
+    COLOURS,
+    NEUTRAL,
+    colour_of,
+    error_bars,
+    ink,
+    interval_note,
+    label_x,
+    legend_above,
+    number_bars,
+    zero_line,
+)
+from skshapley.plots._text import LEFT_OUT, MAX_NAME, UNEXPLAINED, named_values, number
+
+
+class BarDisplay(ByRow, Display):
+    """Feature importances over all rows or over cohorts, or attributions of one row, as bars.
+
+    Over rows or cohorts, a bar is the mean absolute attribution. For one row, it is the attribution
+    itself. Error bars are 95 % intervals, of the mean or of the attribution.
+
+    Over several outputs, each bar is stacked: a part for each output, without intervals.
+
+    Features that are not shown one by one are summed row by row, as if they were one group.
+    For one row this sum has no interval, since covariances are not on record.
+
+    Use `from_explanation` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``cohort``, ``feature``, ``data``, ``value``, ``standard_error``, from top to
+        bottom, with the same features in each cohort. Without cohorts, ``cohort`` is None.
+    local : bool, default=False
+        Whether the bars are of one row.
+    response : str, default="response"
+        Name of the explained response, for the axis.
+    stacked : bool, default=False
+        Whether the cohorts are outputs, whose bars are stacked.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import BarDisplay
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, -3.0]).fit(np.zeros((1, 2)))
+    >>> display = BarDisplay.from_estimator(explainer, np.array([[1.0, 1.0], [3.0, 0.0]]))
+    >>> display.frame()[["feature", "value"]]
+      feature  value
+    0      x0    2.0
+    1      x1    1.5
+    """
+
+    _constraints = {"row": ROW, "max_features": COUNT, "ax": AXES}
+
+    def __init__(self, table, local=False, response="response", stacked=False) -> None:
+        super().__init__(table, response)
+        self.local = local
+        self.stacked = stacked
+        self._row_height = 1.0 if stacked else max(1.0, 0.6 * len(self._legend))
+
+    @classmethod
+    def from_explanation(
+        cls, explanation, row=None, *, output=None, cohorts=None, max_features=10, ax=None
+    ) -> Self | SmallMultiples:
+        """Draw attributions of one row, or importances.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        row : int, default=None
+            Position of the one row to draw. None: mean absolute attributions of all.
+        output : label, default=None
+            One of `explanation.output_names`. None: all, stacked; with a `row` or `cohorts` side by
+            side, or the strongest of many.
+        cohorts : str or array-like of shape (r,), default=None
+            Draw a bar for each cohort of rows. A column of `explanation.data`, or a label for each
+            row; a mask of True and False makes two cohorts.
+        max_features : int or None, default=10
+            Features shown one by one, the largest first; the others are summed. None: all.
+        ax : matplotlib Axes, or one for each output, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : BarDisplay, or SmallMultiples of them for several outputs
+
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For an invalid row, output, cohorts, max_features or ax.
+        """
+        check_drawing(cls, explanation, ax=ax, output=output, row=row, max_features=max_features)
+        masks = _checked_cohorts(cls.__name__, explanation, row, cohorts)
+        several = output is None and explanation.output_names is not None
+        if several and row is None and cohorts is None:
+            table = _stacked_table(explanation, max_features)
+            return cls(table, response=response_name(explanation), stacked=True).plot(ax)
+        chosen = one_row(explanation, row)
+
+        def make(output) -> Any:
+            shown = fold(one_output(chosen, output), max_features)
+            if row is None:
+                return cls(_cohort_table(shown, masks), False, response_name(shown))
+            table = row_table(shown)
+            table.insert(0, "cohort", None)
+            return cls(table, True, response_name(shown))
+
+        return by_output(chosen, output, ax, make)
+
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return named_values(self.table[~self.table["feature"].duplicated()], letters)
+
+    @property
+    def _legend(self) -> tuple:
+        return tuple(self.table["cohort"].dropna().unique())
+
+    def plot(self, ax=None) -> Self:
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : BarDisplay
+        """
+        from matplotlib.patches import Patch
+
+        table, cohorts = self.table, self._legend
+        place, row = pd.factorize(table["cohort"].fillna(""))[0], pd.factorize(table["feature"])[0]
+        ax = self._rows(ax)
+        zero_line(ax)
+        if cohorts:
+            legend_above(ax, [Patch(color=COLOURS[i]) for i in range(len(cohorts))], cohorts)
+        value, start, height, y = table["value"].to_numpy(), 0.0, 0.75, row
+        half = HALF_WIDTH * table["standard_error"].fillna(0.0).to_numpy()
+        colours = colour_of(value) if self.local else [COLOURS[i] for i in place]
+        if self.stacked:
+            start = table.groupby("feature")["value"].cumsum().to_numpy() - value
+        else:
+            height /= max(len(cohorts), 1)
+            y = row + (place + 0.5) * height - 0.375
+        ax.barh(y, value, height=0.94 * height, left=start, color=colours, zorder=2)
+        error_bars(ax, value, y, half)
+        texts = [number(bar, signed=self.local, scale=np.abs(value).max()) for bar in value]
+        bars = list(zip(np.zeros(len(value)), value, half, y, texts, colours, strict=True))
+        low, high = self._shared or self._span()
+        if self.stacked:  # their sums alone
+            ends = (start + value)[place == place.max()]
+            beside = [(end, i, number(end), 1.0) for i, end in enumerate(ends)]
+            number_bars(ax, [], (low, high), left=False, beside=beside)
+        else:
+            number_bars(ax, bars, (low, high), left=low < 0, right=high > 0)
+        what = "attribution" if self.local else "mean |attribution|"
+        label_x(ax, f"{what} ({self._said}){interval_note(table)}")
+        return self._drawn_on([ax])
+
+    def _span(self) -> tuple[float, float]:
+        half = HALF_WIDTH * self.table["standard_error"].fillna(0.0)
+        low = (self.table["value"] - half).min() if self.local else 0.0
+        ends = self.table["value"] + half
+        if self.stacked:
+            ends = ends.groupby(self.table["feature"]).sum()
+        return min(low, 0.0), max(ends.max(), 0.0)
+
+
+def _table(feature, value, error=np.nan, cohort=None) -> pd.DataFrame:
+    """Return the bars of all rows or of a cohort."""
+    columns = {"cohort": cohort, "feature": feature, "data": None, "value": value}
+    return pd.DataFrame(columns | {"standard_error": error})
+
+
+def _stacked_table(explanation, max_features) -> pd.DataFrame:
+    """Return the bars of all outputs, those beyond the colours that there are in one."""
+    names, kind = list(explanation.output_names), kind_of_outputs(explanation)
+    sizes = np.abs(explanation.values).mean(axis=0)
+    order = np.argsort(-sizes.sum(axis=0), kind="stable")
+    folded = [fold(explanation.output(names[k]), max_features, sizes.sum(axis=1)) for k in order]
+    values = [np.abs(shown.values).mean(axis=0) for shown in folded]
+    labels = [f"{kind}{names[k]}" for k in order]
+    most = len(COLOURS)
+    if len(values) > most:
+        labels[most - 1 :] = [f"{len(values) - most + 1} other outputs"]
+        values[most - 1 :] = [np.sum(values[most - 1 :], axis=0)]
+    parts = zip(labels, values, strict=True)
+    tables = [_table(folded[0].feature_names, value, cohort=label) for label, value in parts]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _cohort_table(shown, masks) -> pd.DataFrame:
+    """Return the bars of all rows, or of each cohort."""
+    tables = []
+    for label, mask in masks.items():
+        part = shown[mask]
+        found = part.importance().loc[shown.feature_names].reset_index()
+        name = None if label is None else f"{label} (n = {len(part)})"
+        tables.append(_table(found["feature"], found["importance"], found["standard_error"], name))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _checked_cohorts(owner, explanation, row, cohorts) -> dict[Any, Any]:
+    """Return the rows of each cohort as a mask by label; all of them without cohorts."""
+    if cohorts is None:
+        return {None: slice(None)}
+    if row is not None:
+        raise ValueError(f"{owner} got both row={row!r} and cohorts: choose one of the two.")
+    masks = cohort_masks(explanation, cohorts, owner)
+    if len(masks) > len(COLOURS):
+        raise ValueError(
+            f"{owner} got {len(masks)} cohorts, but it has colours for at most {len(COLOURS)}: form"
+            f" fewer, for example with pandas.cut."
+        )
+    return masks
+
+
+class WaterfallDisplay(ByRow, Display):
+    """One prediction as a waterfall: from the base value up and down to the prediction.
+
+    The base value, the mean prediction over the background, is at the bottom and the prediction of
+    the row at the top. In between, each feature has a bar as long as its attribution, which
+    starts where the bar below it ends. The largest attribution is at the top.
+
+    Error bars are 95 % intervals of the attributions. A sum of several features has none, since the
+    covariances of its terms are not on record. Some methods give estimates that do not add up
+    exactly; the difference is then a grey bar named "unexplained".
+
+    Use `from_explanation` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``feature``, ``data``, ``value``, ``standard_error``; from top to bottom.
+    base_value, prediction : float
+        Where the bars start and where they end.
+    response : str, default="response"
+        Name of the explained response, for the axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.plots import WaterfallDisplay
+    >>> explainer = ShapleyExplainer(lambda X: X @ [1.0, -3.0]).fit(np.zeros((1, 2)))
+    >>> display = WaterfallDisplay.from_estimator(explainer, np.ones((1, 2)))
+    >>> display.frame()[["feature", "value", "start", "end"]]
+      feature  value  start  end
+    0      x1   -3.0    1.0 -2.0
+    1      x0    1.0    0.0  1.0
+    """
+
+    _constraints = {"row": ROW, "max_features": COUNT, "max_pairs": Count(least=0), "ax": AXES}
+
+    def __init__(self, table, base_value, prediction, response="response") -> None:
+        super().__init__(table, response)
+        self.base_value = base_value
+        self.prediction = prediction
+
+    @classmethod
+    def from_explanation(
+        cls, explanation, row=None, *, output=None, max_features=10, max_pairs=0, ax=None
+    ) -> Self | SmallMultiples:
+        """Draw the explanation of one row.
+
+        Parameters
+        ----------
+        explanation : Explanation
+        row : int, default=None
+            Position of the row. May be left out if there is only one.
+        output : label, default=None
+            One of `explanation.output_names`. None: all, side by side, or the strongest of many.
+        max_features : int or None, default=10
+            Features shown one by one, the largest first; the others are summed. None: all.
+        max_pairs : int, default=0
+            So many of the strongest interactions are shown as well, and count as features. Each of
+            the two features gives half of it away, and has no error then.
+        ax : matplotlib Axes, or one for each output, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display : WaterfallDisplay, or SmallMultiples of them for several outputs
+
+        Raises
+        ------
+        ValueError, TypeError, IndexError
+            For an invalid row, output, max_features, max_pairs or ax, and for pairs of an
+            explanation without interactions.
+        """
+        given = {"row": row, "max_features": max_features, "max_pairs": max_pairs, "ax": ax}
+        check_drawing(cls, explanation, output=output, one_row=True, **given)
+        if max_pairs:
+            check_pairs(cls.__name__, explanation)
+        chosen = one_row(explanation, row)
+
+        def make(output) -> Any:
+            whole = one_output(chosen, output)
+            shown = closed(fold(with_pairs(whole, max_pairs) if max_pairs else whole, max_features))
+            table = row_table(shown)
+            table["background_error"] = errors_of(shown, "background_errors")[0]
+            ends = float(whole.base_values[0]), float(whole.predictions[0])
+            return cls(table, *ends, response_name(whole))
+
+        return by_output(chosen, output, ax, make)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the bars from top to bottom.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``feature``, ``data``, ``value``, ``standard_error``, ``background_error``,
+            ``start``, ``end``.
+        """
+        upwards = self.table["value"].to_numpy()[::-1]
+        ends = (self.base_value + np.cumsum(upwards))[::-1]
+        starts = np.append(ends[1:], self.base_value)
+        return self.table.assign(start=starts, end=ends)
+
+    def _row_names(self, letters=MAX_NAME) -> list[str]:
+        return ["prediction", *named_values(self.table, letters), "base value"]
+
+    def _intervals(self, frame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return half the intervals without and with the background, and the larger of both."""
+        half = HALF_WIDTH * frame["standard_error"].to_numpy()
+        apart = frame.get("background_error", np.full(len(frame), np.nan))
+        wider = np.hypot(half, HALF_WIDTH * np.asarray(apart, dtype=np.float64))
+        return half, wider, np.fmax(np.nan_to_num(half), np.nan_to_num(wider))
+
+    def _span(self) -> tuple[float, float]:
+        frame = self.frame()
+        start, end, reach = frame["start"], frame["end"], self._intervals(frame)[2]
+        low = min(np.minimum(start, end - reach).min(), self.base_value)
+        return low, max(np.maximum(start, end + reach).max(), self.base_value)
+
+    def plot(self, ax=None) -> Self:
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        self : WaterfallDisplay
+        """
+        frame = self.frame()
+        n, ax = len(frame), self._rows(ax)
+        rows = np.arange(1, n + 1)
+        value, start, end = (frame[name].to_numpy() for name in ("value", "start", "end"))
+        half, wider, reach = self._intervals(frame)
+        unknown = frame["feature"].isin([UNEXPLAINED, LEFT_OUT])
+        colours = np.where(unknown, NEUTRAL, colour_of(value)).tolist()
+        ax.barh(rows, value, left=start, height=0.7, color=colours, zorder=2)
+        error_bars(ax, end, rows, half, wider)
+
+        # Each bar hangs on the end of the one below; the outermost on base value and prediction.
+        ax.vlines(np.append(end, self.base_value), np.arange(n + 1), np.arange(1, n + 2),
+                  color=ink(ax), linewidth=0.6, alpha=0.6, zorder=1)  # fmt: skip
+        ax.plot([self.prediction, self.base_value], [0, n + 1], "D", color=ink(ax), markersize=5)
+
+        scale = np.abs([self.base_value, self.prediction, *value]).max()
+        texts = [number(change, signed=True, scale=scale) for change in value]
+        ends = [
+            (self.prediction, 0, number(self.prediction, scale=scale), value[0]),
+            (self.base_value, n + 1, number(self.base_value, scale=scale), -value[-1]),
+        ]
+        bars = list(zip(start, end, reach, rows, texts, colours, strict=True))
+        number_bars(ax, bars, self._shared or self._span(), beside=ends)
+        label_x(ax, f"{self._said}{interval_note(frame)}")
+        return self._drawn_on([ax])
