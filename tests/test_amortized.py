@@ -53,7 +53,7 @@ def tables():
 
 @pytest.fixture(scope="module")
 def amortized(tables):
-    explainer = ShapleyExplainer(response, max_background=50, max_rows=3000, random_state=0)
+    explainer = ShapleyExplainer(response, max_background=50, max_rows=3000, random_state=1)
     return AmortizedExplainer(explainer, n_taught=300).fit(tables[0])
 
 

@@ -15,6 +15,7 @@ from skshapley._tables._inputs import (
     is_frame,
     narwhal,
 )
+from skshapley._tables._service import as_rows_of
 from skshapley._tools._constraints import Constraint, Flag
 from skshapley.rewards._reward import InterventionalReward
 from skshapley.rewards._rows import codes_of
@@ -72,9 +73,12 @@ class BaselineReward(InterventionalReward):
     def _given(self, background) -> Any:
         """Return the given baseline as a row in the container of the background."""
         row = self.baseline
-        if not is_frame(row):
-            framed = isinstance(background, pd.DataFrame)
-            row = _as_frame(row, background) if framed else _as_array(row)
+        if is_frame(background) and not is_frame(row):
+            if not isinstance(row, pd.Series | Mapping):
+                row = zip(column_names(background), np.ravel(np.asarray(row, object)), strict=False)
+            row = as_rows_of(dict(row), background, "BaselineReward")
+        elif not is_frame(row):
+            row = np.atleast_2d(row.toarray() if sparse.issparse(row) else np.asarray(row))
             row = type(background)(row) if sparse.issparse(background) else row
         if is_frame(row):
             row = in_order_of(row, column_names(background))
@@ -84,24 +88,6 @@ class BaselineReward(InterventionalReward):
                 f" {background.shape[1]} columns of the background, or None."
             )
         return check_columns(row, background, "BaselineReward")
-
-
-def _as_array(row) -> np.ndarray:
-    return np.atleast_2d(row.toarray() if sparse.issparse(row) else np.asarray(row))
-
-
-def _as_frame(row, background) -> pd.DataFrame:
-    """Return a mapping, or values in the order of the background's columns, as a frame."""
-    if isinstance(row, (pd.Series, Mapping)):
-        frame = pd.DataFrame([dict(row)])
-    else:
-        frame = pd.DataFrame(np.atleast_2d(np.asarray(row, dtype=object)))
-        if frame.shape[1] == background.shape[1]:
-            frame.columns = background.columns
-    for name in frame.columns.intersection(background.columns):
-        if isinstance(background[name].dtype, pd.CategoricalDtype):
-            frame[name] = frame[name].astype("category")
-    return frame.infer_objects()
 
 
 def _typical_row(background, weights) -> Any:

@@ -85,15 +85,13 @@ class SquaredError(Loss):
             )
         numbers = as_floats(y)
         if numbers is None:
-            raise ValueError(
-                f'{self.owner} with loss="squared_error" needs numbers as y; got'
-                f" {np.ravel(y)[0]!r}."
-            )
+            numbers = np.full(n, np.nan)
         wrong = ~np.isfinite(numbers.reshape(n, -1)).all(axis=1)
         if wrong.any():
+            row = np.argmax(wrong)
             raise ValueError(
-                f'{self.owner} with loss="squared_error" needs finite y; got'
-                f" {numbers[wrong][0]} at row {np.flatnonzero(wrong)[0]}."
+                f'{self.owner} with loss="squared_error" needs finite numbers as y; got'
+                f" {np.asarray(y)[row]!r} at row {row}."
             )
         return numbers.reshape(n, -1)
 
@@ -183,7 +181,7 @@ class GivenLoss(Loss):
 
 
 LOSSES = {loss.name: loss for loss in (LogLoss, SquaredError)}
-DEFAULTS = {"classifier": "log_loss", "regressor": "squared_error"}
+DEFAULTS: dict[str | None, str] = {"classifier": "log_loss", "regressor": "squared_error"}
 
 
 def resolve_loss(loss, response: WholeResponse, owner: str) -> Loss:
@@ -192,33 +190,19 @@ def resolve_loss(loss, response: WholeResponse, owner: str) -> Loss:
     Raises
     ------
     ValueError
-        For an unknown name, a model of which "auto" does not know the kind, or a loss that does not
+        For anything else, a model of which "auto" does not know the kind, or a loss that does not
         fit the response.
-    TypeError
-        For anything else.
     """
-    if loss == "auto":
-        kind = estimator_type(response.estimator)
-        if kind not in DEFAULTS:
-            raise ValueError(
-                f'{owner}(loss="auto") needs a classifier or a regressor; got'
-                f" {response.estimator!r}. Choose one of {sorted(LOSSES)} or a function of"
-                f" (y, response)."
-            )
-        loss = DEFAULTS[kind]
-    if isinstance(loss, str):
-        if loss not in LOSSES:
-            raise ValueError(
-                f'{owner} has no loss named {loss!r}: choose "auto", one of {sorted(LOSSES)}, or a'
-                f" function of (y, response) that returns one loss per row."
-            )
-        return LOSSES[loss](response, owner)
-    if not callable(loss):
-        raise TypeError(
-            f'{owner} takes loss as "auto", one of {sorted(LOSSES)}, or a function of (y,'
-            f" response); got {loss!r}."
-        )
-    return GivenLoss(response, owner, loss)
+    if callable(loss):
+        return GivenLoss(response, owner, loss)
+    name = DEFAULTS.get(estimator_type(response.estimator)) if loss == "auto" else loss
+    if isinstance(name, str) and name in LOSSES:
+        return LOSSES[name](response, owner)
+    raise ValueError(
+        f"{owner} got loss={loss!r} for {response.estimator!r}: choose one of {sorted(LOSSES)}, a"
+        f' function of (y, response) that returns one loss per row, or "auto" for a classifier or'
+        f" a regressor."
+    )
 
 
 class LossGame(WrappedGame):

@@ -12,9 +12,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.multioutput import MultiOutputRegressor
 
 from skshapley._tables._inputs import as_pandas
 from skshapley._tools._constraints import Constraint, Count
@@ -109,7 +108,6 @@ def _numbers(levels, column) -> NDArray[np.float64]:
 
 MOST_ROWS = 2**16  # that a surrogate is trained on, unless the background has more
 LEAF_ROWS = 5  # background rows that a leaf of the default regressor holds, if all of their masks
-HELD_OUT = 5  # every so many-th background row is held out for the error
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,13 +116,13 @@ class Surrogate(MaskedModel):
 
     Attributes
     ----------
-    regressors : tuple of fitted regressor
+    regressor : fitted regressor of c outputs
     low, high : ndarray of shape (c,)
         Of the responses that they were trained on: no conditional mean lies outside.
     columns : HiddenColumns
     """
 
-    regressors: tuple
+    regressor: Any
     low: np.ndarray
     high: np.ndarray
     columns: HiddenColumns
@@ -132,17 +130,12 @@ class Surrogate(MaskedModel):
     def predict(self, numbers, coalitions) -> NDArray[np.float64]:
         """Return the outputs predicted from the present columns, ``(n, c)``."""
         shown = self.columns.hidden(numbers, coalitions.take(self.column_player, axis=1))
-        return np.clip(_predicted(self.regressors, shown), self.low, self.high)
+        return np.clip(self.regressor.predict(shown), self.low, self.high)
 
     def choose(self, values, winners) -> NDArray[np.float64]:
         """Return the explained outputs of those that were learned, ``(..., k)``."""
         learned_all = self.response.predicted or self.response.column is None
         return self.response.choose(values, winners) if learned_all else values
-
-
-def _predicted(regressors, shown) -> NDArray[np.float64]:
-    """Return the predictions of one regressor for each output, ``(n, c)``."""
-    return np.column_stack([regressor.predict(shown) for regressor in regressors])
 
 
 def _is_regressor(value) -> bool:
@@ -158,8 +151,8 @@ class SurrogateReward(BackgroundReward):
     v(S) is the prediction of a regressor trained to predict the model's response on background rows
     with randomly hidden columns. The best such regressor returns E[f(X) | X_S = x_S]. It accepts
     columns of any kind and missing values, and assumes nothing about their joint distribution. The
-    regressor's error affects the values but not the standard errors. ``error_`` estimates it, and
-    `skshapley.diagnostics.conditional_error` compares it with other rewards.
+    regressor's error affects the values but not the standard errors.
+    `skshapley.diagnostics.conditional_error` estimates it, and compares it with other rewards.
 
     v(empty) is the mean response over the background, v(all) the model's response at the row to
     explain. One evaluation of v is one row of the surrogate, for any size of the background. Fit
@@ -168,8 +161,9 @@ class SurrogateReward(BackgroundReward):
     Parameters
     ----------
     regressor : None or regressor, default=None
-        It must accept NaN for hidden columns; categories are passed as codes. A clone is fitted for
-        each output. None: a HistGradientBoostingRegressor that knows the categorical columns.
+        It must accept NaN for hidden columns, and sample weights if background rows have weights;
+        categories are passed as codes. A clone is fitted for each output. None: a
+        HistGradientBoostingRegressor that knows the categorical columns.
     n_masks : int, default=64
         Masks for each background row; fewer if the total would exceed 65536 rows. The number of
         visible columns is drawn with the weights of the Shapley value.
@@ -180,11 +174,6 @@ class SurrogateReward(BackgroundReward):
     ----------
     surrogate_ : Surrogate
         Trained on all rows.
-    error_ : ndarray of shape (k,)
-        The mean squared error of each output, over masks, on a fifth of the rows, of a surrogate
-        trained on the others: `conditional_error` of its own.
-    share_ : ndarray of shape (k,)
-        The same, as a share of the variance of the responses there.
 
     See Also
     --------
@@ -206,8 +195,6 @@ class SurrogateReward(BackgroundReward):
     >>> explainer = ShapleyExplainer(lambda X: X[:, 0], reward="surrogate").fit(X)
     >>> explainer.explain(np.array([[1.0, 1.0]])).values.round(1)
     array([[0.5, 0.4]])
-    >>> explainer.reward_.share_.round(1)
-    array([0.2])
     """
 
     _constraints = {
@@ -228,23 +215,21 @@ class SurrogateReward(BackgroundReward):
         columns = HiddenColumns(background)
         numbers, targets = columns.numbers(background), self._targets()
         n_masks = max(1, min(self.n_masks, ceil(MOST_ROWS / len(numbers))))
-        rng = generator(self.random_state, 1)
-        masks = self._masks(rng, len(numbers), n_masks)
         row = np.repeat(np.arange(len(numbers)), n_masks)
+        masks = np.ones((len(row), 1), dtype=bool)
+        if players.n_players > 1:  # the coalitions of a single one are known
+            rng = generator(self.random_state, 1)
+            masks = kernel_coalitions(rng, len(row), players.n_players)
         shown = columns.hidden(numbers[row], masks.take(players.column_player, axis=1))
-        held_out = row % HELD_OUT == HELD_OUT - 1
-        if held_out.any():
-            trained = self._trained(columns, shown[~held_out], targets, row[~held_out])
-            wrong = _predicted(trained, shown[held_out]) - targets[row[held_out]]
-            self._judge(wrong, targets[row[held_out]], weights[row[held_out]])
-        else:
-            self.error_ = self.share_ = np.full(targets.shape[1], np.nan)
+        regressor = MultiOutputRegressor(self._regressor(columns, n_masks))
+        equal = weights.min() == weights.max()
+        share = None if equal else weights[row] / weights[row].mean()
         self.surrogate_ = Surrogate(
             response.without_model(),
-            background,
+            None,
             weights,
             players.column_player,
-            self._trained(columns, shown, targets, row),
+            regressor.fit(shown, targets[row], sample_weight=share),
             targets.min(axis=0),
             targets.max(axis=0),
             columns,
@@ -261,28 +246,6 @@ class SurrogateReward(BackgroundReward):
         column = self.response_.column
         return self.empty_ if column is None else self.empty_[:, column : column + 1]
 
-    def _masks(self, rng, n_rows, n_masks) -> NDArray[np.bool_]:
-        """Return which players are shown, ``(n_rows n_masks, p)``."""
-        p = self.players_.n_players
-        if p == 1:  # whose coalitions are known
-            return np.ones((n_rows * n_masks, 1), dtype=bool)
-        return kernel_coalitions(rng, n_rows * n_masks, p)
-
-    def _trained(self, columns, shown, targets, row) -> tuple:
-        """Return a fitted regressor for each output."""
-        weights = self.weights_[row]
-        equal = (self.weights_ == self.weights_[0]).all()
-        regressor = self._regressor(columns, np.bincount(row).max())
-        if not equal and not has_fit_parameter(regressor, "sample_weight"):
-            raise ValueError(
-                f"SurrogateReward got background rows of different weights and the regressor"
-                f" {regressor!r}, whose fit takes no sample_weight: choose another regressor, or"
-                f" equal weights."
-            )
-        options = {} if equal else {"sample_weight": weights / weights.mean()}
-        fits = (clone(regressor).fit(shown, output[row], **options) for output in targets.T)
-        return tuple(fits)
-
     def _regressor(self, columns, n_masks) -> Any:
         if self.regressor is not None:
             return self.regressor
@@ -296,16 +259,6 @@ class SurrogateReward(BackgroundReward):
             early_stopping=False,
             categorical_features=columns.categorical if columns.categorical.any() else None,
             random_state=0,
-        )
-
-    def _judge(self, wrong, targets, weights) -> None:
-        """Keep the weighted mean squared errors, and their shares of the variance."""
-        weights = weights / weights.sum()
-        self.error_ = weights @ wrong**2
-        variance = weights @ (targets - weights @ targets) ** 2
-        known = variance > 0
-        self.share_ = np.divide(
-            self.error_, variance, out=np.full_like(variance, np.nan), where=known
         )
 
     def game(self, X) -> "SurrogateGame":

@@ -1,5 +1,6 @@
 """Images: the players are tiles of one image, given by labels or as a grid."""
 
+from importlib.util import find_spec
 from numbers import Real
 from typing import Any
 
@@ -186,18 +187,15 @@ def _checked_image(image) -> NDArray:
 
 def _labels(tiles, shape) -> tuple[NDArray[np.intp], tuple[int, int] | None]:
     """Return the tile of each pixel, from 0, and the grid if there is one."""
-    if np.ndim(tiles) == 1 and len(tiles) == 2:
-        if all(
-            isinstance(n, (int, np.integer)) and 0 < n <= m
-            for n, m in zip(tiles, shape, strict=True)
-        ):
-            rows, columns = (
-                np.arange(side) * n // side for n, side in zip(tiles, shape, strict=True)
-            )
-            return rows[:, None] * tiles[1] + columns, (int(tiles[0]), int(tiles[1]))
-    elif np.shape(tiles) == shape and np.asarray(tiles).dtype.kind in "iub":
-        return np.unique(tiles, return_inverse=True)[1].reshape(shape).astype(np.intp), None
-    told = f"labels of shape {np.shape(tiles)}" if np.ndim(tiles) > 1 else repr(tiles)
+    given = np.asarray(tiles)
+    if given.dtype.kind in "iub":
+        if given.shape == (2,) and (given > 0).all() and (given <= shape).all():
+            (height, width), (rows, columns) = shape, tiles
+            down, across = np.arange(height) * rows // height, np.arange(width) * columns // width
+            return down[:, None] * columns + across, (int(rows), int(columns))
+        if given.shape == shape:
+            return np.unique(given, return_inverse=True)[1].reshape(shape).astype(np.intp), None
+    told = f"labels of shape {given.shape}" if given.ndim > 1 else repr(tiles)
     raise ValueError(
         f"TileReward got tiles={told} for an image of {shape[0]} x {shape[1]} pixels: choose (rows,"
         f" columns) of a grid of no more than that, or int labels of shape {shape}."
@@ -213,37 +211,31 @@ def _checked_fill(absent, image) -> NDArray | None:
                 f" {FILLS}; got {absent!r}."
             )
         return _made(absent, image)
-    if not isinstance(absent, Real):
-        absent = np.asarray(absent)
-        colour = image.ndim == 3 and absent.shape == image.shape[2:]
-        background = absent.ndim == image.ndim + 1 and absent.shape[1:] == image.shape
-        if not (colour or absent.shape == image.shape or (background and len(absent))):
-            raise ValueError(
-                f"TileReward got absent of shape {absent.shape} for an image of shape"
-                f" {image.shape}: pass a number, a colour, an image of that shape, or a background"
-                f" of shape (b, {', '.join(map(str, image.shape))})."
-            )
-    fill = np.asarray(absent).astype(image.dtype)
+    given = np.asarray(absent)
+    background = given.shape[1:] == image.shape and len(given) > 0
+    if not background and given.shape not in ((), image.shape[2:], image.shape):
+        raise ValueError(
+            f"TileReward got absent of shape {given.shape} for an image of shape {image.shape}:"
+            f" pass a number, a colour, an image of that shape, or a background of shape"
+            f" (b, {', '.join(map(str, image.shape))})."
+        )
+    fill = given.astype(image.dtype)
     if image.dtype.kind in "ui" and not np.array_equal(fill, absent):
         raise ValueError(
             f"TileReward got absent={_shown(absent)} for an image of {image.dtype}, which cannot"
             f" hold it: pass values of that type, or an image of floats."
         )
-    if fill.ndim == image.ndim + 1:
-        return fill
-    return np.broadcast_to(fill, image.shape)[None]
+    return fill if background else np.broadcast_to(fill, image.shape)[None]
 
 
 def _made(absent, image) -> NDArray | None:
     """Return the fill that is made of the image itself."""
     if absent == "inpaint":
-        try:
-            import skimage.restoration  # noqa: F401
-        except ImportError as error:
+        if find_spec("skimage") is None:
             raise ImportError(
                 'TileReward needs scikit-image for absent="inpaint": pip install skshapley[image],'
                 ' or choose "blur".'
-            ) from error
+            )
         return None
     if absent == "mean":
         fill: Any = np.broadcast_to(image.mean(axis=(0, 1)), image.shape)

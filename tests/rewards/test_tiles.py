@@ -106,7 +106,7 @@ def test_inpainting_continues_what_is_shown():
 
 
 def test_inpainting_says_what_it_needs(monkeypatch):
-    monkeypatch.setitem(sys.modules, "skimage.restoration", None)
+    monkeypatch.setitem(sys.modules, "skimage", None)
     with pytest.raises(ImportError, match=r'needs scikit-image for absent="inpaint": pip install'):
         TileReward(brightness, GREY, absent="inpaint", tiles=(2, 2))
 
