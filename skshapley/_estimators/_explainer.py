@@ -329,8 +329,7 @@ class ShapleyExplainer(Attributor):
             return None, reason
 
     def _exact_outcome(self, X: Any) -> Outcome:
-        preparation, response = self.reward_.preparation_, self.reward_.masked_.response
-        rows = preparation.transform(X) if preparation.steps else X
+        response, rows = self.reward_.masked_.response, self.reward_.masked_.transform(X)
         form: Any = self.exact_
         return explained(form, response, rows, self._wanted[1])
 
@@ -439,7 +438,7 @@ class ShapleyExplainer(Attributor):
         n = min(len(weights), SINGLE_ROWS)
         rng = generator(self._entropy, Stream.SINGLE_ROWS)
         rows = rng.choice(len(weights), n, replace=False, p=weights)
-        given = self.reward_.preparation_.transform(X)
+        given = self.reward_.masked_.transform(X)
         single = self.exact_.references(
             self.reward_.masked_.response.in_its_container(given), np.sort(rows)
         )

@@ -13,9 +13,9 @@ import numpy as np
 
 from skshapley._tables._inputs import column_names
 from skshapley._tools._constraints import Constraint
-from skshapley.rewards._conditional import ConditionalReward
+from skshapley.rewards._conditional import MOVED, ConditionalReward
 from skshapley.rewards._players import position_of
-from skshapley.rewards._transport import CausalModel, TransportModel
+from skshapley.rewards._transport import CausalModel
 
 
 def _are_components(value) -> bool:
@@ -93,7 +93,7 @@ class CausalReward(ConditionalReward):
         self.components = components
         self.confounded = confounded
 
-    def _model(self, model: TransportModel) -> TransportModel:
+    def _model(self, *parts) -> CausalModel:
         names = column_names(self.background_)
         taken = [
             [position_of(column, names, "CausalReward", "components") for column in part]
@@ -107,7 +107,7 @@ class CausalReward(ConditionalReward):
         members = np.arange(len(names))
         components = tuple(np.isin(members, part) for part in taken)
         flags = self._flags(len(taken))
-        return CausalModel(**vars(model), components=components, confounded=flags)
+        return CausalModel(*parts, components=components, confounded=flags, label=MOVED)
 
     def split(self, rng) -> None:
         """Learn nothing: rows that follow causes have no known part."""

@@ -10,48 +10,58 @@ from numpy.typing import NDArray
 from skshapley._tools._constraints import Constraint
 from skshapley.rewards._gaussian import LEAST_SHRINKAGE, learned_correlation, shrunk
 from skshapley.rewards._linked import LINK
-from skshapley.rewards._masked import MaskedModel, Preparation
 from skshapley.rewards._quadratic import KnownPart, fitted_quadratic, quadratic_values
 from skshapley.rewards._remainder import TransportGame
 from skshapley.rewards._reward import BackgroundReward
 from skshapley.rewards._transport import (
     Margins,
     NormalMargins,
+    NumericModel,
     RankMargins,
     TransportModel,
     numbers,
 )
 
+MOVED = "raw columns, which move together"
 
-class _TransportReward(BackgroundReward):
-    """Base of the rewards that move background rows to where the present columns are.
 
-    Subclasses define the margins (`_margins`), and may know the correlation.
+class NumericReward(BackgroundReward):
+    """Base of the rewards that learn how columns of numbers go together.
+
+    Subclasses define the margins (`_margins`) and the model (`_model`).
     """
 
-    masked_: TransportModel
+    masked_: NumericModel
     takes = ()
 
-    def _prepared(self) -> tuple[Preparation, MaskedModel]:
+    def _prepared(self) -> NumericModel:
         owner = type(self).__name__
         table = numbers(self.background_, owner, "background")
         margins = self._margins(table, self.weights_)
         self.correlation_, self.shrinkage_ = self._learned(margins.standard(table))
-        model = TransportModel(
-            self.response_,
-            self.background_,
-            self.weights_,
-            self.players_.column_player,
-            self.correlation_,
-            margins,
-            owner,
-        )
-        preparation = Preparation(self.response_, (), "raw columns, which move together")
-        return preparation, self._model(model)
+        plain = self.response_, self.background_, self.weights_, self.players_.column_player
+        return self._model(*plain, self.correlation_, margins, owner)
 
-    def _model(self, model: TransportModel) -> TransportModel:
-        """Return the model that moves the rows, given the one that connects all columns."""
-        return model
+    @abstractmethod
+    def _margins(self, table, weights) -> Margins:
+        """Return the margins of a table of numbers ``(b, d)``."""
+
+    def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
+        """Return the correlation of a table in standard units, and its shrinkage."""
+        return learned_correlation(standard, self.weights_)
+
+    @abstractmethod
+    def _model(self, *parts) -> NumericModel:
+        """Return the model with these first attributes."""
+
+
+class _TransportReward(NumericReward):
+    """Base of the rewards that move background rows to where the present columns are."""
+
+    masked_: TransportModel
+
+    def _model(self, *parts) -> TransportModel:
+        return TransportModel(*parts, label=MOVED)
 
     def split(self, rng) -> None:
         """Fit the quadratic part of the response, and learn its Shapley values.
@@ -65,9 +75,8 @@ class _TransportReward(BackgroundReward):
         ):
             return
         columns = slice(None) if column is None else slice(column, column + 1)
-        standard = model.margins.standard(numbers(self.background_, model.owner, "background"))
-        targets, weights = self.empty_[:, columns], self.weights_
-        function = fitted_quadratic(standard, targets, weights, rng)
+        standard, weights = model.scores, self.weights_
+        function = fitted_quadratic(standard, self.empty_[:, columns], weights, rng)
         if function is None:
             return
         values = quadratic_values(
@@ -82,33 +91,23 @@ class _TransportReward(BackgroundReward):
         part = self.masked_.part
         if part is None:
             return self.empty_
-        standard = self.masked_.margins.standard(
-            numbers(self.background_, self.masked_.owner, "background")
-        )
-        rest = part.left(self.empty_, part.function(standard))[:, part.columns]
+        rest = part.left(self.empty_, part.function(self.masked_.scores))[:, part.columns]
         return np.concatenate([rest, self.empty_], axis=1)
 
     def _game_of(self, *parts) -> TransportGame:
         return TransportGame(*parts)
 
-    @abstractmethod
-    def _margins(self, table, weights) -> Margins:
-        """Return the margins of a table of numbers ``(b, d)``."""
-
     def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
-        """Return the correlation of a table in standard units, and its shrinkage."""
         if len(standard) == 1:
             raise ValueError(
                 f"{type(self).__name__} learns from the background how columns go together, and got"
                 f" 1 sample: pass the training table, or choose another reward."
             )
-        return learned_correlation(standard, self.weights_)
+        return super()._learned(standard)
 
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players that can matter: a constant one too, if others move it."""
-        numbers(
-            X, type(self).__name__, "rows to explain"
-        )  # refused before the model is called on them
+        self.masked_.given(X)  # refused before the model is called
         return super()._active(X) | self.players_.of_columns(self._linked[None])
 
     @property

@@ -12,27 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._tools._constraints import Constraint, Number
-from skshapley.rewards._gaussian import learned_correlation, squared_distances
+from skshapley.rewards._conditional import NumericReward
+from skshapley.rewards._gaussian import squared_distances
 from skshapley.rewards._linked import WrappedGame
-from skshapley.rewards._masked import MaskedModel, Preparation
-from skshapley.rewards._reward import BackgroundReward, InterventionalGame
-from skshapley.rewards._transport import NormalMargins, numbers
+from skshapley.rewards._reward import InterventionalGame
+from skshapley.rewards._transport import NormalMargins, NumericModel
 
 
-@dataclass(frozen=True, eq=False)
-class NearModel(MaskedModel):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NearModel(NumericModel):
     """A response with background rows weighted by their distance to the row to explain.
 
     Attributes
     ----------
-    correlation : ndarray of shape (d, d)
-    scores : ndarray of shape (b, d)
-        The background in standard units.
     sigma, eta : float
     """
 
-    correlation: np.ndarray
-    scores: np.ndarray
     sigma: float
     eta: float
 
@@ -68,7 +63,7 @@ def _largest(weights, share) -> NDArray[np.float64]:
     return kept / kept.sum(axis=1, keepdims=True)
 
 
-class EmpiricalReward(BackgroundReward):
+class EmpiricalReward(NumericReward):
     """The model's mean response over background rows that are near in the present columns.
 
     v(S) = sum_i w_i f(x_S, background_i outside S), where w_i falls with the distance of row i from
@@ -123,7 +118,7 @@ class EmpiricalReward(BackgroundReward):
     array([[40., 47.]])
     """
 
-    takes = ()
+    masked_: NearModel
     _constraints = {
         "sigma": Number(above=0),
         "eta": Constraint(
@@ -141,19 +136,17 @@ class EmpiricalReward(BackgroundReward):
         self.n_references_ = 1
         return self
 
-    def _prepared(self) -> tuple[Preparation, MaskedModel]:
-        table = numbers(self.background_, type(self).__name__, "background")
-        self._margins = NormalMargins(table, self.weights_)
-        scores = self._margins.standard(table)
-        self.correlation_, self.shrinkage_ = learned_correlation(scores, self.weights_)
-        plain = self.response_, self.background_, self.weights_, self.players_.column_player
-        self._near = NearModel(*plain, self.correlation_, scores, self.sigma, self.eta)
-        return Preparation(self.response_, (), "raw columns, of near rows"), self._near
+    def _margins(self, table, weights) -> NormalMargins:
+        return NormalMargins(table, weights)
+
+    def _model(self, *parts) -> NearModel:
+        label = "raw columns, of near rows"
+        return NearModel(*parts, sigma=self.sigma, eta=self.eta, label=label)
 
     def game(self, X) -> "EmpiricalGame":
         """Return the game of the instances X; the model is called on them once."""
-        given = numbers(X, type(self).__name__, "rows to explain")
-        return EmpiricalGame(self._plain_game(X), self._margins.standard(given))
+        given = self.masked_.margins.standard(self.masked_.given(X))
+        return EmpiricalGame(self._plain_game(X), given)
 
     def effective_rows(self, X, coalitions) -> NDArray[np.float64]:
         """Return the effective number of background rows that coalitions are averaged over.
@@ -170,10 +163,10 @@ class EmpiricalReward(BackgroundReward):
         -------
         effective : ndarray of shape (r, m)
         """
-        given = self._margins.standard(numbers(X, type(self).__name__, "rows to explain"))
+        given = self.masked_.margins.standard(self.masked_.given(X))
         coalitions = np.asarray(coalitions, dtype=bool)
         lines = np.repeat(given, len(coalitions), axis=0)
-        weights = self._near.row_weights(lines, np.tile(coalitions, (len(given), 1)))
+        weights = self.masked_.row_weights(lines, np.tile(coalitions, (len(given), 1)))
         return 1 / (weights**2).sum(axis=1).reshape(len(given), -1)
 
 

@@ -6,8 +6,8 @@ work column by column, transform instances and background once. The rest of the 
 with hybrids of transformed rows, in which the columns made of one raw column belong together.
 """
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -45,24 +45,41 @@ class MaskedModel(Portable):
     weights : ndarray of shape (b,)
     column_player : ndarray of shape (D,), int
         The player of each column.
-    raw, raw_player : as background and column_player, or None
-        In the raw columns, where those that are masked are made of them.
+    label : str
+        Which columns hybrid rows are made of and why, for the record.
+    steps : tuple of fitted transformers
+        The first steps of a pipeline, if they are done once, before hybrid rows are made.
+    whole : MaskedModel or None
+        The model with these steps, in raw columns.
     """
 
     response: Response
     background: Any
     weights: np.ndarray
     column_player: np.ndarray
-    raw: Any = field(default=None, kw_only=True)
-    raw_player: np.ndarray | None = field(default=None, kw_only=True)
+    label: str = field(default="raw columns", kw_only=True)
+    steps: tuple = field(default=(), kw_only=True)
+    whole: "MaskedModel | None" = field(default=None, kw_only=True)
+
+    def transform(self, X) -> Any:
+        """Return the columns that are masked, of a table of raw columns ``(n, d)``."""
+        return X if self.whole is None else _transformed(self.whole.response, self.steps, X)
+
+    def take(self, rows, weights) -> Self:
+        """Return the model with some of the background rows.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (q,), int
+        weights : ndarray of shape (q,)
+        """
+        whole = None if self.whole is None else self.whole.take(rows, weights)
+        background = take_rows(self.background, rows)
+        return replace(self, background=background, weights=weights, whole=whole)
 
     def pool(self, X) -> RowPool:
         """Return the pool of hybrid rows of the instances X ``(r, D)`` and the background."""
         return row_pool(X, self.background, self.column_player)
-
-    def raw_pool(self, X) -> RowPool:
-        """Return the pool of instances X ``(r, d)`` and background in raw columns, if kept."""
-        return row_pool(X, self.raw, self.raw_player)
 
     @property
     def bytes_per_row(self) -> int:
@@ -72,35 +89,16 @@ class MaskedModel(Portable):
         return 24 * len(self.column_player)
 
 
-@dataclass(frozen=True, eq=False)
-class Preparation:
-    """The steps of a pipeline that are done once, before hybrid rows are made.
-
-    Attributes
-    ----------
-    response : Response
-        The response of the whole model.
-    steps : tuple of fitted transformers
-        Empty if hybrid rows are made of raw columns.
-    label : str
-        Which columns hybrid rows are made of and why, for the record.
-    """
-
-    response: Response
-    steps: tuple
-    label: str
-
-    def transform(self, X) -> Any:
-        """Return the columns that are masked, of a table of raw columns ``(n, d)``."""
-        if self.steps:  # they get a copy, since some transformers write into their input
-            X = self.response.in_its_container(take_rows(X, np.arange(n_rows(X))))
-        for step in self.steps:
-            X = step.transform(X)
-        return X
+def _transformed(response, steps, X) -> Any:
+    """Return a table after the first steps of a model."""
+    X = response.in_its_container(take_rows(X, np.arange(n_rows(X))))  # a copy: some write into it
+    for step in steps:
+        X = step.transform(X)
+    return X
 
 
-def prepare(response, background, weights, players, transformed) -> tuple[Preparation, MaskedModel]:
-    """Return the steps to do once, and the model in the columns that they make.
+def prepare(response, background, weights, players, transformed) -> MaskedModel:
+    """Return the model in the columns that its first steps make, or in raw columns.
 
     Parameters
     ----------
@@ -110,38 +108,24 @@ def prepare(response, background, weights, players, transformed) -> tuple[Prepar
     players : Players
     transformed : bool
         Whether to make hybrid rows of transformed columns if that gives the same values.
-
-    Returns
-    -------
-    preparation : Preparation
-    model : MaskedModel
     """
     raw = MaskedModel(response, background, weights, players.column_player)
     try:
         if not transformed:
             raise MixedColumnsError("transformed=False asked for")
-        steps, rest, source = _split(response, background)
-        preparation = Preparation(response, tuple(step for _, step in steps), _label(steps))
-        table = preparation.transform(background)
+        named, rest, source = _split(response, background)
+        steps = tuple(step for _, step in named)
+        table = _transformed(response, steps, background)
         if table.shape[1] != len(source):
             raise MixedColumnsError(f"the steps made {table.shape[1]} columns, not {len(source)}")
+        label = f"columns made once by {', '.join(name for name, _ in named)}"
         owner = players.column_player[source]
-        model = MaskedModel(
-            response.of(rest),
-            table,
-            weights,
-            owner,
-            raw=background,
-            raw_player=players.column_player,
-        )
-        _check(preparation, raw, model, players.n_players)
-        return preparation, model
+        parts = response.of(rest), table, weights, owner
+        model = MaskedModel(*parts, label=label, steps=steps, whole=raw)
+        _check(raw, model, players.n_players)
+        return model
     except MixedColumnsError as reason:
-        return Preparation(response, (), f"raw columns: {reason}"), raw
-
-
-def _label(steps) -> str:
-    return f"columns made once by {', '.join(name for name, _ in steps)}"
+        return replace(raw, label=f"raw columns: {reason}")
 
 
 def _split(response, background) -> tuple[list, Any, NDArray[np.intp]]:
@@ -183,12 +167,10 @@ def _sources(step, width, response, background, before) -> NDArray[np.intp]:
     n = n_rows(background)
     rows = np.linspace(0, n - 1, min(n, TRIED_ROWS)).astype(np.intp)
     done = tuple(other for _, other in before if not isinstance(other, str))
-    return tried_sources(
-        step, Preparation(response, done, "").transform(take_rows(background, rows))
-    )
+    return tried_sources(step, _transformed(response, done, take_rows(background, rows)))
 
 
-def _check(preparation, raw, model, p) -> None:
+def _check(raw, model, p) -> None:
     """Refuse steps for which transformed hybrid rows differ from hybrids of transformed rows."""
     b = len(model.weights)
     m = min(max(4 * p, 64), CHECKED_ROWS)
@@ -196,7 +178,7 @@ def _check(preparation, raw, model, p) -> None:
     # every player alone, with different pairs of rows
     coalitions = (number % p)[:, None] == np.arange(p)
     rows, references = number % b, ((number * 7 + number // p + 1) % b)[:, None]
-    theirs = preparation.transform(raw.pool(raw.background).hybrid(coalitions, rows, references))
+    theirs = model.transform(raw.pool(raw.background).hybrid(coalitions, rows, references))
     ours = model.pool(model.background).hybrid(coalitions, rows, references)
     if not _same(ours, theirs):
         raise MixedColumnsError("transformed hybrid rows are not hybrids of transformed rows")

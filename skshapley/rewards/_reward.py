@@ -1,7 +1,6 @@
 """The base classes of rewards, and the interventional one: a mean over the background."""
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,7 +15,7 @@ from skshapley._tools._constraints import Flag, Parametrised
 from skshapley._tools._memory import working_bytes
 from skshapley.rewards._game import Game
 from skshapley.rewards._linked import LINK, InfluenceGame, LinkedGame
-from skshapley.rewards._masked import MaskedModel, Preparation, prepare
+from skshapley.rewards._masked import MaskedModel, prepare
 from skshapley.rewards._players import Players, marked_players
 from skshapley.rewards._response import Response
 from skshapley.rewards._rows import CHUNK_ROWS, RowPool, row_chunks, row_pool
@@ -100,10 +99,8 @@ class BackgroundReward(Portable, Reward):
     ----------
     masked_columns_ : str
         Which steps are done once, or why none are.
-    preparation_ : Preparation
-        Those steps.
     masked_ : MaskedModel
-        The rest of the model, with the background as those steps transform it.
+        Those steps, and the rest of the model with the background as they transform it.
     link : None, str or callable
         A function of the mean response; its value is the worth of a coalition.
     """
@@ -119,13 +116,13 @@ class BackgroundReward(Portable, Reward):
             self.n_references_ = 1
         self.deck_: Deck | None = None
         self.__dict__.pop("varies_", None)  # of another background
-        self.preparation_, self.masked_ = self._prepared()
+        self.masked_ = self._prepared()
         rest = self.masked_.response
         self.empty_ = rest.over(self.masked_.background, "background rows")
         if rest is not response:
             response.learn_from(rest)
         self.v_empty_ = (weights[:, None] * self.empty_).sum(axis=0)
-        self.masked_columns_ = self.preparation_.label
+        self.masked_columns_ = self.masked_.label
         return self
 
     @cached_property
@@ -152,13 +149,7 @@ class BackgroundReward(Portable, Reward):
             self.empty_ = self.empty_[rows]
             self.background_ = take_rows(self.background_, rows)
             self.weights_ = np.bincount(deck.cards) / len(deck.cards)
-            masked = self.masked_
-            self.masked_ = replace(
-                masked,
-                background=take_rows(masked.background, rows),
-                weights=self.weights_,
-                raw=None if masked.raw is None else self.background_,
-            )
+            self.masked_ = self.masked_.take(rows, self.weights_)
             self.n_references_ = self.rows_per_value_ = len(rows)
 
     def _dealt_by(self) -> NDArray[np.float64]:
@@ -166,8 +157,8 @@ class BackgroundReward(Portable, Reward):
         return self.empty_
 
     @abstractmethod
-    def _prepared(self) -> tuple[Preparation, MaskedModel]:
-        """Return the steps to do once, and the model with a pool that makes the rows."""
+    def _prepared(self) -> MaskedModel:
+        """Return the model with a pool that makes the rows."""
 
     def game(self, X) -> Game:
         """Return the game of the instances X; the model is called on them once."""
@@ -186,7 +177,8 @@ class BackgroundReward(Portable, Reward):
     def _plain_game(self, X) -> "InterventionalGame":
         """Return the game in which a value is the plain mean over references."""
         raw, active, keys = X, self._active(X), row_keys(X)
-        X, masked = self.preparation_.transform(X), self.masked_
+        masked = self.masked_
+        X = masked.transform(X)
         full, winners = [], []
         for chunk, where in row_chunks(X, "rows"):
             full.append(masked.response(chunk, where))
@@ -229,10 +221,8 @@ class InterventionalReward(BackgroundReward):
     ----------
     masked_columns_ : str
         Which steps are done once, or why none are.
-    preparation_ : Preparation
-        Those steps.
     masked_ : MaskedModel
-        The rest of the model, with the background as those steps transform it.
+        Those steps, and the rest of the model with the background as they transform it.
 
     References
     ----------
@@ -256,8 +246,8 @@ class InterventionalReward(BackgroundReward):
         self.transformed = transformed
         self.link = link
 
-    def _prepared(self) -> tuple[Preparation, MaskedModel]:
-        """Return the steps of a pipeline that work column by column, and the rest of it."""
+    def _prepared(self) -> MaskedModel:
+        """Return the model after the steps of a pipeline that work column by column."""
         return prepare(
             self.response_, self.background_, self.weights_, self.players_, self.transformed
         )
@@ -330,7 +320,8 @@ class InterventionalGame(Game):
 
     @cached_property
     def _raw_pool(self) -> RowPool:
-        return self._pool if self.shared.raw is None else self.shared.raw_pool(self.instances.raw)
+        whole = self.shared.whole
+        return self._pool if whole is None else whole.pool(self.instances.raw)
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the mean response over the background, or over the references, ``(r, m, k)``."""

@@ -20,7 +20,7 @@ from skshapley._tools._constraints import Constraint, Count
 from skshapley._tools._random import generator
 from skshapley.rewards._game import Game
 from skshapley.rewards._linked import WrappedGame
-from skshapley.rewards._masked import MaskedModel, Preparation
+from skshapley.rewards._masked import MaskedModel
 from skshapley.rewards._reward import BackgroundReward, InterventionalGame
 
 
@@ -236,10 +236,10 @@ class SurrogateReward(BackgroundReward):
         )
         return self
 
-    def _prepared(self) -> tuple[Preparation, MaskedModel]:
+    def _prepared(self) -> MaskedModel:
         plain = self.response_, self.background_, self.weights_, self.players_.column_player
         label = "raw columns, hidden from a surrogate"
-        return Preparation(self.response_, (), label), MaskedModel(*plain)
+        return MaskedModel(*plain, label=label)
 
     def _targets(self) -> NDArray[np.float64]:
         """Return the responses to learn: all outputs, or the one that is explained, ``(b, c)``."""

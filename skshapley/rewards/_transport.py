@@ -1,7 +1,8 @@
 """Hybrid rows of a conditional reward: background rows moved to where the present columns are."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from skshapley.rewards._gaussian import chain_starts, location, moves, regressed
 from skshapley.rewards._masked import MaskedModel
 from skshapley.rewards._quadratic import KnownPart
 from skshapley.rewards._rows import RowPool
+
+# Kinds of columns, as pandas infers them
+NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal", "empty")
 
 
 class Margins(ABC):
@@ -115,8 +119,8 @@ def _levels(column, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True, eq=False)
-class TransportModel(MaskedModel):
-    """A response with background rows that move with the present columns.
+class NumericModel(MaskedModel):
+    """A response with background rows of numbers whose columns go together.
 
     Attributes
     ----------
@@ -125,14 +129,38 @@ class TransportModel(MaskedModel):
     margins : Margins
     owner : str
         Name of the reward, for errors.
-    part : KnownPart or None
-        Of the response.
     """
 
     correlation: np.ndarray
     margins: Margins
     owner: str
-    part: KnownPart | None = field(default=None, kw_only=True)
+
+    @cached_property
+    def rows(self) -> NDArray[np.float64]:
+        """The background as numbers, ``(b, d)``."""
+        return numbers(self.background, self.owner, "background")
+
+    @cached_property
+    def scores(self) -> NDArray[np.float64]:
+        """The background in standard units, ``(b, d)``."""
+        return self.margins.standard(self.rows)
+
+    def given(self, X) -> NDArray[np.float64]:
+        """Return rows to explain ``(r, d)`` as numbers."""
+        return numbers(X, self.owner, "rows to explain")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TransportModel(NumericModel):
+    """A response with background rows that move with the present columns.
+
+    Attributes
+    ----------
+    part : KnownPart or None
+        Of the response.
+    """
+
+    part: KnownPart | None = None
 
     def pool(self, X) -> RowPool:
         """Return the pool of moved background rows for the instances X ``(r, d)``."""
@@ -162,10 +190,8 @@ class TransportPool(RowPool):
 
     def __init__(self, X, model: TransportModel) -> None:
         super().__init__(X, model.background, model.column_player)
-        self._model = model
-        self._given = numbers(X, model.owner, "rows to explain")
-        self._rows = numbers(model.background, model.owner, "background")
-        self.given, self.scores = (model.margins.standard(t) for t in (self._given, self._rows))
+        self._model, self._given, self.scores = model, model.given(X), model.scores
+        self.given = model.margins.standard(self._given)
 
     def hybrid(self, coalitions, rows, references) -> Any:
         """Return moved rows in the background's container."""
@@ -178,23 +204,20 @@ class TransportPool(RowPool):
         (n, q), d = references.shape, present.shape[1]
         flat = references.ravel()
         hybrid = self._model.margins.moved(
-            self._rows[flat], self.scores[flat], moves.reshape(-1, d)
+            self._model.rows[flat], self.scores[flat], moves.reshape(-1, d)
         ).reshape(n, q, d)
         np.copyto(hybrid, self._given[rows][:, None], where=present[:, None])
         return like(self.background, hybrid.reshape(-1, d))
 
     def moves(self, coalitions, rows, references) -> NDArray[np.float64]:
         """Return how far the references ``(n, q)`` move in standard units, ``(n, q, d)``."""
-        return self._moved(coalitions.take(self.column_player, axis=1), rows, references)
-
-    def _moved(self, present, rows, references) -> NDArray[np.float64]:
-        """Return the moves of the references ``(n, q)`` in standard units, ``(n, q, d)``."""
+        present = coalitions[:, self.column_player]
         starts = chain_starts(present, rows, references)
         gaps = self.given[rows[starts]][:, None] - self.scores[references[starts]]
         return moves(self._model.correlation, present, starts, gaps)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CausalModel(TransportModel):
     """A response with background rows that move as if the present columns had been set.
 
@@ -224,7 +247,9 @@ class CausalPool(TransportPool):
 
     _model: CausalModel
 
-    def _moved(self, present, rows, references) -> NDArray[np.float64]:
+    def moves(self, coalitions, rows, references) -> NDArray[np.float64]:
+        """Return how far the references ``(n, q)`` move in standard units, ``(n, q, d)``."""
+        present = coalitions[:, self.column_player]
         gaps = self.given[rows][:, None] - self.scores[references]
         moved = np.where(present[:, None], gaps, 0.0)
         earlier = np.zeros(present.shape[1], dtype=bool)
@@ -255,12 +280,7 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
     frame = as_pandas(X)
     table = np.empty(frame.shape)
     for j, (name, column) in enumerate(frame.items()):
-        if column.dtype == object:
-            column = column.infer_objects()
-            if column.dtype == object and not column.map(type).eq(str).any():
-                column = column.astype(np.float64)  # a TypeError for values that are not numbers
-        numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-        if not numeric:
+        if pd.api.types.infer_dtype(column, skipna=True) not in NUMBERS:
             raise ValueError(
                 f"{owner} moves numbers, and column {name!r} of the {what} is {column.dtype}:"
                 f' encode it before, or choose reward="surrogate", which takes any column.'

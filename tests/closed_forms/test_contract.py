@@ -137,7 +137,7 @@ def form_of(name, groups=None):
 def test_pairs_are_those_of_all_coalitions(name, groups):
     form, X = form_of(name, groups)
     masked = ShapleyExplainer(fitted(name)[0]).fit(X)  # for the steps that come first
-    X = masked.reward_.preparation_.transform(X)
+    X = masked.reward_.masked_.transform(X)
     expected = pairs_by_definition(form, X, np.asarray(form.background_), form.weights_)
     found = form.pairs(X)
     scale = np.abs(expected).max() + np.abs(form.predict(X)).max()

@@ -19,7 +19,6 @@ from skshapley.rewards import (
     ConditionalReward,
     EmpiricalReward,
     _conditional,
-    _empirical,
 )
 from skshapley.samplers import Ordered
 
@@ -185,7 +184,7 @@ def test_empirical_distances_are_the_papers_and_not_the_codes(monkeypatch):
     def unshrunk(scores, weights):
         return np.corrcoef(scores.T), 0.0
 
-    monkeypatch.setattr(_empirical, "learned_correlation", unshrunk)
+    monkeypatch.setattr(_conditional, "learned_correlation", unshrunk)
     by_size = [worth_of(EmpiricalReward(0.1 * np.sqrt(size * 108 / 107))) for size in range(1, 6)]
     theirs = by_size[0].copy()
     for size in range(1, 6):
