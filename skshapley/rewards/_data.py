@@ -33,12 +33,7 @@ class AllClasses(ClassifierMixin, BaseEstimator):
 
     def __init__(self, model, classes) -> None:
         self.model = model
-        self.classes = classes
-
-    @property
-    def classes_(self) -> NDArray:
-        """All classes."""
-        return self.classes
+        self.classes = self.classes_ = classes
 
     def predict(self, X) -> NDArray:
         """Return the model's predictions, ``(n,)``."""

@@ -4,8 +4,9 @@ A conditional reward by transport of a quadratic function of the rows is known w
 The rest of the response is sampled, and varies less: a control variate, fitted in ``fit``.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,17 +211,17 @@ def quadratic_values(
         return None
     apart = standard - part.centre
     covariance = (apart * weights[:, None]).T @ apart
-    orders = _Orders(part, correlation, covariance, column_player)
-    n_orders = int(np.clip(FLOPS / (8 * d**3), LEAST_ORDERS, MOST_ORDERS)) // (2 * GROUPS)
-    groups = [orders.mean(n_orders, rng) for _ in range(GROUPS)]
+    n_pairs = int(np.clip(FLOPS / (8 * d**3), LEAST_ORDERS, MOST_ORDERS)) // (2 * GROUPS)
+    moved = correlation, covariance, column_player
+    groups = [_means(part, *moved, n_pairs, rng) for _ in range(GROUPS)]
     first, second = np.triu_indices(d)
     by_group = []
-    for means in groups:
-        both = means.squares + np.swapaxes(means.squares, 2, 3)
+    for constants, lines, squares, _ in groups:
+        both = squares + np.swapaxes(squares, 2, 3)
         both[..., np.arange(d), np.arange(d)] /= 2
-        ones = means.constants[..., None]
-        by_group.append(np.concatenate([ones, means.lines, both[..., first, second]], axis=2))
-    lines, squares, crosses = (np.mean([m[i] for m in groups], axis=0) for i in (1, 2, 3))
+        parts = constants[..., None], lines, both[..., first, second]
+        by_group.append(np.concatenate(parts, axis=2))
+    _, lines, squares, crosses = (np.mean(means, axis=0) for means in zip(*groups, strict=True))
     rows = apart[rng.choice(len(apart), min(SPREAD_ROWS, len(apart)), replace=False, p=weights)]
     # (x - r)'A(x - r) + 2 (x - r)'B r + s'(x - r), ordered by r
     tilts = 2 * np.swapaxes(crosses, 2, 3) - squares - np.swapaxes(squares, 2, 3)
@@ -235,72 +236,48 @@ def quadratic_values(
     )
 
 
-class _Means(NamedTuple):
-    """Mean coefficients: of 1 ``(c, p)``, x ``(c, p, d)``, x x' and x r' ``(c, p, d, d)``."""
+def _means(part, correlation, covariance, column_player, n_pairs, rng) -> list[NDArray[np.float64]]:
+    """Return mean coefficients over random pairs of opposite orders of the players.
 
-    constants: np.ndarray
-    lines: np.ndarray
-    squares: np.ndarray
-    crosses: np.ndarray
+    Those of 1 ``(c, p)``, x ``(c, p, d)``, x x' and x r' ``(c, p, d, d)``.
+    """
+    d, p = len(column_player), column_player.max() + 1
+    size = max(1, BATCH_BYTES // (16 * d * d))
+    sums: list[Any] = [0.0] * 4
+    for start in range(0, n_pairs, size):
+        n = min(size, n_pairs - start)
+        ranks = rng.permuted(np.tile(np.arange(p), (n, 1)), axis=1)
+        ranks = np.concatenate([ranks, p - 1 - ranks])
+        columns = np.argsort(ranks[:, column_player], axis=1, kind="stable")
+        found = _added(part, correlation, covariance, columns)
+        sums = [total + np.stack(new) for total, new in zip(sums, found, strict=True)]
+    member = column_player == np.arange(p)[:, None]
+    means = (np.tensordot(member, total, ([1], [1])).swapaxes(0, 1) for total in sums)
+    return [mean / (2 * n_pairs) for mean in means]
 
 
-@dataclass(frozen=True, eq=False)
-class _Orders:
-    """Means over random orders of the players, in pairs of opposite ones."""
+def _added(part, correlation, covariance, columns) -> Iterable[tuple[NDArray[np.float64], ...]]:
+    """Return the sums of the four coefficients, of each output, over orders ``(n, d)``."""
+    place = np.argsort(columns, axis=1)
+    factor = np.linalg.cholesky(correlation[columns[:, :, None], columns[:, None, :]])
+    # both with the table's columns in their own order: (n, d, steps) and (n, steps, d)
+    moved = np.take_along_axis(factor, place[:, :, None], axis=1)
+    entered = np.take_along_axis(np.linalg.inv(factor), place[:, None, :], axis=2)
+    spread = entered @ covariance
 
-    part: Quadratic
-    correlation: np.ndarray
-    covariance: np.ndarray
-    column_player: np.ndarray
+    def by_column(steps) -> NDArray[np.float64]:
+        return np.take_along_axis(steps, place[(...,) + (None,) * (steps.ndim - 2)], axis=1)
 
-    def mean(self, n_pairs, rng) -> _Means:
-        """Return the mean coefficients over so many pairs of orders."""
-        (c, d), p = self.part.slopes.shape, self.column_player.max() + 1
-        size = max(1, BATCH_BYTES // (16 * d * d))
-        shapes = (c, d), (c, d, d), (c, d, d, d), (c, d, d, d)
-        sums = [np.zeros(shape) for shape in shapes]
-        for start in range(0, n_pairs, size):
-            n = min(size, n_pairs - start)
-            ranks = rng.permuted(np.tile(np.arange(p), (n, 1)), axis=1)
-            ranks = np.concatenate([ranks, p - 1 - ranks])
-            columns = np.argsort(ranks[:, self.column_player], axis=1, kind="stable")
-            for output, found in enumerate(self._added(columns)):
-                for total, new in zip(sums, found, strict=True):
-                    total[output] += new
-        member = self.column_player == np.arange(p)[:, None]
-        means = (np.tensordot(member, s, ([1], [1])).swapaxes(0, 1) for s in sums)
-        return _Means(*(m / (2 * n_pairs) for m in means))
+    def outer(left, right) -> NDArray[np.float64]:
+        return left.transpose(1, 2, 0) @ right.transpose(1, 0, 2)
 
-    def _added(self, columns) -> list[tuple[Any, ...]]:
-        """Return the sums over orders of columns ``(n, d)`` of the coefficients, by output."""
-        place = np.argsort(columns, axis=1)
-        d = columns.shape[1]
-        factor = np.linalg.cholesky(self.correlation[columns[:, :, None], columns[:, None, :]])
-        # both with the table's columns in their own order: (n, d, steps) and (n, steps, d)
-        moved = np.take_along_axis(factor, place[:, :, None], axis=1)
-        entered = np.take_along_axis(np.linalg.inv(factor), place[:, None, :], axis=2)
-        spread = entered @ self.covariance
-
-        def by_column(steps) -> NDArray[np.float64]:
-            return np.take_along_axis(steps, place[(...,) + (None,) * (steps.ndim - 2)], axis=1)
-
-        def outer(left, right) -> NDArray[np.float64]:
-            return left.transpose(1, 2, 0) @ right.transpose(1, 0, 2)
-
-        own, found = by_column(entered), []
-        for slope, curve in zip(self.part.slopes, self.part.curves, strict=True):
-            bent = curve @ moved
-            products = np.swapaxes(moved, 1, 2) @ bent
-            weights = 2 * np.tril(products, -1) + products * np.eye(d)
-            pushed, bent = weights @ entered, np.swapaxes(bent, 1, 2)
-            constants = (spread * (pushed - 2 * bent)).sum(axis=2)
-            lines = (slope @ moved)[:, :, None] * entered
-            found.append(
-                (
-                    by_column(constants).sum(axis=0),
-                    by_column(lines).sum(axis=0),
-                    outer(own, by_column(pushed)),
-                    outer(own, by_column(bent)),
-                )
-            )
-        return found
+    own, found = by_column(entered), []
+    for slope, curve in zip(part.slopes, part.curves, strict=True):
+        bent = curve @ moved
+        products = np.swapaxes(moved, 1, 2) @ bent
+        weights = 2 * np.tril(products, -1) + products * np.eye(columns.shape[1])
+        pushed, bent = weights @ entered, np.swapaxes(bent, 1, 2)
+        constants = by_column((spread * (pushed - 2 * bent)).sum(axis=2)).sum(axis=0)
+        lines = by_column((slope @ moved)[:, :, None] * entered).sum(axis=0)
+        found.append((constants, lines, outer(own, by_column(pushed)), outer(own, by_column(bent))))
+    return zip(*found, strict=True)

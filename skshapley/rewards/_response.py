@@ -356,13 +356,8 @@ class Response:
             values: Any = log_odds(self.estimator, X)
         else:
             values = as_numpy(getattr(self.estimator, self.method)(X))
-        signed = self.method in ("decision_function", "log_odds") and not isinstance(values, list)
-        if (
-            signed
-            and np.ndim(values) == 1
-            and self._classes is not None
-            and len(self._classes) == 2
-        ):
+        two = self._classes is not None and len(self._classes) == 2
+        if two and self.method in ("decision_function", "log_odds") and np.ndim(values) == 1:
             return np.column_stack([-values, values])
         return values
 

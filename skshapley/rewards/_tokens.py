@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain, compress
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -137,7 +137,7 @@ class TokenReward(InputReward):
             document[match.start() : end] for match, end in zip(found, ends, strict=False)
         ]
         gaps = [document[match.end() : end] for match, end in zip(found, ends, strict=False)]
-        self._absent = None if mask is None else [mask + gap for gap in gaps]
+        self._absent = [""] * len(gaps) if mask is None else [mask + gap for gap in gaps]
 
     def texts(self, coalitions) -> list[str]:
         """Return the document with only the tokens of each coalition.
@@ -147,13 +147,10 @@ class TokenReward(InputReward):
         coalitions : array of shape (m, p), bool
             Which tokens are present.
         """
-        rows = np.asarray(coalitions, dtype=bool).tolist()
-        if self._absent is None:
-            return [self._head + "".join(compress(self._pieces, row)) for row in rows]
         pairs = list(zip(self._absent, self._pieces, strict=True))
         return [
-            self._head + "".join([pair[there] for pair, there in zip(pairs, row, strict=True)])
-            for row in rows
+            self._head + "".join([pair[there] for pair, there in zip(pairs, row, strict=False)])
+            for row in np.asarray(coalitions, dtype=bool).tolist()
         ]
 
     def __call__(self, coalitions) -> NDArray[np.float64]:
@@ -238,11 +235,6 @@ class DocumentReward:
     def of(self, text: str) -> TokenReward:
         """Return the reward of one document."""
         return TokenReward.of(text, self.response_, self.container_)
-
-    def ends(self, texts: list[str]) -> NDArray[np.float64]:
-        """Return the responses to documents, ``(r, k)``, as their games have them."""
-        games = [TokenGame(self.of(text)) for text in texts]
-        return np.concatenate([game.full(np.arange(1)) for game in games])
 
 
 def numbered(tokens: Iterable[str]) -> list[str]:

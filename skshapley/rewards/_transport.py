@@ -120,7 +120,7 @@ def _levels(column, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class NumericModel(MaskedModel):
-    """A response with background rows of numbers whose columns go together.
+    """A response with background rows of dependent numbers.
 
     Attributes
     ----------
