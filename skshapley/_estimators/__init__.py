@@ -1,1 +1,1 @@
-"""The estimators that users import from the root."""
+"""Public estimators, imported from the root of the package."""

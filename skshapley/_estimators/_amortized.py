@@ -1,4 +1,4 @@
-"""AmortizedExplainer: attributions of many rows, learned from a few hundred explained ones."""
+"""AmortizedExplainer: attributions of many rows, learned from a few hundred sampled rows."""
 
 from copy import copy
 from dataclasses import replace
@@ -28,12 +28,12 @@ from skshapley.rewards._game import empty_values
 
 N_REFERENCES = 4  # background rows of the first and last steps
 COLUMNS_WEIGHT = 2.0  # of numeric columns in the distances of rows, beside steps and predictions
-LEAST_TAUGHT = 30  # rows; of fewer, nothing is learned
-BLOCK_ROWS = 2**17  # hybrid rows that are prepared at once
+LEAST_TAUGHT = 30  # rows; with fewer, nothing is learned
+BLOCK_ROWS = 2**17  # mixed rows prepared at once
 
 
 class Seen(NamedTuple):
-    """The known quantities of some rows before any is explained.
+    """Known quantities of rows that are not explained yet.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Units(NamedTuple):
         means = np.nansum(known, axis=0) / counts
         deviations = np.sqrt(np.nansum((known - means) ** 2, axis=0) / counts)
         steps = np.concatenate([seen.first, seen.last]).var(axis=0).mean()
-        # constant inputs are left as they are
+        # constant inputs stay unchanged
         response, step = (float(np.sqrt(v)) or 1.0 for v in (seen.v_full.var(axis=0).mean(), steps))
         return cls(means, np.where(deviations > 0, deviations, 1.0), response, step)
 
@@ -91,21 +91,20 @@ class AmortizedExplainer(Portable, Attributor):
 
     In ``fit``, `n_taught` background rows are explained by the given explainer, and a kernel ridge
     regression learns their Shapley values. Every further row costs 8 p + 1 model rows for p
-    players, where sampling takes thousands. The values are estimates with calibrated standard
-    errors, they add up to the prediction, and their ``settings.learned`` says that they were
-    learned.
+    players; sampling needs thousands. The values are estimates with calibrated standard errors.
+    They add up to the prediction, and ``settings.learned`` marks them.
 
     Parameters
     ----------
     explainer : ShapleyExplainer or TreeExplainer
-        It explains the rows that are learned from, and those that resemble none of them. If it is
-        not fitted, a copy of it is fitted to the same background. Shapley values of the
-        interventional or the baseline reward can be learned, without interactions. If it is exact,
-        nothing is learned, and it explains all rows itself.
+        Explains the rows to learn from, and rows that resemble none of them. If it is not fitted, a
+        copy of it is fitted to the same background. Only Shapley values of the interventional or
+        the baseline reward can be learned, without interactions. An exact explainer explains all
+        rows itself, and nothing is learned.
     n_taught : int, default=500
-        Number of background rows to learn from; fewer where the background has fewer that differ.
-        At least 30 are needed; below that, the explainer explains all rows. More of them make the
-        errors smaller, and ``fit`` longer.
+        Number of background rows to learn from, or the number of distinct rows if that is smaller.
+        With fewer than 30 rows, the explainer explains all rows. More rows give smaller errors and
+        a longer ``fit``.
 
     Attributes
     ----------
@@ -114,11 +113,11 @@ class AmortizedExplainer(Portable, Attributor):
     taught_ : array or frame of shape (n, d)
         The rows to learn from.
     learner_ : object or None
-        None if all rows are handed to the explainer.
+        None if the explainer explains all rows.
     exact_ : ClosedForm or None
-        That of the explainer.
+        The closed form of the explainer.
     reward_ : Reward
-        That of the explainer.
+        The reward of the explainer.
     players_, background_, background_weights_, n_features_in_, feature_names_in_
         As those of the explainer.
 
@@ -129,13 +128,13 @@ class AmortizedExplainer(Portable, Attributor):
     Notes
     -----
     A row is described by its numeric columns, its prediction, and the first and last steps of each
-    player: its contributions to the empty coalition and to all others, averaged over four herded
-    background rows. The mean of first and last steps, shifted so that it adds up, is a first guess.
-    The regression learns the difference. Its width and penalty are chosen by leave-one-out
-    residuals. The ratios of these residuals to the posterior deviations calibrate the standard
-    errors, so that intervals of 1.64 standard errors hold for 90 % of similar rows. The variance of
-    the values that are learned from is subtracted. Rows that are further from the taught ones than
-    those are from each other are handed to the explainer.
+    player. These are its contributions to the empty coalition and to all other players, averaged
+    over four herded background rows. The mean of first and last steps, shifted so that it adds up,
+    is a first estimate. The regression learns the difference. Leave-one-out residuals choose its
+    width and penalty. The ratios of these residuals to the posterior deviations calibrate the
+    standard errors: intervals of 1.64 standard errors contain 90 % of the values of similar rows.
+    The variance of the learned values is subtracted. The explainer explains rows that are further
+    from the taught rows than these are from each other.
 
     References
     ----------
@@ -163,7 +162,7 @@ class AmortizedExplainer(Portable, Attributor):
         self.n_taught = n_taught
 
     def fit(self, X, y=None) -> Self:
-        """Fit the explainer if need be, and learn from rows of X.
+        """Fit the explainer if necessary, and learn from rows of X.
 
         Parameters
         ----------
@@ -234,7 +233,7 @@ class AmortizedExplainer(Portable, Attributor):
         Returns
         -------
         explanation : Explanation
-            Where ``n_model_rows`` is larger than 8 p + 1, the explainer explained the row.
+            If ``n_model_rows`` of a row is larger than 8 p + 1, the explainer explained it.
 
         Raises
         ------
@@ -267,11 +266,11 @@ class AmortizedExplainer(Portable, Attributor):
         return self.explainer_._exact_outcome(table)
 
     def _hand_on(self, outcome: Outcome, X: Any, far: np.ndarray) -> None:
-        """Have the explainer explain the rows X, which are those at `far` of an outcome."""
+        """Explain the rows X, at the positions `far` of an outcome, by the explainer."""
         try:
             explained = self.explainer_.explain(X)
         except PartialExplanationError as error:
-            raise (error.__cause__ or error) from None  # it would hold these rows alone
+            raise (error.__cause__ or error) from None  # the record would contain only these rows
         shape = outcome.values[far].shape
         errors = explained.standard_errors
         outcome.values[far] = explained.values.reshape(shape)
@@ -323,7 +322,7 @@ class AmortizedExplainer(Portable, Attributor):
         return self.explainer_.values(X) if self.learner_ is None else self.explain(X).values
 
     def _redrawn(self, entropy: int) -> Self:
-        """Return this explainer as its fit would have made it from other entropy."""
+        """Return a copy of this explainer with other entropy, equal to one fitted with it."""
         other = copy(self)
         if entropy != self._entropy and self.exact_ is None:
             other.explainer_ = self.explainer_._redrawn(entropy)
@@ -337,7 +336,7 @@ class AmortizedExplainer(Portable, Attributor):
 
     @property
     def random_state(self) -> Any:
-        """That of the explainer, from which all is drawn."""
+        """The random state of the explainer, the source of all random draws."""
         return getattr(self.explainer, "random_state", None)
 
     @property
@@ -366,7 +365,7 @@ class AmortizedExplainer(Portable, Attributor):
 
 
 def _check_learnable(explainer: Any) -> None:
-    """Refuse all but explainers of Shapley values under a reward of background rows."""
+    """Raise an error unless the explainer has Shapley values from background rows."""
     if not isinstance(explainer, Attributor) or isinstance(explainer, AmortizedExplainer):
         raise TypeError(
             f"AmortizedExplainer takes explainer as a ShapleyExplainer or TreeExplainer; got"

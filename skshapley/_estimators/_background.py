@@ -1,4 +1,4 @@
-"""The rows that stand in for absent players, with all that is known and checked of them."""
+"""Background rows that replace absent players, with their checks."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -34,9 +34,9 @@ class Background(Portable):
     Attributes
     ----------
     rows : array or frame of shape (b, d), or None
-        None where nothing but the model's own training data stands in for absent players.
+        None if the model's own training data replace absent players.
     weights : ndarray of shape (b,)
-        With sum 1; empty where there are no rows.
+        With sum 1; empty without rows.
     players : Players
     """
 
@@ -57,7 +57,7 @@ class Background(Portable):
         Parameters
         ----------
         owner : estimator
-            The fitted estimator; it learns the number and the names of the columns.
+            The estimator; it stores the number and the names of the columns.
         X : array or frame of shape (b, d)
         sample_weight : array of shape (b,) or None
         groups : dict or None
@@ -80,7 +80,7 @@ class Background(Portable):
         return cls(None, np.empty(0), Players(np.empty(0, dtype=object), np.empty(0, np.intp)))
 
     def herded(self, n: int, predictions: np.ndarray, rng: np.random.Generator) -> Self:
-        """Return a background of n of these rows, which together resemble all of them.
+        """Return a background of n of these rows that together resemble all rows.
 
         Parameters
         ----------
@@ -92,13 +92,13 @@ class Background(Portable):
         return replace(self, rows=take_rows(self.rows, rows), weights=np.full(n, 1 / n))
 
     def table(self, owner: BaseEstimator, X: Any) -> Any:
-        """Return instances checked against the background, in its container.
+        """Return rows to explain, checked against the background, in its container.
 
         Parameters
         ----------
         owner : estimator
         X : array or frame of shape (r, d)
-            Where the background is a frame, also a dict, a list of dicts, or a Series of one row.
+            If the background is a frame, also a dict, a list of dicts, or a Series of one row.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class Background(Portable):
             For other columns, dtypes or containers.
         """
         if is_like(X, self.rows):
-            return X  # as the rows of the fit, which were checked
+            return X  # the rows of `fit` were checked too
         if is_frame(self.rows) and not is_frame(X):
             X = as_rows_of(X, self.rows, type(owner).__name__)
         return checked_table(owner, X, self.rows, fitted=True, model=owner.estimator)
@@ -120,15 +120,15 @@ def checked_table(
     Parameters
     ----------
     owner : estimator
-        It learns the number and the names of the columns, or knows them.
+        It stores the number and the names of the columns, or has them already.
     X : array, sparse matrix or frame
-        The columns of a frame are put in the order of `like`, else of the model's.
+        The columns of a frame are sorted like `like`, or else like the model's.
     like : array, sparse matrix or frame, or None
         X must have its container, columns and dtypes.
     fitted : bool, default=False
         Whether `owner` knows its columns already.
     model : estimator or None
-        Without `like`, X must have its columns; None if it will be fitted to them.
+        Without `like`, X must have its columns; None if the model will be fitted to X.
     """
     name = type(owner).__name__
     refuse_no_table(X, name)

@@ -1,4 +1,4 @@
-"""Explain documents by the tokens of each, which are left out where absent."""
+"""Explain documents by their tokens; absent tokens are removed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,15 +22,15 @@ WHY_SAMPLED = "The model must be called on documents that lack some of their tok
 
 @dataclass(frozen=True, eq=False)
 class DocumentExplainer:
-    """The explainer that `ShapleyExplainer.fit` hands over to for documents.
+    """The explainer of documents, made by `ShapleyExplainer.fit`.
 
     Attributes
     ----------
     reward : DocumentReward
     plan : Plan
-        Of a document of one token, to be sized for others.
+        The plan of a document with one token; other documents adapt it.
     settings : Settings
-        All that is the same for every document.
+        The settings shared by all documents.
     """
 
     reward: DocumentReward
@@ -39,7 +39,7 @@ class DocumentExplainer:
 
     @classmethod
     def fitted(cls, explainer: Any, X: Any, response: Response, sample_weight: Any) -> Self:
-        """Call the model on documents once, which shows its outputs.
+        """Call the model on documents once to learn its outputs.
 
         Parameters
         ----------
@@ -89,14 +89,14 @@ class DocumentExplainer:
         n_jobs: int | None,
         report: Callable[[int], object] | None,
     ) -> Explanation:
-        """Explain documents one by one, each with a budget for its own number of tokens.
+        """Explain documents one by one; the budget depends on the number of tokens.
 
         Parameters
         ----------
         documents : Documents
         n_jobs : int or None
         report : callable or None
-            It is called with the number of finished documents.
+            Called with the number of finished documents.
         """
         done: list[Explanation] = []
         n = len(documents.texts)

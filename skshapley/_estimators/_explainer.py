@@ -45,7 +45,7 @@ NOT_FITTED = (
     "This %(name)s instance is not fitted yet. Fit it to background rows first, such as those that"
     " the model was fitted on: %(name)s(model).fit(X_train)."
 )
-# Names in shap and elsewhere, and the calls that give the same
+# Names in shap and elsewhere, and the equivalent calls here
 INSTEAD = {
     "shap_values": "explain(X).values",
     "expected_value": "explain(X).base_values",
@@ -59,7 +59,7 @@ INSTEAD = {
     **dict.fromkeys(("importance", "feature_importances_"), "explain(X).importance()"),
     "fit_explain": "fit(X_train).explain(X)",
 }
-SINGLE_ROWS = 64  # background rows that tell how single ones differ
+SINGLE_ROWS = 64  # background rows that estimate the spread over single ones
 
 
 class ShapleyExplainer(Attributor):
@@ -105,7 +105,7 @@ class ShapleyExplainer(Attributor):
         ``StandardError(rtol=0.05)``. "auto": permutations stop at a relative error of about 5 %
         (`skshapley.stopping.RelativeError`), unless `max_rows` is given. None: spend the budget. A
         sampler that draws its whole design at once (``traits.one_shot``) spends its budget first;
-        ``converged`` then tells if it was enough.
+        ``converged`` then says whether it was enough.
     index : str or Index, default="shapley"
         The kind of values: "shapley", "banzhaf", or an index such as `skshapley.indices.beta(16,
         1)`. Only Shapley values always add up; ``efficiency_gap`` is the difference.
@@ -138,7 +138,7 @@ class ShapleyExplainer(Attributor):
         With sum 1.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
-        Where the background has names.
+        Only if the background has names.
 
     See Also
     --------
@@ -209,7 +209,7 @@ class ShapleyExplainer(Attributor):
 
     @corrected
     def fit(self, X, y=None, sample_weight=None) -> Self:
-        """Take the background.
+        """Store the background, and prepare the explanation.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class ShapleyExplainer(Attributor):
         self.documents_ = None
         self._take(given_background(self, X, sample_weight, reward))
         self._wanted = self._indices  # raises for invalid parameters
-        # other rewards know the cost of an evaluation once they are fitted
+        # other rewards know the cost of an evaluation after their fit
         plan, b = None, n_background(self)
         if type(reward) is InterventionalReward and reward.link is None:
             plan = self._decided(Size(self.players_.n_players, b, b))
@@ -273,7 +273,7 @@ class ShapleyExplainer(Attributor):
 
     @property
     def _indices(self) -> tuple[Index, Index | None]:
-        """The index of the players' values, and that of the interactions or None."""
+        """The index of the values, and the index of the interactions or None."""
         name = type(self).__name__
         return player_index(self.index, name), pair_index(self.interactions, name)
 
@@ -281,7 +281,7 @@ class ShapleyExplainer(Attributor):
         return plan_of(self, size, read=self._auto)
 
     def _prepared(self, plan: Plan) -> Plan:
-        """Fit the plan's needs to the background, and return the plan with its lesson."""
+        """Fit the plan to the background, and return it with its lesson."""
         plan = replace(plan, read=False).sized(plan.size)  # without a closed form
         if plan.takes_parts:
             self.reward_.split(generator(plan.entropy, Stream.SPLIT))
@@ -290,7 +290,7 @@ class ShapleyExplainer(Attributor):
         return plan if self._auto else replace(plan, lesson=self._lesson(plan))
 
     def _lesson(self, plan: Plan) -> Any:
-        """Return the lesson of a few background rows for all instances, or None."""
+        """Return the lesson learned from a few background rows, or None."""
         _, solver = plan.methods(self.players_.n_players)
         likely = self.background_weights_
         n = min(solver.pilots, len(likely))
@@ -306,7 +306,7 @@ class ShapleyExplainer(Attributor):
         return lesson
 
     def _redrawn(self, entropy: int) -> Self:
-        """Return this explainer as its fit would have made it from other entropy."""
+        """Return a copy of this explainer with other entropy, equal to one fitted with it."""
         other = copy(self)
         if entropy != self._entropy:
             other._entropy, other.reward_ = entropy, copy(self.reward_)
@@ -317,7 +317,7 @@ class ShapleyExplainer(Attributor):
         return other
 
     def _short_cut(self, rows: int) -> tuple[ClosedForm | None, UnreadableModelError | None]:
-        """Return the closed form of the response and None, or None and why it is sampled.
+        """Return the closed form of the response and None, or None and the reason for sampling.
 
         Exact values may cost as many model rows as sampling.
         """
@@ -340,12 +340,12 @@ class ShapleyExplainer(Attributor):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (r, d), or documents
-            In the background's container, with its columns; those of a frame in any order.
+            In the background's container, with its columns; frames may have them in any order.
 
         Returns
         -------
         explanation : Explanation
-            Of documents, with a column for each token in any of them, 0 where it is not.
+            For documents, with a column for each token of any document, and 0 for missing tokens.
 
         Raises
         ------
@@ -354,8 +354,8 @@ class ShapleyExplainer(Attributor):
         ModelOutputError
             If the model returns NaN, or another shape.
         PartialExplanationError
-            If an error or an interruption comes after some instances were finished; it carries
-            their explanation.
+            If an error or an interruption occurs after some rows were finished; it has their
+            explanation.
         """
         if self.background is not None and not hasattr(self, "reward_"):
             self.fit(self.background)
@@ -384,19 +384,19 @@ class ShapleyExplainer(Attributor):
 
     def __getattr__(self, name: str) -> Any:
         owner, known = type(self).__name__, dir(type(self))
-        if name in known:  # a property, of what `fit` keeps
+        if name in known:  # a property of the stored background
             raise AttributeError(f"{owner} has no {name} yet: call fit(X_train) first.")
-        if name.endswith("_"):  # asked for by scikit-learn, in vain, in each fit
+        if name.endswith("_"):  # scikit-learn asks for it in each fit
             raise AttributeError(f"{owner} has no {name!r}.")
         raise AttributeError(absent(owner, name, INSTEAD, known))
 
     def background_errors(self, X) -> np.ndarray:
         """Return the standard errors due to the choice of background rows.
 
-        The spread of the attributions against single background rows, divided by the root of their
-        number. A sampled explanation already has it, as ``background_errors``. With a closed form,
-        rows are explained against 64 single background rows, which takes longer than the
-        explanation itself.
+        This is the spread of the attributions against single background rows, divided by the root
+        of their number. A sampled explanation already has it as ``background_errors``. With a
+        closed form, rows are explained against 64 single background rows, which takes longer than
+        the explanation itself.
 
         Parameters
         ----------
@@ -406,7 +406,7 @@ class ShapleyExplainer(Attributor):
         Returns
         -------
         errors : ndarray of shape (r, p) or (r, p, k)
-            Standard errors, in the units of the response; NaN where not known.
+            Standard errors, in the units of the response; NaN if unknown.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Shapley values of any cooperative game, no estimator needed."""
+"""Shapley values of any cooperative game, without an estimator."""
 
 from collections.abc import Callable
 from typing import Any

@@ -29,16 +29,16 @@ from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
 
 LEAST_EVALS = 2**14
-REFERENCES_A_ROW = 100  # of a larger background, for each row that is explained
+REFERENCES_A_ROW = 100  # of a larger background, for each row to explain
 
 
 class GlobalImportance(TableEstimator):
-    """SAGE values: how much each feature lowers the loss of a model, over many rows.
+    """SAGE values: the part of a model's accuracy that each feature contributes, over many rows.
 
     A set of features is worth minus the mean loss of a model that knows only this set. The response
     is averaged over background rows for the other features *before* the loss is computed. The game
-    is a mean over rows, so each row is explained by its own small sample. The standard errors of
-    the mean include the choice of rows.
+    is a mean over rows, so a small sample for each row is sufficient. The standard errors of the
+    mean include the choice of rows.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class GlobalImportance(TableEstimator):
         With sum 1.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
-        Where the background has names.
+        Only if the background has names.
 
     See Also
     --------
@@ -178,10 +178,10 @@ class GlobalImportance(TableEstimator):
         response = WholeResponse(self.estimator, self.response_method, owner=owner)
         self.loss_ = resolve_loss(self.loss, response, owner)
         self._take(given_background(self, X, sample_weight, reward))
-        # other rewards tell what an evaluation costs when they are fitted: a model row at the least
+        # other rewards know the cost of an evaluation after their fit: at least one model row
         plain = type(reward) is InterventionalReward
         least = self._sized(min(n_background(self), REFERENCES_A_ROW) if plain else 1)
-        self._plan = plan_of(self, least, process=False)  # which refuses what is wrong
+        self._plan = plan_of(self, least, process=False)  # raises for invalid values
         self._take(herded_background(self, response))
         self.reward_ = reward.fit(
             response, self.background_, self.background_weights_, self.players_
@@ -191,7 +191,7 @@ class GlobalImportance(TableEstimator):
         return self
 
     def explain(self, X, y, sample_weight=None) -> GlobalExplanation:
-        """Explain the model's loss on rows with known targets, best ones it was not fitted on.
+        """Explain the model's loss on rows with known targets, preferably rows not used to fit it.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class GlobalImportance(TableEstimator):
         ModelOutputError
             If the model or the loss returns NaN, or another shape.
         PartialExplanationError
-            If an error or an interruption comes after some rows were finished; it carries their
+            If an error or an interruption occurs after some rows were finished; it has their
             explanation.
         """
         check_is_fitted(self, "reward_")
@@ -242,12 +242,12 @@ class GlobalImportance(TableEstimator):
 
     @property
     def _samples(self) -> bool:
-        """Whether each row that is explained has a sample of the background."""
+        """Whether each row to explain has its own sample of the background."""
         return self.reward_.n_references_ > REFERENCES_A_ROW
 
     @property
     def _size(self) -> Size:
-        """The size of the game: a loss is that of a mean, for which all references are one."""
+        """The size of the game. The loss of a mean counts all background rows as one."""
         rows = self.reward_.rows_per_value_
         return self._sized(REFERENCES_A_ROW if self._samples else rows)
 
@@ -255,7 +255,7 @@ class GlobalImportance(TableEstimator):
         return Size(self.players_.n_players, rows_per_value=rows_per_value)
 
     def _max_rows(self, n_rows: int) -> int | str:
-        """Return the model rows per row: few, since rows vary more than the estimates at one."""
+        """Return the model rows per row. They are few, because rows vary more than estimates."""
         if not is_auto(self.max_rows):
             return self.max_rows
         p, size = self.players_.n_players, self._size
@@ -266,7 +266,7 @@ class GlobalImportance(TableEstimator):
         return size.rows(evals)
 
     def _references(self, game: Game, plan: Plan) -> np.ndarray | None:
-        """Return the background rows of each row to be explained, or None for all of them."""
+        """Return the background rows of each row to explain, or None for all of them."""
         if not self._samples or game.deck is None:
             return None
         keys = game.keys(np.arange(game.n_rows))

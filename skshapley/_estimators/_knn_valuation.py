@@ -3,9 +3,9 @@
 The utility of S is the mean over validation points of
 
     u(S) = min(K, |S|)/K times the share of the right label in the weights of the min(K, |S|)
-    nearest points of S,
+    nearest points of S.
 
-which of uniform weights is 1/K times the number of right labels among them (Jia et al. 2019).
+With uniform weights, this is 1/K times the number of right labels among them (Jia et al. 2019).
 """
 
 from itertools import combinations
@@ -19,24 +19,24 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from skshapley.indices import Index
 
-MOST_SETS = 5 * 10**7  # of neighbours, times validation points: some ten seconds
+MOST_SETS = 5 * 10**7  # of neighbours, times validation points: about ten seconds
 CHUNK_NUMBERS = 2**22
 
 
 class Neighbours(NamedTuple):
-    """Training points in the order of their distance from each of v validation points.
+    """Training points, sorted by their distance from each of v validation points.
 
     Attributes
     ----------
     order : ndarray of shape (v, n), int
         Positions of the training points, the nearest first.
     right : ndarray of shape (v, n), float
-        1 where the label, in that order, is that of the validation point.
+        1 if the label, in that order, equals the label of the validation point.
     distance : ndarray of shape (v, n)
         In that order.
     k : int
     weights : "uniform", "distance" or callable
-        As scikit-learn has them.
+        As in scikit-learn.
     """
 
     order: NDArray[np.intp]
@@ -47,7 +47,7 @@ class Neighbours(NamedTuple):
 
     @classmethod
     def of(cls, estimator: KNeighborsClassifier, X, y, X_val, y_val) -> Self:
-        """Return them for the metric and the K of an estimator, and points alike in its order."""
+        """Return the neighbours for the metric and the K of an estimator; ties keep its order."""
         model = clone(estimator).fit(X, y)
         distance, order = model.kneighbors(X_val, n_neighbors=len(y))
         right = (np.asarray(y)[order] == np.asarray(y_val)[:, None]).astype(np.float64)
@@ -55,12 +55,12 @@ class Neighbours(NamedTuple):
 
     @property
     def n_players(self) -> int:
-        """How many training points there are."""
+        """The number of training points."""
         return self.order.shape[1]
 
     @property
     def sizes(self) -> range:
-        """How many neighbours there can be, but none."""
+        """The possible numbers of neighbours, without 0."""
         return range(1, min(self.k, self.n_players) + 1)
 
     def __call__(self, coalitions) -> NDArray[np.float64]:
@@ -94,18 +94,18 @@ class Neighbours(NamedTuple):
             return None
         if callable(self.weights):
             return np.asarray(self.weights(distance), dtype=np.float64)
-        same = distance == 0  # these have all the weight
+        same = distance == 0  # points at distance 0 have all the weight
         with np.errstate(divide="ignore"):
             return np.where(same.any(axis=1, keepdims=True), same, 1 / distance)
 
     @property
     def n_sets(self) -> int:
-        """How many sets of at most K neighbours there are, times validation points."""
+        """The number of sets of at most K neighbours, times validation points."""
         return len(self.order) * sum(comb(self.n_players, size) for size in self.sizes)
 
     @property
     def exact(self) -> bool:
-        """Whether `values` is at hand."""
+        """Whether `values` is feasible."""
         return self.weights == "uniform" or self.n_sets <= MOST_SETS
 
     def values(self, index: Index) -> NDArray[np.float64]:
@@ -118,8 +118,8 @@ class Neighbours(NamedTuple):
     def _uniform(self, index: Index) -> NDArray[np.float64]:
         """Return values in order of distance, ``(v, n)``.
 
-        Two points that follow each other make a difference where fewer than K of those nearer are
-        present (Jia et al. 2019, Theorem 1, for Shapley's uniform law).
+        Consecutive points have different values if fewer than K nearer points are present (Jia et
+        al. 2019, Theorem 1, for Shapley's uniform distribution).
         """
         n, k = self.n_players, self.k
         room = np.array([index.size_law(nearer)[:k].sum() for nearer in range(n)])
@@ -128,12 +128,12 @@ class Neighbours(NamedTuple):
         return np.concatenate([steps, last], axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1] / k
 
     def _weighted(self, index: Index) -> NDArray[np.float64]:
-        """Return values in order of distance, ``(v, n)``: a sum over all sets of K neighbours.
+        """Return values in order of distance, ``(v, n)``, by a sum over all sets of K neighbours.
 
-        Where others are present with probability t, the K nearest are the set T, whose farthest has
-        the rank m, with probability t^K (1 - t)^(m - K); the value of a point is the mean of the
-        derivative by its own probability. Sets of fewer than K are all that is present, as if m
-        were n.
+        Let the other points be present with probability t. The K nearest are the set T with
+        probability t^K (1 - t)^(m - K), if the farthest point of T has rank m. The value of a point
+        is the mean of the derivative with respect to its own probability. For sets of fewer than K
+        points, m is n.
         """
         n = self.n_players
         out = np.zeros((len(self.order), n))

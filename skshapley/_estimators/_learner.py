@@ -1,4 +1,4 @@
-"""Kernel ridge regression of many targets at once, with errors that were calibrated.
+"""Kernel ridge regression of many targets at once, with calibrated errors.
 
 The ridge is the posterior mean of a Gaussian process, so one matrix gives the prediction, its
 leave-one-out residuals in closed form, and the posterior variance.
@@ -11,14 +11,14 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.special import ndtri
 
-LINEAR = 0.1  # share of linear functions of a mean input, beside the Matern kernel
+LINEAR = 0.1  # weight of linear functions of a mean input, relative to the Matern kernel
 WIDTHS = 2.0 ** np.arange(-1, 6)  # squared, in median squared distances of taught rows
 PENALTIES = 10.0 ** np.arange(-5, 1)
 SEARCH_ROWS = 1000  # rows on which width and penalty are chosen
-CONFIDENCE = 0.9  # of the intervals that the errors are calibrated for
-LEAST_OWN = 0.5  # of squared residuals, the rest may be noise: intervals held 89-91 % on six tables
-ROUNDING = 1e-6  # of the targets' spread: what is learned exactly has such errors
-BLOCK_ROWS = 512  # whose kernels are made at once
+CONFIDENCE = 0.9  # of the calibrated intervals
+LEAST_OWN = 0.5  # of squared residuals; the rest may be noise. Coverage was 89-91 % on six tables
+ROUNDING = 1e-6  # of the spread of the targets: the error of exactly learned targets
+BLOCK_ROWS = 512  # rows per block of kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Learner:
     width : float
         Squared length scale.
     inverse : ndarray of shape (n, n)
-        Of the penalised kernel matrix.
+        Inverse of the penalised kernel matrix.
     mean : ndarray of shape (m,)
     coefficients : ndarray of shape (n, m)
     errors : ndarray of shape (m,)
@@ -62,10 +62,9 @@ class Learner:
 
         Notes
         -----
-        Residuals and posterior variances are those of each row when it is left out (Rasmussen &
-        Williams 2006, Eq 5.12). Their ratios are conformal scores: a quantile of them over the
-        taught rows holds for a further row of their kind (Barber et al. 2021, Predictive inference
-        with the jackknife+).
+        Residuals and posterior variances are computed with each row left out (Rasmussen & Williams
+        2006, Eq 5.12). Their ratios are conformal scores: their quantile over the taught rows is
+        valid for a similar new row (Barber et al. 2021, Predictive inference with the jackknife+).
         """
         mean, few = targets.mean(axis=0), slice(0, SEARCH_ROWS)
         width, penalty = _chosen(inputs[few], (targets - mean)[few])
@@ -103,7 +102,7 @@ class Learner:
 
 
 def _chosen(inputs: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
-    """Return width and penalty of the least squared leave-one-out residuals."""
+    """Return the width and penalty with the smallest squared leave-one-out residuals."""
     squares, linear = _parts(inputs, inputs)
     unit, best = float(np.median(squares)) or 1.0, (np.inf, 1.0, 1.0)
     for width in WIDTHS * unit:

@@ -14,7 +14,7 @@ from skshapley.indices import INDICES, Index, walsh
 from skshapley.rewards import FunctionGame
 
 MOST_PLAYERS = 20
-BATCH = 8192  # coalitions in a call of the reward
+BATCH = 8192  # coalitions per call of the reward
 
 Sets = dict[tuple[int, ...], np.ndarray]  # players to values ``(k,)``
 
@@ -35,19 +35,19 @@ def interaction_values(
     n_players : int
         At most 20.
     order : int, default=2
-        The most players of a set.
+        Largest number of players in a set.
     index : str, default="shapley"
-        "shapley", "banzhaf": the mean over coalitions of the others of the amount that a set adds
-        beyond its parts. "k-shapley": Shapley interactions shared out to smaller sets, so that all
-        add up to v(all) - v(empty). "shapley-taylor": differences at the empty coalition, and of
-        the largest sets the mean over orders; these add up too. "faithful-shapley",
-        "faithful-banzhaf": the function of sets of that order which is nearest to the game.
+        "shapley", "banzhaf": the amount that a set adds beyond its parts, averaged over coalitions
+        of the other players. "k-shapley": Shapley interactions divided among smaller sets, so that
+        all add up to v(all) - v(empty). "shapley-taylor": differences at the empty coalition, and
+        means over orders for the largest sets; these add up too. "faithful-shapley",
+        "faithful-banzhaf": the best approximation of the game by a function of this order.
 
     Returns
     -------
     interactions : DataFrame
-        Columns ``players`` (a tuple of positions), ``order``, ``output`` where the reward has
-        several, and ``value``.
+        Columns ``players`` (a tuple of positions), ``order``, ``output`` (if the reward has
+        several), and ``value``.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def interaction_values(
 
     See Also
     --------
-    shapley_values : With ``interactions=True`` those of pairs, from a part of the coalitions.
+    shapley_values : Interactions of pairs from a sample of coalitions, by ``interactions=True``.
 
     References
     ----------
@@ -108,12 +108,12 @@ def _sets(p: int, order: int, least: int = 1) -> Iterator[tuple[int, ...]]:
 
 
 def _over_supersets(table: np.ndarray, players: tuple[int, ...], weights) -> np.ndarray:
-    """Return the sum of table entries ``(2^p, k)`` of the sets that contain some players, ``(k,)``.
+    """Return the sum of table entries ``(2^p, k)`` over sets with some given players, ``(k,)``.
 
-    `weights` are those of sets of 0, 1, ... other players.
+    `weights` are for sets with 0, 1, ... other players.
     """
     p = len(table).bit_length() - 1
-    # all_coalitions has the first player as the lowest bit, and so as the last axis
+    # in all_coalitions, the first player is the lowest bit and therefore the last axis
     place = [slice(None)] * p
     for player in players:
         place[p - 1 - player] = 1  # type: ignore[call-overload]
@@ -133,7 +133,7 @@ def moebius(values: np.ndarray) -> np.ndarray:
 
 
 def _means(values: np.ndarray, order: int, index: Index, least: int = 1) -> Sets:
-    """Return the means of differences over coalitions of the others, weighted by the index."""
+    """Return the means of differences over coalitions of others, weighted by the index."""
     p, coefficients = len(values).bit_length() - 1, walsh(values)
     moments = index.moments(p + 1)
     return {
@@ -177,7 +177,7 @@ def _faithful_shapley(values: np.ndarray, order: int) -> Sets:
     out = {}
     for players in _sets(p, order):
         s = len(players)
-        share = np.zeros(p - s + 1)  # by the number of others
+        share = np.zeros(p - s + 1)  # by the number of other players
         share[0] = 1.0
         larger = np.arange(order + 1, p + 1)
         of_larger = comb(larger - 1, order) / comb(larger + order - 1, order + s)
@@ -187,7 +187,7 @@ def _faithful_shapley(values: np.ndarray, order: int) -> Sets:
 
 
 def _faithful_banzhaf(values: np.ndarray, order: int) -> Sets:
-    """Return the projection on sets of that order, in signs: written in ones and zeros."""
+    """Return the projection on sets of this order in signs, converted to zeros and ones."""
     p, coefficients = len(values).bit_length() - 1, walsh(values)
     out = {}
     for players in _sets(p, order):

@@ -5,9 +5,9 @@ The gain of feature j at a row with target y, response f and attribution phi_j i
     phi_j (y - (f - phi_j)),
 
 the attribution times the part of the target that all other attributions leave unexplained. Its mean
-is that of phi_j^2 + phi_j (y - f): the mean squared attribution if the model is right, and less if
-it overfitted. For a column that is independent of the target and of all other columns, the mean is
-zero or below for any model: E phi_j is then 0 given the others, and interactions are shared
+is the mean of phi_j^2 + phi_j (y - f): the mean squared attribution if the model is right, and less
+if it overfitted. For a column that is independent of the target and of all other columns, the mean
+is zero or below for any model: E phi_j is then 0 given the others, and interactions are shared
 equally, so E phi_j phi_k is not below 0. For attributions of log-odds, f - phi_j is first
 transformed to a probability.
 """
@@ -47,13 +47,13 @@ from skshapley._tools._random import entropy_from, generator
 from skshapley.closed_forms import Logistic
 from skshapley.explanation import Explanation
 
-CLOSE = 1e-4  # of probabilities in single precision
+CLOSE = 1e-4  # for probabilities in single precision
 
 Link = Callable[[np.ndarray], np.ndarray]
 
 
 def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Link]:
-    """Return the explanation of rows, and the expected target by explained response.
+    """Return the explanation of rows, and the function from response to expected target.
 
     A classifier with exact log-odds is explained by its log-odds.
 
@@ -85,9 +85,9 @@ def gains(explanation: Explanation, link: Link, targets: np.ndarray) -> np.ndarr
     ----------
     explanation : Explanation
     link : callable
-        The expected target by explained response.
+        From the explained response to the expected target.
     targets : ndarray of shape (r,) or (r, k)
-        Numbers, or 1 at the class of the row.
+        Numbers, or 1 for the class of the row.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def _softmax(response: np.ndarray) -> np.ndarray:
 
 
 def with_noise(X: Any, n: int, rng: np.random.Generator) -> Any:
-    """Return a table with n columns more, each a column drawn by chance, with its rows shuffled.
+    """Return a table with n additional columns: permuted copies of randomly drawn columns.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def shuffled_columns(X: Any, order: np.ndarray) -> Any:
 
 
 def _new_names(names: list, n: int) -> list[str]:
-    """Return names that the table has not."""
+    """Return names that are not in the table."""
     start = "noise"
     while any(str(name).startswith(start) for name in names):
         start += "_"
@@ -172,7 +172,7 @@ def _has(name: str) -> Any:
 
 
 class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
-    """Feature importances from attributions of held-out rows, and a selection by tests of them.
+    """Feature importances from attributions of held-out rows, and a selection by tests.
 
     In each fold, the model is fitted to the other rows, and the rows of the fold are explained. The
     importance of a feature is its mean gain: the attribution times the part of the target that the
@@ -205,8 +205,8 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     feature_importances_ : ndarray of shape (d,)
-        Mean gains, in squared units of the target (log-odds times probability where a classifier
-        is explained by its log-odds). 0 for a mean below zero.
+        Mean gains, in squared units of the target (log-odds times probability if a classifier is
+        explained by its log-odds). Negative means are replaced by 0.
     p_values_ : ndarray of shape (d,)
         Under the null hypothesis that the feature has no information about the target.
     explanation_ : Explanation
@@ -217,7 +217,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Fitted to all rows and columns.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
-        Where X has names.
+        Only if X has names.
 
     See Also
     --------
@@ -275,7 +275,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y) -> Self:
-        """Explain each fold by a model fitted on the others, and test the gains of the features.
+        """Explain each fold with a model fitted on the others, and test the gains of the features.
 
         Parameters
         ----------
@@ -290,8 +290,8 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For wrong parameters or tables, folds that hold a row twice, or a class that the models
-            of some folds would not know.
+            For wrong parameters or tables, folds that contain a row twice, or folds whose models
+            would not know a class.
         """
         owner = type(self).__name__
         check_parameters(self, self._constraints)
@@ -324,11 +324,12 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _order(self, table: Any, rng: np.random.Generator) -> np.ndarray:
-        """Return the order of the columns in which the model sees them.
+        """Return the order of the columns for the model.
 
-        Of columns that split alike, trees take the first: noise columns behind all others would be
-        no match for useless ones before them. (Of 31 columns of noise, XGBoost used the first 2.6
-        times as often as the rest.) A pipeline may know the columns of an array by their places.
+        Among equal splits, trees take the first column. Noise columns at the end would therefore
+        win less often than useless columns before them. (Of 31 columns of noise, XGBoost used the
+        first 2.6 times as often as the others.) A pipeline may identify the columns of an array by
+        position, so these keep their order.
         """
         n = table.shape[1]
         placed = isinstance(table, np.ndarray) and isinstance(self.estimator, Pipeline)
@@ -337,7 +338,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def _explained(
         self, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, entropy: int
     ) -> tuple[Explanation, np.ndarray]:
-        """Return the explanation of a fold's rows by a model of the others, and their gains."""
+        """Return the explanation of a fold's rows by a model of the other rows, and their gains."""
         known, held_out = take_rows(X, train), take_rows(X, test)
         model = clone(self.estimator).fit(known, y[train])
         explainer = ShapleyExplainer(
@@ -353,9 +354,9 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         importance : DataFrame
-            Index: feature, noise columns included. Columns ``importance`` (the mean gain, be it
-            below zero), ``standard_error``, ``p_value``, ``p_adjusted`` (NaN for noise columns, and
-            by Benjamini & Yekutieli over the others), ``selected``.
+            Index: feature, noise columns included. Columns ``importance`` (the mean gain, which may
+            be negative), ``standard_error``, ``p_value``, ``p_adjusted`` (NaN for noise columns,
+            and by Benjamini & Yekutieli over the others), ``selected``.
         """
         check_is_fitted(self)
         d = self.n_features_in_
@@ -413,7 +414,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     @property
     def classes_(self) -> np.ndarray:
-        """Class labels, of a classifier."""
+        """Class labels of a classifier."""
         return self.estimator_.classes_
 
     def __sklearn_tags__(self) -> Tags:
@@ -430,7 +431,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def _with_players(explanation: Explanation, order: np.ndarray, named: bool) -> Explanation:
-    """Return an explanation with its players in another order; without names, named by place."""
+    """Return an explanation with reordered players; unnamed players get the names of positions."""
     errors, apart = explanation.standard_errors, explanation.background_errors
     names = explanation.feature_names[order] if named else explanation.feature_names
     data = explanation.data.iloc[:, order].set_axis(names, axis=1)
@@ -445,7 +446,7 @@ def _with_players(explanation: Explanation, order: np.ndarray, named: bool) -> E
 
 
 def _rows_of(folds: list, owner: str) -> np.ndarray:
-    """Return the rows that are held out, fold by fold, or refuse folds that share some."""
+    """Return the held-out rows of each fold, or raise ValueError if folds overlap."""
     rows = np.concatenate([test for _, test in folds])
     if len(np.unique(rows)) < len(rows):
         raise ValueError(
@@ -456,7 +457,7 @@ def _rows_of(folds: list, owner: str) -> np.ndarray:
 
 
 def _refuse_missing_classes(folds: list, y: np.ndarray, owner: str) -> None:
-    """Refuse folds with models that would lack some outputs."""
+    """Raise ValueError for folds whose models would lack some outputs."""
     classes, counts = np.unique(y, return_counts=True)
     for train, _ in folds:
         missing = ~np.isin(classes, y[train])

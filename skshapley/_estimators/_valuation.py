@@ -32,17 +32,17 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator
-        It is cloned and fitted to many coalitions of training points; set its `random_state`.
+        The model. It is cloned and fitted to many coalitions of training points; set its
+        `random_state`.
     scoring : str, callable or None, default=None
-        The reward, as in scikit-learn; None is the estimator's own score. Models of points that
-        lack a class give it the probability 0, which costs 36 per validation point by
-        "neg_log_loss": bounded scores, such as "neg_brier_score", have less noise.
+        The reward, as in scikit-learn; None is the estimator's own score. If the training points
+        lack a class, its probability is 0. "neg_log_loss" then loses 36 per validation point.
+        Bounded scores, such as "neg_brier_score", have less noise.
     sampler, solver : str or object, default="auto"
-        As in `ShapleyExplainer`. With these, `scoring` and `groups` at their defaults, a
-        `KNeighborsClassifier` is valued for the utility of Jia et al. (2019): the share of the
-        right label in the weights of the K nearest points. That is exact for uniform weights, and
-        for others where the sets of K neighbours, times validation points, are no more than
-        50 million.
+        As in `ShapleyExplainer`. If these, `scoring` and `groups` have their defaults, a
+        `KNeighborsClassifier` is valued exactly for the utility of Jia et al. (2019): the share of
+        the right label in the weights of the K nearest points. This needs uniform weights, or at
+        most 50 million sets of K neighbours, times validation points.
     groups : array of shape (n,), default=None
         Points with the same label are one player.
     max_evals : int or "auto", default="auto"
@@ -76,7 +76,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         Scores without any point (a constant prediction) and with all of them.
     n_evaluations_ : int
     n_unfitted_ : int
-        How many of them have the `error_score`.
+        Number of evaluations with the `error_score`.
     converged_ : bool
 
     References
@@ -200,7 +200,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
         )
 
     def _members(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the players' labels and the player of each point."""
+        """Return the labels of the players, and the player of each point."""
         if self.groups is None:
             return np.arange(n), np.arange(n)
         groups = np.asarray(self.groups)

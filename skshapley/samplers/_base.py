@@ -27,15 +27,15 @@ class Price:
     references : int
         Number of background rows, b: the model rows of one evaluation.
     least : int
-        Draws of the least design.
+        Draws of the smallest design.
     most : int or None
         Draws of the largest design; None if there is no limit.
     step : int
         Draws come in multiples of it.
     unit : int
-        Draws of one independent unit, if a design is asked for in parts.
+        Draws of one independent unit, if a design is requested in parts.
     given : int
-        Model rows that known values save, for a design of any size.
+        Model rows saved by known values, for a design of any size.
     """
 
     draw: int
@@ -49,16 +49,16 @@ class Price:
 
     @property
     def least_rows(self) -> int:
-        """The least number of model rows that give a design."""
+        """The smallest number of model rows that gives a design."""
         return self.least * self.draw - self.given
 
     @property
     def least_evals(self) -> int:
-        """The least number of evaluations that give a design."""
+        """The smallest number of evaluations that gives a design."""
         return -(-self.least_rows // self.references)
 
     def n_draws(self, n_rows: int) -> int:
-        """Return how many draws `n_rows` model rows buy; 0 if not even the least design."""
+        """Return the number of draws that `n_rows` model rows buy; 0 below the smallest design."""
         n = max(0, n_rows + self.given) // self.draw
         n = (n if self.most is None else min(n, self.most)) // self.step * self.step
         return n if n >= self.least else 0
@@ -89,8 +89,8 @@ class Bought:
     to_stop: int
 
 
-LEAST_REFERENCES = 100  # background rows, up to which all are looked at
-EVALS_A_PLAYER = 6  # against a sample of a larger background
+LEAST_REFERENCES = 100  # up to this number, all background rows are used
+EVALS_A_PLAYER = 6  # evaluations against a sample of a larger background
 
 
 @dataclass(frozen=True)
@@ -100,15 +100,15 @@ class SamplerTraits:
     Attributes
     ----------
     one_shot : bool
-        True if the design for a budget is not the start of the design for a larger budget. Such a
-        sampler is asked once.
+        True if the design for a budget is not the start of the design for a larger budget. The
+        engine asks such a sampler once.
     goes_on : bool
         Whether it may be asked for more draws than `SamplerTask.n_draws`. Repeated coalitions cost
         nothing, and the saved budget buys further draws. False if all draws are planned together,
         as for a one-shot sampler.
     needs_all_players : bool
-        True if players have a place (in a graph), so none can be left out, not even one without
-        effect.
+        True if players have positions (as in a graph), so that not even a player without effect can
+        be left out.
     """
 
     one_shot: bool = False
@@ -118,26 +118,26 @@ class SamplerTraits:
 
 @dataclass(frozen=True, eq=False)
 class SamplerTask:
-    """The instances and the draws that a sampler starts with.
+    """The rows to explain and the draws for which a sampler starts.
 
     Attributes
     ----------
     n_players : int
     rngs : list of numpy.random.Generator
-        One per instance.
+        One per row to explain.
     n_draws : int
-        The draws that the budget buys if no coalition is repeated. Otherwise, a sampler that goes
-        on is asked for more.
+        The draws that the budget buys if no coalition is repeated. Otherwise, a sampler with
+        ``goes_on`` is asked for more.
     reference_weights : ndarray of shape (b,)
         Weights of the background rows, with sum 1.
     players : ndarray of shape (r, n_players), int, or None
-        Numbers of these players in the game, for each instance; None for all players.
+        Numbers of these players in the game, for each row to explain; None for all players.
     lesson : object or None
         Knowledge from other rows (`Solver.lesson`).
     numbers : sequence of r int
         Numbers of designs: rows with the same number may share a design.
     shared_rngs : list of numpy.random.Generator or None
-        One per instance for shared designs; equal for equal numbers.
+        One per row to explain for shared designs; equal for equal numbers.
     deck : Deck or None
         The order of background rows, if not all are used.
     part : float, default=1.0
@@ -159,9 +159,9 @@ class SamplerTask:
 class Sampler(Parametrised, ABC):
     """Base class of samplers.
 
-    A sampler holds parameters only. The engine calls `start` once for a block of instances, and
-    then `ask` and `tell` in turn until the draws are spent or the instances are done. Subclasses
-    implement the cost of draws (`price`) and the designs (`_ask`).
+    A sampler has parameters only. The engine calls `start` once for a block of rows, and then `ask`
+    and `tell` in turn until the draws are spent or the rows are done. Subclasses implement the cost
+    of draws (`price`) and the designs (`_ask`).
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ class Sampler(Parametrised, ABC):
         n_players : int
             Number of players, p.
         n_references : int
-            Number of background rows, b; 1 for a game that has none.
+            Number of background rows, b; 1 for a game without background.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Sampler(Parametrised, ABC):
         Parameters
         ----------
         n_rows : int
-            Model rows per instance, without the empty and the full coalition.
+            Model rows per row to explain, without the empty and the full coalition.
         n_players : int
             Number of players, p.
         n_references : int
@@ -209,14 +209,14 @@ class Sampler(Parametrised, ABC):
         return Bought(price, n_draws, looked_at, looked_at < n_references, price.least)
 
     def _n_draws(self, n_rows: int, price: Price, n_players: int) -> int:
-        """Return how many draws `n_rows` model rows buy; 0 if not even the least design."""
+        """Return the number of draws that `n_rows` model rows buy; 0 below the smallest design."""
         return price.n_draws(n_rows)
 
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
-        """Return how many background rows to look at, of those that there are.
+        """Return the number of background rows to use.
 
-        All of them where they are few or affordable; else as many as leave six evaluations a
-        player. Parameters as for `afford`.
+        All of them if they are few or affordable. Otherwise, the number that leaves six evaluations
+        per player. The parameters are those of `afford`.
         """
         enough = max(LEAST_REFERENCES, n_rows // (EVALS_A_PLAYER * n_players))
         if n_references <= enough:
@@ -252,12 +252,12 @@ class Sampler(Parametrised, ABC):
         return self.n_draws_ - asked
 
     def ask(self, rows: np.ndarray, n: int) -> Any:
-        """Return a design of `n` draws for the instances `rows`.
+        """Return a design of `n` draws for the given `rows`.
 
         Parameters
         ----------
         rows : ndarray of shape (r,), int
-            Positions among the instances given to `start`.
+            Positions among the rows passed to `start`.
         n : int
             Number of draws.
 
@@ -280,12 +280,12 @@ class Sampler(Parametrised, ABC):
         return design
 
     def tell(self, rows: np.ndarray, design: Any, values: np.ndarray) -> None:
-        """Take in the values of the design that was asked for last.
+        """Process the values of the last design.
 
         Parameters
         ----------
         rows : ndarray of shape (r,), int
-            Positions among the instances given to `start`.
+            Positions among the rows passed to `start`.
         design : instance of `produces`
             The design that `ask` returned for these rows.
         values : ndarray of shape (r, m, k)
@@ -299,7 +299,7 @@ class Sampler(Parametrised, ABC):
 
     @abstractmethod
     def _ask(self, rows: np.ndarray, n: int) -> Any:
-        """Return a design of `n` draws for the instances `rows`."""
+        """Return a design of `n` draws for the given `rows`."""
 
     def _tell(self, rows: np.ndarray, design: Any, values: np.ndarray) -> None:
-        """Learn from the values of a design, in an adaptive sampler."""
+        """Learn from the values of a design (adaptive samplers only)."""

@@ -1,4 +1,4 @@
-"""Classical Monte Carlo: every marginal contribution is drawn and paid for by itself.
+"""Classical Monte Carlo: every marginal contribution is drawn separately.
 
 Strumbelj & Kononenko (2010, 2014). Kept as the baseline of Grah & Thouvenot (2020), section 3,
 whose Algorithm 1 uses one permutation for all players at half the cost:
@@ -15,10 +15,10 @@ from skshapley.samplers._base import Price, Sampler
 
 
 class Classical(Sampler):
-    """For each player a coalition of its own: v(without it) and v(with it), two evaluations.
+    """A separate random coalition for each player, with and without it: two evaluations.
 
-    In every round each of p players joins an independent random coalition of the others: first a
-    size s = 0..p-1, then uniform among those of that size, which makes its probability p_S =
+    In every round, each of p players joins an independent random coalition of the others. Its size
+    s = 0..p-1 is drawn first, then a uniform coalition of this size, so its probability is p_S =
     law(s)/C(p - 1, s). A round is a unit and costs at most 2 p evaluations. This is a baseline:
     "monte-carlo" gets twice as many contributions from the same evaluations.
 
@@ -27,8 +27,8 @@ class Classical(Sampler):
     law : callable or None, default=None
         From the number of players p to the probabilities of the sizes 0..p-1, shape ``(p,)``, all
         positive. None: 1/p each, the weights in the Shapley value, as in a random permutation. With
-        another law, a contribution has the weight 1/(p law(s)). Additive games are then not exact,
-        and sharing out the gap biases few rounds by less than their error.
+        another law, a contribution has the weight 1/(p law(s)). Additive games are then not exact.
+        The correction of the sum has a bias, which is below the error.
 
     References
     ----------
@@ -59,7 +59,7 @@ class Classical(Sampler):
         self.law = law
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of rounds; a law of other sizes is refused."""
+        """Return the price of rounds, or raise ValueError for an invalid law."""
         self._size_law(n_players)
         return Price(
             draw=2 * n_players * n_references,
@@ -75,7 +75,7 @@ class Classical(Sampler):
         coalitions = np.empty((len(rows), n, p, 2, p), dtype=bool)
         own = np.eye(p, dtype=bool)
         for i, row in enumerate(rows):
-            draw = self.rngs_[row].random((n, p, p))  # player by player, one for each of the others
+            draw = self.rngs_[row].random((n, p, p))  # for each player and each other player
             size[i] = np.searchsorted(law.cumsum()[:-1], draw[:, own], side="right")
             draw[:, own] = np.inf
             coalitions[i, :, :, 0] = draw.argsort(axis=2).argsort(axis=2) < size[i, :, :, None]

@@ -1,18 +1,18 @@
 """Samplers of coalitions by size: kernel, leverage, uniform, square root, importance, outer sizes.
 
-The law of the sizes s = 1..p-1 is uniform for leverage scores (Musco & Witter 2025: the leverage
-score of S is 1/C(p, s)), and proportional to 1/(s (p - s)) for the Shapley kernel (Lundberg & Lee
-2017).
+The distribution of the sizes s = 1..p-1 is uniform for leverage scores (Musco & Witter 2025: the
+leverage score of S is 1/C(p, s)), and proportional to 1/(s (p - s)) for the Shapley kernel
+(Lundberg & Lee 2017).
 
 Grah & Thouvenot (2020), section 4.2. In their notation d is the number of players, l the size of a
 coalition, C bounds abs(v) and D the norm of the Shapley values. The coalition i of size l is drawn
 with p_i = L_i / sum L, where L_i = 2 n w_l sqrt(l) (sqrt(l) D + C) bounds its gradient. All C(d, l)
-of them together have the probability q(l) proportional to (sqrt(l) D + C) / (sqrt(l) (d - l)),
-without binomials, so any d works.
+coalitions of size l together have the probability q(l), proportional to (sqrt(l) D + C) / (sqrt(l)
+(d - l)), without binomials, so any d works.
 
 shap 0.51, `KernelExplainer.explain`: sizes 1 and p - 1, then 2 and p - 2, and so on, are enumerated
-as long as their share of the remaining budget under the kernel law covers them. The rest is drawn
-in pairs, with replacement, from the kernel law of the remaining sizes.
+as long as their share of the remaining budget under the kernel distribution covers them. The rest
+is drawn in pairs, with replacement, from the kernel distribution of the remaining sizes.
 """
 
 from abc import abstractmethod
@@ -31,7 +31,7 @@ MOST_TRIES = 50
 
 
 class CoalitionSampler(Sampler):
-    """Base class of the samplers of coalitions; subclasses give the law of the sizes.
+    """Base class of samplers of coalitions; subclasses define the distribution of the sizes.
 
     Parameters
     ----------
@@ -61,11 +61,11 @@ class CoalitionSampler(Sampler):
 
     @property
     def traits(self) -> SamplerTraits:  # type: ignore[override]
-        """One-shot without replacement: a coalition that was drawn cannot be drawn again."""
+        """The traits; one-shot without replacement, where no coalition is drawn twice."""
         return SamplerTraits(one_shot=not self.replacement)
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of coalitions: 2 (p - 1) at least, since fewer cannot tell p apart."""
+        """Return the price of coalitions; fewer than 2 (p - 1) do not identify p players."""
         unit = 2 if self.paired else 1
         return Price(
             draw=n_references,
@@ -85,7 +85,7 @@ class CoalitionSampler(Sampler):
             )
 
     def _start(self, task: SamplerTask) -> None:
-        # members have a stream of their own, whatever the sizes of the asks
+        # members have a separate stream, so the sizes of requests do not matter
         self._members = [rng.spawn(1)[0] for rng in self.rngs_]
         self._law = np.concatenate([[0.0], self.size_law(self.n_players_), [0.0]])
 
@@ -115,10 +115,10 @@ class CoalitionSampler(Sampler):
         return with_complements(coalitions) if self.paired else coalitions
 
     def _without_replacement(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """Draw n/2 different pairs; each size has its expected number up to random rounding."""
+        """Draw n/2 different pairs, with the expected number of each size up to random rounding."""
         p = self.n_players_
         half = pairs_by_size(self._law, n // 2)[: p // 2 + 1].copy()
-        half[: (p + 1) // 2] *= 2  # a pair holds the sizes s and p - s: count it once
+        half[: (p + 1) // 2] *= 2  # a pair has the sizes s and p - s: count it once
         counts = rounded(rng, half)
         pairs = [distinct_of_size(rng, s, count, p) for s, count in enumerate(counts) if count]
         coalitions = np.concatenate(pairs)
@@ -131,10 +131,10 @@ def with_complements(coalitions: np.ndarray) -> np.ndarray:
 
 
 def pairs_by_size(law: np.ndarray, n_pairs: int) -> np.ndarray:
-    """Return the expected number of pairs for each size 0..p, both halves alike, with sum n_pairs.
+    """Return the expected number of pairs for each size 0..p, symmetric, with sum n_pairs.
 
-    min(c law(s), C(p, s)/2), with c for the right sum. A size with fewer coalitions than its share
-    is enumerated, and the rest of its share goes to the other sizes.
+    The number is min(c law(s), C(p, s)/2), where c gives the required sum. A size with fewer
+    coalitions than its share is enumerated, and the rest of its share goes to the other sizes.
     """
     p = len(law) - 1
     room = np.array([comb(p, s) / 2 for s in range(p + 1)], dtype=float)
@@ -152,11 +152,11 @@ def pairs_by_size(law: np.ndarray, n_pairs: int) -> np.ndarray:
 
 
 def distinct_of_size(rng: np.random.Generator, size: int, count: int, p: int) -> np.ndarray:
-    """Return `count` different coalitions of one size, uniform, no two of them complements."""
+    """Return `count` uniform coalitions of one size, without duplicates and complements."""
     halves = 2 * size == p
     available = comb(p, size) // (2 if halves else 1)
     if available <= max(64, 3 * count):
-        rest = range(1, p) if halves else range(p)  # a half is named by the side of player 0
+        rest = range(1, p) if halves else range(p)  # a half is identified by the side of player 0
         chosen = np.array(list(combinations(rest, size - 1 if halves else size)), dtype=np.intp)
         chosen = chosen[rng.permutation(available)[:count]]
         coalitions = np.zeros((count, p), dtype=bool)
@@ -177,9 +177,10 @@ def distinct_of_size(rng: np.random.Generator, size: int, count: int, p: int) ->
 def _full_rank(
     draw: Callable[[np.random.Generator, int], np.ndarray], rng: np.random.Generator, n: int
 ) -> np.ndarray:
-    """Draw until the coalitions separate all players; only the smallest budgets can fail.
+    """Draw until the coalitions separate all players.
 
-    Whether a design is kept depends on its coalitions alone, so no player is favoured.
+    Only the smallest budgets can fail. The decision depends on the coalitions alone, so no player
+    is favoured.
     """
     coalitions = draw(rng, n)
     p = coalitions.shape[1]
@@ -204,9 +205,9 @@ class Leverage(CoalitionSampler):
 
     Notes
     -----
-    Each coalition is evaluated against all background rows. That suits games, a single background
-    row, or few rows. Against thousands of rows "antithetic" has 1/6 to 1/440 of the squared error
-    at equal model rows, since it draws a background row for each pair of permutations.
+    Each coalition is evaluated against all background rows. This suits games, and backgrounds with
+    one or few rows. Against thousands of rows, "antithetic" has 1/6 to 1/440 of the squared error
+    at equal model rows, because it draws a background row for each pair of permutations.
 
     References
     ----------
@@ -235,7 +236,7 @@ class Leverage(CoalitionSampler):
 
 
 class Kernel(CoalitionSampler):
-    """Coalitions by the Shapley kernel: size law 1/(s (p - s)) (Lundberg & Lee 2017, Theorem 2).
+    """Coalitions by the Shapley kernel 1/(s (p - s)) of the sizes (Lundberg & Lee 2017, Theorem 2).
 
     Parameters
     ----------
@@ -246,9 +247,9 @@ class Kernel(CoalitionSampler):
 
     Notes
     -----
-    Each coalition is evaluated against all background rows. That suits games, a single background
-    row, or few rows. Against thousands of rows "antithetic" has 1/6 to 1/440 of the squared error
-    at equal model rows, since it draws a background row for each pair of permutations.
+    Each coalition is evaluated against all background rows. This suits games, and backgrounds with
+    one or few rows. Against thousands of rows, "antithetic" has 1/6 to 1/440 of the squared error
+    at equal model rows, because it draws a background row for each pair of permutations.
 
     References
     ----------
@@ -279,10 +280,10 @@ class Kernel(CoalitionSampler):
 
 
 class Importance(CoalitionSampler):
-    """Coalitions drawn one by one with the importance law of Grah & Thouvenot (2020).
+    """Coalitions drawn one by one from the importance distribution of Grah & Thouvenot (2020).
 
-    The probability of a coalition is proportional to the bound on its stochastic gradient,
-    p(S) ~ (sqrt(s) D + C) / (C(p, s) sqrt(s) (p - s)): large coalitions come more often.
+    The probability of a coalition is proportional to the bound on its stochastic gradient, p(S) ~
+    (sqrt(s) D + C) / (C(p, s) sqrt(s) (p - s)). Large coalitions are more frequent.
 
     Parameters
     ----------
@@ -322,11 +323,11 @@ class Importance(CoalitionSampler):
 
 
 class Uniform(CoalitionSampler):
-    """Coalitions drawn one by one, all alike: each with probability 1/(2^p - 2).
+    """Coalitions drawn one by one, each with probability 1/(2^p - 2).
 
-    This is the first law of Grah & Thouvenot (2020), for comparison. Nearly all its coalitions have
-    about p/2 players, but the Shapley kernel favours the smallest and the largest. The variance of
-    the estimate grows exponentially in p.
+    This is the first distribution of Grah & Thouvenot (2020), for comparison. Nearly all its
+    coalitions have about p/2 players, but the Shapley kernel favours the smallest and the largest.
+    The variance of the estimate grows exponentially in p.
 
     References
     ----------
@@ -358,7 +359,8 @@ class SquareRoot(CoalitionSampler):
     """Coalitions of size s with probability proportional to 1/sqrt(s (p - s)).
 
     The variance of maximum sample reuse is sum_S p c_i(S)^2 v(S)^2/p_S, summed over players. If |v|
-    is constant, it is smallest for p_S proportional to the norm of c(S), which gives this law.
+    is constant, it is smallest for p_S proportional to the norm of c(S), which gives this
+    distribution.
 
     Parameters
     ----------
@@ -370,7 +372,7 @@ class SquareRoot(CoalitionSampler):
     References
     ----------
     Witter, Liu & Musco (2025), Regression-adjusted Monte Carlo estimators for Shapley values and
-    probabilistic values, NeurIPS, section 3 (the optimal law).
+    probabilistic values, NeurIPS, section 3 (the optimal distribution).
 
     Examples
     --------
@@ -398,9 +400,9 @@ class SquareRoot(CoalitionSampler):
 class OuterSizes(Kernel):
     """The coalitions of shap's KernelExplainer, for comparison.
 
-    It differs from the sampler "kernel" in the rest of the budget, where coalitions may be
+    It differs from the sampler "kernel" in the rest of the budget, in which coalitions may be
     repeated. Here, a repeated coalition counts against the budget; shap draws until the budget is
-    full of different coalitions.
+    used by different coalitions.
 
     References
     ----------
@@ -462,7 +464,7 @@ class OuterSizes(Kernel):
 
 
 def _all_of_size(p: int, size: int) -> np.ndarray:
-    """Return all coalitions of that size, each followed by its complement."""
+    """Return all coalitions of a size, each followed by its complement."""
     chosen = np.array(list(combinations(range(p), size)), dtype=np.intp)
     if 2 * size == p:
         chosen = chosen[chosen[:, 0] == 0]

@@ -1,8 +1,8 @@
-"""Sets of permutations that are spread well as a whole, made once and relabelled at random.
+"""Sets of evenly spread permutations, computed once and relabelled at random.
 
 A set is computed from a fixed seed for its size and number of players, and cached. Each unit is
-this set with randomly relabelled players, as a lattice rule is shifted at random. Its quality does
-not change, since kernels compare ranks. Each permutation becomes uniform, so the estimate is
+this set with randomly relabelled players, similar to a randomly shifted lattice rule. Its quality
+does not change, because kernels compare ranks. Each permutation becomes uniform, so the estimate is
 unbiased. Units are independent given the set.
 """
 
@@ -34,12 +34,12 @@ class PermutationCode(PermutationSampler):
     paired : bool, default=True
         Choose pairs of a permutation and its reverse. False: single permutations.
     replicates : int, default=1
-        Sets per instance (per background row). Two or more give standard errors, and each is that
-        much smaller, which costs accuracy.
+        Sets per row to explain (and per background row). Two or more give standard errors, but each
+        set is smaller, which costs accuracy.
     """
 
     traits = SamplerTraits(one_shot=True)
-    _most_in_set = 2**14  # permutations; a larger budget buys more such sets
+    _most_in_set = 2**14  # permutations per set; a larger budget buys more sets
     _constraints = {
         **PermutationSampler._constraints,
         "paired": Flag(),
@@ -59,7 +59,7 @@ class PermutationCode(PermutationSampler):
 
     @abstractmethod
     def _set(self, n: int, p: int) -> np.ndarray:
-        """Return the set of `n` permutations ``(n, p)``, always the same one."""
+        """Return the set of `n` permutations ``(n, p)``; equal in every call."""
 
     def _least_unit(self, n_players: int) -> int:
         return 2 if self.paired else 1
@@ -82,7 +82,7 @@ class PermutationCode(PermutationSampler):
         self._weights_by_size: dict[int, np.ndarray] = {}
 
     def _weigh(self, permutations: np.ndarray, unit: int) -> np.ndarray:
-        # relabelling leaves the weights as they are
+        # relabelling does not change the weights
         if unit not in self._weights_by_size:
             chosen = self._set(unit, permutations.shape[1])
             self._weights_by_size[unit] = bayesian_weights(chosen, self._kernel())

@@ -12,7 +12,7 @@ MOST_PLAYERS = 20
 
 
 class Exact(Sampler):
-    """Every coalition once: exact values for 2^p - 2 evaluations, p at most 20.
+    """Every coalition once: exact values with 2^p - 2 evaluations, for p up to 20.
 
     References
     ----------
@@ -32,7 +32,7 @@ class Exact(Sampler):
     traits = SamplerTraits(one_shot=True)
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of all 2^p - 2 coalitions, no more and no less."""
+        """Return the price of exactly 2^p - 2 coalitions."""
         if n_players > MOST_PLAYERS:
             raise ValueError(
                 f"Exact enumerates 2^p coalitions of at most {MOST_PLAYERS} players; got"
@@ -48,15 +48,16 @@ class Exact(Sampler):
         return max(1, min(n_references, n_rows // max(2**n_players - 2, 1)))
 
     def _ask(self, rows: np.ndarray, n: int) -> FullDesign:
-        # one design, for every instance
+        # one design for all rows
         coalitions = all_coalitions(self.n_players_)
         return FullDesign(coalitions[None], weights=shapley_weights(coalitions), exact=True)
 
 
 def shapley_weights(coalitions: np.ndarray) -> np.ndarray:
-    """Return ``(p, m)`` weights of all 2^p coalitions ``(m, p)``: values times weights is exact.
+    """Return the exact weights ``(p, m)`` of all 2^p coalitions ``(m, p)``.
 
-    With s the size, v(S) enters player i by (s-1)!(p-s)!/p! if i is in S, else by -s!(p-s-1)!/p!.
+    For a coalition S of size s, the weight is (s-1)!(p-s)!/p! if player i is in S, else
+    -s!(p-s-1)!/p!.
     """
     p = coalitions.shape[1]
     # (s-1)!(p-s)!/p! = 1/(s C(p, s)), and likewise with p - s for the players outside

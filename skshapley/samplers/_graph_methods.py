@@ -4,18 +4,19 @@ Chen et al. (2018), Definition 1 (Eq 5).
 
 Chen et al. (2018), section 4.3.1, for neighbourhoods too large to enumerate.
 
-Chen et al. (2018), Definition 2 (Eq 6), with the coefficient corrected. Summing the Shapley weights
-of all A that have U as the connected component of i (proof of their Theorem 2, their Lemma 1) gives
+Chen et al. (2018), Definition 2 (Eq 6), with the coefficient corrected. The sum of the Shapley
+weights of all A in which U is the connected component of i (proof of their Theorem 2, their Lemma
+1) is
 
     (u - 1)! b! / (u + b)!,    u = |U|, b = number of players of N_k(i) next to U.
 
-The printed 2 / (u (u + 1) (u + 2)) is the case b = 2, an interval inside a long line. With it an
-additive game is shrunk near the ends of a neighbourhood, to 0.53 of its values at k = 1.
+The printed 2 / (u (u + 1) (u + 2)) is the case b = 2, an interval inside a long line. With it, the
+values of an additive game shrink near the ends of a neighbourhood, to 0.53 at k = 1.
 
 Myerson (1977), Graphs and cooperation in games: v^G(S) is the sum of v over the connected
-components of S. U is a component of S just if S contains U and nothing of its border B, and the
-Shapley value of that game is known: (u - 1)! b! / (u + b)! for a player of U, -u! (b - 1)! / (u +
-b)! for one of B, 0 for others.
+components of S. U is a component of S if and only if S contains U and no player of its border B.
+The Shapley value of this game is known: (u - 1)! b! / (u + b)! for a player of U, -u! (b - 1)! / (u
++ b)! for one of B, 0 for others.
 
 Chen et al. (2018), section 4.3.2: phi = (X'WX)^-1 X'W F over the rows of X, which are intervals of
 a line, squares of a grid (printed without the second W). The full coalition has infinite weight: it
@@ -56,24 +57,24 @@ from skshapley.samplers._graphs import (
 
 
 class LocalShapley(GraphSampler):
-    """L-Shapley of order k: players farther than k from a player are absent from its game.
+    """L-Shapley of order k: players at a distance above k from a player are absent from its game.
 
-    With N_k(i) the players at distance at most k from i, itself among them,
+    With N_k(i) the players at distance at most k from i, including i,
 
         phi_i = sum over T with i of (v(T) - v(T without i)) / (n C(n - 1, |T| - 1)),  n = |N_k(i)|,
 
     over the subsets T of N_k(i).
 
-    Where k is at least the diameter of the graph this is the Shapley value. Attributions need not
-    add up to v(all) - v(empty): ``efficiency_gap`` is the difference. On games that add over
-    separated sets they do, and are the Shapley values whenever |N_k| holds all that a player
-    interacts with. On a line of d players the cost is 2^2k (d - 2k + 1) + 1 evaluations (4 d - 3
-    for k = 1), with v(empty) and v(all).
+    If k is at least the diameter of the graph, this is the Shapley value. Attributions need not add
+    up to v(all) - v(empty): ``efficiency_gap`` is the difference. On games that add over separated
+    sets they add up. They are then the Shapley values if N_k contains all players with which a
+    player interacts. On a line of d players the cost is 2^2k (d - 2k + 1) + 1 evaluations (4 d - 3
+    for k = 1), including v(empty) and v(all).
 
     Parameters
     ----------
     graph : "chain", "ring", ("grid", shape), adjacency matrix or networkx.Graph, default="chain"
-        Who is next to whom. Nodes are players: groups, where there are groups.
+        The neighbours. Nodes are players, or groups if `groups` are used.
     order : int, default=1
         k, the radius of the neighbourhoods.
 
@@ -97,7 +98,7 @@ class LocalShapley(GraphSampler):
     def _plan(self, graph: Graph, limit: int) -> LinearPlan:
         alike = patches(graph, self.order)
         sizes = [patch.members.shape[1] for patch in alike]
-        # of the subsets of n positions, 2^(n - 1 - t) have position t as their lowest
+        # 2^(n - 1 - t) subsets of n positions have the lowest position t
         counts = [2.0 ** np.arange(n - 1, -1, -1) for n in sizes]
         refuse_above(limit, alike, counts, graph.n_nodes)
         parts = [Local(patch, *_subsets(patch.members.shape[1], patch.centre)) for patch in alike]
@@ -113,18 +114,18 @@ def _subsets(n: int, centre: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class LocalPermutations(Sampler):
-    """L-Shapley of order k estimated from permutations, where 2^|N_k| is too dear.
+    """L-Shapley of order k estimated from permutations, if 2^|N_k| evaluations are too many.
 
-    In every round all players are put in a random order, and each one joins the players of its own
-    neighbourhood that come before it: a uniform permutation of every neighbourhood. Rounds come in
-    pairs, the second in reverse order; a pair is a unit. A round costs at most 2 p evaluations; a
-    coalition met again costs nothing. This is not the Shapley value, and need not add up to v(all)
+    In every round, all players are put in a random order. Each player joins the earlier players of
+    its own neighbourhood, which gives a uniform permutation of every neighbourhood. Rounds come in
+    pairs, the second in reverse order; a pair is a unit. A round costs at most 2 p evaluations. A
+    repeated coalition costs nothing. This is not the Shapley value, and need not add up to v(all)
     - v(empty); ``efficiency_gap`` is the difference.
 
     Parameters
     ----------
     graph : "chain", "ring", ("grid", shape), adjacency matrix or networkx.Graph, default="chain"
-        Who is next to whom. Nodes are players: groups, where there are groups.
+        The neighbours. Nodes are players, or groups if `groups` are used.
     order : int, default=1
         k, the radius of the neighbourhoods.
 
@@ -156,7 +157,7 @@ class LocalPermutations(Sampler):
         self.order = order
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of rounds, in pairs; a graph of other players is refused."""
+        """Return the price of pairs of rounds, or raise ValueError for a graph of other players."""
         self._graph(n_players)
         return Price(
             draw=2 * n_players * n_references,
@@ -188,18 +189,18 @@ class LocalPermutations(Sampler):
 
 
 class ConnectedShapley(GraphSampler):
-    """C-Shapley of order k: marginal contributions to connected sets of the neighbourhood only.
+    """C-Shapley of order k: marginal contributions to connected sets of the neighbourhood.
 
     phi_i is the sum over connected sets U of N_k(i) with i of (u - 1)! b! / (u + b)! times v(U) -
-    v(U without i), with u the size of U and b the number of players of N_k(i) next to U. The
-    weights have sum 1. On games that add over separated sets this is L-Shapley of the same order
-    (and the Myerson value for an order of at least the diameter); on others it is neither. The cost
-    on a line of d players is O(k^2 d).
+    v(U without i), with u the size of U and b the number of its neighbours in N_k(i). The weights
+    have sum 1. On games that add over separated sets, this is L-Shapley of the same order, and the
+    Myerson value if the order is at least the diameter. On other games it is neither. The cost on a
+    line of d players is O(k^2 d).
 
     Parameters
     ----------
     graph : "chain", "ring", ("grid", shape), adjacency matrix or networkx.Graph, default="chain"
-        Who is next to whom. Nodes are players: groups, where there are groups.
+        The neighbours. Nodes are players, or groups if `groups` are used.
     order : int, default=1
         k, the radius of the neighbourhoods.
 
@@ -235,7 +236,7 @@ class ConnectedShapley(GraphSampler):
 def _connected(patch: Patch, limit: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the connected sets with and without the centre, and their weights.
 
-    The first pattern is the empty set: the lone centre without itself.
+    The first pattern is the empty set: the centre alone, without itself.
     """
     n, centre = patch.members.shape[1], patch.centre
     masks = list(islice(connected_sets(patch.links, centre, (1 << n) - 1), limit + 2))
@@ -250,17 +251,17 @@ def _connected(patch: Patch, limit: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Myerson(GraphSampler):
-    """The Myerson value of a game on a graph, in full: every connected set is evaluated.
+    """The Myerson value of a game on a graph, from all connected sets.
 
     On a connected graph it adds up to v(all) - v(empty); a line of d players costs d (d + 1)/2 + 1
-    evaluations, v(empty) and v(all) included. It is the Shapley value of games that add over
-    separated sets, of any game if the graph is complete, and differs for other games: players
-    interact only if a chain of present players joins them.
+    evaluations, v(empty) and v(all) included. It is the Shapley value for games that add over
+    separated sets, and for all games if the graph is complete. For other games it differs: players
+    interact only if a chain of present players connects them.
 
     Parameters
     ----------
     graph : "chain", "ring", ("grid", shape), adjacency matrix or networkx.Graph, default="chain"
-        Who is next to whom. Nodes are players: groups, where there are groups.
+        The neighbours. Nodes are players, or groups if `groups` are used.
 
     References
     ----------
@@ -269,7 +270,7 @@ class Myerson(GraphSampler):
 
     Examples
     --------
-    Two ends that need each other need the one between them as well:
+    Two ends that need each other also need the player between them:
 
     >>> from skshapley import shapley_values
     >>> from skshapley.samplers import Myerson
@@ -297,7 +298,7 @@ def _weights(coalitions: sparse.csr_array, adjacency: sparse.csr_array) -> spars
     inside = sparse.diags_array(beta(np.maximum(u, 1), b + 1.0)) @ coalitions
     beside = sparse.diags_array(np.where(b > 0, beta(u + 1.0, np.maximum(b, 1)), 0.0)) @ border
     weights = (inside - beside).tocsr()
-    # the worth of a component is its difference to v(empty)
+    # the worth of a component is its difference from v(empty)
     empty = sparse.csr_array(-weights.sum(axis=0)[None])
     return sparse.vstack([empty, weights[1:]]).T.tocsr()
 
@@ -312,15 +313,16 @@ class ConnectedRegression(GraphSampler):
     Parameters
     ----------
     graph : "chain", "ring", ("grid", shape), adjacency matrix or networkx.Graph, default="chain"
-        Who is next to whom. Nodes are players: groups, where there are groups.
+        The neighbours. Nodes are players, or groups if `groups` are used.
     order : int, default=4
         k, the largest length of intervals, side of squares, or size of connected sets.
     balanced : bool, default=False
         False: each set has its weight in the Shapley kernel, (d - 1) / (C(d, s) s (d - s)), as
-        printed. A pair has only 1/(d - 2) of the weight of a single player, so that with many
-        players the result is close to v({i}) - v(empty) with the sum set right. True: each size s
-        has the weight of all coalitions of that size together, in proportion to 1 / (s (d - s)),
-        shared equally by its sets that are listed: closer to the Shapley values, ranking no better.
+        printed. A pair has only 1/(d - 2) of the weight of a single player, so with many players
+        the result is close to v({i}) - v(empty), adjusted to the correct sum. True: each size s has
+        the total weight of all coalitions of this size, proportional to 1 / (s (d - s)), divided
+        equally among its sets. The result is closer to the Shapley values, but does not rank
+        better.
 
     References
     ----------
@@ -361,7 +363,7 @@ class ConnectedRegression(GraphSampler):
 
 
 def _cubes(shape: tuple[int, ...], order: int) -> sparse.csr_array:
-    """Return the squares (cubes) of side 1..order of a grid but the whole grid, ``(m, p)`` bool."""
+    """Return squares (cubes) of side 1..order of a grid, without the whole grid, ``(m, p)``."""
     nodes = np.arange(np.prod(shape)).reshape(shape)
     found = []
     for side in range(1, min(order, *shape) + 1):
@@ -386,9 +388,9 @@ def _kernel(sizes: np.ndarray, p: int, balanced: bool) -> np.ndarray:
 
 
 class _Solution(LinearOperator):
-    """From the values of the empty, the full and the listed sets to the solution of the regression.
+    """Linear operator from the values of the empty, full and listed sets to the solution.
 
-    A factorisation instead of a dense matrix keeps the cost on a line linear in the players.
+    A factorisation instead of a dense matrix keeps the cost linear in the players of a line.
     """
 
     def __init__(self, listed: sparse.csr_array, weight: np.ndarray) -> None:

@@ -1,7 +1,7 @@
 """Graphs on players: from a name, a matrix or networkx to neighbourhoods and connected sets.
 
 Sets of nodes are bit masks (Python ints, node j is bit j) while they are enumerated, boolean arrays
-afterwards. Everything here grows with the number of sets found, never with 2^p or p^2.
+afterwards. The cost grows with the number of sets found, never with 2^p or p^2.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ class Graph:
     adjacency : scipy.sparse.csr_array of shape (p, p), bool
         Symmetric, sorted indices, empty diagonal.
     grid : tuple of int or None
-        The shape of the grid that it is, in C order, if it was given as one.
+        The shape of the grid in C order, if the graph was specified as a grid.
     """
 
     adjacency: sparse.csr_array
@@ -64,10 +64,10 @@ class Graph:
         ]
 
     def neighbourhoods(self, order: int) -> list[np.ndarray]:
-        """Return N_k(i) for every node i: the nodes at distance <= order, sorted, i among them."""
+        """Return N_k(i) for every node i: the nodes at distance <= order, sorted, including i."""
         step = (self.adjacency + sparse.eye_array(self.n_nodes, dtype=bool, format="csr")).tocsr()
         reach = sparse.eye_array(self.n_nodes, dtype=bool, format="csr")
-        # powers of a sparse matrix stay sparse; all distances by csgraph would be a dense p x p
+        # powers of a sparse matrix stay sparse; all distances by csgraph would be dense, p x p
         for _ in range(order):
             wider = (reach @ step).tocsr()
             if wider.nnz == reach.nnz:
@@ -78,7 +78,7 @@ class Graph:
 
 
 def is_graph(graph: Any) -> bool:
-    """Return whether `graph` is of a kind that `as_graph` reads, for some number of nodes."""
+    """Return True if `as_graph` accepts `graph` for some number of nodes."""
     if isinstance(graph, str):
         return graph in ("chain", "ring")
     if isinstance(graph, tuple):
@@ -89,7 +89,7 @@ def is_graph(graph: Any) -> bool:
 
 
 def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
-    """Return the graph that a parameter stands for.
+    """Return the graph of a parameter.
 
     Parameters
     ----------
@@ -185,20 +185,20 @@ def _matrix(graph: Any, owner: str) -> sparse.csr_array:
 
 
 def _from_edges(edges: np.ndarray, n_nodes: int, grid: tuple[int, ...] | None = None) -> Graph:
-    """Return the graph of edges ``(2, e)`` in either or both directions, loops left out."""
+    """Return the graph of edges ``(2, e)`` in either or both directions, without loops."""
     edges = edges[:, edges[0] != edges[1]]
     both = np.concatenate([edges, edges[::-1]], axis=1)
     ones = np.ones(both.shape[1], dtype=bool)
     adjacency = sparse.coo_array((ones, (both[0], both[1])), shape=(n_nodes, n_nodes)).tocsr()
     adjacency.sum_duplicates()
     adjacency.sort_indices()
-    # one index type, so that equal graphs have equal bytes
+    # one index type gives equal graphs equal bytes
     indices, indptr = adjacency.indices.astype(np.int32), adjacency.indptr.astype(np.int32)
     return Graph(sparse.csr_array((adjacency.data, indices, indptr), adjacency.shape), grid)
 
 
 class Patch(NamedTuple):
-    """Nodes with neighbourhoods of the same shape, so that one computation serves them all.
+    """Nodes with neighbourhoods of the same shape, which share their computations.
 
     On a line all nodes far from the ends share a patch, on a grid all pixels far from the border.
 
@@ -218,7 +218,7 @@ class Patch(NamedTuple):
 
 
 def patches(graph: Graph, order: int) -> list[Patch]:
-    """Return the neighbourhoods of all nodes, those that look alike together."""
+    """Return the neighbourhoods of all nodes, grouped by shape."""
     a = graph.adjacency
     alike: dict[tuple, list] = {}
     neighbours = [n.tolist() for n in np.split(a.indices, a.indptr[1:-1])]
@@ -235,10 +235,10 @@ def patches(graph: Graph, order: int) -> list[Patch]:
 def connected_sets(
     links: Sequence[int], root: int, allowed: int, largest: int | None = None
 ) -> Iterator[int]:
-    """Yield every connected set that contains `root`, once, as bit masks.
+    """Yield every connected set that contains `root`, each once, as bit masks.
 
-    Each set grows node by node; a node once passed over is closed to that branch, so that no set is
-    met twice.
+    Each set grows node by node. A skipped node is excluded from its branch, so no set is found
+    twice.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def connected_sets(
 
 
 def all_connected_sets(graph: Graph, largest: int | None = None) -> Iterator[int]:
-    """Yield every connected set of the graph, once, as bit masks, by its lowest node."""
+    """Yield every connected set of the graph, each once, as bit masks, by its lowest node."""
     everything = (1 << graph.n_nodes) - 1
     for root in range(graph.n_nodes):
         yield from connected_sets(graph.links, root, everything >> root << root, largest)

@@ -1,9 +1,10 @@
 """Kernel herding and sequential Bayesian quadrature on permutations.
 
 Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
-(2022), section 3.1 (herding) and section 3.2, Algorithm 1 (SBQ). Both take, one by one, the best of
-some uniform candidates (25 in the paper): herding the one least like those before, SBQ the one that
-lowers the variance of the integral most. The paper's sets have ``paired=False``.
+(2022), section 3.1 (herding) and section 3.2, Algorithm 1 (SBQ). Both choose permutations one by
+one among uniform candidates (25 in the paper). Herding takes the candidate least similar to the
+earlier choices. SBQ takes the candidate that reduces the variance of the integral most. The paper's
+sets have ``paired=False``.
 """
 
 from collections.abc import Callable
@@ -26,12 +27,12 @@ class GreedyCode(PermutationCode):
     ----------
     kernel : {"mallows", "kendall", "spearman"} or PermutationKernel, default="mallows"
     candidates : int, default=25
-        Uniform permutations (or pairs) among which each is chosen.
+        Number of uniform permutations (or pairs) for each choice.
     paired, replicates, references, weights
         As for `PermutationCode`.
     """
 
-    _most_in_set = 2**10  # to choose n permutations takes n^2 steps, or n^3: a second or two
+    _most_in_set = 2**10  # choosing n permutations takes n^2 or n^3 steps: one or two seconds
     _constraints = {
         **PermutationCode._constraints,
         "kernel": Named(KERNELS, PermutationKernel),
@@ -69,26 +70,26 @@ class GreedyCode(PermutationCode):
 
 
 class Herding(GreedyCode):
-    """Kernel herding: each permutation is the least like those before (Mitchell et al. 2022, 3.1).
+    """Kernel herding: each permutation is the least similar to the earlier ones.
 
-    The whole set for the budget is chosen from a fixed seed, kept, and relabelled at random for
-    each instance (and each background row), which leaves its discrepancy as it is and makes the
+    The whole set for the budget is chosen from a fixed seed and cached. It is relabelled at random
+    for each row to explain (and each background row). This keeps its discrepancy, and makes the
     estimate unbiased.
 
     Parameters
     ----------
     kernel : {"mallows", "kendall", "spearman"} or PermutationKernel, default="mallows"
-        How alike two permutations are. The Mallows kernel has lam 4 by name.
+        Similarity of two permutations. The Mallows kernel has lam 4 by name.
     candidates : int, default=25
-        Uniform permutations (or pairs) among which each is chosen.
+        Number of uniform permutations (or pairs) for each choice.
     paired : bool, default=True
-        Choose pairs of a permutation and its reverse, with which games of interactions of at most
-        two players are exact. False: single permutations, as in the paper. All pairs are equal for
+        Choose pairs of a permutation and its reverse. Games with interactions of at most two
+        players are then exact. False: single permutations, as in the paper. All pairs are equal for
         Kendall's and Spearman's kernels.
     replicates : int, default=1
-        Sets per instance (per background row). Two or more give standard errors.
+        Sets per row to explain (and per background row). Two or more give standard errors.
     references : {"stratified", "all", "random"}, default="stratified"
-        Background rows of each set; see the user guide on references.
+        Background rows of each set; see `PermutationSampler`.
     weights : {"equal", "bayesian"}, default="equal"
         Weights of the permutations; "bayesian" gives the least discrepancy, for few players.
 
@@ -117,24 +118,24 @@ class Herding(GreedyCode):
 
 
 class SequentialBayesianQuadrature(GreedyCode):
-    """Permutations and weights that lower the variance of the mean most, one by one.
+    """Permutations chosen one by one to reduce the variance of the mean most, with weights.
 
-    As herding, with the variance of Bayesian quadrature as the criterion, and with its weights,
-    normalised to sum one (Mitchell et al. 2022, Algorithm 1 with its weights divided by their sum).
+    This is herding with the variance of Bayesian quadrature as the criterion, and with its weights,
+    normalised to sum one (Mitchell et al. 2022, Algorithm 1 with the weights divided by their sum).
 
     Parameters
     ----------
     kernel : {"mallows"} or PermutationKernel, default="mallows"
-        How alike two permutations are. Kendall's kernel has mean zero, and Spearman's a matrix of
-        rank at most p, so that neither has weights.
+        Similarity of two permutations. Kendall's kernel has mean zero, and Spearman's has a matrix
+        of rank at most p, so neither has weights.
     candidates : int, default=25
-        Uniform permutations (or pairs) among which each is chosen.
+        Number of uniform permutations (or pairs) for each choice.
     paired : bool, default=True
         Choose pairs of a permutation and its reverse. False: single permutations, as in the paper.
     replicates : int, default=1
-        Sets per instance (per background row). Two or more give standard errors.
+        Sets per row to explain (and per background row). Two or more give standard errors.
     references : {"stratified", "all", "random"}, default="stratified"
-        Background rows of each set; see the user guide on references.
+        Background rows of each set; see `PermutationSampler`.
     weights : {"bayesian", "equal"}, default="bayesian"
         Weights of the permutations.
 
@@ -198,7 +199,7 @@ def _greedy(
     paired: bool,
     chooser: Callable[[PermutationKernel, int], Callable[[np.ndarray], int]],
 ) -> np.ndarray:
-    """Return a set of `n` permutations, pairs after one another where `paired`."""
+    """Return a set of `n` permutations, as consecutive pairs if `paired`."""
     rng = set_generator(n, p)
     if paired:
         kernel, n = kernel.of_pairs(), n // 2

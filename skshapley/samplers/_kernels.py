@@ -3,10 +3,10 @@
 Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
 (2022), section 3. Their sigma(i) is the rank of player i, so kernels compare *ranks*, while the
 package stores orders: ``permutations[k]`` is the player of rank k. Relabelling the players then
-leaves a kernel as it is, and its mean over uniform permutations is the same for every permutation.
+does not change a kernel, and its mean over uniform permutations is equal for all permutations.
 
-The number of discordant pairs is a product of signs, one for each pair of players, which says who
-comes first. Sums of signs are exact in single precision.
+The number of discordant pairs follows from a product of signs. Each pair of players has one sign,
+which says who comes first. Sums of signs are exact in single precision.
 """
 
 from abc import ABC, abstractmethod
@@ -19,12 +19,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class PermutationKernel(ABC):
-    """Base class of kernels on permutations: parameters only, equal where these are equal.
+    """Base class of kernels on permutations; kernels with equal parameters are equal.
 
     Attributes
     ----------
     gives_weights : bool
-        Whether a system with this kernel's matrix has the solution that Bayesian quadrature needs.
+        Whether the kernel has weights of Bayesian quadrature.
     why_no_weights : str
         The reason if not, for errors.
     """
@@ -70,12 +70,12 @@ class PermutationKernel(ABC):
             )
 
     def of_pairs(self) -> "PermutationKernel":
-        """Return the kernel between pairs, a permutation and its reverse, given by their first.
+        """Return the kernel between pairs of a permutation and its reverse, from the first of each.
 
         Raises
         ------
         ValueError
-            If a permutation and its reverse always cancel, so that all pairs are alike.
+            If a permutation and its reverse always cancel, so that all pairs are equal.
         """
         raise ValueError(
             f"{type(self).__name__} cannot tell pairs of a permutation and its reverse apart, since"
@@ -92,7 +92,7 @@ class MallowsKernel(PermutationKernel):
     Parameters
     ----------
     lam : float, default=4.0
-        How fast similarity falls with distance; positive.
+        Decay of the similarity with distance; positive.
 
     References
     ----------
@@ -230,12 +230,12 @@ def ranks(permutations: np.ndarray) -> np.ndarray:
 
 
 def comparisons(permutations: np.ndarray) -> np.ndarray:
-    """Return who comes first of each pair of players, as signs: ``(C(p, 2), n)``."""
+    """Return the order of each pair of players, as signs: ``(C(p, 2), n)``."""
     rank = ranks(permutations).T.astype(np.float32)
     first, second = np.triu_indices(len(rank), 1)
     return np.sign(rank[second] - rank[first])
 
 
 def count_discordant(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return how many pairs two permutations order differently, by their signs: ``(n, m)`` int."""
+    """Return the number of discordant pairs of two sets of signs, ``(n, m)`` int."""
     return ((len(first) - first.T @ second) / 2).astype(np.intp)

@@ -1,9 +1,9 @@
-"""Pairs of coalitions, chosen for the odd part of a game, which determines Shapley values.
+"""Pairs of coalitions for the odd part of a game, which determines Shapley values.
 
-Single players and Hadamard rows first (each player against all others, from both ends and in the
-middle), then pairs by leverage score; later asks are chosen in the light of the values seen, one
-pair after the other, so as to lower the variance of the Shapley values under the process of the
-solver "gp". Instances that take their hyper-parameters from others, seen before, share one design.
+The first pairs are single players and Hadamard rows (each player against all others, from both ends
+and in the middle), then pairs by leverage score. Later pairs are chosen one by one after the first
+values. Each choice reduces the variance of the Shapley values most, under the Gaussian process of
+the solver "gp". Rows with hyper-parameters from other rows share designs.
 """
 
 from copy import copy, deepcopy
@@ -37,31 +37,29 @@ from skshapley.samplers._odd_designs import (
 )
 
 REFERENCES = ("blocks", "all")
-MOST_PAIRS = 2000  # that a process is made of; further ones are drawn at random
-MOST_CHOSEN = 1100  # up to which pairs are chosen one after the other
-FIRST_SHARE, LEAST_FIRST = 0.5, 1.5  # of the pairs, and pairs per player, before any is chosen
-LEAST_SHARE = 4  # where blocks share the pairs, a quarter of a pair per player on each row will do
-# Half of those chosen have sizes by leverage score from 300 pairs on, less in proportion of fewer.
-# A process takes the middle sizes for the most telling, however much a game may vary elsewhere, and
-# without pairs there nothing would show it.
+MOST_PAIRS = 2000  # used by the Gaussian process; further ones are drawn at random
+MOST_CHOSEN = 1100  # up to this number, pairs are chosen one by one
+FIRST_SHARE, LEAST_FIRST = 0.5, 1.5  # of the pairs, and pairs per player, before a choice
+LEAST_SHARE = 4  # with blocks, a quarter of a pair per player on each row is sufficient
+# From 300 pairs on, half of the chosen pairs have sizes by leverage score; with fewer pairs,
+# proportionally less. A Gaussian process prefers middle sizes. If a game varies more at other
+# sizes, only pairs of these sizes can show it.
 MOST_BY_SIZE, MANY = 0.5, 300
 POOL = 600
 
 
 class Odd(Sampler):
-    """Complementary pairs for the solver "gp", chosen as the values come in.
+    """Complementary pairs for the solver "gp", chosen adaptively.
 
     Parameters
     ----------
     references : {"blocks", "all"}, default="blocks"
-        Against which background rows each pair is evaluated. "all": the whole background. "blocks":
-        the background is dealt at random into blocks of equal size, each with pairs of its own, so
-        that the same model rows buy many more pairs; where the rows are too few or too
-        unequal to gain by it, as "all". A block holds rows of about the same weight, and has pairs
-        in proportion to it.
+        Background rows of each pair. "all": the whole background. "blocks": the background is
+        divided at random into blocks of equal size with separate pairs, so the same model rows buy
+        many more pairs. If the rows are too few or too unequal to gain from this, "all" is used. A
+        block has rows of about the same weight, and pairs in proportion to it.
     adaptive : bool, default=True
-        Whether later pairs are chosen in the light of the values of the earlier ones (without
-        blocks).
+        Whether later pairs are chosen after the values of the earlier ones (without blocks).
 
     References
     ----------
@@ -86,7 +84,7 @@ class Odd(Sampler):
     """
 
     produces = OddDesign
-    # blocks, and how many pairs are chosen, are planned for all draws
+    # the blocks and the number of chosen pairs are planned for all draws
     traits = SamplerTraits(goes_on=False)
     _constraints = {"references": OneOf(REFERENCES), "adaptive": Flag()}
 
@@ -95,9 +93,9 @@ class Odd(Sampler):
         self.adaptive = adaptive
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of coalitions: a walk and its reverse at least, or a share of it.
+        """Return the price of coalitions: at least a permutation and its reverse, or a share of it.
 
-        Less than a walk will do where blocks of background rows share the pairs.
+        If blocks of background rows share the pairs, less than one permutation is sufficient.
         """
         least = 2 * (n_players - 1)
         if self.references == "blocks" and n_references >= LEAST_ROWS:
@@ -113,9 +111,9 @@ class Odd(Sampler):
         )
 
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
-        """Return how many background rows to look at: as many as few pairs a block leave rows for.
+        """Return the number of background rows to use, with few pairs per block.
 
-        Blocks of a large background have few pairs each, and all of them together many.
+        Blocks of a large background have few pairs each, but many in total.
         """
         least = self.price(n_players, n_references).least
         if self.references == "all" or n_references * least <= n_rows:
@@ -123,7 +121,7 @@ class Odd(Sampler):
         return max(1, min(n_references, n_rows // least))
 
     def draws_now(self, asked: int) -> int:
-        """Return how many of the draws that are left to ask for before choosing the next ones."""
+        """Return the number of remaining draws before the next choice."""
         p, total = self.n_players_, self.n_draws_
         left = total - asked
         in_blocks = self._n_blocks(total // 2) > 1
@@ -142,10 +140,10 @@ class Odd(Sampler):
         if lesson is None or task.players is None or task.shared_rngs is None:
             return
         if self._part == 1 and np.ptp(self.reference_weights_) == 0:
-            # blocks of equal rows may be dealt to each instance anew, their matrices are the same
+            # with equal weights, each row may have its own blocks: their matrices are equal
             b = len(self.reference_weights_)
             self._order = np.stack([rng.permutation(b) for rng in self.rngs_])
-        # instances of one number share a design, chosen by the lesson
+        # rows with the same number share a design, chosen by the lesson
         alike = np.column_stack([task.numbers, task.players])
         sets, first, place = np.unique(alike, axis=0, return_index=True, return_inverse=True)
         self._leaders, self.rngs_ = first[place.reshape(-1)], list(self.rngs_)
@@ -181,7 +179,7 @@ class Odd(Sampler):
         )
 
     def _ask_once(self, row: int, n: int) -> tuple[np.ndarray | None, ...]:
-        """Return the result of `_ask_one`, computed once for a design that all runs share."""
+        """Return the result of `_ask_one`, computed once for a shared design."""
         if row not in self._asked:
             return self._ask_one(row, n)
         key = self._asked[row] = (*self._asked[row], n)
@@ -193,7 +191,7 @@ class Odd(Sampler):
         return made
 
     def _ask_one(self, row: int, n: int) -> tuple[np.ndarray | None, ...]:
-        """Return pairs ``(m, p)``, their blocks, expected numbers, and start of one instance."""
+        """Return pairs ``(m, p)``, their blocks, expected numbers, and the start, for one row."""
         state, rng = self._states[row], self.rngs_[row]
         p, full = self.n_players_, np.ones((1, self.n_players_), dtype=bool)
         if state is None:
@@ -222,7 +220,7 @@ class Odd(Sampler):
         return np.concatenate([placed, more]), None, drawn
 
     def _choose(self, row: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return n new pairs and the hyper-parameters they were chosen by, if any."""
+        """Return n new pairs, and the hyper-parameters used to choose them or None."""
         state, rng = self._states[row], self.rngs_[row]
         p, held = self.n_players_, len(state.pairs)
         points = self._light(row) if n and self._chooses(held + n) else None
@@ -245,7 +243,7 @@ class Odd(Sampler):
         return np.concatenate([chosen, more]), state.theta
 
     def _light(self, row: int) -> Pairs | None:
-        """Return the points that guide the choice, with hyper-parameters up to date, or None."""
+        """Return the points for the choice, with current hyper-parameters, or None."""
         state = self._states[row]
         if row not in self._given:
             told = state.told()
@@ -270,7 +268,7 @@ class Odd(Sampler):
         count = self._n_blocks(self.n_draws_ // 2)
         if count == 1:
             return _State()
-        if self._part < 1:  # balanced as they were dealt
+        if self._part < 1:  # balanced by construction
             each = len(self.reference_weights_) // count
             dealt = np.arange(each * count).reshape(count, each)
         else:
@@ -280,7 +278,7 @@ class Odd(Sampler):
         return _State(dealt, blocks, self.n_players_)
 
     def _n_blocks(self, n: int) -> int:
-        """Return into how many blocks to cut the background, n pairs on each row being paid for."""
+        """Return the number of blocks of the background, for n pairs per row."""
         if self.references == "all":
             return 1
         return n_blocks(self.reference_weights_, self.n_players_, n)
@@ -306,7 +304,7 @@ class _State:
         self.seen: list[Pairs] = []
 
     def told(self) -> Pairs | None:
-        """Return the values seen, of outputs that vary, or None where a choice has no ground."""
+        """Return the known values of varying outputs, or None if there is no basis for a choice."""
         if not self.seen:
             return None
         values = np.concatenate([pairs.values for pairs in self.seen])
@@ -316,7 +314,7 @@ class _State:
         return Pairs(np.concatenate([pairs.signs for pairs in self.seen]), values[:, varies])
 
     def deal(self, rng: np.random.Generator, n: int, first: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return n pairs a block, at first with the full coalition, and their blocks."""
+        """Return n pairs per block and their blocks; the first call includes the full coalition."""
         count, p = len(self.rows), self.pairs.shape[1]
         pairs, block = dealt_pairs(rng, self.blocks.share, p, count * n)
         if first:

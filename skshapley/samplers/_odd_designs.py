@@ -7,7 +7,7 @@ from skshapley._process import Blocks
 from skshapley._tools._counting import rounded
 from skshapley.samplers._coalitions import distinct_of_size, pairs_by_size
 
-WALKS_BELOW = 1.3  # pairs per player; below, a permutation is more informative than scattered pairs
+WALKS_BELOW = 1.3  # pairs per player; with fewer, a permutation tells more than other pairs
 
 
 def n_all_pairs(p: int) -> int:
@@ -16,11 +16,10 @@ def n_all_pairs(p: int) -> int:
 
 
 def first_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
-    """Return the first n pairs, one coalition of each: ``(n, p)`` bool, all different.
+    """Return the first n different pairs, by one coalition of each: ``(n, p)`` bool.
 
-    A walk and rows of a Hadamard matrix where there are few; the single players, Hadamard rows and
-    pairs by leverage score where there are more; by leverage score alone where they are many of
-    all.
+    Few pairs: a permutation and rows of a Hadamard matrix. More pairs: single players, Hadamard
+    rows and pairs by leverage score. A large share of all pairs: by leverage score only.
     """
     if n >= n_all_pairs(p) / 2:
         return leverage_pairs(rng, p, n)[0]
@@ -50,7 +49,7 @@ def filled(
     everything = n_all_pairs(p)
     while len(found) < known + n:
         missing = known + n - len(found) + 2
-        if 2 * (known + n) > everything:  # many are taken: look at every one
+        if 2 * (known + n) > everything:  # many pairs are taken: enumerate all
             missing = everything
         more = leverage_pairs(rng, p, min(missing, everything))[0]
         found = _different(np.concatenate([found, more]))
@@ -58,13 +57,13 @@ def filled(
 
 
 def walk_pairs(rng: np.random.Generator, p: int) -> np.ndarray:
-    """Return the coalitions on a walk along a random permutation: with complements, its reverse."""
+    """Return the coalitions along a random permutation; complements give its reverse."""
     step = rng.permutation(p)
     return step < np.arange(1, p)[:, None]
 
 
 def hadamard_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
-    """Return n rows of Hadamard matrices with random signs of columns, and random columns."""
+    """Return n rows of Hadamard matrices with random columns and random signs."""
     order = 1 << max(1, (p - 1).bit_length())
     matrix = hadamard(order) > 0
     parts = [np.empty((0, p), dtype=bool)]
@@ -78,10 +77,10 @@ def hadamard_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
 def leverage_pairs(
     rng: np.random.Generator, p: int, n: int, least_size: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return n different pairs of uniform size, ``(n, p)``, and how many of it were expected.
+    """Return n different pairs of uniform size, ``(n, p)``, and the expected number of each size.
 
-    The size law is that of leverage scores (Musco & Witter 2025, section 3); a size whose pairs are
-    fewer than its share is enumerated.
+    The distribution of sizes is that of leverage scores (Musco & Witter 2025, section 3). A size
+    with fewer pairs than its share is enumerated.
     """
     n = min(n, n_all_pairs(p))
     expected = _by_leverage(p, n, least_size)
@@ -93,9 +92,9 @@ def leverage_pairs(
 
 
 def sizes_missing(rng: np.random.Generator, seen: np.ndarray, n: int, m: int) -> np.ndarray:
-    """Return how many of m pairs are to have each size, ``(p // 2 + 1,)`` int, by leverage score.
+    """Return the number of pairs of each size, ``(p // 2 + 1,)`` int, for m of n new pairs.
 
-    They go where those seen and n more are short of the law of leverage scores.
+    They fill the sizes in which the known and the new pairs lack pairs by leverage score.
     """
     p, size = seen.shape[1], seen.sum(axis=1)
     there = np.bincount(np.minimum(size, p - size), minlength=p // 2 + 1)
@@ -104,7 +103,7 @@ def sizes_missing(rng: np.random.Generator, seen: np.ndarray, n: int, m: int) ->
 
 
 def _by_leverage(p: int, n: int, least_size: int = 1) -> np.ndarray:
-    """Return how many of n pairs are expected of each size, ``(p // 2 + 1,)``."""
+    """Return the expected number of pairs of each size among n pairs, ``(p // 2 + 1,)``."""
     law = np.zeros(p + 1)
     law[min(least_size, p // 2) : p + 1 - min(least_size, p // 2)] = 1.0
     expected = 2 * pairs_by_size(law, n)[: p // 2 + 1]
@@ -114,7 +113,7 @@ def _by_leverage(p: int, n: int, least_size: int = 1) -> np.ndarray:
 
 
 def _different(coalitions: np.ndarray) -> np.ndarray:
-    """Return the first of each pair met, without the empty and the full coalition."""
+    """Return the first coalition of each pair, without the empty and the full coalition."""
     p = coalitions.shape[1]
     packed = np.packbits(coalitions ^ coalitions[:, :1], axis=1)
     if packed.shape[1] <= 8:
@@ -127,44 +126,46 @@ def _different(coalitions: np.ndarray) -> np.ndarray:
     return kept[(size > 0) & (size < p)]
 
 
-MOST_BLOCK_PAIRS = 1500  # that all blocks share
-FEW_BLOCKS, MOST_IN_FEW = 10, 2500  # up to so many blocks more pairs pay
-ENOUGH = 1 / 3  # of all pairs: to see these against all rows tells more than others on blocks
-LEAST_ROWS = 8  # from which blocks make do with fewer pairs than a walk on each row
-# Rows from which blocks gain, counted as 1/sum of squared weights, at least and per pair a player.
-# At 4 evaluations a player they have .9 and .5 times the squared error of all rows with 16 and 24
-# rows, at 10 evaluations 1.3, 1.5 and .7 times with 16, 24 and 40, at 25 nine times with 40.
+MOST_BLOCK_PAIRS = 1500  # in total, for all blocks
+FEW_BLOCKS, MOST_IN_FEW = 10, 2500  # up to this number of blocks, more pairs pay
+ENOUGH = 1 / 3  # of all pairs: these against all rows are more informative than others on blocks
+LEAST_ROWS = 8  # from this number on, blocks need fewer pairs than one permutation on each row
+# Smallest number of rows for which blocks gain, counted as 1/sum of squared weights: in total, and
+# per pair per player. At 4 evaluations per player, blocks have .9 and .5 times the squared error of
+# all rows with 16 and 24 rows. At 10 evaluations it is 1.3, 1.5 and .7 times with 16, 24 and 40
+# rows, at 25 nine times with 40.
 LEAST_EFFECTIVE, EFFECTIVE_PER_PAIR = 16, 5
-# Of more rows fewer per pair will do: with 100 rows of 18 columns the two errors cross at 70
-# evaluations a player, and to leave the blocks before that would raise the error.
+# With more rows, fewer per pair are sufficient: with 100 rows of 18 columns, the two errors cross
+# at 70 evaluations per player. Below that, blocks have the smaller error.
 MANY_EFFECTIVE, MORE_PER_PAIR = 25, 2
-# Of the variance of the rows' own games, which blocks of unequal rows never see: with .0001, .003
-# and .015 and 10 evaluations a player blocks have .7, 1.5 and 6 times the error of all rows.
+# Largest unseen share of the variance of single rows' games, with blocks of unequal rows. With
+# .0001, .003 and .015 and 10 evaluations per player, blocks have .7, 1.5 and 6 times the error of
+# all rows.
 MOST_LOST = 0.001
 
 
 def n_blocks(weights: np.ndarray, p: int, n: int) -> int:
-    """Return into how many blocks to cut the background; 1 where pairs against all rows tell more.
+    """Return the number of blocks; 1 if pairs against all rows are more informative.
 
     Parameters
     ----------
     weights : ndarray of shape (b,)
-        Of the background rows, with sum 1.
+        Weights of the background rows, with sum 1.
     p : int
         Number of players.
     n : int
-        How many pairs on each row are paid for.
+        Number of pairs per row that the budget buys.
     """
     b = len(weights)
     few = min(FEW_BLOCKS, MOST_IN_FEW // (n + 1))
     most = min(b, max(few, MOST_BLOCK_PAIRS // (n + 1)))
     if most <= 1 or n >= ENOUGH * n_all_pairs(p):
         return 1
-    # few rows may be left over, and none where the number of blocks divides b
+    # few rows may be left over, and none if the number of blocks divides b
     counts = np.arange(most, max(1, most // 2), -1)
     count = int(counts[np.argmin(b % counts)])
     if n < p - 1 and b >= LEAST_ROWS:
-        return count  # a walk against all rows would not be complete
+        return count  # a permutation against all rows would not be complete
     return count if _pays(weights, count, n / p) else 1
 
 
@@ -175,15 +176,15 @@ def _pays(weights: np.ndarray, count: int, pairs_per_player: float) -> bool:
     if weights @ weights * least > 1 + 1e-9:
         return False
     b, q = len(weights), len(weights) // count
-    kept = np.arange(count * q) * b // (count * q)  # those left out have weights of all kinds
+    kept = np.arange(count * q) * b // (count * q)  # the rows left out have various weights
     blocks = Blocks.of(np.argsort(weights)[kept].reshape(count, q), weights)
     return bool(blocks.whole - blocks.share @ blocks.share <= MOST_LOST * blocks.whole)
 
 
 def dealt_rows(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndarray:
-    """Deal background rows at random into n blocks of equal size, ``(n, q)`` int.
+    """Assign background rows at random to n blocks of equal size, ``(n, q)`` int.
 
-    Rows of a block have about the same weight. Some are left out where n does not divide them.
+    Rows of a block have about the same weight. If n does not divide b, some are left out.
     """
     b = len(weights)
     dealt = rng.permutation(b)[: n * (b // n)]
@@ -193,13 +194,13 @@ def dealt_rows(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndar
 def dealt_pairs(
     rng: np.random.Generator, share: np.ndarray, p: int, n: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Deal n pairs out to blocks, by their shares: ``(n, p)`` bool, and the block of each."""
+    """Assign n pairs to blocks by their shares: ``(n, p)`` bool, and the block of each."""
     sizes = pairs_each(rng, share, n, n_all_pairs(p))
     block = np.repeat(np.arange(len(share)), sizes)
     if sizes.min() >= WALKS_BELOW * p:
         return np.concatenate([first_pairs(rng, p, size) for size in sizes]), block
-    # too few pairs a block for a design of its own: deal out pieces of whole ones, in which
-    # a block's second piece may repeat pairs of its first
+    # too few pairs per block for separate designs: assign pieces of whole designs; a second piece
+    # of a block may repeat pairs of the first
     whole = min(2 * p, n_all_pairs(p))
     sets = [scattered_pairs(rng, p, whole) for _ in range(-(-n // whole))]
     pool = np.concatenate([pairs[rng.permutation(len(pairs))] for pairs in sets])
@@ -208,10 +209,10 @@ def dealt_pairs(
 
 
 def pairs_each(rng: np.random.Generator, share: np.ndarray, n: int, most: int) -> np.ndarray:
-    """Return how many of n pairs each block gets, ``(len(share),)``: by its weight, 1 to `most`.
+    """Return the number of pairs of each block, ``(len(share),)``, by its weight, from 1 to `most`.
 
-    One of each block and the rest by weight, rounded up or down at random. What the heaviest cannot
-    take goes to the others.
+    Each block gets one, and the rest is divided by weight and rounded at random. The excess of the
+    heaviest blocks goes to the others.
     """
     room, full = most - 1, np.zeros(len(share), dtype=bool)
     expected = (n - len(share)) * share / share.sum()

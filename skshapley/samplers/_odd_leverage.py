@@ -1,4 +1,4 @@
-"""Pairs of coalitions for the process on the odd part of a game, all of them drawn at random."""
+"""Random pairs of coalitions for the Gaussian process on the odd part of a game."""
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from skshapley.samplers._odd_designs import leverage_pairs, n_all_pairs
 class OddLeverage(Sampler):
     """Complementary pairs by leverage score, without replacement, for "gp-leave-one-out".
 
-    A size is as likely as any other, and the pairs of a size are a simple random sample, which
-    errors of prediction can be held against; a size that the budget covers is enumerated. Every
-    coalition is evaluated against the whole background. The whole budget is drawn at once, and not
-    more than 2000 pairs, which a process is made of.
+    All sizes have the same probability, and the pairs of a size are a simple random sample. Errors
+    of prediction can therefore be estimated without bias. A size is enumerated if the budget covers
+    it. Every coalition is evaluated against the whole background. The whole budget is drawn at
+    once, and at most 2000 pairs, the limit of the Gaussian process.
 
     References
     ----------
@@ -41,7 +41,7 @@ class OddLeverage(Sampler):
     traits = SamplerTraits(one_shot=True)
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of coalitions: 2 (p - 1) at least, with which every size is seen."""
+        """Return the price of coalitions: at least 2 (p - 1), so that every size occurs."""
         return Price(
             draw=n_references,
             coalitions=1,
@@ -53,7 +53,7 @@ class OddLeverage(Sampler):
         )
 
     def _ask(self, rows: np.ndarray, n: int) -> RandomOddDesign:
-        # the full coalition, and n/2 pairs
+        # the full coalition and n/2 pairs
         p = self.n_players_
         draws = np.stack([leverage_pairs(self.rngs_[row], p, n // 2)[0] for row in rows])
         pairs = np.concatenate([np.ones((len(rows), 1, p), dtype=bool), draws], axis=1)

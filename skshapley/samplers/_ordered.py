@@ -24,28 +24,28 @@ WALKS: dict[str, type[PermutationSampler]] = {
 class Ordered(Sampler):
     """Asymmetric Shapley values: permutations of another sampler, sorted by a partial order.
 
-    The value of a player is its mean contribution over all orders of the players in which everyone
-    comes after those who have to be before, each as likely. With a conditional reward, a cause then
-    gets the credit for predicting its effects, and an effect for what it adds to its causes (Frye,
-    Rowat & Feige 2020). Values add up to v(all) - v(empty); players in different places of the
-    order are not treated alike, which is the point.
+    The value of a player is its mean contribution over all orders in which causes come before
+    effects, with equal probabilities. With a conditional reward, a cause then gets the credit for
+    predicting its effects, and an effect gets the credit for its addition to its causes (Frye,
+    Rowat & Feige 2020). Values add up to v(all) - v(empty). Players at different positions of the
+    order are intentionally treated differently.
 
-    Permutations of `sampler` become orders that are exactly uniform if those are, for layers,
-    forests, and all orders that fall into parts beside and behind each other. What does not fall
-    apart is drawn exactly, by counting, up to 16384 sets that are closed downward (always for up to
-    14 players), and else by a chain of changing neighbours whose law is within 0.01 of the uniform
-    one (Bubley & Dyer 1999): (s^3 - s)/6 ln(50 s^2) steps for s players, which takes some seconds
-    an instance for 30.
+    Uniform permutations of `sampler` become exactly uniform orders for layers, forests, and all
+    orders that consist of parallel and consecutive parts. Indivisible parts are drawn exactly, by
+    counting, up to 16384 sets that are closed downward (always for up to 14 players). Larger parts
+    are drawn by a Markov chain that exchanges neighbours. Its distribution is within 0.01 of the
+    uniform one (Bubley & Dyer 1999). It takes (s^3 - s)/6 ln(50 s^2) steps for s players: some
+    seconds per row for 30 players.
 
     Parameters
     ----------
     sampler : {"antithetic", "monte-carlo", "orthogonal", "sobol"} or PermutationSampler, \
 default="antithetic"
-        Where the permutations come from, with equal weights.
+        Source of the permutations, with equal weights.
     graph : list of pairs, list of layers or networkx.DiGraph, default=()
-        Who comes before whom, by number of the player, in the order of columns or groups. A pair is
+        The precedence of players, by their numbers in the order of columns or groups. A pair is
         a tuple ``(cause, effect)``. A layer is a list of players that come before the next layer:
-        ``[[0, 1], [2]]``. The empty default leaves all orders possible.
+        ``[[0, 1], [2]]``. The default allows all orders.
 
     See Also
     --------
@@ -54,8 +54,8 @@ default="antithetic"
     Notes
     -----
     Asymmetric values of the R package shapr are not a mean over orders, but a weighted regression
-    on the sets that the orders meet. On its own example, of three layers, it is off by up to 0.6 of
-    a value of 14.
+    on the coalitions of the allowed orders. On its own example with three layers, it differs by up
+    to 0.6 of a value of 14.
 
     References
     ----------
@@ -65,7 +65,7 @@ default="antithetic"
 
     Examples
     --------
-    Both players could do it alone. The one who is first gets it all:
+    Each player alone is sufficient. The first one gets all credit:
 
     >>> from skshapley import shapley_values
     >>> from skshapley.samplers import Ordered
@@ -113,16 +113,16 @@ default="antithetic"
 
     @property
     def traits(self) -> SamplerTraits:  # type: ignore[override]
-        """The traits of the permutation sampler; every player has a place in the order."""
+        """The traits of the permutation sampler; every player has a position in the order."""
         return replace(self._walks().traits, needs_all_players=True)
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of the sampler's permutations; an order of other players is refused."""
+        """Return the price of the permutations; other players of the order raise ValueError."""
         before_of(self.graph, n_players, "Ordered")
         return self._walks().price(n_players, n_references)
 
     def afford(self, n_rows: int, n_players: int, n_references: int) -> Bought:
-        """Return the permutations that a budget buys; refuse an order over other players."""
+        """Return the permutations that a budget buys; raise ValueError as `price` does."""
         before_of(self.graph, n_players, "Ordered")
         return self._walks().afford(n_rows, n_players, n_references)
 
@@ -132,7 +132,7 @@ default="antithetic"
         self._started = self._walks().start(task)
 
     def draws_now(self, asked: int) -> int:
-        """Return as many draws as the sampler of the permutations does."""
+        """Return the number of draws of the permutation sampler."""
         return self._started.draws_now(asked)
 
     def _ask(self, rows: np.ndarray, n: int) -> OrderedDesign:

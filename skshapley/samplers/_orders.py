@@ -1,11 +1,10 @@
-"""Partial orders of players: read, taken apart, and their linear extensions drawn uniformly.
+"""Partial orders of players, their decomposition, and uniform linear extensions.
 
-A linear extension is an order of all players in which everyone comes after those who have to be
-before. Two rules make one of a uniform permutation. Where the order falls into parts that do not
-know each other, each part keeps the places that its players have in the permutation. Where it falls
-into consecutive parts, the first part takes the first of their places. Layers and forests fall
-apart to single players that way, and so do all series-parallel orders. What is left of others is
-drawn by counting, or by a chain.
+A linear extension is an order of all players that respects the partial order. Two rules derive one
+from a uniform permutation. If the order consists of unrelated parts, each part keeps the positions
+of its players in the permutation. If it consists of consecutive parts, the first part takes the
+first of their positions. Layers, forests and all series-parallel orders decompose into single
+players this way. Indivisible rests are drawn by counting, or by a Markov chain.
 """
 
 from collections.abc import Iterator
@@ -19,26 +18,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-MOST_IDEALS = 2**14  # sets closed downward that are counted; it takes a tenth of a second
-DISTANCE = 0.01  # of a chain's law from the uniform one, in total variation
-BLOCK_STEPS = 1024  # of a chain, whose random numbers are drawn at once
+MOST_IDEALS = 2**14  # sets closed downward; counting them takes a tenth of a second
+DISTANCE = 0.01  # distance of the chain from the uniform distribution, in total variation
+BLOCK_STEPS = 1024  # steps per block of random numbers
 
 
 def is_order(graph: Any) -> bool:
-    """Return whether it is of a kind that `before_of` reads, for some number of players."""
+    """Return True if `before_of` accepts the graph for some number of players."""
     if _is_network(graph):
         return True
     return isinstance(graph, list | tuple) and (_are_pairs(graph) or _are_layers(graph))
 
 
 def before_of(graph: Any, n_players: int, owner: str) -> NDArray[np.bool_]:
-    """Return who comes before whom, ``(p, p)`` bool, made transitive.
+    """Return the transitive precedence of players, ``(p, p)`` bool.
 
     Parameters
     ----------
     graph : list of pairs, list of layers, or networkx.DiGraph
-        Of players by number. A pair is a tuple, and says who comes before whom; a layer is a list
-        or a set, and comes before the next one.
+        Players are numbers. A pair is a tuple: its first player comes before its second. A layer is
+        a list or a set, and comes before the next layer.
     n_players : int
     owner : str
         Owner of the parameter, for errors.
@@ -46,7 +45,7 @@ def before_of(graph: Any, n_players: int, owner: str) -> NDArray[np.bool_]:
     Raises
     ------
     ValueError
-        For players that are not there, layers that do not name each of them once, and circles.
+        For unknown players, layers that do not contain each player once, and cycles.
     """
     if _is_network(graph):
         edges = list(graph.edges)
@@ -112,13 +111,13 @@ def _are_layers(graph: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Players of an order that do not know the others, or know them all alike.
+    """A module of an order: other players are related to all of its members in the same way.
 
     Attributes
     ----------
     members : ndarray of shape (s,), int
     kind : {"parallel", "series", "prime"}
-        How its parts stand to each other; a prime one has none. A single player is parallel.
+        Relation of its parts. A prime block has none; a single player is parallel.
     parts : tuple of Block
     before : ndarray of shape (s, s), bool
     """
@@ -130,7 +129,7 @@ class Block:
 
     @property
     def primes(self) -> Iterator["Block"]:
-        """Yield the blocks that do not fall apart."""
+        """Yield the indivisible blocks."""
         if self.kind == "prime":
             yield self
         for part in self.parts:
@@ -138,7 +137,7 @@ class Block:
 
 
 def taken_apart(before: NDArray[np.bool_], members: NDArray[np.intp] | None = None) -> Block:
-    """Return an order as blocks of blocks.
+    """Return the decomposition of an order into nested blocks.
 
     Parameters
     ----------
@@ -164,7 +163,7 @@ def taken_apart(before: NDArray[np.bool_], members: NDArray[np.intp] | None = No
 
 
 class Extensions:
-    """Linear extensions of an order, uniform if the permutations that they are made of are.
+    """Linear extensions of an order; uniform permutations give uniform extensions.
 
     Parameters
     ----------
@@ -182,7 +181,7 @@ class Extensions:
         ----------
         permutations : ndarray of shape (n, p), int
         rng : Generator
-            Asked only for blocks that do not fall apart.
+            Used only for indivisible blocks.
         """
         places = np.argsort(permutations, axis=1)
         rngs = rng.spawn(len(permutations)) if self._tables else []
@@ -190,7 +189,7 @@ class Extensions:
         return np.argsort(places, axis=1)
 
     def _arrange(self, block: Block, places: NDArray, rngs: list[np.random.Generator]) -> None:
-        """Put the players of a block in order among the places that they have, in place."""
+        """Sort the players of a block within their positions, in place."""
         if block.kind != "parallel":
             own = np.sort(places[:, block.members], axis=1)
             if block.kind == "series":
@@ -211,7 +210,7 @@ class Extensions:
 def _ideals(before: NDArray[np.bool_]) -> dict[int, tuple[list[int], NDArray]] | None:
     """Return the possible next elements, with counts, after each set that is closed downward.
 
-    Sets are bits of an int. None: there are too many of them.
+    Sets are bits of an int. The result is None if there are too many sets.
     """
     s = len(before)
     needed = [sum(1 << int(i) for i in np.flatnonzero(column)) for column in before.T]
@@ -239,7 +238,7 @@ def _ideals(before: NDArray[np.bool_]) -> dict[int, tuple[list[int], NDArray]] |
 
 
 def _counted(table: dict, rngs: list[np.random.Generator]) -> NDArray[np.intp]:
-    """Return one extension for each generator: each player comes next as often as it may."""
+    """Return one extension for each generator, with exact probabilities of the next player."""
     s = max(table).bit_length()
     drawn = np.empty((len(rngs), s), dtype=np.intp)
     for line, rng in zip(drawn, rngs, strict=True):
@@ -252,11 +251,11 @@ def _counted(table: dict, rngs: list[np.random.Generator]) -> NDArray[np.intp]:
 
 
 def _chain(before: NDArray[np.bool_], rngs: list[np.random.Generator]) -> NDArray[np.intp]:
-    """Return one extension for each generator, by neighbours that change places.
+    """Return one extension for each generator, by random exchanges of neighbours.
 
-    Bubley & Dyer (1999): place i of s is chosen in proportion to i (s - i), and its player and the
-    next one change places with probability 1/2, if they may. Two chains that are coupled come
-    together at the rate 6 / (s^3 - s) a step, from a distance below s^2 / 2.
+    Bubley & Dyer (1999): position i of s is chosen in proportion to i (s - i). Its player and the
+    next one are exchanged with probability 1/2, if the order allows it. Two coupled chains coalesce
+    at the rate 6 / (s^3 - s) per step, from a distance below s^2 / 2.
     """
     s, n = len(before), len(rngs)
     places = np.arange(1, s)

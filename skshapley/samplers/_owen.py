@@ -1,13 +1,13 @@
-"""Owen's multilinear extension: a contribution to a random coalition, integrated over its density.
+"""Owen's multilinear extension: contributions to random coalitions, integrated over the density.
 
 Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
 (2022), section 2.5, Eq 5: phi_i is the integral over q in [0, 1] of e_i(q), the expected
-contribution of i to a coalition that holds each other player with probability q. Okhrati & Lipani
-(2020), "A multilinear sampling algorithm to estimate Shapley values", pair a coalition with its
-complement.
+contribution of i to a coalition that contains each other player with probability q. Okhrati &
+Lipani (2020), "A multilinear sampling algorithm to estimate Shapley values", pair a coalition with
+its complement.
 
-One coalition E serves all players: each i compares v(E with i) and v(E without i), one of which is
-v(E), so that it costs p + 1 evaluations and not 2 p.
+One coalition E serves all players: each i compares v(E with i) and v(E without i). One of the two
+is v(E), so the cost is p + 1 evaluations instead of 2 p.
 """
 
 import numpy as np
@@ -23,16 +23,16 @@ RULES = ("gauss-legendre", "uniform")
 class Owen(Sampler):
     """Coalitions of density q at the nodes of a quadrature rule (Mitchell et al. 2022, Eq 5).
 
-    Standard errors know nothing of the rule's own error, which Gauss-Legendre nodes do not have
-    once they are ceil(p/2).
+    Standard errors do not include the error of the quadrature rule. With ceil(p/2) Gauss-Legendre
+    nodes, this error is 0.
 
     Parameters
     ----------
     rule : {"gauss-legendre", "uniform"}, default="gauss-legendre"
         "gauss-legendre": e_i is a polynomial of degree p - 1, which ceil(p/2) nodes integrate
-        exactly; fewer are used while the budget does not give each of them two coalitions.
-        "uniform": the published rule, two coalitions at each of equally spaced nodes from 0 to 1,
-        all nodes equal in weight; its bias falls with the inverse of their number.
+        exactly. Fewer are used if the budget does not give each node two coalitions. "uniform": the
+        published rule, with two coalitions at each of equally spaced nodes from 0 to 1 and equal
+        weights. Its bias falls with the inverse of their number.
 
     References
     ----------
@@ -63,7 +63,7 @@ class Owen(Sampler):
         self.rule = rule
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of coalitions E, two units at least: v(E), and one value a player."""
+        """Return the price of coalitions E: v(E) and one value per player, at least two units."""
         return Price(
             draw=(n_players + 1) * n_references,
             coalitions=2 * n_players,
@@ -80,7 +80,7 @@ class Owen(Sampler):
         density = nodes[stratum][:, None]
         drawn = [self.rngs_[row].random((len(stratum), p)) < density for row in rows]
         masks = self._units(np.stack(drawn))  # (r, units, unit, p)
-        # players one after the other within a unit, and a player's draws side by side
+        # players in sequence within a unit, with adjacent draws of each player
         sets = np.repeat(masks[:, :, None], p, axis=2).reshape(len(rows), -1, p)
         players = np.tile(np.repeat(np.arange(p), unit), len(stratum))
         strata = np.repeat(stratum, p * unit)
@@ -121,13 +121,13 @@ class Owen(Sampler):
 class OwenHalved(Owen):
     """Owen's coalitions, each with its complement: density q in [0, 1/2] and 1 - q.
 
-    The two are a unit; games of interactions of at most two players have no sampling error.
+    The two are a unit. Games with interactions of at most two players have no sampling error.
 
     Parameters
     ----------
     rule : {"gauss-legendre", "uniform"}, default="gauss-legendre"
         As for `Owen`. ceil(p/2) nodes in [0, 1] are exact; this sampler uses those up to 1/2. Fewer
-        nodes, and the gap that is shared out, bias values by less than a third of the error.
+        nodes and the correction of the sum cause a bias below a third of the error.
 
     References
     ----------
@@ -168,7 +168,7 @@ class OwenHalved(Owen):
 
 
 def _shares(weights: np.ndarray, total: int) -> np.ndarray:
-    """Return ints of sum `total` in proportion to `weights`, at least two each where that fits."""
+    """Return ints with sum `total` in proportion to `weights`, at least two each if possible."""
     least = min(2, total // len(weights))
     exact = least + (total - least * len(weights)) * weights / weights.sum()
     counts = np.floor(exact).astype(int)

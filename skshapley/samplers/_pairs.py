@@ -18,7 +18,7 @@ def pair_design(
     Parameters
     ----------
     sets : ndarray of shape (r, n, p), bool
-        The coalitions that are joined; whether the player itself is in them is of no matter.
+        The coalitions to join; they may contain the player itself.
     players, strata : ndarray of shape (r, n), int
     weights : ndarray of shape (h,)
     certain : ndarray of shape (h,), bool

@@ -23,31 +23,31 @@ from skshapley.samplers._quadrature import bayesian_weights
 
 REFERENCES = ("all", "stratified", "random")
 WEIGHTS = ("equal", "bayesian")
-FEW_REFERENCES = 32  # up to which all are used as soon as there is a unit for each
-MANY_REFERENCES = 256  # from which on a stopping rule need not wait for all of them
-ONCE_AGAIN = 16  # of so many background rows of a sample one is used twice
-MOST_WEIGHED = 2**11  # permutations that are weighed together, by a system of as many equations
+FEW_REFERENCES = 32  # up to this number, all rows are used if there is a unit for each
+MANY_REFERENCES = 256  # from this number on, a stopping rule does not wait for all rows
+ONCE_AGAIN = 16  # one of this number of sampled background rows is used twice
+MOST_WEIGHED = 2**11  # permutations weighted together, by a linear system of this size
 
 
 class PermutationSampler(Sampler):
     """Base class of the samplers of permutations.
 
-    Subclasses say how many permutations make one independent unit and draw them. With background
-    rows of their own, every unit keeps to one row.
+    Subclasses define the size of an independent unit, and draw permutations. Except with "all",
+    every unit uses a single background row.
 
     Parameters
     ----------
     references : {"stratified", "all", "random"}, default="stratified"
-        The background rows of each permutation. "all": the whole background, b model rows an
-        evaluation. "stratified": one row of its own for each unit; the same model rows buy b times
-        as many walks. All rows are used equally often where there are two units for each; of a
-        larger background a balanced sample, some rows twice. "random": one row of its own for each
-        unit, drawn with the weights of the background. With a background of one row they agree.
+        The background rows of each permutation. "all": the whole background, b model rows per
+        evaluation. "stratified": one row for each unit; the same model rows buy b times as many
+        permutations. All rows are used equally often if there are two units for each. From a larger
+        background, a balanced sample is used, with some rows twice. "random": one row for each
+        unit, drawn with the weights of the background. With a single background row, all are equal.
     weights : {"equal", "bayesian"}, default="equal"
-        "bayesian": the weights of least discrepancy (Bayesian quadrature, the Mallows kernel with
-        lam 4). All permutations of an instance, or all those on the same background row, are then
-        one unit and drawn at once. It pays where the permutations are not far fewer than all p!
-        there are, that is for few players.
+        "bayesian": the weights with the smallest discrepancy (Bayesian quadrature, the Mallows
+        kernel with lam 4). All permutations of a row to explain, or all of them on the same
+        background row, are then one unit and drawn at once. This helps for few players, where the
+        permutations are a relevant share of all p! permutations.
     """
 
     produces = PermutationDesign
@@ -59,10 +59,10 @@ class PermutationSampler(Sampler):
 
     @abstractmethod
     def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
-        """Return units of permutations of one instance, ``(n_units * unit, p)``."""
+        """Return units of permutations for one row, ``(n_units * unit, p)``."""
 
     def _least_unit(self, n_players: int) -> int:
-        """Return the fewest permutations that can be a unit; every unit is a multiple of it."""
+        """Return the smallest size of a unit; every unit is a multiple of it."""
         return 1
 
     def _unit(self, n_draws: int, n_references: int) -> int:
@@ -76,20 +76,20 @@ class PermutationSampler(Sampler):
         return self._whole_unit(self.n_players_, n_references)
 
     def _whole_unit(self, n_players: int, n_references: int) -> int:
-        """Return the number of permutations of a unit where asks may be small."""
+        """Return the size of a unit if requests may be small."""
         return self._least_unit(n_players)
 
     def _set_unit(self, n: int) -> int:
-        """Return the unit of a set of `n` permutations; the last unit may be cut short."""
+        """Return the size of a unit in a set of `n` permutations; the last unit may be shorter."""
         return self._unit(n, 1)
 
     def _unit_of_parts(self, n_draws: int, n_parts: int) -> int:
-        """Return the size of a unit when the draws are cut into (at least) `n_parts` of them."""
+        """Return the size of a unit if the draws are divided into at least `n_parts` units."""
         least = self._least_unit(self.n_players_)
         return least * max(1, n_draws // n_parts // least)
 
     def _kernel(self) -> PermutationKernel:
-        """Return the kernel that Bayesian weights are made for."""
+        """Return the kernel of the Bayesian weights."""
         return MallowsKernel()
 
     def _weigh(self, permutations: np.ndarray, unit: int) -> np.ndarray:
@@ -102,7 +102,7 @@ class PermutationSampler(Sampler):
 
     @property
     def traits(self) -> SamplerTraits:  # type: ignore[override]
-        """One-shot with Bayesian weights, which belong to a whole set."""
+        """The traits; one-shot with Bayesian weights, which belong to a whole set."""
         return SamplerTraits(one_shot=self.weights != "equal")
 
     def price(self, n_players: int, n_references: int) -> Price:
@@ -133,7 +133,7 @@ class PermutationSampler(Sampler):
         return replace(bought, to_stop=max(bought.to_stop, bought.price.step * n_references))
 
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
-        """Return how many background rows to deal from: all, where each unit has one of its own."""
+        """Return the number of background rows to sample from: all if each unit has its own row."""
         if self._single(n_references):
             return n_references
         return super()._n_references(n_rows, n_players, n_references)
@@ -147,11 +147,11 @@ class PermutationSampler(Sampler):
 
     @property
     def _sets_per_row(self) -> int:
-        """The fewest units on each background row, or on all of them."""
+        """The smallest number of units on each background row, or on all of them."""
         return 1
 
     def _start(self, task: SamplerTask) -> None:
-        # references are dealt from a stream of their own
+        # background rows have a separate stream
         children = [rng.spawn(2) for rng in self.rngs_]
         self.rngs_ = [pair[0] for pair in children]
         b = len(task.reference_weights)
@@ -164,7 +164,7 @@ class PermutationSampler(Sampler):
     def draw(
         self, n: int, n_players: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return `n` permutations on their own, and their weights of sum one.
+        """Return `n` permutations without a game, and their weights with sum one.
 
         Parameters
         ----------
@@ -210,10 +210,10 @@ class PermutationSampler(Sampler):
 
 
 class _Dealer:
-    """Deals background rows to the units of one instance, round after round of all of them.
+    """Background rows of the units of one row to explain, in rounds over all of them.
 
-    From a deck, one in 16 cards is used twice in a row, which measures the spread of units on one
-    row from the spread of rows.
+    From a deck, one in 16 cards is used twice in a row. This separates the spread of units on one
+    row from the spread between rows.
     """
 
     def __init__(
@@ -245,7 +245,7 @@ class _Dealer:
 
 
 def with_reverses(permutations: np.ndarray) -> np.ndarray:
-    """Interleave permutations ``(n, p)`` with their reverses: ``(2 n, p)``, pair after pair."""
+    """Return permutations ``(n, p)``, each followed by its reverse: ``(2 n, p)``."""
     pairs = np.stack([permutations, permutations[:, ::-1]], axis=1)
     return pairs.reshape(-1, permutations.shape[1])
 
@@ -258,7 +258,7 @@ class MonteCarlo(PermutationSampler):
     Parameters
     ----------
     references : {"stratified", "all", "random"}, default="stratified"
-        Background rows of each permutation; see the user guide on the background.
+        Background rows of each permutation; see `PermutationSampler`.
     weights : {"equal", "bayesian"}, default="equal"
         Weights of the permutations; "bayesian" gives the least discrepancy, for few players.
 
@@ -295,7 +295,7 @@ class Antithetic(PermutationSampler):
     Parameters
     ----------
     references : {"stratified", "all", "random"}, default="stratified"
-        Background rows of each pair; see the user guide on references.
+        Background rows of each pair; see `PermutationSampler`.
     weights : {"equal", "bayesian"}, default="equal"
         Weights of the permutations; "bayesian" gives the least discrepancy, for few players.
 
@@ -329,22 +329,22 @@ class Antithetic(PermutationSampler):
 class Orthogonal(PermutationSampler):
     """Permutations from orthogonal directions and their reverses (Mitchell et al., Algorithm 3).
 
-    Blocks of at most p - 1 directions, orthogonal to each other and uniform in the hyperplane of
-    sum zero, each sorted into a permutation, each with its reverse. A block is a unit, so a budget
-    of a single block has no standard errors. Where each unit has a background row of its own, its
-    blocks are as large as leaves two for every row.
+    A block has at most p - 1 directions, orthogonal to each other and uniform in the hyperplane of
+    sum zero. Each direction is sorted into a permutation and followed by its reverse. A block is a
+    unit, so a budget of a single block has no standard errors. If each unit has its own background
+    row, blocks are as large as two blocks per row allow.
 
     Parameters
     ----------
     references : {"stratified", "all", "random"}, default="stratified"
-        Background rows of each block; see the user guide on references.
+        Background rows of each block; see `PermutationSampler`.
     weights : {"equal", "bayesian"}, default="equal"
         Weights of the permutations; "bayesian" gives the least discrepancy, for few players.
 
     References
     ----------
     Mitchell, Cooper, Frank & Holmes (2022), Sampling permutations for Shapley value estimation,
-    JMLR 23, section 4.2, Algorithm 3. The signs of the QR factors are fixed, without which a single
+    JMLR 23, section 4.2, Algorithm 3. The signs of the QR factors are fixed; otherwise a single
     direction would not be uniform.
 
     Examples
@@ -363,7 +363,7 @@ class Orthogonal(PermutationSampler):
     """
 
     def _whole_unit(self, n_players: int, n_references: int) -> int:
-        # a full block, or a pair where each unit has a row of its own
+        # a full block, or a pair if each unit has its own row
         return 2 if self._single(n_references) else 2 * max(1, n_players - 1)
 
     def _least_unit(self, n_players: int) -> int:
@@ -375,7 +375,7 @@ class Orthogonal(PermutationSampler):
         if not self._single(n_references):
             return 2 * (pairs // -(-pairs // dimension))
         pairs_per_row = pairs // n_references
-        # two at least for the spread within a row, and some thirty in all for degrees of freedom
+        # at least two for the spread within a row, and about thirty in total for degrees of freedom
         blocks_per_row = max(2, -(-30 // n_references), -(-pairs_per_row // dimension))
         return 2 * max(1, pairs_per_row // blocks_per_row)
 
@@ -396,8 +396,8 @@ class Orthogonal(PermutationSampler):
 def orthogonal_directions(rng: np.random.Generator, n_blocks: int, size: int, p: int) -> np.ndarray:
     """Return blocks of orthogonal directions of sum zero, ``(n_blocks, size, p)``, each uniform.
 
-    Gaussian vectors beside the vector of ones are made orthogonal by QR; with the signs of the
-    diagonal of R the directions are Haar-distributed in the hyperplane.
+    QR makes Gaussian vectors orthogonal to each other and to the vector of ones. With the signs of
+    the diagonal of R, the directions are Haar-distributed in the hyperplane.
     """
     if p == 1:
         return np.zeros((n_blocks, size, 1))
@@ -419,7 +419,7 @@ def draw_permutations(
     sampler : str or PermutationSampler
         A sampler of permutations: a name of `samplers.SAMPLERS` or an instance.
     n_permutations : int
-        n. Where it does not divide into the sampler's pairs or blocks, the last one is cut short.
+        n. If it is no multiple of the sampler's pairs or blocks, the last one is shorter.
     n_players : int
         p.
     random_state : None, int, Generator or RandomState, default=None
@@ -434,9 +434,9 @@ def draw_permutations(
     Raises
     ------
     ValueError
-        For an unknown name, and for numbers that are not positive ints.
+        For an unknown name, or numbers that are not positive ints.
     TypeError
-        For a sampler that does not draw permutations.
+        For a sampler of coalitions.
 
     References
     ----------

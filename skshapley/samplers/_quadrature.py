@@ -1,10 +1,10 @@
-"""Choosing permutations one by one, and weighing them: kernel herding and Bayesian quadrature.
+"""Greedy choice and weights of permutations: kernel herding and Bayesian quadrature.
 
 Mitchell, Cooper, Frank & Holmes, "Sampling permutations for Shapley value estimation", JMLR 23
 (2022): section 3.1 (kernel herding), section 3.2 and Algorithm 1 (sequential Bayesian quadrature),
-Eq 8 (the discrepancy, which the weights minimise among those of sum one). Each permutation is the
-best of some uniform candidates, by how much it is like the ones before; z is the kernel's mean and
-K its matrix.
+Eq 8 (the weights minimise the discrepancy among weights with sum one). Each permutation is the best
+of some uniform candidates, by its similarity to the earlier ones. z is the mean of the kernel and K
+its matrix.
 """
 
 from collections.abc import Callable
@@ -38,10 +38,10 @@ def greedy_permutations(
     n, p : int
     rng : numpy.random.Generator
     candidates : int
-        How many there are for each choice.
+        Number of candidates for each choice.
     choose : callable
         From the kernel of the candidates with the choices so far, ``(candidates, k)``, to the index
-        of the one to take.
+        of the best one.
 
     Returns
     -------
@@ -65,16 +65,16 @@ def greedy_permutations(
 
 
 def least_alike(likeness: np.ndarray) -> int:
-    """Return the candidate that is least like the choices so far: kernel herding (section 3.1)."""
+    """Return the candidate least similar to the choices so far: kernel herding (section 3.1)."""
     return int(np.argmin(likeness.sum(axis=1)))
 
 
 class MostNews:
-    """Choose the candidate that lowers the variance of the integral most: Algorithm 1.
+    """Choose the candidate that reduces the variance of the integral most: Algorithm 1.
 
-    With L the Cholesky factor of K and a = L^-1 z, a candidate c lowers it by ``(z - a . L^-1
+    With L the Cholesky factor of K and a = L^-1 z, a candidate c reduces it by ``(z - a . L^-1
     k_c)^2 / (K(c, c) - |L^-1 k_c|^2)``. The inverse of L grows row by row. Candidates that repeat
-    an earlier choice bring nothing; where all do, the first is taken and the factor stays as it is.
+    an earlier choice reduce nothing. If all do, the first is taken and the factor does not change.
     """
 
     def __init__(self, kernel: PermutationKernel, n: int, p: int) -> None:
@@ -85,7 +85,7 @@ class MostNews:
         self._distinct = np.empty(0, dtype=np.intp)
 
     def __call__(self, likeness: np.ndarray) -> int:
-        """Return the candidate to take, and remember it."""
+        """Return the best candidate, and store it."""
         k = len(self._distinct)
         inverse = self._inverse[:k, :k]
         whitened = inverse @ likeness[:, self._distinct].T
@@ -104,10 +104,10 @@ class MostNews:
 
 
 def bayesian_weights(permutations: np.ndarray, kernel: PermutationKernel) -> np.ndarray:
-    """Return the weights ``(n,)`` of sum one and least discrepancy: K^-1 1 / (1' K^-1 1).
+    """Return the weights ``(n,)`` with sum one and the smallest discrepancy: K^-1 1 / (1' K^-1 1).
 
-    These are the weights K^-1 z of Bayesian quadrature, normalised, without which estimates would
-    be shrunk. Repeated permutations share their weight.
+    These are the normalised weights K^-1 z of Bayesian quadrature. Without the normalisation,
+    estimates would shrink. Repeated permutations share their weight.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def bayesian_weights(permutations: np.ndarray, kernel: PermutationKernel) -> np.
     matrix, ones = kernel(distinct), np.ones(len(distinct))
     try:
         weights = cho_solve(cho_factor(matrix, lower=True), ones)
-    except LinAlgError:  # a kernel that hardly falls with distance: the least solution
+    except LinAlgError:  # nearly constant kernel: solution of least norm
         weights = np.linalg.pinv(matrix, hermitian=True) @ ones
     weights /= weights.sum()
     return (weights / count)[place.ravel()]

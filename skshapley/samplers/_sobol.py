@@ -32,12 +32,12 @@ class Sobol(PermutationCode):
         coordinates of p - 2 numbers, as in the paper; "gaussian" takes normal quantiles of p - 1,
         which is cheaper and as good.
     paired : bool, default=True
-        Follow each permutation by its reverse, with which games of interactions of at most two
-        players are exact. False: the paper's sequence.
+        Add the reverse of each permutation. Games with interactions of at most two players are then
+        exact. False: the paper's sequence.
     replicates : int, default=1
-        Sequences per instance (per background row). Two or more give standard errors.
+        Sequences per row to explain (and per background row). Two or more give standard errors.
     references : {"stratified", "all", "random"}, default="stratified"
-        Background rows of each sequence; see the user guide on references.
+        Background rows of each sequence; see `PermutationSampler`.
     weights : {"equal", "bayesian"}, default="equal"
         Weights of the permutations; "bayesian" gives the least discrepancy, for few players.
 
@@ -106,7 +106,7 @@ def _sobol(rng: np.random.Generator, n: int, dimension: int) -> np.ndarray:
 
     if dimension == 0:
         return np.empty((n, 0))
-    # the sequence is balanced for powers of two; its beginning is taken
+    # the sequence is balanced for powers of two; use its beginning
     exponent = max(0, int(n - 1).bit_length())
     points = qmc.Sobol(dimension, scramble=True, seed=rng).random_base2(exponent)[:n]
     return np.clip(points, EDGE, 1 - EDGE)

@@ -1,9 +1,10 @@
-"""Stratified sampling of marginal contributions, with a second stage where they vary.
+"""Stratified sampling of marginal contributions, with a second stage by their variances.
 
 Castro, Gomez, Molina & Tejada (2017), "Improving polynomial estimation of the Shapley value by
 stratified random sampling with optimum allocation", Computers & Operations Research 82; Mitchell,
 Cooper, Frank & Holmes (2022), JMLR 23, section 2.6. A stratum holds the contributions of a player i
-to the coalitions of a size l = 0..p-1. Those of l = 0 and l = p - 1 are a single contribution each.
+to the coalitions of a size l = 0..p-1. The strata l = 0 and l = p - 1 have a single contribution
+each.
 """
 
 import numpy as np
@@ -21,20 +22,20 @@ PRIOR = 4
 
 
 class Stratified(Sampler):
-    """Contributions of each player to coalitions of each size, more where they vary more.
+    """Contributions of each player to coalitions of each size, more in strata that vary more.
 
-    Half of the budget, and at least two contributions in each stratum where it suffices, is spent
-    evenly; the rest goes where the first half varied. The first half is used in the means as well,
-    which biases them, by less than their error.
+    Half of the budget is spent evenly, with at least two contributions in each stratum if possible.
+    The rest is spent according to the variances of the first half. The means use the first half
+    too, which causes a bias below their error.
 
     Parameters
     ----------
     allocation : {"neyman", "castro"}, default="neyman"
-        Of all contributions drawn, a stratum is to get a share in proportion to its standard
-        deviation ("neyman", which makes the summed variance least; measured variances are drawn
-        towards their mean) or to its variance as it was measured ("castro", the published rule,
-        which trusts strata that happened not to vary, so that standard errors come out too small).
-        Where a stratum has more already, the others share the rest.
+        The share of a stratum. "neyman": proportional to its standard deviation, which minimises
+        the sum of variances; measured variances are shrunk towards their mean. "castro":
+        proportional to its measured variance, the published rule. It trusts strata that did not
+        vary by chance, so standard errors are too small. If a stratum already has more than its
+        share, the others divide the rest.
 
     References
     ----------
@@ -67,8 +68,8 @@ class Stratified(Sampler):
         """Return the price of contributions with at least one in each stratum.
 
         A contribution to the empty coalition, or to all other players, costs one evaluation instead
-        of two; of two players there are four contributions in all, and both coalitions are in two
-        of them.
+        of two. Two players have four contributions in total, and each coalition occurs in two of
+        them.
         """
         p, few = n_players, n_players == 2
         return Price(
@@ -81,7 +82,7 @@ class Stratified(Sampler):
         )
 
     def draws_now(self, asked: int) -> int:
-        """Return how many of the draws that are left to ask for before the next allocation."""
+        """Return the number of remaining draws before the next allocation."""
         p = self.n_players_
         if asked:
             return self.n_draws_ - asked
@@ -102,7 +103,7 @@ class Stratified(Sampler):
         return pair_design(sets, players, sizes, np.full(p, 1 / p), certain)
 
     def _allocate(self, row: int, n: int) -> np.ndarray:
-        """Return the cells player * p + size of `n` draws, each as often as it is to be drawn."""
+        """Return the cells player * p + size of `n` draws, with repetitions."""
         p = self.n_players_
         open_cells = (np.arange(p)[:, None] * p + np.arange(1, p - 1)).ravel()
         known = np.empty(0, dtype=np.intp)
@@ -139,8 +140,8 @@ class Stratified(Sampler):
 def _variances(squares: np.ndarray, count: np.ndarray, prior: float) -> np.ndarray:
     """Return the variance in cells, from summed squares ``(c,)`` and counts ``(c,)``.
 
-    The mean variance of all of them counts as much as `prior` contributions more: few contributions
-    that happen to agree do not close a stratum.
+    The mean variance of all strata counts as `prior` additional contributions. A few equal
+    contributions therefore do not exclude a stratum.
     """
     degrees = count - 1
     mean = squares.sum() / max(degrees.sum(), 1)
@@ -150,7 +151,7 @@ def _variances(squares: np.ndarray, count: np.ndarray, prior: float) -> np.ndarr
 def _others(rng: np.random.Generator, p: int, players: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return one uniform coalition of each size among the other players, ``(n, p)``."""
     keys = rng.random((len(players), p))
-    keys[np.arange(len(players)), players] = 2.0  # comes last, and is in no coalition of p - 1
+    keys[np.arange(len(players)), players] = 2.0  # comes last, so it is in no coalition of p - 1
     order = np.argsort(keys, axis=1)
     place = np.empty_like(order)
     np.put_along_axis(place, order, np.broadcast_to(np.arange(p), order.shape), axis=1)
@@ -158,9 +159,9 @@ def _others(rng: np.random.Generator, p: int, players: np.ndarray, sizes: np.nda
 
 
 def _level(spread: np.ndarray, count: np.ndarray, n: int) -> np.ndarray:
-    """Return how much to add to each count so that all are in proportion to `spread`, with sum n.
+    """Return the additions, with sum n, that make the counts proportional to `spread`.
 
-    Counts that have more than their share get nothing, and the others share the rest.
+    Counts above their share get nothing, and the others divide the rest.
     """
     free = spread > 0
     while True:
