@@ -1,4 +1,4 @@
-"""Games with known Shapley values, and the contracts of all parts, for anyone's tests."""
+"""Games with known Shapley values, and contracts of samplers, solvers, rewards and games."""
 
 from skshapley.testing._game_contract import check_game
 from skshapley.testing._instances import HybridGame, as_instances, explain_game

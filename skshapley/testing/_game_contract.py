@@ -1,7 +1,7 @@
 """Checks for every game: shapes, purity, ends, background rows, flags and subsets of rows.
 
-Every check asks a few instances for a few coalitions, at most `most_values` in one call, and
-compares to rounding: `rtol` is relative to the largest value compared.
+Every check evaluates a few coalitions of a few rows, at most `most_values` in one call. Values are
+compared up to rounding: `rtol` is relative to the largest value compared.
 """
 
 import pickle
@@ -19,9 +19,9 @@ from skshapley.testing._checks import checks_named, run_checks
 
 N_ROWS = 3
 N_COALITIONS = 6
-# Instances that are searched for players that do not matter
+# Rows that are searched for players without effect
 SEARCHED_ROWS = 100
-# What pickles of one library have in common: names of modules and classes, indices of frames
+# Common content of a library's pickles: names of modules and classes, indices of frames
 NAMES_BYTES = 4096
 RTOL = 1e-9
 COUNTS = "n_players", "n_rows", "n_outputs", "n_references"
@@ -43,7 +43,7 @@ def check_game_attributes(game: Game, rtol: float = RTOL) -> None:
 def check_game_shapes(game: Game, rtol: float = RTOL) -> None:
     """Values, ends and flags have their shapes and types, and are finite, for rows in any order."""
     rows = _rows(game)
-    again = np.array([-1, 0, 0])  # the last instance, and the first one twice
+    again = np.array([-1, 0, 0])  # the last row, and the first one twice
     for some in (rows, rows[again]):
         for references in (None, _references(game, len(some))):
             values_of(game, _coalitions(game, len(some)), some, references)
@@ -68,7 +68,7 @@ def check_game_purity(game: Game, rtol: float = RTOL) -> None:
 
 
 def check_game_pickling(game: Game, rtol: float = RTOL) -> None:
-    """A pickled game has the same values, and so has one that travels apart from `shared`."""
+    """A pickled game has the same values, also if `shared` is sent separately."""
     rows = _rows(game)
     coalitions = _coalitions(game, len(rows))
     expected = values_of(game, coalitions, rows)
@@ -90,7 +90,7 @@ def check_game_pickling(game: Game, rtol: float = RTOL) -> None:
 
 
 def check_game_take(game: Game, rtol: float = RTOL) -> None:
-    """`take(rows)` is the game of those instances, numbered anew, in any order, some twice."""
+    """`take(rows)` is the game of these rows, renumbered, in any order, with repetitions."""
     last = game.n_rows - 1
     assert last == 0 or type(game).take is not Game.take, (
         f"{type(game).__name__} has {game.n_rows} instances and no take(rows), which workers need"
@@ -117,7 +117,7 @@ def check_game_take(game: Game, rtol: float = RTOL) -> None:
 
 
 def check_game_references(game: Game, rtol: float = RTOL) -> None:
-    """Against all references, the weighted mean of single ones; against q, their plain mean."""
+    """Values against all references are weighted means of single ones; against q, plain means."""
     rows = _rows(game)
     coalitions, named = _coalitions(game, len(rows)), _references(game, len(rows))
     singles = _against_each(game, coalitions, rows)
@@ -133,7 +133,7 @@ def check_game_ends(game: Game, rtol: float = RTOL) -> None:
     rows = _rows(game)
     nobody = np.zeros((len(rows), 1, game.n_players), dtype=bool)
     empty, full = game.empty(rows), np.repeat(game.full(rows)[:, None], game.n_references, axis=1)
-    # beside the values themselves: their mean may be 0
+    # compared with the values themselves, because their mean may be 0
     mean = (game.reference_weights[:, None] * empty).sum(axis=1, keepdims=True)
     found = np.concatenate([empty_values(game, rows)[:, None], empty], axis=1)
     mean = np.concatenate([mean, empty], axis=1)
@@ -156,7 +156,7 @@ def check_game_active(game: Game, rtol: float = RTOL) -> None:
 
 
 def check_game_differing(game: Game, rtol: float = RTOL) -> None:
-    """Against a reference, players that are not `differing` from it change no value."""
+    """Players that are not `differing` from a reference change no value against it."""
     rows = _rows(game, SEARCHED_ROWS)
     differing = _differing(game, rows)
     if differing is None:
@@ -170,7 +170,7 @@ def check_game_differing(game: Game, rtol: float = RTOL) -> None:
 
 
 def check_game_batch(game: Game, rtol: float = RTOL) -> None:
-    """A value does not depend on the coalitions, instances and references it is asked with."""
+    """A value does not depend on the other coalitions, rows and references of the call."""
     rows = _rows(game)
     coalitions = _coalitions(game, len(rows))
     order = np.random.default_rng(2).permutation(coalitions[..., 0].size)
@@ -189,12 +189,12 @@ def check_game_batch(game: Game, rtol: float = RTOL) -> None:
 
 
 def _rows(game: Game, most: int = N_ROWS) -> np.ndarray:
-    """Return the positions of a few instances."""
+    """Return the positions of a few rows."""
     return _spread(game.n_rows, most)
 
 
 def _spread(n: int, most: int) -> np.ndarray:
-    """Return at most so many of n positions, the first and the last one among them."""
+    """Return at most the given number of n positions, including the first and the last."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
 
 
@@ -207,7 +207,7 @@ def _coalitions(game: Game, r: int, seed: int = 0) -> np.ndarray:
 
 
 def _references(game: Game, r: int, q: int = 3) -> np.ndarray:
-    """Return references ``(r, m, q)`` for the coalitions, of the first one the last q times."""
+    """Return references ``(r, m, q)`` for the coalitions; the first one has the last q times."""
     b = game.n_references
     references = np.random.default_rng([3, r]).integers(b, size=(r, N_COALITIONS, q))
     references[:, 0] = b - 1
@@ -241,7 +241,7 @@ def _against_each(game: Game, coalitions: np.ndarray, rows: np.ndarray) -> np.nd
 
 
 def _ends_and_flags(game: Game, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """Return all that a game says of instances without being asked for coalitions."""
+    """Return all properties of the rows of a game that need no coalition."""
     r, b, p, k = len(rows), game.n_references, game.n_players, game.n_outputs
     shapes = {"empty": (r, b, k), "full": (r, k), "active": (r, p)}
     found = {name: getattr(game, name)(rows) for name in shapes}
@@ -266,7 +266,7 @@ def _assert_idle(
 
 
 def _differing(game: Game, rows: np.ndarray) -> np.ndarray | None:
-    """Return which players differ from each reference, ``(r, b, p)``, if the game says so."""
+    """Return the players that differ from each reference, ``(r, b, p)``, if the game knows them."""
     r, b = len(rows), game.n_references
     found = game.differing(np.repeat(rows, b), np.tile(np.arange(b), r))
     return None if found is None else found.reshape(r, b, -1)
@@ -281,7 +281,7 @@ def _pickled(thing: Any) -> Any:
 
 
 def _assert_array(found, shape: tuple[int, ...], kind: type, what: str) -> None:
-    """Raise AssertionError unless an array is of that shape and type, and finite."""
+    """Raise AssertionError unless an array has this shape and type, and is finite."""
     assert np.shape(found) == shape, f"{what} has shape {np.shape(found)} instead of {shape}"
     assert found.dtype == kind, f"{what} is {found.dtype} instead of {np.dtype(kind)}"
     assert np.isfinite(found).all(), f"{what} is not finite"
@@ -314,17 +314,17 @@ def check_game(game: Game, *, skip: Container[str] = (), rtol: float = RTOL) -> 
     Parameters
     ----------
     game : Game
-        Asked for about a hundred coalitions of three instances, a few times each.
+        About a hundred coalitions of three rows are evaluated, a few times each.
     skip : container of str, default=()
         Names of checks that do not apply, such as "take".
     rtol : float, default=1e-9
-        Rounding that is allowed, relative to the largest value: a model may round otherwise in
-        another batch. Single precision needs about 1e-5.
+        Allowed rounding, relative to the largest value: a model may round differently in another
+        batch. Single precision needs about 1e-5.
 
     Raises
     ------
     AssertionError
-        If it does not hold.
+        If the check fails.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Games of many instances against a background, and many runs of one game at once."""
+"""Games of many rows against a background, and many runs of one game at once."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,20 +17,20 @@ from skshapley.testing.games import brute_force
 
 
 class HybridGame(Game):
-    """A function of rows: present players have the instance's entries, absent ones a reference's.
+    """A function of mixed rows: present players come from the row, absent ones from a reference.
 
-    The plainest reward that has several instances and references; everything is a numpy array.
+    This is the simplest game with several rows and references. Everything is a NumPy array.
 
     Parameters
     ----------
     function : callable
         From rows ``(n, p)`` to values ``(n,)`` or ``(n, k)``.
     X : array-like of shape (r, p)
-        The instances.
+        The rows to explain.
     background : array-like of shape (b, p)
         The references.
     weights : array-like of shape (b,), optional
-        Weights of the references, with sum 1; equal where not given.
+        Weights of the references, with sum 1; by default equal.
 
     Examples
     --------
@@ -90,11 +90,11 @@ class HybridGame(Game):
         return self._values(self.X[rows])
 
     def active(self, rows: np.ndarray) -> np.ndarray:
-        """Return where an instance differs from any reference, ``(r, p)`` bool."""
+        """Return True for players that differ from any reference, ``(r, p)`` bool."""
         return (self.X[rows][:, None, :] != self.background).any(axis=1)
 
     def take(self, rows: np.ndarray) -> "HybridGame":
-        """Return the game of some instances."""
+        """Return the game of some rows."""
         return HybridGame(self.function, self.X[rows], self.background, self.reference_weights)
 
     @property
@@ -108,14 +108,14 @@ class HybridGame(Game):
 
 
 def as_instances(game: Any, n: int = 1) -> HybridGame:
-    """Return a cooperative game as `n` instances of one game, against a single reference.
+    """Return a cooperative game as a game of `n` equal rows, against a single reference.
 
     Parameters
     ----------
     game : CooperativeGame
         The game.
     n : int, default=1
-        Number of instances.
+        Number of rows.
     """
     function = partial(_of_rows, game)  # picklable, for workers
     return HybridGame(function, np.ones((n, game.n_players)), np.zeros((1, game.n_players)))
@@ -136,7 +136,7 @@ def explain_game(
     stopping: StoppingRule | None = None,
     n_jobs: int | None = None,
 ) -> Outcome:
-    """Run a sampler and a solver on every instance of a `Game`.
+    """Run a sampler and a solver on every row of a `Game`.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def explain_game(
     sampler : str or Sampler
     solver : str or Solver, default="auto"
     max_evals : int
-        Per instance.
+        Per row.
     random_state : None, int, Generator or RandomState, default=0
         As in `skshapley.shapley_values`.
     stopping : StoppingRule or None, default=None

@@ -20,7 +20,7 @@ N_PLAYERS = 5
 
 
 def check_pair_additive(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
-    """Additive games are solved exactly by any budget, from the least on."""
+    """Additive games are solved exactly with any budget, even the smallest."""
     for p in (2, 3, N_PLAYERS, 9):
         game = AdditiveGame(np.random.default_rng(p).normal(size=p) * 10, constant=3.0)
         for budget in _budgets(sampler, p):
@@ -72,7 +72,7 @@ def check_pair_outputs(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> 
 
 
 def check_pair_few_players(sampler: Sampler, solver: Solver) -> None:
-    """One player gets everything, at no cost; two and three get finite attributions."""
+    """A single player gets everything at no cost; two and three get finite attributions."""
     alone = _explain(sampler, solver, AdditiveGame([4.0], constant=1.0), 2)
     assert alone.values.tolist() == [4.0]
     assert alone.n_evaluations == 2
@@ -93,7 +93,7 @@ def check_pair_exactness(sampler: Sampler, solver: Solver, atol: float = 1e-9) -
 
 
 def check_pair_budget(sampler: Sampler, solver: Solver) -> None:
-    """Evaluations are as few as allowed and as reported; too small a budget is refused."""
+    """Evaluations keep to the budget and are reported; too small a budget raises ValueError."""
     least = _budgets(sampler, N_PLAYERS)[0]
     message = _refusal(ValueError, sampler, solver, least - 1)
     assert message is not None, f"a budget of {least - 1} < {least} evaluations was accepted"
@@ -106,7 +106,7 @@ def check_pair_budget(sampler: Sampler, solver: Solver) -> None:
 
 
 def check_pair_reproducible(sampler: Sampler, solver: Solver) -> None:
-    """Equal seeds give equal results, to the last bit; the objects given are not changed."""
+    """Equal seeds give equal results, to the last bit; the arguments are not changed."""
     before = repr([dict(vars(component)) for component in (sampler, solver)])
     game, budget = RandomGame(N_PLAYERS), _budgets(sampler, N_PLAYERS)[-1]
     first, second = (_explain(sampler, solver, game, budget, random_state=3) for _ in range(2))
@@ -117,7 +117,7 @@ def check_pair_reproducible(sampler: Sampler, solver: Solver) -> None:
 
 
 def check_pair_batch(sampler: Sampler, solver: Solver) -> None:
-    """The result of a row is the same with more rows after it, for any players that matter."""
+    """The result of a row is the same with more rows after it, for any active players."""
     game, run = _hybrid_run(sampler, solver, n_rows=4)
     everyone, first = run(), explain_game(game.take(np.arange(2)), **run.keywords)
     for name in ("values", "standard_errors", "n_evaluations", "n_model_rows", "converged"):
@@ -133,7 +133,7 @@ def check_pair_jobs(
 ) -> None:
     """The result does not depend on `n_jobs` and the backend, to the last bit."""
     _, run = _hybrid_run(sampler, solver, n_rows=3)
-    # so little memory that there is work for two
+    # little memory, so that two workers have work
     with sklearn.config_context(working_memory=0.005):
         expected = run().values
         assert_equal(run(n_jobs=1).values, expected, "n_jobs=1")
@@ -185,7 +185,7 @@ def _steps(rows: np.ndarray) -> np.ndarray:
 
 
 def _hybrid_game(n_rows: int) -> HybridGame:
-    """Return a game in which the last player matters to no instance and others to some."""
+    """Return a game in which the last player is active in no row, and others in some rows."""
     rng = np.random.default_rng(1)
     X, background = rng.normal(size=(n_rows, 6)), rng.normal(size=(3, 6))
     X[:, 5] = background[:, 5] = 1.0
@@ -239,7 +239,7 @@ def check_pair(sampler: Sampler, solver: Solver, *, skip: Container[str] = ()) -
     Raises
     ------
     AssertionError
-        If it does not hold.
+        If the check fails.
 
     Examples
     --------

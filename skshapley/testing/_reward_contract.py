@@ -1,8 +1,8 @@
-"""Checks for every reward: parameters, fit, groups, outputs, costs, and the games it makes.
+"""Checks for every reward: parameters, fit, groups, outputs, costs and games.
 
 A reward is fitted to a small table of numbers, and a function of its columns is the model. Numbers
-are compared to rounding: `rtol` is relative to the largest value compared. Checks that compare none
-take it, too, so that all are called alike.
+are compared up to rounding: `rtol` is relative to the largest value compared. All checks take
+`rtol`, so that they have the same signature.
 """
 
 from collections.abc import Callable, Container
@@ -30,7 +30,7 @@ FLAW = 99.0
 
 
 def check_reward_parameters(reward: Reward, rtol: float = RTOL) -> None:
-    """A reward is a parameter object: clones agree with it, and neither fit nor game change any."""
+    """A reward is a parameter object: clones equal it, and no call changes a parameter."""
     fresh = clone(reward)
     before = fresh.get_params()
     assert repr(fresh) == repr(reward), f"a clone is {fresh!r}"
@@ -62,7 +62,7 @@ def check_reward_attributes(reward: Reward, rtol: float = RTOL) -> None:
 
 
 def check_reward_inputs(reward: Reward, rtol: float = RTOL) -> None:
-    """Background, weights and instances are left as they are."""
+    """Background, weights and rows are not changed."""
     for framed in (False, True):
         tables = _background(framed), WEIGHTS.copy(), _instances(framed)
         before = deepcopy(tables)
@@ -81,7 +81,7 @@ def check_reward_groups(reward: Reward, rtol: float = RTOL) -> None:
 
 
 def check_reward_outputs(reward: Reward, rtol: float = RTOL) -> None:
-    """One output is its column of all of them; the predicted one, each instance's largest."""
+    """A single output equals its column; the predicted output is the largest one of each row."""
     X = _instances()
     for output, columns in ((1, np.ones(len(X), dtype=int)), ("predicted", _model(X).argmax(1))):
         expected = np.take_along_axis(_worths(reward), columns[:, None, None], axis=2)
@@ -89,14 +89,14 @@ def check_reward_outputs(reward: Reward, rtol: float = RTOL) -> None:
 
 
 def check_reward_order(reward: Reward, rtol: float = RTOL) -> None:
-    """The order of the background's rows, which bring their weights, does not matter."""
+    """The order of the background rows, with their weights, does not matter."""
     order = np.array([3, 0, 4, 2, 1])
     found = _worths(reward, background=_background()[order], weights=WEIGHTS[order])
     assert_close(found, _worths(reward), rtol, "a background in another order")
 
 
 def check_reward_instances(reward: Reward, rtol: float = RTOL) -> None:
-    """The values of an instance do not depend on the others that the game is made of."""
+    """The values of a row do not depend on the other rows of the game."""
     fitted, X = _fitted(clone(reward)), _instances()
     whole = _asked(fitted.game(X))
     for rows, which in (([2, 0], "of some instances"), ([0, 1, 2], "that is made again")):
@@ -126,7 +126,7 @@ def check_reward_costs(reward: Reward, rtol: float = RTOL) -> None:
 
 
 def check_reward_refused(reward: Reward, rtol: float = RTOL) -> None:
-    """NaN of the model, always or for one instance only, is refused by ModelOutputError."""
+    """A model that returns NaN, for all rows or for one, raises ModelOutputError."""
     X = _instances()
     X[2] = FLAW
     for who, model in (("every row", _model_of_nan), ("an instance", _model_of_a_flaw)):
@@ -138,7 +138,7 @@ def check_reward_refused(reward: Reward, rtol: float = RTOL) -> None:
 
 
 def check_reward_explained(reward: Reward, rtol: float = RTOL) -> None:
-    """`ShapleyExplainer` takes the reward as it is, and explains the game that it makes."""
+    """`ShapleyExplainer` accepts the reward, and explains its game."""
     before, X = dict(vars(reward)), _instances(framed=True)
     explainer = ShapleyExplainer(_model, reward=reward, sampler="exact", groups=GROUPS)
     explainer.fit(_background(framed=True), sample_weight=WEIGHTS.copy())
@@ -151,7 +151,7 @@ def check_reward_explained(reward: Reward, rtol: float = RTOL) -> None:
 
 
 def _game_check(check: Callable[[Game, float], None]) -> Callable[[Reward, float], None]:
-    """Return a check of games as one of the games that a reward makes."""
+    """Return a check of games, applied to the game of a reward."""
 
     def check_reward_game(reward: Reward, rtol: float = RTOL) -> None:
         for output, groups, framed in (
@@ -171,22 +171,22 @@ def _game_check(check: Callable[[Game, float], None]) -> Callable[[Reward, float
 
 
 def _background(framed: bool = False) -> Any:
-    """Return background rows ``(5, 4)``; in the last column all are alike."""
+    """Return background rows ``(5, 4)``; the last column is constant."""
     rows = np.random.default_rng(0).normal(size=(len(WEIGHTS), len(NAMES)))
     rows[:, 3] = 1.0
     return pd.DataFrame(rows, columns=NAMES) if framed else rows
 
 
 def _instances(framed: bool = False) -> Any:
-    """Return instances ``(3, 4)``; two share entries with the background."""
+    """Return rows to explain ``(3, 4)``; two have entries in common with the background."""
     rows = np.random.default_rng(1).normal(size=(3, len(NAMES)))
     rows[0, 3], rows[1, 0] = 1.0, _background()[2, 0]
-    rows[2] = 2.0, 1.5, -0.5, 0.5  # its largest output is not that of the others
+    rows[2] = 2.0, 1.5, -0.5, 0.5  # its largest output differs from that of the other rows
     return pd.DataFrame(rows, columns=NAMES) if framed else rows
 
 
 def _model(X: Any) -> np.ndarray:
-    """Return three outputs, ``(n, 3)``: the value of a row does not depend on its batch."""
+    """Return three outputs, ``(n, 3)``; the outputs of a row do not depend on its batch."""
     a, b, c, d = np.asarray(X, dtype=np.float64).T
     return np.stack([a * b - d, np.sin(a) + np.abs(c) * d, b * c * d + np.tanh(a)], axis=1)
 
@@ -227,7 +227,7 @@ def _worths(
 
 
 def _all_coalitions(p: int) -> np.ndarray:
-    """Return all coalitions ``(2^p, p)``, by their number in binary."""
+    """Return all coalitions ``(2^p, p)`` in binary order."""
     return (np.arange(2**p)[:, None] >> np.arange(p)) & 1 == 1
 
 
@@ -251,8 +251,8 @@ REWARD_CHECKS = checks_named("check_reward_", globals()) | {
 def check_reward(reward: Reward, *, skip: Container[str] = (), rtol: float = RTOL) -> None:
     """Check a reward: parameters, fit, groups, outputs, and the games that it makes.
 
-    The reward is fitted to a small table of numbers, as an array and as a frame. For a reward of
-    other tables, give its games to `check_game`.
+    The reward is fitted to a small table of numbers, as an array and as a frame. For rewards of
+    other tables, pass their games to `check_game`.
 
     Parameters
     ----------
@@ -262,12 +262,12 @@ def check_reward(reward: Reward, *, skip: Container[str] = (), rtol: float = RTO
         Names of checks that do not apply, such as "order". Checks of its games have "game"
         before them, such as "game take".
     rtol : float, default=1e-9
-        Rounding that is allowed, relative to the largest value.
+        Allowed rounding, relative to the largest value.
 
     Raises
     ------
     AssertionError
-        If it does not hold.
+        If the check fails.
 
     Examples
     --------

@@ -20,7 +20,7 @@ N_ROWS = 3
 
 
 def check_solver_parameters(sampler: Sampler, solver: Solver) -> None:
-    """A solver is a parameter object, and a second start forgets the first run."""
+    """A solver is a parameter object, and a second start discards the first run."""
     before, copy, designs = solver.get_params(), clone(solver), _designs(sampler, 1)[:1]
     first = _solved(copy, designs)
     assert_unchanged(copy, before, "a run")
@@ -29,7 +29,7 @@ def check_solver_parameters(sampler: Sampler, solver: Solver) -> None:
 
 
 def check_solver_result(sampler: Sampler, solver: Solver) -> None:
-    """`result` only looks: asked twice it is the same, of the right shape, errors not negative."""
+    """`result` has no side effect, the right shape, and no negative errors."""
     running = _started(clone(solver))
     for design, values in _designs(sampler, 1, 1):
         running.update(np.arange(N_ROWS), design, values)
@@ -43,7 +43,7 @@ def check_solver_result(sampler: Sampler, solver: Solver) -> None:
 
 
 def check_solver_rows(sampler: Sampler, solver: Solver) -> None:
-    """An instance's result does not depend on the others, to the last bit."""
+    """The result of a row does not depend on the other rows, to the last bit."""
     designs = _designs(sampler, 1, 1)
     together, ends = _solved(clone(solver), designs), _ends()
     for row in range(N_ROWS):
@@ -55,7 +55,7 @@ def check_solver_rows(sampler: Sampler, solver: Solver) -> None:
 
 
 def check_solver_some_rows(sampler: Sampler, solver: Solver) -> None:
-    """Rows that are left out of an update keep their estimates."""
+    """Rows outside an update keep their estimates."""
     if not goes_on(sampler):
         return
     (first, values), (second, more) = _designs(sampler, 1, 1)
@@ -71,7 +71,7 @@ def check_solver_some_rows(sampler: Sampler, solver: Solver) -> None:
 
 
 def check_solver_merging(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
-    """Two designs in sequence give the same estimate as one design of both."""
+    """Two designs in sequence give the same estimate as their union."""
     if not goes_on(sampler):
         return
     parts, whole = _designs(sampler, 1, 1), _designs(sampler, 2)
@@ -94,7 +94,7 @@ def _relabelled(design: Any, values: np.ndarray, order: np.ndarray) -> tuple[Any
     """Return a design in which player ``order[i]`` is called i, and its values."""
     changed = {}
     if isinstance(design, MarginalDesign):
-        # a coalition's place says whose marginal contribution it serves
+        # the position of a coalition determines the player of its marginal contribution
         by_player = values.shape[0], -1, len(order), 2, values.shape[2]
         values = values.reshape(by_player)[:, :, order].reshape(values.shape)
         blocks = design.coalitions.reshape(*by_player[:4], len(order))[:, :, order]
@@ -108,7 +108,7 @@ def _relabelled(design: Any, values: np.ndarray, order: np.ndarray) -> tuple[Any
         elif name == "coalitions":
             changed[name] = value[:, :, order]
         elif name == "weights" and isinstance(design, LinearDesign):
-            # the rows of what may be an array, sparse, or an operator
+            # the rows of an array, a sparse matrix or an operator
             changed[name] = np.asarray(value @ np.eye(value.shape[1]))[order]
     return replace(design, **changed), values
 
@@ -132,7 +132,7 @@ def _solved(solver: Solver, designs) -> Estimate:
 
 
 def _designs(sampler: Sampler, *halves) -> list[tuple[Any, np.ndarray]]:
-    """Return designs of so many halves of one budget, each with its values ``(r, m, k)``."""
+    """Return designs that each take a half of one budget, with their values ``(r, m, k)``."""
     sampler, rows = clone(sampler), np.arange(N_ROWS)
     price = sampler.price(N_PLAYERS, 1)
     draws = sampler.afford(10 * price.least_evals, N_PLAYERS, 1).n_draws
@@ -156,7 +156,7 @@ def _values(row: int, coalitions: np.ndarray) -> np.ndarray:
 
 
 def _of_rows(design: Any, rows: np.ndarray) -> Any:
-    """Return the design of some rows: arrays with a leading axis of rows are indexed."""
+    """Return the design of some rows, by indexing all arrays with a leading axis of rows."""
     parts = {item.name: getattr(design, item.name) for item in fields(design)}
     arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
     own = {name: part for name, part in arrays.items() if part.ndim > 1 and len(part) == N_ROWS}
@@ -187,7 +187,7 @@ def check_solver(solver: Solver, sampler: Sampler, *, skip: Container[str] = ())
     Raises
     ------
     AssertionError
-        If it does not hold.
+        If the check fails.
 
     Examples
     --------

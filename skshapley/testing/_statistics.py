@@ -1,7 +1,7 @@
 """Statistical checks of a sampler and a solver: many seeded runs against known values.
 
-Seeds are fixed: a check that passes passes always. Its stated false alarm rate is the probability
-that a right component would have failed on the day its seeds were chosen.
+Seeds are fixed, so a check that passes once passes always. The stated rate of false alarms is the
+probability that a correct component fails with randomly chosen seeds.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,10 +15,10 @@ from skshapley.testing.games import CooperativeGame, FourierGame, RandomGame
 
 
 def check_consistent(sampler: Sampler, solver: Solver, n_runs: int = 40) -> None:
-    """The error falls with the budget: to less than half from twice to 32 times the least one.
+    """The error falls to less than half between twice and 32 times the smallest budget.
 
-    An error that falls with the root of the budget falls to a quarter; with 40 runs of 6 players
-    the ratio is known to a tenth of itself, so that false alarms are rarer than 1e-6.
+    An error that is proportional to the inverse root of the budget falls to a quarter. With 40 runs
+    and 6 players, the ratio has a relative error of a tenth, so false alarms are rarer than 1e-6.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def check_consistent(sampler: Sampler, solver: Solver, n_runs: int = 40) -> None
     Raises
     ------
     AssertionError
-        If it does not hold.
+        If the check fails.
 
     Examples
     --------
@@ -59,10 +59,10 @@ def check_unbiased(
     n_runs: int = 400,
     z: float = 5.0,
 ) -> None:
-    """The mean estimate of many runs is the Shapley value, within `z` standard errors of the mean.
+    """The mean estimate of many runs is within `z` standard errors of the Shapley value.
 
-    At three times the least budget. With z = 5 and the 16 players of the default games a right pair
-    fails with probability below 1e-5 (normal means; 400 runs).
+    Each run has three times the smallest budget. With z = 5 and the 16 players of the default
+    games, a correct pair fails with probability below 1e-5 (normal means; 400 runs).
 
     Parameters
     ----------
@@ -71,16 +71,16 @@ def check_unbiased(
     solver : Solver
         Not changed.
     games : sequence of CooperativeGame, optional
-        Games with known values; a random one and one of few interactions where not given.
+        Games with known values; by default a random one and one with few interactions.
     n_runs : int, default=400
         Seeded runs of each game.
     z : float, default=5.0
-        Standard errors of the mean that are allowed.
+        Largest allowed deviation, in standard errors of the mean.
 
     Raises
     ------
     AssertionError
-        If it does not hold.
+        If the check fails.
 
     Examples
     --------
@@ -108,11 +108,11 @@ def check_standard_errors(
     lowest: float = 0.92,
     highest: float = 0.98,
 ) -> None:
-    """Attributions ± 1.96 standard errors hold the truth in 92 to 98 of 100 runs.
+    """Attributions ± 1.96 standard errors contain the true value in 92 to 98 % of runs.
 
-    Players whose estimate never varies are left out. The share of 2 games x 400 runs has a standard
-    deviation of at most 0.008 (where the players of a run stand or fall together), so that a right
-    pair, which covers 0.945 or more, fails with probability below 1e-3.
+    Players with constant estimates are left out. The share of 2 games x 400 runs has a standard
+    deviation of at most 0.008 (reached if all players of a run fail together). A correct pair, with
+    a coverage of 0.945 or more, then fails with probability below 1e-3.
 
     Parameters
     ----------
@@ -121,18 +121,18 @@ def check_standard_errors(
     solver : Solver
         Not changed.
     max_evals : callable
-        From the number of players to a budget that has enough units.
+        Function from the number of players to a budget with enough units.
     games : sequence of CooperativeGame, optional
-        Games with known values; a random one and one of few interactions where not given.
+        Games with known values; by default a random one and one with few interactions.
     n_runs : int, default=400
         Seeded runs of each game.
     lowest, highest : float, default=0.92, 0.98
-        Shares that pass.
+        Limits of the share.
 
     Raises
     ------
     AssertionError
-        If it does not hold.
+        If the check fails.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def check_standard_errors(
 
 
 def _games() -> list[CooperativeGame]:
-    """Two games without structure to profit from, and one that looks like a model."""
+    """Games without structure, and one that resembles a model."""
     rng = np.random.default_rng(3)
     sizes = np.repeat([1, 2, 3, 5], 8)
     terms = {tuple(sorted(rng.choice(10, size, replace=False).tolist())): 0.0 for size in sizes}
@@ -168,7 +168,7 @@ def _games() -> list[CooperativeGame]:
 def _errors(
     sampler: Sampler, solver: Solver, game: CooperativeGame, max_evals: int, n_runs: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return estimate minus truth, and standard errors, ``(n_runs, p)`` each."""
+    """Return estimates minus true values, and standard errors, ``(n_runs, p)`` each."""
     outcome = explain_game(
         as_instances(game, n_runs), sampler=sampler, solver=solver, max_evals=max_evals
     )

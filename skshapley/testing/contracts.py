@@ -43,11 +43,11 @@ def parametrize_contract(
     skip: Mapping[str, str] | None = None,
     exempt: Mapping[str, str] | None = None,
 ) -> "pytest.MarkDecorator":
-    """Make one pytest test of each check that the given components have to pass.
+    """Make one pytest test for each check of the given components.
 
-    The test takes `check`, a function without arguments, and calls it. A sampler meets the checks
-    of samplers; a solver, for which a sampler has to make designs, those of solvers and of the
-    pair; a reward those of rewards; a game those of games.
+    The test takes `check`, a function without arguments, and calls it. A sampler runs the checks of
+    samplers. A solver needs a sampler for its designs; it runs the checks of solvers and of the
+    pair. A reward runs the checks of rewards, and a game the checks of games.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ def parametrize_contract(
     game : Game, or callable that returns one, optional
         A callable is called once, by the first test.
     skip : dict of str to str, optional
-        Reasons for which checks are not run, by the id of the test: a word for the kind of
-        contract, and the check's name, such as ``"pair-jobs"``.
+        Reasons for skipping checks, by the id of the test. The id is the kind of the contract and
+        the name of the check, such as ``"pair-jobs"``.
     exempt : dict of str to str, optional
-        Reasons for which checks cannot pass. The tests are expected to fail: one that passes is
-        reported, so that an exemption goes when it is no longer needed.
+        Reasons for checks that cannot pass. These tests are expected to fail. A test that passes is
+        reported, because its exemption is no longer needed.
 
     Returns
     -------
@@ -72,9 +72,9 @@ def parametrize_contract(
     Raises
     ------
     TypeError
-        If there is nothing to check, or a solver comes without a sampler.
+        If there is nothing to check, or a solver without a sampler.
     ValueError
-        If `skip` or `exempt` names a check that is not there.
+        If `skip` or `exempt` names an unknown check.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Cooperative games with Shapley values known from theory.
 
 Every game maps boolean coalitions ``(m, p)`` to values ``(m,)`` or ``(m, k)``. The value of a
-coalition does not depend on those that it is asked with: to the last bit, unless stated.
+coalition does not depend on the other coalitions of a call, to the last bit unless stated.
 """
 
 from abc import ABC, abstractmethod
@@ -85,7 +85,7 @@ class CooperativeGame(ABC):
 
 
 class AdditiveGame(CooperativeGame):
-    """Each player brings a fixed amount: v(S) = constant + sum of the weights in S.
+    """Each player adds a fixed amount: v(S) = constant + sum of the weights in S.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class AdditiveGame(CooperativeGame):
 
 
 class SizeGame(CooperativeGame):
-    """Only the number of players counts: v(S) = worths[|S|]. All players are alike.
+    """Only the number of players matters: v(S) = worths[|S|]. All players are alike.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class SizeGame(CooperativeGame):
 class GloveGame(CooperativeGame):
     """A pair of gloves is worth 1: v(S) = min(left gloves, right gloves) in S.
 
-    The first `n_left` players hold a left glove each, the others a right one.
+    The first `n_left` players have a left glove each, the others a right one.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class GloveGame(CooperativeGame):
 
     @property
     def shapley_values(self) -> np.ndarray:
-        """The probability that a player finds a surplus of the other hand when entering."""
+        """The probability that an entering player meets a surplus of the other glove."""
         from scipy.stats import hypergeom  # slow to import
 
         hands, before = np.array([self.n_left, self.n_right]), np.arange(self.n_players)
@@ -189,7 +189,7 @@ class GloveGame(CooperativeGame):
 
 
 class AirportGame(CooperativeGame):
-    """The longest runway needed: v(S) = the largest cost in S.
+    """The cost of the longest runway: v(S) = the largest cost in S.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ class AirportGame(CooperativeGame):
     References
     ----------
     Littlechild & Owen (1973), A simple expression for the Shapley value in a special case,
-    Management Science 20: each stretch of the runway is shared equally by all who need it.
+    Management Science 20: each section of the runway is divided equally among all who need it.
 
     Examples
     --------
@@ -218,7 +218,7 @@ class AirportGame(CooperativeGame):
 
     @property
     def shapley_values(self) -> np.ndarray:
-        """The sum of a player's shares of all stretches."""
+        """The sum of a player's shares of all sections."""
         order = np.argsort(self.costs)
         stretches = np.diff(self.costs[order], prepend=0.0)
         values = np.empty(self.n_players)
@@ -227,7 +227,7 @@ class AirportGame(CooperativeGame):
 
 
 class WeightedVotingGame(CooperativeGame):
-    """A motion passes with enough votes: v(S) = 1 where the votes in S reach the quota, else 0.
+    """A motion passes with enough votes: v(S) = 1 if the votes in S reach the quota, else 0.
 
     Parameters
     ----------
@@ -254,17 +254,17 @@ class WeightedVotingGame(CooperativeGame):
         self.n_players = len(self.votes)
 
     def __call__(self, coalitions: np.ndarray) -> np.ndarray:
-        """Return 1 where the quota is reached."""
+        """Return 1 if the quota is reached, else 0."""
         return (np.where(coalitions, self.votes, 0).sum(axis=1) >= self.quota).astype(np.float64)
 
     @cached_property
     def shapley_values(self) -> np.ndarray:
-        """The probability that a player is the one who turns the vote."""
+        """The probability that a player decides the vote."""
         return np.array([self._pivots(player) for player in range(self.n_players)])
 
     def _pivots(self, player: int) -> float:
         p, quota = self.n_players, self.quota
-        # counts[s, w]: coalitions of s other players that have w votes, w < quota
+        # counts[s, w]: coalitions of s other players with w votes, w < quota
         counts = np.zeros((p, quota))
         counts[0, 0] = 1.0
         for votes in np.delete(self.votes, player):
@@ -287,7 +287,7 @@ class _SetGame(CooperativeGame):
 
     def _absent(self, coalitions: np.ndarray) -> np.ndarray:
         """Return how many members of each set are not in each coalition, ``(m, t)``."""
-        # whole numbers below 2^24: exact in float32, whatever the order of the sums
+        # whole numbers below 2^24 are exact in float32, in any order of summation
         return self._sizes - coalitions.astype(np.float32) @ self._sets.T.astype(np.float32)
 
     def _shared(self, numbers: np.ndarray) -> np.ndarray:
@@ -296,7 +296,7 @@ class _SetGame(CooperativeGame):
 
 
 class DividendGame(_SetGame):
-    """A sum of unanimity games: v(S) = sum of the dividends of the sets that S contains.
+    """A sum of unanimity games: v(S) = sum of the dividends of all subsets of S.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ class DividendGame(_SetGame):
     References
     ----------
     Harsanyi (1963), A simplified bargaining model for the n-person cooperative game, International
-    Economic Review 4: a dividend is shared equally by the members of its set.
+    Economic Review 4: a dividend is divided equally among the members of its set.
 
     Examples
     --------
@@ -331,7 +331,7 @@ class DividendGame(_SetGame):
 
 
 class UnanimityGame(DividendGame):
-    """All of the members or nothing: v(S) = 1 where S contains them all, else 0.
+    """A game of all members or none: v(S) = 1 if S contains all members, else 0.
 
     Parameters
     ----------
@@ -356,8 +356,8 @@ class UnanimityGame(DividendGame):
 class FourierGame(_SetGame):
     """A sum of parities: v(S) = sum over sets T of c_T prod_{j in T} s_j, s_j = 1 in S, else -1.
 
-    Only odd sets count for the Shapley values: phi_i = 2 sum over odd T that contain i of c_T/|T|.
-    Antithetic pairs cancel the even part of a game, but not its odd part.
+    Only odd sets contribute to the Shapley values: phi_i = 2 sum over odd T that contain i of
+    c_T/|T|. Antithetic pairs cancel the even part of a game, but not its odd part.
 
     Parameters
     ----------
@@ -393,14 +393,14 @@ class FourierGame(_SetGame):
 class PairwiseGame(CooperativeGame):
     """Main effects and interactions of two players, summed over the players and pairs within S.
 
-    v(S) = sum over i in S of main_i + sum over i < j in S of interactions_ij. Its values
-    may differ in the last bits with the number of coalitions asked at once.
+    v(S) = sum over i in S of main_i + sum over i < j in S of interactions_ij. The last bits of a
+    value may depend on the number of coalitions in a call.
 
     Parameters
     ----------
     main : array-like of shape (p,)
     interactions : array-like of shape (p, p)
-        Symmetric; the diagonal is not looked at.
+        Symmetric; the diagonal is ignored.
 
     Examples
     --------
@@ -435,7 +435,7 @@ class RandomGame(CooperativeGame):
         At most about 16.
     seed : int, default=0
     null_players : sequence of int, default=()
-        Players that are made to change nothing.
+        Players without effect.
 
     Examples
     --------
@@ -452,7 +452,7 @@ class RandomGame(CooperativeGame):
         return np.random.default_rng(self.seed).standard_normal(2**self.n_players)
 
     def __call__(self, coalitions: np.ndarray) -> np.ndarray:
-        """Return the values, by table."""
+        """Return the values from a table."""
         bits = 2 ** np.arange(self.n_players)
         bits[list(self.null_players)] = 0
         return self._table[coalitions @ bits]
@@ -464,7 +464,7 @@ class RandomGame(CooperativeGame):
 
 
 class StackedGame(CooperativeGame):
-    """Games over the same players, side by side: k outputs.
+    """Several games over the same players, as k outputs of one game.
 
     Parameters
     ----------
