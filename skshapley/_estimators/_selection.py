@@ -457,7 +457,7 @@ def _rows_of(folds: list, owner: str) -> np.ndarray:
 
 
 def _refuse_missing_classes(folds: list, y: np.ndarray, owner: str) -> None:
-    """Raise ValueError for folds whose models would lack some outputs."""
+    """Raise ValueError for folds with models that would lack some outputs."""
     classes, counts = np.unique(y, return_counts=True)
     for train, _ in folds:
         missing = ~np.isin(classes, y[train])
