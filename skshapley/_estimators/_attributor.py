@@ -41,14 +41,14 @@ LESS, LEAST_MAX_ROWS = 10, 300
 
 
 def given_background(estimator: Any, X: Any, sample_weight: Any, reward: Reward) -> Background:
-    """Return the background of an estimator, as it was given.
+    """Return the background of an estimator, as passed by the user.
 
     Also return the entropy of all random draws until the next ``fit``.
 
     Raises
     ------
     TypeError
-        For a sparse matrix and a reward that takes none.
+        For a sparse matrix, if the reward does not accept one.
     """
     name = type(estimator).__name__
     if sparse.issparse(X) and "sparse" not in reward.takes:
@@ -61,7 +61,7 @@ def given_background(estimator: Any, X: Any, sample_weight: Any, reward: Reward)
 
 
 def n_background(estimator: Any) -> int:
-    """Return how many background rows an estimator will have kept in the end."""
+    """Return the number of background rows that an estimator keeps."""
     b, most = len(estimator.background_weights_), estimator.max_background
     return b if most is None else min(b, most)
 
@@ -81,12 +81,12 @@ def plan_of(
     process: bool = True,
     read: bool = False,
 ) -> Plan:
-    """Return the plan of an estimator, all its parameters checked.
+    """Return the plan of an estimator after a check of its parameters.
 
     Parameters
     ----------
     estimator : estimator
-        With players, and the parameters of `make_plan`.
+        It has players and the parameters of `make_plan`.
     size : Size
         Of its game.
     process, read : bool
@@ -143,7 +143,7 @@ def run_plan(
 
 
 def faster(estimator: Any, plan: Plan, seconds: float) -> str:
-    """Return the calls that would take less than so many seconds, in words."""
+    """Return a text with the calls that would be faster than the given seconds."""
     told = []
     unread = getattr(estimator, "_unread", None)
     if unread is not None and unread.instead is not None:
@@ -151,7 +151,7 @@ def faster(estimator: Any, plan: Plan, seconds: float) -> str:
     fewer = int(float(f"{plan.max_rows / LESS:.0e}"))
     if fewer >= LEAST_MAX_ROWS:
         share = fewer / plan.max_rows
-        # a row that stops before its budget is spent saves less
+        # a row that stops early saves less
         price = "" if plan.stopping is None else " or more"
         told.append(
             f"max_rows={fewer} would take {span(seconds * share)}{price}, with errors up to"
@@ -161,7 +161,7 @@ def faster(estimator: Any, plan: Plan, seconds: float) -> str:
 
 
 class TableEstimator(MetaEstimatorMixin, BaseEstimator):
-    """Base class of estimators that explain a table's rows; fitted, they hold a background."""
+    """Base class of estimators that explain the rows of a table against a background."""
 
     estimator: Any
     random_state: Any
@@ -192,14 +192,14 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
 
     @abstractmethod
     def _facts(self) -> dict[str, Any]:
-        """Return the record's entries about the response and the reward."""
+        """Return the entries of the record about the response and the reward."""
 
     def _note_decisions(self) -> None:
-        """Note the parameters that ``fit`` decides by."""
+        """Store the parameters that ``fit`` uses for its decisions."""
         self._given = {parameter: getattr(self, parameter) for parameter in self._decided_by}
 
     def _check_decisions(self) -> None:
-        """Refuse a parameter that was changed after ``fit``, which has decided by it."""
+        """Raise an error if a parameter was changed after ``fit`` used it."""
         for name, given in self._given.items():
             now = getattr(self, name)
             if now is not given and repr(now) != repr(given):
@@ -210,16 +210,16 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
                 )
 
     def _take(self, background: Background) -> None:
-        """Keep the background, and the model's name: its repr may take longer than a row."""
+        """Store the background and the model's name; its repr may take longer than a row."""
         self._background, self._model = background, label(self.estimator)
         self._of_what_is_read = None
 
     def _keep_settings(self) -> None:
-        """Keep the settings of all that is read: to make them takes as long as to read a row."""
+        """Store the settings of exact values; making them takes as long as explaining a row."""
         self._of_what_is_read = self._settings(None, None)
 
     def _settings(self, outcome: Outcome | None, plan: Plan | None) -> Settings:
-        """Return how an outcome came about; None for a plan where nothing was sampled."""
+        """Return the settings of an outcome; the plan is None if nothing was sampled."""
         if plan is None and self._of_what_is_read is not None:
             return self._of_what_is_read
         rows, facts = self.background_, self._facts()
@@ -229,14 +229,14 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         return Settings.of(outcome, plan, model=self._model, n_background=n_background, **facts)
 
     def _recorded(self, outcome: Outcome, X: Any, plan: Plan | None = None) -> Explanation:
-        """Return an outcome of the engine as the record that users see."""
+        """Return the public record of an outcome of the engine."""
         names = self._output_names
 
         def shaped(array: np.ndarray) -> np.ndarray:
             return array[..., 0] if names is None else array
 
         values, errors = shaped(outcome.values), shaped(outcome.standard_errors)
-        # Of what was read it is never known
+        # Never known for exact values
         apart = None if plan is None else shaped(outcome.background_errors)
         outputs = None if names is None else np.array(names, dtype=object)
         interactions, data = None, self.players_.table(X)
@@ -289,7 +289,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
 
 
 def _known(errors: np.ndarray | None) -> np.ndarray | None:
-    """Return errors, or None where not one is known."""
+    """Return errors, or None if all are unknown."""
     if errors is None:
         return None
     if errors.size and errors.item(0) == errors.item(0):
@@ -333,12 +333,11 @@ class Attributor(TransformerMixin, TableEstimator):
         Parameters
         ----------
         X : array or frame of shape (r, d)
-            In the background's order of columns, as scikit-learn's transformers ask.
+            With the columns in the order of the background, as scikit-learn's transformers require.
 
         Returns
         -------
-        attributions : ndarray of shape (r, p), or (r, p k) with the outputs of a player side by
-        side
+        attributions : ndarray of shape (r, p), or (r, p k) with adjacent outputs of a player
         """
         check_is_fitted(self, "players_")
         if not self.players_.n_players:
@@ -352,7 +351,7 @@ class Attributor(TransformerMixin, TableEstimator):
         return np.array(values.reshape(len(values), -1))
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Return the names of the columns of `transform`: players, or player_output.
+        """Return the column names of `transform`: players, or player_output.
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ class DataShapley(MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator
-        The model. It is cloned and fitted to many coalitions of training points; set its
+        The model. The model. It is cloned and fitted to many coalitions of training points; set its
         `random_state`.
     scoring : str, callable or None, default=None
         The reward, as in scikit-learn; None is the estimator's own score. If the training points

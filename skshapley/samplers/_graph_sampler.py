@@ -1,8 +1,8 @@
 """Base class of the samplers on a graph: a fixed list of coalitions, its cost and its checks.
 
 Chen, Song, Wainwright & Jordan (2018), L-Shapley and C-Shapley: the attribution of a player is a
-fixed weighted sum over few coalitions, chosen by a graph on the players. Coalitions that several
-players need are evaluated once.
+fixed weighted sum over few coalitions, chosen by a graph on the players. A coalition needed by
+several players is evaluated once.
 """
 
 from abc import abstractmethod
@@ -29,17 +29,17 @@ GRAPH_CONSTRAINTS = {
 }
 
 
-class TooManyCoalitions(Exception):  # noqa: N818 - never leaves the samplers
-    """More coalitions than allowed; raised while they are counted."""
+class TooManyCoalitions(Exception):  # noqa: N818 - internal to the samplers
+    """More coalitions than allowed; raised while counting."""
 
 
 class LinearPlan:
-    """The coalitions and weights of a graph method, sparse, for all instances.
+    """The sparse coalitions and weights of a graph method, for all rows.
 
     Parameters
     ----------
     coalitions : scipy.sparse.csr_array of shape (m, p), bool
-        All different; the empty and the full one may be among them.
+        Distinct; they may include the empty and the full coalition.
     weights : sparse array or linear operator of shape (p, m)
     exact : bool
         Whether the attributions are the Shapley values, for any game.
@@ -51,7 +51,7 @@ class LinearPlan:
         self.n_evals = int(((sizes > 0) & (sizes < coalitions.shape[1])).sum())
 
     def design(self) -> LinearDesign:
-        """Return the design, its coalitions dense."""
+        """Return the design with dense coalitions."""
         return LinearDesign(self.coalitions.toarray()[None], weights=self.weights, exact=self.exact)
 
 
@@ -59,7 +59,7 @@ class LinearPlan:
 def _planned(
     kind: type["GraphSampler"], graph: Graph, options: tuple[tuple[str, Any], ...], limit: int
 ) -> LinearPlan:
-    """Return the plan of a sampler; every block of instances asks for the same one."""
+    """Return the plan of a sampler, equal for all blocks of rows."""
     plan = kind(graph, **dict(options))._plan(graph, limit)
     if plan.n_evals > limit:
         raise TooManyCoalitions
@@ -69,8 +69,8 @@ def _planned(
 class GraphSampler(Sampler):
     """Base class of the samplers on a graph.
 
-    The coalitions, and so the cost, are fixed by the graph and the order; a budget that is less is
-    refused before the model is called.
+    The graph and the order determine the coalitions, and thus the cost. A smaller budget raises an
+    error before the model is called.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class GraphSampler(Sampler):
         return self.price(n_players, 1).least_evals + 2
 
     def price(self, n_players: int, n_references: int) -> Price:
-        """Return the price of the coalitions, no more and no less."""
+        """Return the exact price of the coalitions."""
         n = self._affordable(n_players, MOST_COALITIONS).n_evals
         return Price(draw=n_references, coalitions=1, references=n_references, least=n, most=n)
 
@@ -104,7 +104,7 @@ class GraphSampler(Sampler):
         return max(1, min(n_references, n_rows // max(n_evals, 1)))
 
     def _n_draws(self, n_rows: int, price: Price, n_players: int) -> int:
-        """Return the number of coalitions, without counting many more than the budget.
+        """Return the number of coalitions; the count stops soon above the budget.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class GraphSampler(Sampler):
         return self._affordable(n_players, min(n_evals, MOST_COALITIONS)).n_evals
 
     def _ask(self, rows: np.ndarray, n: int) -> LinearDesign:
-        # one design, for every instance
+        # one design for all rows
         return self._affordable(self.n_players_, n).design()
 
     def _affordable(self, n_players: int, limit: int) -> LinearPlan:
@@ -157,14 +157,14 @@ class GraphSampler(Sampler):
 
 
 class Local(NamedTuple):
-    """The coalitions that the nodes of a patch look at, as patterns over their neighbourhood.
+    """Coalitions for the nodes of a patch, as patterns over their neighbourhood.
 
     Attributes
     ----------
     patch : Patch
     patterns : ndarray of shape (s, n), bool
     weights : ndarray of shape (s,)
-        Of the patterns' values in the attribution of the node in the centre.
+        Weights of the patterns in the attribution of the central node.
     """
 
     patch: Patch
@@ -175,15 +175,16 @@ class Local(NamedTuple):
 def refuse_above(
     limit: int, patches: list[Patch], counts: list[np.ndarray], n_players: int
 ) -> None:
-    """Raise TooManyCoalitions if there are surely more than `limit` different coalitions.
+    """Raise TooManyCoalitions if there are certainly more than `limit` different coalitions.
 
-    Coalitions with different lowest players differ, so that for each player the most that any one
-    neighbourhood has adds up to a lower bound, found without listing anything.
+    Coalitions with different lowest players are different. For each player, the largest count in a
+    single neighbourhood is therefore a lower bound. The sum of these bounds needs no list of
+    coalitions.
 
     Parameters
     ----------
     counts : list of ndarray of shape (n,)
-        For each patch, the number of its patterns by their lowest position.
+        For each patch, the number of patterns by their lowest position.
     """
     lowest = np.zeros(n_players)
     for patch, count in zip(patches, counts, strict=True):
@@ -195,8 +196,8 @@ def refuse_above(
 def assemble(parts: list[Local], n_players: int, exact: bool) -> LinearPlan:
     """Return the plan of all nodes, each coalition once.
 
-    Coalitions are compared by the sums of two random 64-bit words of their players; two different
-    ones agree in both with probability 2^-128.
+    Coalitions are compared by two sums of random 64-bit words of their players. Two different
+    coalitions have equal sums with probability 2^-128.
     """
     listed = sparse.vstack([_coalitions(part, n_players) for part in parts], format="csr")
     words = generator(0).integers(2**64, size=(n_players, 2), dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""Base class of solvers, and the gap of values that add up."""
+"""Base class of solvers, and the correction of sums."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ from skshapley._references import Deck
 from skshapley._tools._constraints import Parametrised
 from skshapley.indices import INDICES, Index
 
-ROUNDING = 1e-9  # of the means: a gap no larger is none
+ROUNDING = 1e-9  # of the means: a smaller gap counts as 0
 
 
 def without_gap(
     means: np.ndarray, variances: np.ndarray, gain: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return means that add up to `gain`, and the share of the gap that each has taken.
+    """Return means that add up to `gain`, and their shares of the correction.
 
     Shares are in proportion to the variances: the projection of least squares, if the means are
-    independent. Without any variance they are in proportion to the squares of the means, or equal
-    if all of these are 0.
+    independent. If all variances are 0, they are in proportion to the squares of the means, or
+    equal if these are 0 too.
 
     Parameters
     ----------
     means, variances : ndarray of shape (r, p, k)
-        A variance may have any unit, the same for all players of an instance.
+        Variances may have any unit, equal for all players of a row.
     gain : ndarray of shape (r, k)
         v(all) - v(empty).
 
@@ -45,17 +45,17 @@ def without_gap(
 def errors_without_gap(
     errors: np.ndarray, shares: np.ndarray, means: np.ndarray, gain: np.ndarray
 ) -> np.ndarray:
-    """Return the standard errors of means after their gap has been shared out, ``(r, p, k)``.
+    """Return the standard errors of means after the correction of their sum, ``(r, p, k)``.
 
-    A gap that exceeds the errors comes from contributions that few draws have met. Their players
-    are unknown, so each player's error includes its share of the gap, at least an equal one.
+    A gap that exceeds the errors comes from contributions that few draws contain. Their players are
+    unknown, so each player's error includes at least an equal share of the gap.
 
     Parameters
     ----------
     errors : ndarray of shape (r, p, k)
-        Of the independent means.
+        Standard errors of the independent means.
     shares, means, gain
-        As given by and to `without_gap`.
+        As in `without_gap`.
     """
     squares = errors**2
     total = squares.sum(axis=1, keepdims=True)
@@ -66,7 +66,7 @@ def errors_without_gap(
 def unexplained(
     total: np.ndarray | float, shares: np.ndarray, means: np.ndarray, gain: np.ndarray
 ) -> np.ndarray:
-    """Return the variance added by a gap beyond a variance of `total`, ``(r, p, k)``."""
+    """Return the variance to add for a gap beyond a variance of `total`, ``(r, p, k)``."""
     gap = np.abs(gain[:, None] - means.sum(axis=1, keepdims=True))
     gap = np.where(gap > ROUNDING * np.abs(means).sum(axis=1, keepdims=True), gap, 0.0)
     return np.maximum(shares, 1 / means.shape[1]) ** 2 * np.maximum(gap**2 - total, 0.0)
@@ -78,14 +78,14 @@ class Estimate(NamedTuple):
     Attributes
     ----------
     values : ndarray of shape (r, e, k)
-        One value an entry: attributions of the e = p players, in the units of the reward.
+        One value per entry: attributions of the e = p players, in the units of the reward.
     standard_errors : ndarray of shape (r, e, k) or None
-        NaN if an instance has too few units; None if the method has no standard errors.
+        NaN if a row has too few units; None if the method has no standard errors.
     background_errors : ndarray of shape (r, e, k) or None
         Standard errors due to the background as a sample; None if the method has none.
     additive : ndarray of shape (r,), bool, or None
-        Instances that look additive against each background row. They are exact once every
-        background row was used, so a stopping rule waits for that. None if unknown.
+        Rows that seem additive against each background row. They are exact after every background
+        row was used, so a stopping rule waits for this. None if unknown.
     """
 
     values: np.ndarray
@@ -101,22 +101,21 @@ class SolverTraits:
     Attributes
     ----------
     standard_errors : bool
-        Whether `result` can ever give standard errors; a stopping rule needs them.
+        Whether `result` has standard errors, as a stopping rule requires.
     scales : bool
-        Whether c times the values make c times the result. Then values that are very large or very
-        small come in units of a power of two.
+        Whether c times the values give c times the result. Very large or very small values are then
+        passed in units of a power of two.
     goes_on : bool
-        Whether it accepts more draws than planned, which repeated coalitions have paid for.
+        Whether it accepts more draws than planned, paid from the budget of repeated coalitions.
     indices : tuple of str
-        Indices that the solver estimates from every design it accepts.
+        Indices that the solver estimates from every accepted design.
     any_index : tuple of type
         Design classes from which it estimates any index.
     parts : tuple of type
         Design classes from which Shapley values are estimated without bias. A part of the game with
         known Shapley values can then be subtracted, and its values added.
     pairs, symmetric_pairs : tuple of type
-        Design classes from which it estimates interactions of pairs: of any index, or of a
-        symmetric one.
+        Design classes for interactions of pairs, by any index or by a symmetric one.
     """
 
     standard_errors: bool = True
@@ -155,23 +154,23 @@ class SolverTraits:
 
 @dataclass(frozen=True, eq=False)
 class SolverTask:
-    """The rows that a solver starts with, and the requested indices.
+    """The rows for which a solver starts, and the requested indices.
 
     Attributes
     ----------
     n_players : int
     v_empty, v_full : ndarray of shape (r, k)
-        Values of the empty and the full coalition of each instance.
+        Values of the empty and the full coalition of each row.
     players : ndarray of shape (r, n_players), int, or None
-        Numbers of these players in the game, for each instance; None for all players.
+        Numbers of these players in the game, for each row; None for all players.
     lesson : object or None
         Knowledge from other rows (`Solver.lesson`).
     deck : Deck or None
         Known quantities of the background rows, if references are a sample of them.
     index : Index
-        Of the players' values.
+        Index of the players' values.
     pairs : Index or None
-        Of the requested interactions; None for no interactions.
+        Index of the requested interactions; None for no interactions.
     """
 
     n_players: int
@@ -187,20 +186,19 @@ class SolverTask:
 class Solver(Parametrised, ABC):
     """Base class of solvers.
 
-    A solver holds parameters only. The engine calls `start` once for a block of instances, `update`
-    for each design, `result` whenever an estimate is wanted, and at the end `lesson`.
+    A solver has parameters only. The engine calls `start` once for a block of rows, `update` for
+    each design, `result` for each estimate, and at the end `lesson`.
 
     Attributes
     ----------
     accepts : tuple of type
-        The design classes that `update` reads.
+        The design classes that `update` accepts.
     default_sampler : str
         The sampler for ``sampler="auto"`` with this solver.
     traits : SolverTraits
         Abilities.
     pilots : int
-        Number of background rows that are explained in ``fit`` to learn parameters for all
-        instances (`lesson`).
+        Number of background rows explained in ``fit`` to learn parameters for all rows (`lesson`).
     """
 
     accepts: tuple[type, ...]
@@ -209,7 +207,7 @@ class Solver(Parametrised, ABC):
     pilots: int = 0
 
     def check_players(self, n_players: int) -> None:
-        """Refuse a number of players that is too large, before any evaluation.
+        """Raise ValueError if there are too many players, before any evaluation.
 
         Parameters
         ----------
@@ -240,12 +238,12 @@ class Solver(Parametrised, ABC):
         return self
 
     def lesson(self, earlier: Any = None) -> Any:
-        """Return the knowledge to pass on to other rows, merged with an earlier lesson; frozen.
+        """Return the frozen knowledge for other rows, merged with an earlier lesson.
 
         Parameters
         ----------
         earlier : object or None
-            The lesson of other instances.
+            The lesson of other rows.
 
         Returns
         -------
@@ -259,33 +257,33 @@ class Solver(Parametrised, ABC):
 
     @abstractmethod
     def update(self, rows: np.ndarray, design: Any, values: np.ndarray) -> None:
-        """Take in the values of a design.
+        """Process the values of a design.
 
         Parameters
         ----------
         rows : ndarray of shape (r,), int
-            Positions among the instances given to `start`.
+            Positions among the rows passed to `start`.
         design : instance of one of `accepts`
         values : ndarray of shape (r, m, k)
-            Values of the design's coalitions, empty and full ones included.
+            Values of the design's coalitions, including the empty and the full one.
         """
 
     @abstractmethod
     def result(self) -> Estimate:
-        """Return the estimate of all instances."""
+        """Return the estimate of all rows."""
 
 
 def entries(n_players: int, pairs: Index | None) -> np.ndarray:
-    """Return the sets of players that values belong to, ``(e, size)`` int, each in order.
+    """Return the sorted set of players of each value, ``(e, size)`` int.
 
-    There is one entry per player. If interactions are requested, one entry per pair follows; a
-    player by itself is then a pair of two equal players.
+    There is one entry per player. If interactions are requested, one entry per pair follows. A
+    single player is then a pair of two equal players.
 
     Parameters
     ----------
     n_players : int
     pairs : Index or None
-        Of the interactions that are wanted.
+            Index of the requested interactions.
     """
     players = np.arange(n_players)[:, None]
     if pairs is None:

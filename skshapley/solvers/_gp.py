@@ -1,7 +1,7 @@
 """Shapley values from Gaussian processes on pairs of complementary coalitions.
 
-`skshapley._process` holds the kernels and functionals, and `Case` all that is estimated from the
-pairs of one row. The documentation, "The odd-part Gaussian process", derives them.
+`skshapley._process` has the kernels and functionals, and `Case` all estimates from the pairs of one
+row. The documentation, "The odd-part Gaussian process", derives them.
 """
 
 import numpy as np
@@ -14,13 +14,13 @@ from skshapley.solvers._base import Estimate, Solver, SolverTask, SolverTraits
 class GaussianProcess(Solver):
     """Posterior mean of the Shapley values under a Gaussian prior on the odd interactions.
 
-    Hyper-parameters are fitted to the values of one instance, all outputs together. In ``fit``, an
-    explainer fits them for a few background rows, the pilots. Instances use the mean of their
-    logarithms and one of eight designs, so eight matrices serve all instances. An instance then
-    takes milliseconds instead of tenths of a second, for .7 to 2.2 times the squared error. If
-    least squares leaves no residual (additive and pairwise games), its solution is returned. Pairs
-    beyond the capacity of a process enter by least squares on the residuals. Attributions add up
-    exactly.
+    Hyper-parameters are fitted to the values of one row, for all outputs together. In ``fit``, an
+    explainer fits them for a few background rows, the pilots. All rows use the mean of their
+    logarithms and one of eight designs, so eight matrices serve all rows. A row then takes
+    milliseconds instead of tenths of a second, for .7 to 2.2 times the squared error. If least
+    squares leaves no residual (additive and pairwise games), its solution is returned. Pairs beyond
+    the capacity of the Gaussian process enter by least squares on the residuals. Attributions add
+    up exactly.
 
     Standard errors are posterior standard deviations, widened by the error of held-out predictions
     and by the possible effect of an unseen pair. They are 0 if all pairs were evaluated. If least
@@ -30,15 +30,15 @@ class GaussianProcess(Solver):
     Parameters
     ----------
     pilots : int, default=2
-        Number of background rows that are explained in ``fit`` for their hyper-parameters. 0: every
-        instance has its own.
+        Number of background rows explained in ``fit`` for their hyper-parameters. 0: every row has
+        its own.
 
     References
     ----------
     Rasmussen & Williams (2006), Gaussian Processes for Machine Learning, chapters 2 and 5. O'Hagan
     (1991), Bayes-Hermite quadrature, J. Statistical Planning and Inference 29 (a linear functional
-    of a process). Musco & Witter (2025), Provably accurate Shapley value estimation via leverage
-    score sampling, ICLR (the regression on what is left).
+    of a Gaussian process). Musco & Witter (2025), Provably accurate Shapley value estimation via
+    leverage score sampling, ICLR (the regression on residuals).
 
     Examples
     --------
@@ -70,7 +70,7 @@ class GaussianProcess(Solver):
         self._cases = [self._case(own, *rest) for own in self.players_]
 
     def update(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
-        """Keep the pairs of each instance."""
+        """Store the pairs of each row."""
         for i, row in enumerate(rows):
             self._cases[row].add(design, i, values[i])
 
@@ -86,7 +86,7 @@ class GaussianProcess(Solver):
         return Estimate(values, errors, apart)
 
     def lesson(self, earlier: Lesson | None = None) -> Lesson | None:
-        """Return the fitted hyper-parameters of these instances, and of earlier ones."""
+        """Return the fitted hyper-parameters of these rows, and of earlier ones."""
         taught, even = ((), ()) if earlier is None else (earlier.taught, earlier.even)
         taught += tuple((c.players, c.theta) for c in self._cases if c.theta is not None)
         even += tuple(c.even_theta for c in self._cases if c.even_theta is not None)

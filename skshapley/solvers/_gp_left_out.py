@@ -20,8 +20,8 @@ from skshapley.solvers._base import SolverTraits
 from skshapley.solvers._gp import GaussianProcess
 from skshapley.solvers._spread import effective_degrees, widening
 
-# Pairs per player, for an error: with 3, errors on data valuation, feature selection and voting
-# games are .4 to .8 of the deviation, because they take the hyper-parameters as known
+# Pairs per player for a standard error. With 3, standard errors on data valuation, feature
+# selection and voting games are .4 to .8 of the deviation: they ignore the fitted hyper-parameters
 LEAST_FITTED = 3.5
 PANEL = 128  # pairs deleted at once
 
@@ -35,7 +35,7 @@ class _CorrectedCase(Case):
         corrected = _Corrected(posterior)
         n, p = len(pairs) - 1, pairs.n_players
         if n < LEAST_FITTED * p or np.linalg.matrix_rank(pairs.signs) < p:
-            # too few, or players that no pair tells apart: deleted pairs would not show it
+            # too few pairs, or players not separated by any pair: deleted pairs would not show it
             return corrected.values, np.full_like(corrected.values, np.nan)
         errors = overlooked(posterior, corrected.standard_errors(), least=1.0)
         return corrected.values, errors
@@ -44,8 +44,8 @@ class _CorrectedCase(Case):
 class _Corrected:
     """Shapley values phi(m) + sum_S q(S) [(f - m)(S) + (N/n - 1) (f - m_without_S)(S)].
 
-    With A = K^-1, a = A y and the noise nu of each pair, (f - m)(S) = nu_S a_S and the error of the
-    prediction that has not seen S is a_S/A_SS (Rasmussen & Williams 2006, Eq 5.12).
+    With A = K^-1, a = A y and the noise nu of each pair, (f - m)(S) = nu_S a_S. The error of the
+    prediction without S is a_S/A_SS (Rasmussen & Williams 2006, Eq 5.12).
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class _Corrected:
         p, size = points.n_players, inside.sum(axis=1)
         self._size = np.minimum(size, p - size)
         self._n = np.bincount(self._size)[self._size]
-        both = np.where(2 * size == p, 1, 2)  # a pair of halves is two coalitions of one size
+        both = np.where(2 * size == p, 1, 2)  # halves are two coalitions of one size
         self._per_room = np.exp(-log_binomial(p, size)) * 2 / both
         # q(S) N: N cancels
         self._counts = both[:, None] * np.where(inside, 1 / size[:, None], -1 / (p - size)[:, None])
@@ -71,13 +71,13 @@ class _Corrected:
         self.values = posterior.means + self._change
 
     def _sum(self, solved: np.ndarray, missed: np.ndarray, n: np.ndarray) -> np.ndarray:
-        """Return the correction, ``(p, k)``; or of many samples, ``(p, m)``, for ``(n, m)``."""
+        """Return the correction ``(p, k)``, or ``(p, m)`` for samples ``(n, m)``."""
         per_room = self._per_room[:, None]
         seen = self._noise[:, None] * per_room * solved
         return self._counts.T @ (seen + (1 / n.reshape(len(n), -1) - per_room) * missed)
 
     def standard_errors(self) -> np.ndarray:
-        """Return the jackknife's over pairs, within each size, ``(p, k)``.
+        """Return jackknife standard errors over pairs, within each size, ``(p, k)``.
 
         If n of N pairs of a size were evaluated, 1 - n/N of the variance remains.
         """
@@ -93,7 +93,7 @@ class _Corrected:
         return np.sqrt(np.sum(parts, axis=0)) * widening(freedom[0])
 
     def _deleted(self) -> np.ndarray:
-        """Return how the values change without each of the pairs, ``(n, p, k)``.
+        """Return the change of the values without each of the pairs, ``(n, p, k)``.
 
         Without the pair j, a_i becomes a_i - A_ij a_j/A_jj and A_ii becomes A_ii - A_ij^2/A_jj.
         """
@@ -128,22 +128,22 @@ class LeaveOneOutProcess(GaussianProcess):
 
     For any prior, a prediction without S has the same error distribution as on an unseen pair of
     its size. The remaining bias comes from the hyper-parameters, which are fitted to all values,
-    and from the one pair less. Attributions add up exactly. Additive and pairwise games are exact,
-    and so is a budget that covers all pairs.
+    and from predictions with one pair fewer. Attributions add up exactly. Additive and pairwise
+    games are exact, and so is a budget that covers all pairs.
 
-    The price is variance: 1.1 to 1.2 times the squared error of "gp" with the same pairs, and up to
-    twice the error of "gp" with chosen pairs. Use it if many estimates are averaged, in which a
-    bias would remain.
+    The cost is variance: 1.1 to 1.2 times the squared error of "gp" with the same pairs, and up to
+    twice the error of "gp" with chosen pairs. Use it for means of many estimates, in which a bias
+    would remain.
 
-    Standard errors are a jackknife over the pairs of each size, with hyper-parameters as they are.
-    Those of few pairs are widened as Student's t is against the normal; they are NaN below 3.5
-    pairs (seven evaluations) per player.
+    Standard errors are a jackknife over the pairs of each size, with fixed hyper-parameters. With
+    few pairs, they are widened by Student's t. They are NaN below 3.5 pairs (seven evaluations) per
+    player.
 
     Parameters
     ----------
     pilots : int, default=2
-        How many background rows are explained in ``fit`` for their hyper-parameters; instances take
-        their mean, with pairs of their own. 0: every instance has its own.
+        Number of background rows explained in ``fit`` for their hyper-parameters. All rows take
+        their mean, with separate pairs. 0: every row has its own hyper-parameters.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Base of solvers that keep all coalitions, and solve each row to explain at the end."""
+"""Base class of solvers that store all coalitions, and solve each row at the end."""
 
 from abc import abstractmethod
 
@@ -9,7 +9,7 @@ from skshapley.solvers._base import Estimate, Solver, SolverTask
 
 
 class CoalitionSolver(Solver):
-    """Keeps the coalitions and the values of each row; subclasses implement `_solve`."""
+    """Store the coalitions and the values of each row; subclasses implement `_solve`."""
 
     accepts = (CoalitionDesign,)
     default_sampler = "leverage"
@@ -18,14 +18,14 @@ class CoalitionSolver(Solver):
         self._kept: list[list[tuple]] = [[] for _ in self.v_empty_]
 
     def update(self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray) -> None:
-        """Keep the coalitions, how often their sizes are drawn, and their values."""
+        """Store the coalitions, the expected draws of their sizes, and their values."""
         self._design, m = design, design.coalitions.shape[1]
         for i, row in enumerate(rows):
             kept = design.coalitions[i], design.expected_draws[i] / m, values[i]
             self._kept[row].append(kept)
 
     def result(self) -> Estimate:
-        """Solve each row, and give its standard errors."""
+        """Return the solution of each row, with standard errors."""
         solved = []
         for row, kept in enumerate(self._kept):
             coalitions, rates, values = (np.concatenate(part) for part in zip(*kept, strict=True))

@@ -1,4 +1,4 @@
-"""Fixed weights: values of a design by weighted sums, and means of marginal contributions."""
+"""Values by fixed weights of a design, and by means of marginal contributions."""
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Linear(Solver):
 
     def update(self, rows: np.ndarray, design: LinearDesign, values: np.ndarray) -> None:
         """Apply the design's weights."""
-        # one product an instance: its result must not depend on who shares the block
+        # one product per row: its result must not depend on the other rows of the block
         p = self.n_players_
         if self.index_ == INDICES["shapley"]:
             self._values[rows, :p] = np.stack([design.weights @ v for v in values])
@@ -58,7 +58,7 @@ class Linear(Solver):
         self._exact[rows] = design.exact
 
     def result(self) -> Estimate:
-        """Return the attributions; standard errors are 0 where exact, else unknown (None)."""
+        """Return the attributions; standard errors are 0 for exact designs, else unknown (None)."""
         if not self._exact.all():
             return Estimate(self._values, None)
         return Estimate(self._values, np.zeros_like(self._values))
@@ -68,11 +68,11 @@ class MarginalMean(Solver):
     """Mean marginal contribution of each player over rounds, with standard errors over units.
 
     Unlike in a permutation, the contributions of a round do not add up to v(all) - v(empty). The
-    gap is shared out in proportion to the variances of the means, which is the projection of least
-    variance, unless the design estimates a value that need not add up. A single round has no
-    variances, so squares replace them. Standard errors are at least as large as the effect of the
-    sizes of a player's coalitions, and include a gap that they do not explain. If coalitions are
-    drawn by another law than that of the value, contributions have weights.
+    gap is divided in proportion to the variances of the means, which is the projection with the
+    smallest variance. This is omitted if the estimated values need not add up. A single round has
+    no variances, so squares replace them. Standard errors are at least as large as the effect of
+    the sizes of a player's coalitions, and include a gap that they do not explain. If the
+    distribution of coalitions differs from the index, contributions have weights.
 
     References
     ----------
@@ -103,8 +103,8 @@ class MarginalMean(Solver):
         r, k = self.v_full_.shape
         self._moments = Moments((r, 1), (self.n_players_, k))
         self._scale = Scale(r, self.n_players_, k)
-        # how often each player joined a coalition of each size, and the contributions of all
-        # players
+        # number of contributions of each player to coalitions of each size, and all
+        # contributions
         self._joined = np.zeros((r, self.n_players_, self.n_players_))
         self._by_size = np.zeros((r, self.n_players_, k))
 
@@ -123,7 +123,7 @@ class MarginalMean(Solver):
         self._moments.add(rows, strata, units[:, :, None], design.unit)
 
     def result(self) -> Estimate:
-        """Return the means with the gap shared out, and standard errors over units."""
+        """Return the means with a corrected sum, and standard errors over units."""
         m, gain = self._moments, self.v_full_ - self.v_empty_
         means, squares = m.mean[:, 0, 0], m.products[:, :, 0, 0]
         if not self._adds_up:
@@ -138,7 +138,7 @@ class MarginalMean(Solver):
     def _by_place(self) -> np.ndarray:
         """Return the effect of each player's coalition sizes, relative to the mean, ``(r, p, k)``.
 
-        Where few coalitions are worth nearly all, most players have joined none of these.
+        If few coalitions contain nearly all of the worth, most players have joined none of these.
         """
         of_all = self._joined.sum(axis=1)
         mean = self._by_size / np.maximum(of_all, 1)[..., None]

@@ -1,10 +1,9 @@
 """Control variate for permutations: the mean contribution at each position in the order.
 
 The part of a game that depends only on the size of the coalition gives all players the same value.
-In one permutation, however, it goes to the player that enters at that size. Let m(t) be the mean
+In one permutation, however, it goes to the player that enters at this size. Let m(t) be the mean
 contribution at position t over the *other* units. The mean of m over a player's positions is a
-control variate: its expectation is the same for all players, and each permutation distributes all
-of it.
+control variate: its expectation is equal for all players, and its sum is constant.
 """
 
 from typing import NamedTuple, Self
@@ -13,9 +12,9 @@ import numpy as np
 
 from skshapley._tools._moments import Moments
 
-HELD_UNITS = 256  # known position by position; later ones are centred on these
-ROUNDING = 1e-9  # of the range of contributions: players that vary no more than that are constant
-LEAST_DEGREES = 3  # of freedom, to fit a coefficient
+HELD_UNITS = 256  # stored by position; later units are centred on these
+ROUNDING = 1e-9  # of the range of contributions: players with less variation are constant
+LEAST_DEGREES = 3  # degrees of freedom to fit a coefficient
 CLOSED = -1
 
 
@@ -25,16 +24,16 @@ class Walks(NamedTuple):
     Attributes
     ----------
     rows : ndarray of shape (r,), int
-        Instances.
+        Rows to explain.
     strata : ndarray of shape (r, u), int
     units : ndarray of shape (r, u, p, k)
         Mean contributions by player.
     steps : ndarray of shape (r, u, p, k)
         Mean contributions by position.
     positions : ndarray of shape (r, u, n, p), int
-        Where each player enters each walk of a unit.
+        Position of each player in each permutation of a unit.
     shares : ndarray of shape (r, u, n)
-        Weights of the walks of a unit, of sum 1.
+        Weights of the permutations of a unit, with sum 1.
     """
 
     rows: np.ndarray
@@ -46,7 +45,7 @@ class Walks(NamedTuple):
 
     @property
     def unit(self) -> int:
-        """Walks in a unit."""
+        """Number of permutations in a unit."""
         return self.positions.shape[2]
 
     def of(self, members) -> Self:
@@ -58,9 +57,9 @@ class Walks(NamedTuple):
         return type(self)(self.rows, *(part[:, start:end] for part in self[1:]))
 
     def partner(self, m: np.ndarray, active: np.ndarray) -> np.ndarray:
-        """Return the mean of ``m``, ``(r, u, p, k)``, over a player's positions, of sum zero.
+        """Return the mean of ``m``, ``(r, u, p, k)``, over a player's positions, with sum zero.
 
-        Among the players that are `active`, ``(r, p, k)``; others get none.
+        Only `active` players, ``(r, p, k)``, have a mean; others get 0.
         """
         places = self.positions[..., None]
         at = np.take_along_axis(m[:, :, None], places, axis=3)
@@ -68,7 +67,7 @@ class Walks(NamedTuple):
         active = active[:, None]
         count = np.maximum(active.sum(axis=2, keepdims=True), 1)
         mean = np.where(active, at, 0.0).sum(axis=2, keepdims=True) / count
-        # where all players have had each position as often, only rounding is left, and no partner
+        # if all players had each position equally often, only rounding errors remain: no partner
         told = np.abs(at - mean) > ROUNDING * np.abs(at).max(axis=2, keepdims=True)
         return np.where(active & told, at - mean, 0.0)
 
@@ -76,20 +75,20 @@ class Walks(NamedTuple):
 class Centring:
     """Moments of the units' contributions and of their partners.
 
-    The first units of an instance are held: each is centred on all others of them. Those that
-    follow are centred on these, and are not kept.
+    The first units of a row are stored: each is centred on all others of them. Later units are
+    centred on these, and are not stored.
 
     Parameters
     ----------
     groups, shape : tuple of int
         ``(r, b)`` and ``(p, k)``, as for `Moments`.
     with_total : bool, default=False
-        Whether the units' sums are a third variable.
+        Whether the sums of the units are a third variable.
     """
 
     def __init__(self, groups, shape, with_total=False) -> None:
         self._moments = Moments(groups, shape, variables=3 if with_total else 2)
-        # instances with the same permutations share a story: a list of the stored units
+        # rows with the same permutations share a story: a list of the stored units
         self._story = np.zeros(groups[0], dtype=np.intp)
         self._stories: dict[int, list[Walks]] = {0: []}
         self._m = np.zeros((groups[0], *shape))
@@ -97,7 +96,7 @@ class Centring:
         self._tails = np.ones((groups[0], *shape))
 
     def add(self, walks: Walks, scale: np.ndarray) -> None:
-        """Take in units; contributions of instance i have the range ``scale[i]``, ``(r, 1, k)``."""
+        """Add units; contributions of row i have the range ``scale[i]``, ``(r, 1, k)``."""
         for story in np.unique(self._story[walks.rows]):
             own = walks.of(self._story[walks.rows] == story)
             room = 0
@@ -114,8 +113,8 @@ class Centring:
     def moments(self, scale: np.ndarray) -> tuple[Moments, np.ndarray]:
         """Return the moments of all units, and the kurtosis of the contributions ``(r, p, k)``.
 
-        The moments are those of contributions, of partners, and perhaps of sums. The kurtosis is
-        that of the units held, centred.
+        The moments are those of contributions, of partners, and optionally of sums. The kurtosis is
+        that of the stored units, centred.
         """
         out, tails = self._moments.copy(), self._tails.copy()
         for story in np.unique(self._story):
@@ -145,7 +144,7 @@ class Centring:
             del self._stories[story]
 
     def _held(self, rows, scale) -> tuple:
-        """Return the held units of instances of one story, each centred on all others of them.
+        """Return the stored units of rows of one story, each centred on all others of them.
 
         Returns
         -------
@@ -182,9 +181,9 @@ def _add(moments, walks, partner) -> None:
 
 
 def _kurtosis(held, moments, rows) -> np.ndarray:
-    """Return the kurtosis of units within their strata, less their partners, ``(r, p, k)``.
+    """Return the kurtosis of units within their strata, minus their partners, ``(r, p, k)``.
 
-    Strata of a single unit tell nothing. 1 where nothing varies.
+    Strata with a single unit are ignored. The kurtosis of constant units is 1.
     """
     slope = fitted(moments.of(rows))[0][:, 0, :, :]
     squares, fourth, n = 0.0, 0.0, 0.0
@@ -199,7 +198,7 @@ def _kurtosis(held, moments, rows) -> np.ndarray:
 
 
 def _active(parts, scale) -> np.ndarray:
-    """Return which players' contributions vary within a stratum, ``(r, p, k)``."""
+    """Return True for players with varying contributions within a stratum, ``(r, p, k)``."""
     n_strata = 1 + max(part.strata.max() for part in parts)
     plain = Moments((len(scale), n_strata), parts[0].units.shape[2:])
     for part in parts:
@@ -211,9 +210,9 @@ def _active(parts, scale) -> np.ndarray:
 def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     """Return the coefficient of the control variate, and the variance added by fitting it.
 
-    One number for all players: least squares within the strata over units and players, drawn to 0
-    by as much as chance explains of it (James & Stein 1961, positive part); 0 with fewer than three
-    degrees of freedom.
+    The coefficient is one number for all players: least squares within the strata over units and
+    players. It is shrunk towards 0 by the part that chance explains (James & Stein 1961, positive
+    part). It is 0 with fewer than three degrees of freedom.
 
     Returns
     -------
@@ -225,7 +224,7 @@ def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     slope = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
     wide = slope[:, None, None]
     rest = np.maximum(own - 2 * wide * both + wide**2 * partner, 0.0).sum(axis=1)
-    # by chance alone the ratio of both has the mean of F, d/(d - 2)
+    # by chance alone, the ratio of both has the mean of F, d/(d - 2)
     spare = np.maximum(degrees - 2, 1)
     chance = (rest * partner.sum(axis=1)).sum(axis=1) / spare
     explained = above**2

@@ -2,7 +2,7 @@
 
 Grah & Thouvenot (2020), section 4.1: K = {phi : sum phi = v(M), ||phi|| <= D}. They alternate
 projections (Dykstra, their Algorithm 2); K is a disc in a hyperplane, so there is a closed form.
-Points are ``(r, p, k)``, one for every instance and output; sums are ``(r, k)``.
+Points are ``(r, p, k)``, one for every row and output; sums are ``(r, k)``.
 """
 
 import numpy as np
@@ -57,7 +57,7 @@ def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
 
 
 def check_radius(total: np.ndarray, radius: float, p: int, owner: str) -> None:
-    """Raise a ValueError where no point of the ball has the sum `total`, ``(r, k)``."""
+    """Raise ValueError if no point of the ball has the sum `total`, ``(r, k)``."""
     least = np.abs(total).max(initial=0.0) / np.sqrt(p)
     if least > radius:
         raise ValueError(

@@ -1,10 +1,9 @@
 """Regression adjustment: a surrogate's Shapley values plus an unbiased estimate of the remainder.
 
 Witter, Liu & Musco (2025): phi(v) = phi(g) + phi(v - g) for any game g with known Shapley values.
-The second part is estimated by maximum sample reuse, with a variance that depends on v - g alone.
-Unbiased only where g has not seen the coalitions that it is held against: hence folds. With one
-fold the correction of a linear g is identically zero (its normal equations), and so that is
-refused.
+Maximum sample reuse estimates the second part, with a variance that depends on v - g only. The
+estimate is unbiased only if g was not fitted to these coalitions: hence folds. With one fold, the
+correction of a linear g is identically zero (its normal equations), so a single fold is refused.
 """
 
 from typing import Any
@@ -27,20 +26,20 @@ from skshapley.solvers._surrogates import SURROGATE, check_enumerable, fit_surro
 
 
 class RegressionAdjustment(CoalitionSolver):
-    """Cross-fitted surrogates, corrected by an unbiased estimate on the units they have not seen.
+    """Cross-fitted surrogates, corrected by an unbiased estimate on held-out units.
 
-    Standard errors are those of the correction, over units; those of few units are widened as
-    Student's t is against the normal.
+    Standard errors are those of the correction, over units. With few units, they are widened by
+    Student's t.
 
     Parameters
     ----------
     surrogate : {"linear", "tree"} or regressor, default="linear"
         The model fitted to the values. "linear": weighted least squares, an additive game. "tree":
-        boosted regression trees. Any regressor is fitted to 0/1 indicators of the players; its
-        Shapley values are exact, read from its trees (`skshapley.trees`) or, for at most 14
-        players, enumerated.
+        boosted regression trees. Any regressor is fitted to 0/1 indicators of the players. Its
+        Shapley values are exact: from its trees (`skshapley.trees`), or enumerated for at most 14
+        players.
     folds : int, default=10
-        Parts of the units; each is corrected by a surrogate of the others. At least 2.
+        Number of parts of the units; each is corrected by a surrogate of the others. At least 2.
 
     References
     ----------
@@ -77,16 +76,16 @@ class RegressionAdjustment(CoalitionSolver):
 
     @property
     def traits(self) -> SolverTraits:  # type: ignore[override]
-        """An additive game, which a linear surrogate corrects, is worth the same by any index.
+        """The traits; a linear surrogate serves all indices, as additive games have equal values.
 
-        Further draws are those of few players. The surrogates then know all their coalitions, and
-        the other folds tell nothing more of the errors.
+        Further draws occur only for few players. The surrogates then know all coalitions, and the
+        other folds have no information about the errors.
         """
         linear = isinstance(self.surrogate, str) and self.surrogate == "linear"
         return SolverTraits(goes_on=False, any_index=(CoalitionDesign,) if linear else ())
 
     def check_players(self, n_players: int) -> None:
-        """Refuse a surrogate that needs enumeration if there are many players."""
+        """Raise ValueError for a surrogate that needs enumeration, if there are many players."""
         check_enumerable(self.surrogate, n_players, type(self).__name__)
 
     def _solve(
@@ -94,7 +93,7 @@ class RegressionAdjustment(CoalitionSolver):
     ) -> tuple[np.ndarray, np.ndarray]:
         p, unit = self.n_players_, self._design.unit
         law = size_law(self.index_, p)
-        # the line in the size is known to both ends, and additive: it needs no surrogate
+        # the line in the size is additive and known at both ends: it needs no surrogate
         share = (self.v_full_[row] - self.v_empty_[row]) / p
         left = values - self.v_empty_[row] - coalitions.sum(axis=1, keepdims=True) * share
         n_units = len(coalitions) // unit
@@ -136,11 +135,12 @@ class RegressionAdjustment(CoalitionSolver):
     def _weights(
         self, coalitions: np.ndarray, expected: np.ndarray, inside: np.ndarray
     ) -> np.ndarray:
-        """Return the weights of the units that estimate the sum of residuals over all coalitions.
+        """Return the weights of units in the sum of residuals over all coalitions.
 
-        With replacement only the fold's own units count. Without, those of the other folds are
-        known and the fold is a sample of the rest: of N units, t known and n in the fold, the
-        latter weigh (N - t)/n; where a size has too few draws for every fold, as with replacement.
+        With replacement, only the fold's own units count. Without replacement, the other folds are
+        known, and the fold is a sample of the rest. With N units, t known and n in the fold, the
+        weight is (N - t)/n. A size with too few draws for every fold is treated as with
+        replacement.
         """
         weights = np.where(inside, 1 / inside.mean(), 0.0)
         if self._design.replacement:

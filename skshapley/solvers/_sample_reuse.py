@@ -1,10 +1,11 @@
 """Maximum sample reuse: every coalition informs every player.
 
 phi_i = sum_S c_i(S) v(S) with c_i(S) = 1(i in S)/(s C(p, s)) - 1(i not in S)/((p - s) C(p, s)), the
-sum over all S but the two ends, which are known: together they give (v(all) - v(empty))/p. A
-coalition expected e_S times enters with c_i(S)/e_S, in which the binomial cancels (Wang & Jia 2023,
-for semivalues; Kolpaczki et al. 2024). Of another index, by which q_s of s others are present, c_i
-is 1(i in S) q_{s-1}/C(p - 1, s - 1) - 1(i not in S) q_s/C(p - 1, s); Shapley's q_s are 1/p.
+sum over all S except the two ends, which are known: together they give (v(all) - v(empty))/p. A
+coalition expected e_S times has the weight c_i(S)/e_S, from which the binomial cancels (Wang & Jia
+2023, for semivalues; Kolpaczki et al. 2024). For another index, where q_s is the probability that s
+others are present, c_i is 1(i in S) q_{s-1}/C(p - 1, s - 1) - 1(i not in S) q_s/C(p - 1, s);
+Shapley's q_s are 1/p.
 """
 
 import numpy as np
@@ -23,18 +24,17 @@ CENTRES = ("line", "empty")
 class SampleReuse(CoalitionSolver):
     """Unbiased weighted sums of the values of all sampled coalitions.
 
-    Values are of any index; Shapley values add up exactly. Standard errors come from the spread of
-    units (pairs), within each size where coalitions are drawn without replacement; enumerated sizes
-    carry none. Those of few units are widened as Student's t is against the normal.
+    All indices are supported; Shapley values add up exactly. Standard errors come from the spread
+    of units (pairs), within each size if coalitions are drawn without replacement. Enumerated sizes
+    have none. With few units, they are widened by Student's t.
 
     Parameters
     ----------
     centre : {"line", "empty"}, default="line"
-        The value subtracted from v(S) before weighting; both leave the estimate unbiased. "line":
-        the straight line in the size from v(empty) to v(all), which lowers the variance of most
-        games. "empty": v(empty). With the sampler ``Kernel(paired=False, replacement=True)`` the
-        latter is unbiased KernelSHAP (Covert & Lee 2021, Eq 14), whose exact matrix A needs no
-        solving.
+        The value subtracted from v(S) before weighting; with both, the estimate is unbiased.
+        "line": the straight line in the size from v(empty) to v(all), which reduces the variance in
+        most games. "empty": v(empty). With the sampler ``Kernel(paired=False, replacement=True)``
+        the latter is unbiased KernelSHAP (Covert & Lee 2021, Eq 14), with the exact matrix A.
 
     References
     ----------
@@ -69,7 +69,7 @@ class SampleReuse(CoalitionSolver):
     ) -> tuple[np.ndarray, np.ndarray]:
         p, design, law = self.n_players_, self._design, size_law(self.index_, self.n_players_)
         gain, known = self.v_full_[row] - self.v_empty_[row], self.v_empty_[row]
-        # the line from end to end is worth a p-th of it to each player, by any index
+        # the line gives each player a p-th of its total, by any index
         share = 1 / p
         if self.centre == "line":
             known = known + coalitions.sum(axis=1, keepdims=True) / p * gain
@@ -90,7 +90,7 @@ class SampleReuse(CoalitionSolver):
 
 
 def size_law(index: Index, p: int) -> np.ndarray | None:
-    """Return how likely it is that 0..p - 1 others are present, ``(p,)``; None for Shapley's."""
+    """Return the probabilities that 0..p - 1 others are present, ``(p,)``; None for Shapley's."""
     return None if index == INDICES["shapley"] else index.size_law(p - 1)
 
 
@@ -111,7 +111,7 @@ def unit_sums(
     values : ndarray of shape (m, k)
     unit : int
     law : ndarray of shape (p,) or None
-        As of `size_law`.
+        As returned by `size_law`.
     """
     m, p = coalitions.shape
     size = coalitions.sum(axis=1, keepdims=True)
@@ -126,12 +126,12 @@ def unit_sums(
 def strata(
     coalitions: np.ndarray, expected: np.ndarray, unit: int
 ) -> list[tuple[np.ndarray, float, float]]:
-    """Return the sizes that were drawn from (s and p - s are one for pairs).
+    """Return the sampled sizes (for pairs, s and p - s are one size).
 
     Returns
     -------
     strata : list of (ndarray of shape (n_units,), bool; float; float)
-        Which units have that size, how many were expected, and how many there are.
+        The units of this size, their expected number, and the number of all units.
     """
     p = coalitions.shape[1]
     first = coalitions[::unit].sum(axis=1)
@@ -158,9 +158,9 @@ def errors_within(
 ) -> np.ndarray:
     """Return the standard errors of the sum of `parts` for draws without replacement, ``(p, k)``.
 
-    A stratum's number of draws is its expected one rounded at random, and its draws are a simple
-    random sample of it (Cochran 1977, Sampling Techniques, chapter 5). Of a stratum with one draw
-    the squared contribution itself stands for both.
+    The number of draws of a stratum is its expected number, rounded at random. The draws are a
+    simple random sample of the stratum (Cochran 1977, Sampling Techniques, chapter 5). For a
+    stratum with one draw, the squared contribution replaces the variance and the mean.
     """
     variances, degrees = [np.zeros(parts.shape[1:])], [0]
     for inside, wanted, room in strata(coalitions, expected, unit):

@@ -3,12 +3,12 @@
 Grah & Thouvenot (2020), section 4.1. In their notation d is the number of players, l the size of a
 coalition, x_i its indicator, y_i its value, w_i = (d - 1)/(C(d, l) l (d - l)) and
 
-    F(phi) = sum_i w_i (x_i . phi - y_i)^2   over the n = 2^d - 2 coalitions that are not trivial.
+    F(phi) = sum_i w_i (x_i . phi - y_i)^2   over the n = 2^d - 2 non-trivial coalitions.
 
-A coalition drawn with probability p_i gives (w_i / p_i) (x_i . phi - y_i) x_i, an unbiased
-gradient of F/2. With p_i = q(l)/C(d, l) the binomial cancels: w_i / p_i = (d - 1)/(q(l) l (d - l)).
-Steps here are for F/2, as in the authors' code and their figures; the text has the gradient of F,
-and so half the step.
+A coalition drawn with probability p_i gives (w_i / p_i) (x_i . phi - y_i) x_i, an unbiased gradient
+of F/2. With p_i = q(l)/C(d, l) the binomial cancels: w_i / p_i = (d - 1)/(q(l) l (d - l)). Steps
+here are for F/2, as in the authors' code and figures. The paper gives the gradient of F, so its
+steps are half as large.
 """
 
 from typing import NamedTuple
@@ -25,12 +25,12 @@ AVERAGING = ("none", "uniform", "weighted", "tail")
 
 
 class Trace(NamedTuple):
-    """The path of a run, at every so many steps.
+    """The path of a run, in intervals of some steps.
 
     Attributes
     ----------
     n_coalitions : ndarray of shape (n,), int
-        Coalitions seen.
+        Number of processed coalitions.
     iterates, averages : ndarray of shape (n, r, p, k)
     """
 
@@ -42,43 +42,44 @@ class Trace(NamedTuple):
 class ProjectedSGD(Solver):
     """Projected stochastic gradient descent, coalition by coalition (Grah & Thouvenot 2020).
 
-    Starts with equal shares. It keeps no coalitions and solves nothing; least squares, which does
-    both, makes more of the same evaluations. It has no standard errors.
+    It starts with equal shares, stores no coalitions and solves no linear system. Least squares
+    does both and is more accurate with the same evaluations. There are no standard errors.
 
     Parameters
     ----------
     step : {"constant", "sqrt", "inverse"}, default="constant"
-        How the step falls with the number t of coalitions seen.
+        Decay of the step with the number t of processed coalitions.
     step_size : float or None, default=None
-        gamma: the step is gamma, gamma / sqrt(t) or gamma / t. None: the natural scale
-        g = 1/((p - 1) H(p - 1)), H the harmonic number, which moves by about the distance to the
-        drawn coalition's own solution. It falls as g, g / sqrt(1 + g t) or g / (1 + g mu t / 2),
-        mu = 1 - 1/p; the last comes to 2 / (mu t), the paper's. A design that has steeper
-        coalitions than the importance law lowers g. Steps are for one coalition, and for F/2, half
-        of the paper's F.
+        gamma: the step is gamma, gamma / sqrt(t) or gamma / t. None: the natural scale g = 1/((p -
+        1) H(p - 1)), with the harmonic number H. It moves approximately to the solution of the
+        drawn coalition. The step is g, g / sqrt(1 + g t) or g / (1 + g mu t / 2), mu = 1 - 1/p; the
+        last one approaches 2 / (mu t), as in the paper. A design with steeper coalitions than the
+        importance distribution reduces g. Steps are for one coalition, and for F/2, half of the
+        paper's F.
     averaging : {"uniform", "none", "weighted", "tail"}, default="uniform"
-        Which mean of the iterates is the estimate: of all with equal weights, the last one alone,
-        with weights that grow linearly (the paper's for "inverse"), or of those since the last
-        power of two but one, which are between half and three quarters of them.
+        The estimate from the iterates. "uniform": the mean of all. "none": the last one.
+        "weighted": the mean with linearly growing weights (the paper's choice for "inverse").
+        "tail": the mean since the second last power of two, which is half to three quarters of all
+        iterates.
     batch_size : int, default=64
-        Coalitions in a step, which takes the mean of their gradients; the paper has 1. B of them
-        have the step B gamma / (1 + (B - 1) mu gamma): B steps at once while these are small, and
-        never far above 1 / mu, the step that solves the problem when the gradient is exact.
+        Coalitions per step, which uses the mean of their gradients; the paper has 1. The step for B
+        coalitions is B gamma / (1 + (B - 1) mu gamma). It equals B steps if these are small, and is
+        never far above 1 / mu, the step that solves the problem with an exact gradient.
     radius : float or None, default=None
         D, a bound on the norm of the attributions; None for no bound.
     trace_every : int or None, default=None
-        Keep the iterate and its mean in `trace_` after every so many steps.
+        Interval of steps after which `trace_` stores the iterate and its mean.
 
     Attributes
     ----------
     trace_ : Trace
-        After a run: ``shapley_values(...).solver.trace_``, or driven by hand.
+        Available after a run, as ``shapley_values(...).solver.trace_``.
 
     Notes
     -----
-    Pairs with replacement, ``Leverage(replacement=True)``, leave a half to three quarters of the
-    importance law's error by as many draws. Without replacement the small sizes are enumerated:
-    they come once, with great weights, and one pass over them does not average them.
+    Pairs with replacement, ``Leverage(replacement=True)``, have half to three quarters of the error
+    of the importance distribution with as many draws. Without replacement, the small sizes are
+    enumerated. They occur once with large weights, and one pass does not average them.
 
     References
     ----------
@@ -136,8 +137,8 @@ class ProjectedSGD(Solver):
             check_radius(self._total, self.radius, p, "ProjectedSGD")
         share = (self._total / p)[:, None]
         phi, none = np.repeat(share, p, axis=1), np.zeros((len(share), p, share.shape[2]))
-        # the iterate, the weighted sum of all iterates, and that sum before the last power of two
-        # and before the one before; only weighted sums begin with the start
+        # the iterate, the weighted sum of all iterates, and this sum before the last and the second
+        # last power of two; only weighted sums include the start
         self._state = np.stack([phi, phi if self.averaging == "weighted" else none, none, none])
         self._steps, self._seen = np.zeros((2, len(share)), dtype=np.int64)
         self._path = [(0, phi, phi)]
@@ -185,7 +186,7 @@ class ProjectedSGD(Solver):
         return np.stack([phi, total + weight * phi, recent, before])
 
     def _step_sizes(self, scale: np.ndarray, seen: np.ndarray, batch: int) -> np.ndarray:
-        """Return the step of a batch that ends with the coalition number `seen`, ``(r,)``."""
+        """Return the step of the batch with the last coalition number `seen`, ``(r,)``."""
         mu = 1 - 1 / self.n_players_
         natural = self.step_size is None
         gamma = scale if natural else np.full(len(seen), self.step_size)
@@ -197,7 +198,7 @@ class ProjectedSGD(Solver):
 
     @property
     def trace_(self) -> Trace:
-        """The path so far, its start included; see `Trace`."""
+        """The path so far, including the start; see `Trace`."""
         if self.trace_every is None:
             raise AttributeError(
                 f"{type(self).__name__} keeps no trace; give it trace_every=1, or another int."
@@ -219,11 +220,11 @@ class ProjectedSGD(Solver):
 
 
 def natural_step(p: int, steepest: np.ndarray) -> np.ndarray:
-    """Return 1/((p - 1) H(p - 1)), or less where a coalition would be overshot: ``(r,)``.
+    """Return 1/((p - 1) H(p - 1)), or less for designs with steep coalitions: ``(r,)``.
 
-    With the importance law it is the step of a Kaczmarz projection: a coalition's own equation is
-    about solved. Where a design has coalitions of a far greater weight (the uniform law, or sizes
-    that were enumerated), the steepest curvature ``(r,)`` among them bounds the step.
+    With the importance distribution, this is the step of a Kaczmarz projection: it approximately
+    solves the equation of a coalition. If a design has coalitions with much larger weights (the
+    uniform distribution, or enumerated sizes), the steepest curvature ``(r,)`` limits the step.
     """
     return 1 / np.maximum((p - 1) * np.sum(1 / np.arange(1, p)), steepest)
 

@@ -1,4 +1,4 @@
-"""Standard errors of means: Student's quantiles, and values that never changed.
+"""Standard errors of means: Student's quantiles, and constant values.
 
 If n draws have not seen an event, its chance is below 3/n with confidence .95 ("rule of three",
 Hanley & Lippman-Hand 1983). If all contributions of a player agree, its value may still differ by
@@ -11,9 +11,9 @@ from scipy.special import ndtri, stdtrit
 
 
 def widening(degrees: np.ndarray) -> np.ndarray:
-    """Return how much wider a 95 % interval of Student's t is than the normal one.
+    """Return the width of a 95 % interval of Student's t, relative to the normal one.
 
-    A standard error of few degrees of freedom times this makes ± 1.96 standard errors hold 95 %.
+    With this factor, ± 1.96 standard errors with few degrees of freedom contain 95 %.
     """
     return stdtrit(degrees, 0.975) / ndtri(0.975)
 
@@ -26,7 +26,7 @@ def effective_degrees(variances: np.ndarray, degrees: np.ndarray) -> np.ndarray:
     variances : ndarray of shape (r, b, ...)
         Estimated variances, to be summed over the second axis.
     degrees : ndarray that broadcasts to the same shape
-        Their degrees of freedom; 0 for one that is not known and counts for nothing.
+        Their degrees of freedom; 0 for unknown variances, which are ignored.
 
     Returns
     -------
@@ -63,24 +63,24 @@ def degrees_of_tails(n: int, squares: np.ndarray, fourth: np.ndarray) -> np.ndar
 
 
 UNSEEN = 1.5  # of the range over the number of draws: 3/n over 1.96
-FEW = 0.6  # to the power of the walks: the chance that none meets an event of chance 2/5
-AGREE = 1e-3  # of the range: draws that vary no more than that agree
+FEW = 0.6  # to the power of the draws: the probability that all miss an event of probability 2/5
+AGREE = 1e-3  # of the range: draws with less variation agree
 
 
 class Scale:
-    """The range of contributions, zero included, by instance, player and output.
+    """The range of contributions, zero included, by row, player and output.
 
     Parameters
     ----------
     n_rows, n_players, n_outputs : int
-        One player where contributions of all are taken together.
+        One player if the contributions of all are pooled.
     """
 
     def __init__(self, n_rows: int, n_players: int, n_outputs: int) -> None:
         self._low, self._high = np.zeros((2, n_rows, n_players, n_outputs))
 
     def add(self, rows: np.ndarray, seen: np.ndarray) -> None:
-        """Take in contributions ``(r, n, p, k)`` of the instances `rows`."""
+        """Add contributions ``(r, n, p, k)`` of the given `rows`."""
         self._low[rows] = np.minimum(self._low[rows], seen.min(axis=1))
         self._high[rows] = np.maximum(self._high[rows], seen.max(axis=1))
 
@@ -96,25 +96,25 @@ class Scale:
 
     @property
     def likely(self) -> np.ndarray:
-        """The mean of both: the size of a contribution that was not seen, ``(r, p, k)``."""
+        """The mean of both ranges: the size of an unseen contribution, ``(r, p, k)``."""
         return (self.own + self.range) / 2
 
 
 def unseen(errors: np.ndarray, scale: np.ndarray, share: ArrayLike) -> np.ndarray:
-    """Return standard errors that allow for an event that no draw has met.
+    """Return standard errors that allow for an unseen event.
 
-    Only errors of draws that all agree are widened; otherwise the spread of the draws suffices.
+    Errors are widened only if all draws agree; otherwise the spread of the draws is sufficient.
 
     Parameters
     ----------
     errors : ndarray of shape (..., p, k)
         From the spread of the draws.
     scale : ndarray that broadcasts to the same shape
-        The range of the contributions. If it is 0, no value ever changed, and the range is unknown:
+        The range of the contributions. If it is 0, all values are equal and the range is unknown:
         NaN.
     share : float or ndarray that broadcasts to the same shape
-        The sum of the squared weights of the draws in the mean: 1/n for n of equal weight. 0 where
-        nothing was left to chance.
+        The sum of the squared weights of the draws in the mean: 1/n for n equal weights, and 0 for
+        enumerated values.
 
     References
     ----------
@@ -137,7 +137,7 @@ def missed(values: np.ndarray, gain: np.ndarray) -> np.ndarray:
 def span(values: np.ndarray) -> np.ndarray:
     """Return the range of attributions ``(..., p, k)``, zero included: ``(..., 1, k)``.
 
-    The range of a contribution, for methods that see none.
+    It replaces the range of contributions in methods without contributions.
     """
     low, high = values.min(axis=-2, keepdims=True), values.max(axis=-2, keepdims=True)
     return np.maximum(high, 0.0) - np.minimum(low, 0.0)

@@ -17,7 +17,7 @@ MOST_ENUMERATED = 14  # players
 
 
 class LinearSurrogate:
-    """An additive game by weighted least squares, its values with sum zero.
+    """An additive game fitted by weighted least squares, with values of sum zero.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class LinearSurrogate:
 
 
 class FittedSurrogate:
-    """Any regressor on the players' presence, one fit for each output.
+    """Any regressor on the presence of players, fitted for each output.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class FittedSurrogate:
 
 
 def is_read(regressor: Any) -> bool:
-    """Whether the values of a regressor, once fitted, are had from its trees."""
+    """Return True if the values of a regressor can be computed from its trees."""
     try:
         read_trees(regressor, "predict")
     except NotFittedError:
@@ -101,7 +101,7 @@ def is_read(regressor: Any) -> bool:
 
 
 def is_surrogate(surrogate: object) -> bool:
-    """Return whether it is a name, or a regressor."""
+    """Return True for a known name or a regressor."""
     if isinstance(surrogate, str):
         return surrogate in SURROGATES
     return hasattr(surrogate, "__sklearn_tags__") and is_regressor(surrogate)
@@ -114,7 +114,7 @@ SURROGATE = Constraint(
 
 
 def check_enumerable(surrogate: Any, n_players: int, owner: str) -> None:
-    """Refuse a surrogate that has too many coalitions to know its values.
+    """Raise ValueError if a surrogate has too many coalitions for exact values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Checks for every sampler alone: costs, shapes, independence of rows, and its law."""
+"""Checks for a sampler alone: costs, shapes, independence of rows, and distribution."""
 
 from collections.abc import Container
 from contextlib import suppress
@@ -15,7 +15,7 @@ N_PLAYERS = 6
 
 
 def check_sampler_parameters(sampler: Sampler) -> None:
-    """A sampler is a parameter object: clones agree with it, and a run changes none of them."""
+    """A sampler is a parameter object: clones equal it, and a run changes no parameter."""
     before, copy = sampler.get_params(), clone(sampler)
     n = _draws(copy, 3)
     _start(copy, 2, n).ask(np.arange(2), n)
@@ -24,7 +24,7 @@ def check_sampler_parameters(sampler: Sampler) -> None:
 
 
 def check_sampler_costs(sampler: Sampler) -> None:
-    """A budget buys draws from the least on, and no design costs more than its budget."""
+    """Every budget from the smallest on buys draws, and no design costs more than its budget."""
     for p, b in product((2, 3, N_PLAYERS), (1, 3)):
         price = sampler.price(p, b)
         least = price.least_rows
@@ -52,7 +52,7 @@ def check_sampler_costs(sampler: Sampler) -> None:
 
 
 def check_sampler_designs(sampler: Sampler) -> None:
-    """Designs are of the class promised, boolean, a line for each instance, flags truthful."""
+    """Designs have the declared class, boolean coalitions, one line per row, and correct flags."""
     p, rows = N_PLAYERS, np.arange(3)
     for times in (1, 4):
         n = _draws(sampler, times)
@@ -68,7 +68,7 @@ def check_sampler_designs(sampler: Sampler) -> None:
 
 
 def check_sampler_rows(sampler: Sampler) -> None:
-    """The design of an instance depends on its own Generator: not on who is asked with it."""
+    """The design of a row depends on its own Generator, not on the other rows."""
     n = _draws(sampler, 3)
     together = _start(clone(sampler), 4, n).ask(np.arange(4), n)
     one_by_one = _start(clone(sampler), 4, n)
@@ -80,7 +80,7 @@ def check_sampler_rows(sampler: Sampler) -> None:
 
 
 def check_sampler_prefix(sampler: Sampler) -> None:
-    """Asking twice is asking once for the sum, in multiples of a unit, unless one-shot."""
+    """Two requests give the design of one request for the sum, unless the sampler is one-shot."""
     if not goes_on(sampler):
         return
     rows, unit = np.arange(2), sampler.price(N_PLAYERS, 1).unit
@@ -106,11 +106,11 @@ def check_sampler_turns(sampler: Sampler) -> None:
 
 
 def check_sampler_symmetry(sampler: Sampler, n_runs: int = 400, z: float = 5.0) -> None:
-    """No player is favoured: each is in small coalitions, and in large ones, equally often.
+    """All players are in small coalitions equally often, and in large ones.
 
-    Relabelled players must have a relabelled law. Tested at the least and at a larger budget, by
-    how often a player is in coalitions of at most (more than) half the players; for six players
-    and z = 5 a right sampler fails with probability below 3e-5.
+    Relabelled players must have a relabelled distribution. The check counts how often a player is
+    in coalitions of at most (more than) half the players, at the smallest and at a larger budget.
+    With six players and z = 5, a correct sampler fails with probability below 3e-5.
     """
     p = N_PLAYERS
     for times in (1, 4):
@@ -129,7 +129,7 @@ def check_sampler_symmetry(sampler: Sampler, n_runs: int = 400, z: float = 5.0) 
 
 
 def goes_on(sampler: Sampler) -> bool:
-    """Return True if the sampler makes further designs without regard to their values."""
+    """Return True if further designs of the sampler do not depend on values."""
     return not sampler.traits.one_shot and type(sampler)._tell is Sampler._tell
 
 
@@ -148,7 +148,7 @@ def _tell_nothing(sampler: Sampler, rows: np.ndarray, design: Any) -> None:
 
 
 def _cost(design: Any, b: int) -> int:
-    """Return the model rows that the dearest instance costs, duplicates counted once."""
+    """Return the model rows of the most expensive row, without duplicates."""
     coalitions, instances, references = design.requested(2)
     q = b if references is None else references.shape[1]
     keys = [instances[:, None], coalitions] + ([] if references is None else [references])
@@ -157,7 +157,7 @@ def _cost(design: Any, b: int) -> int:
 
 
 def _part(design: Any, row) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the coalitions and references of one instance."""
+    """Return the coalitions and references of one row."""
     row = row if len(design.coalitions) > 1 else 0
     references = design.coalition_references
     return design.coalitions[row], None if references is None else references[row]
@@ -179,7 +179,7 @@ def check_sampler(sampler: Sampler, *, skip: Container[str] = ()) -> None:
     Raises
     ------
     AssertionError
-        If it does not hold.
+        If the check fails.
 
     Examples
     --------
