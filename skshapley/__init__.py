@@ -1,4 +1,4 @@
-"""Shapley values for any fitted estimator, the scikit-learn way."""
+"""Shapley values of any fitted estimator, with the interface of scikit-learn."""
 
 from skshapley._estimators._amortized import AmortizedExplainer
 from skshapley._estimators._explainer import ShapleyExplainer
@@ -34,7 +34,7 @@ __all__ = [
 Explanation.plot = property(PlotAccessor)
 Explanation.report = write_report
 
-# Names in shap, and the calls that do the same
+# Names in shap, and the equivalent calls here
 _INSTEAD = {
     **dict.fromkeys(
         (

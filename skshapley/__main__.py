@@ -1,4 +1,4 @@
-"""``python -m skshapley`` is the command ``skshapley``."""
+"""Run the command ``skshapley`` by ``python -m skshapley``."""
 
 import sys
 

@@ -14,16 +14,16 @@ __all__ = ["herd"]
 
 
 def herd(X, n: int, *, predictions=None, sample_weight=None, random_state=None) -> Any:
-    """Return `n` rows of a table that together resemble it, for a background.
+    """Return `n` rows of a table that together resemble it, as a background.
 
-    Rows are chosen one after the other, so that the means of many smooth functions of the columns
-    (and of the predictions) over those chosen come close to the means over the table (kernel
-    herding). Attributions against 100 of them have a tenth to a third of the squared error of
-    attributions against 100 rows drawn at random; centres of k-means, which are no rows, can be
-    worse than either. They count equally: weights fitted on top did not help.
+    Rows are chosen one by one (kernel herding). The means of smooth functions of the columns and
+    predictions over the chosen rows are then close to the means over the table. Attributions
+    against 100 such rows have a tenth to a third of the squared error of attributions against 100
+    random rows. Centres of k-means, which are no real rows, can be worse than both. The chosen rows
+    have equal weights: fitted weights did not help.
 
-    `ShapleyExplainer` needs none of this: it takes the whole table, at a price that does not know
-    how large that is.
+    `ShapleyExplainer` does not need this function: it takes the whole table, at a cost that does
+    not depend on its size.
 
     Parameters
     ----------
@@ -32,19 +32,19 @@ def herd(X, n: int, *, predictions=None, sample_weight=None, random_state=None) 
     n : int
         At most b.
     predictions : array of shape (b,) or (b, k), optional
-        What the model says of each row. Rows then resemble the table in that, too.
+        Predictions of the rows. The chosen rows then resemble the table in these too.
     sample_weight : array of shape (b,), optional
     random_state : None, int, Generator or RandomState, default=None
 
     Returns
     -------
     rows : array or frame of shape (n, d)
-        In the container of `X`, with its index, the first ones being the first to be chosen.
+        In the container of `X`, with its index, in the order of choice.
 
     Raises
     ------
     ValueError
-        If `n` is no positive int or more than b, or predictions or weights do not fit.
+        If `n` is not an int from 1 to b, or predictions or weights have another length.
 
     References
     ----------

@@ -1,9 +1,9 @@
-"""The simulated games of the papers.
+"""Simulated games of the papers.
 
 Grah & Thouvenot (2020), section 5.1, take two functions f from Hastie, Tibshirani & Friedman
-(2009), The elements of statistical learning (pages 339 and 401). They explain an instance x* in
-contrast to a reference r, and average over 50 such couples. In v(S), f is evaluated at the row z
-that has the values of x* in S and those of r elsewhere.
+(2009), The elements of statistical learning (pages 339 and 401). They explain a row x* in contrast
+to a reference r, and average over 50 such couples. v(S) evaluates f at the row z with the values of
+x* in S and the values of r elsewhere.
 """
 
 from abc import abstractmethod
@@ -20,7 +20,7 @@ from skshapley.testing import brute_force
 
 
 class Couples(Game):
-    """Base class of games in which each instance is explained against a reference of its own.
+    """Base class of games that explain each row against its own reference.
 
     Both functions of the paper depend on a row only through a sum over its features, so a game is
     stored as the summands of x* and of r.
@@ -73,7 +73,7 @@ class Couples(Game):
         return self(np.ones((len(rows), 1, self.n_players), dtype=bool), rows)[:, 0]
 
     def active(self, rows) -> NDArray[np.bool_]:
-        """Return where an instance differs from its reference, ``(r, p)`` bool."""
+        """Return True for players that differ from the reference, ``(r, p)`` bool."""
         return self.X[rows] != self.references[rows]
 
     def take(self, rows) -> Self:
@@ -84,7 +84,7 @@ class Couples(Game):
     def shapley_values(self) -> np.ndarray:
         """Return the exact values, ``(r, p, 1)``, by enumeration of all 2^p coalitions.
 
-        This takes up to about 20 players.
+        It is feasible up to about 20 players.
         """
 
         def worth(coalitions, row) -> NDArray[np.float64]:
@@ -96,11 +96,11 @@ class Couples(Game):
 
 
 class ChiSquareCouples(Couples):
-    """The classification of Grah & Thouvenot (2020): z is in the class of x* or not.
+    """The classification of Grah & Thouvenot (2020): 1 if z is in the class of x*, else 0.
 
-    A row is in the first class if the sum of its squares is above the median of the chi-square law
-    with p degrees of freedom, else in the second. v(S) is 1 if z and x* are in the same class, else
-    0. If x* and r are in different classes, the attributions sum to 1.
+    A row is in the first class if the sum of its squares is above the median of the chi-square
+    distribution with p degrees of freedom, else in the second. v(S) is 1 if z and x* are in the
+    same class, else 0. If x* and r are in different classes, the attributions sum to 1.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class RadialCouples(Couples):
 
 
 def chi_square_median(p: int) -> float:
-    """Return the median of the chi-square law with p degrees of freedom.
+    """Return the median of the chi-square distribution with p degrees of freedom.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def make_couples(
         "chi-square": the classification, `ChiSquareCouples`. "radial": the regression,
         `RadialCouples`.
     n_couples : int, default=50
-        Number of instances, each with a reference of its own.
+        Number of rows, each with its own reference.
     n_players : int, default=16
         Number of features. The paper has 16 and, for the classification, 300.
     n_samples : int, default=1000
@@ -193,7 +193,7 @@ def make_couples(
     Returns
     -------
     game : Couples
-        A game of ``n_couples`` instances, for `skshapley.testing.explain_game`.
+        A game of ``n_couples`` rows, for `skshapley.testing.explain_game`.
 
     Examples
     --------

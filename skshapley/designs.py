@@ -1,8 +1,8 @@
-"""Designs: coalitions chosen by a sampler, evaluated by the engine, read by a solver.
+"""Designs: coalitions chosen by a sampler, evaluated by the engine and used by a solver.
 
-A design holds frozen arrays, and says which of its coalitions must be evaluated. Its leading axis
-is the instances, ``r``; coalitions are ``(r, m, p)`` bool over ``p`` players. The empty and the
-full coalition may appear in a design: their values are known and cost nothing.
+A design has frozen arrays, and requests evaluations of its coalitions. Its leading axis is the rows
+to explain, ``r``; coalitions are ``(r, m, p)`` bool for ``p`` players. A design may contain the
+empty and the full coalition: their values are known and cost nothing.
 """
 
 from collections.abc import Callable
@@ -20,12 +20,11 @@ class Design:
     Attributes
     ----------
     coalitions : ndarray of shape (r, m, p), bool
-        Which players are present. ``r`` may be 1 where one plan serves every instance.
+        The present players. ``r`` may be 1 if one plan serves all rows.
     coalition_references : ndarray of shape (r, m, q), int, or None
-        The background rows against which each coalition is evaluated; None for all of them,
-        weighted.
+        The background rows of each coalition; None for all of them, weighted.
     exact : bool
-        Whether the attributions made of it are the Shapley values themselves, for any game.
+        Whether it determines the exact Shapley values of every game.
     """
 
     coalitions: NDArray[np.bool_]
@@ -33,12 +32,12 @@ class Design:
     exact: bool = field(default=False, kw_only=True)
 
     def requested(self, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return the evaluations for r instances, one request after the other.
+        """Return the evaluations for r rows, one request after the other.
 
         Parameters
         ----------
         r : int
-            Number of instances, for a plan that serves all of them.
+            Number of rows, for a plan that serves all of them.
 
         Returns
         -------
@@ -66,15 +65,15 @@ class Design:
         v_empty: np.ndarray,
         v_full: np.ndarray,
     ) -> np.ndarray:
-        """Return the values of all coalitions, the known ones filled in.
+        """Return the values of all coalitions, including the known ones.
 
         Parameters
         ----------
         values : ndarray of shape (u, k)
-            Of the requests, in order.
+            Values of the requests, in order.
         empty : callable
-            ``empty(instances, references)``: v(empty) of instances ``(n,)`` against references
-            ``(n, q)``, ``(n, q, k)``.
+            ``empty(instances, references)``: v(empty) of rows ``(n,)`` against references ``(n,
+            q)``, ``(n, q, k)``.
         v_empty, v_full : ndarray of shape (r, k)
 
         Returns
@@ -105,13 +104,13 @@ class Design:
 
 
 def _small(p: int) -> type[np.signedinteger]:
-    """Return the least type of integers that holds -1 to p."""
+    """Return the smallest integer type for -1 to p."""
     return np.int8 if p < 128 else np.int16 if p < 2**15 else np.int32
 
 
 @dataclass(frozen=True, eq=False)
 class WalkDesign:
-    """Base of designs of permutations: from the empty to the full coalition, player by player.
+    """Base class of designs of permutations: from the empty to the full coalition, step by step.
 
     Attributes
     ----------
@@ -122,16 +121,16 @@ class WalkDesign:
     references : ndarray of shape (r, n), int, or None
         The background row of each permutation; None for the whole background.
     stratum_weights : ndarray of shape (b,) or None
-        If given, every unit keeps to one reference, all references are used, and the estimate is
+        If given, every unit uses a single reference, and all references are used. The estimate is
         the mean over references, with these weights, of the means within a reference.
     weights : ndarray of shape (r, n) or None
         Weights of the permutations within their unit (Bayesian quadrature); None for equal ones.
     dealt : bool
-        Whether the references are a sample of the background, from its deck: every unit keeps to
-        one reference, and few of them come twice.
+        Whether the references are a sample of the background, from its deck. Every unit then uses a
+        single reference, and few references are used twice.
     differing : ndarray of shape (r, n, p), bool, or None
-        The players that differ from the reference of each permutation; None for all. The others
-        change nothing there, so that their steps are not evaluated.
+        The players that differ from the reference of each permutation; None for all. The other
+        players have no effect, so their steps are not evaluated.
     """
 
     permutations: NDArray[np.intp]
@@ -142,12 +141,12 @@ class WalkDesign:
     dealt: bool = False
     differing: NDArray[np.bool_] | None = None
     exact = False
-    # whether every player is as likely in every place
+    # whether all players are equally likely at each position
     symmetric = True
 
     @property
     def coalitions(self) -> NDArray[np.bool_]:
-        """The coalitions of all permutations, ends included, ``(r, n (p + 1), p)``."""
+        """The coalitions of all permutations, including the ends, ``(r, n (p + 1), p)``."""
         r, _, p = self.permutations.shape
         return self._first(np.arange(p + 1)).reshape(r, -1, p)
 
@@ -159,7 +158,7 @@ class WalkDesign:
         return np.repeat(self.references, self.permutations.shape[2] + 1, axis=1)[:, :, None]
 
     def _first(self, sizes: np.ndarray) -> NDArray[np.bool_]:
-        """Return the coalitions of the first players of each walk, ``(r, n, len(sizes), p)``."""
+        """Return the coalitions of the first players, ``(r, n, len(sizes), p)``."""
         place = self._places()
         return place[:, :, None, :] < sizes.astype(place.dtype)[:, None]
 
@@ -179,10 +178,10 @@ class WalkDesign:
 
     @cached_property
     def _passed(self) -> tuple[np.ndarray, np.ndarray]:
-        """How many differing players have entered after each step, and which steps are asked for.
+        """The number of differing players after each step, and the requested steps.
 
-        Both ``(r, n, p)``. Nothing is asked where the hybrid row stays as it is, or becomes the
-        instance.
+        Both ``(r, n, p)``. A step is not requested if the mixed row does not change, or equals the
+        row to explain.
         """
         enters = np.take_along_axis(np.asarray(self.differing), self.permutations, axis=2)
         passed = np.cumsum(enters, axis=2, dtype=np.int32)
@@ -191,18 +190,18 @@ class WalkDesign:
     def requested(self, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the evaluations: all permutations without their ends (see `Design.requested`).
 
-        Where players are known not to differ from the reference, coalitions are without them.
+        Players that do not differ from the reference are left out of coalitions.
 
         Parameters
         ----------
         r : int
-            Number of instances.
+            Number of rows.
         """
         n, p = self.permutations.shape[1:]
         references = self.references
         if self.differing is not None and references is not None:
             instance, walk, step = np.nonzero(self._passed[1])
-            place = np.where(self.differing, self._places(), p)  # those who do not differ: never
+            place = np.where(self.differing, self._places(), p)  # players that do not differ: never
             place, step = place.astype(_small(p)), step.astype(_small(p))
             entered = place[instance, walk] <= step[:, None]
             return entered, instance, references[instance, walk][:, None]
@@ -235,9 +234,9 @@ class WalkDesign:
         Parameters
         ----------
         values : ndarray of shape (r, n (p + 1), k)
-            Of all coalitions, ends included (`assemble`).
+            Values of all coalitions, including the ends (`assemble`).
         step_weights : ndarray of shape (p,) or None
-            How much the step of each position counts; None for 1.
+            Weight of the step at each position; None for 1.
         """
         r, n, p = self.permutations.shape
         steps = np.diff(values.reshape(r, n, p + 1, -1), axis=2)
@@ -252,7 +251,7 @@ class WalkDesign:
         v_empty: np.ndarray,
         v_full: np.ndarray,
     ) -> np.ndarray:
-        """Return the values along all permutations, ends included, ``(r, n (p + 1), k)``.
+        """Return the values along all permutations, including the ends, ``(r, n (p + 1), k)``.
 
         Parameters
         ----------
@@ -274,7 +273,7 @@ class WalkDesign:
         return walks.reshape(r, -1, k)
 
     def _go(self, walks: np.ndarray, values: np.ndarray, v_full: np.ndarray) -> None:
-        """Fill walks ``(r, n, p + 1, k)``: each step has the value of the last one asked for."""
+        """Fill values ``(r, n, p + 1, k)`` of steps with those of the last requested step."""
         passed, asked = self._passed
         latest = np.cumsum(asked).reshape(asked.shape) - 1
         if len(values):
@@ -303,17 +302,17 @@ class CoalitionDesign(Design):
     Attributes
     ----------
     expected_draws : ndarray of shape (r, m)
-        Expected number of coalitions *of that size* in this design, so that a coalition of size s
-        is itself expected ``expected_draws / C(p, s)`` times. Keeping binomials out of it serves
-        any p.
+        Expected number of coalitions *of that size* in this design. A single coalition of size s is
+        expected ``expected_draws / C(p, s)`` times. Without binomials, the number is finite for any
+        p.
     unit : int
         Number of consecutive coalitions that form one independent replicate (2 for a coalition and
         its complement).
     replacement : bool
-        Whether one coalition may come twice. Without replacement, a size with
-        ``expected_draws == C(p, s)`` is enumerated and carries no sampling error.
+        Whether a coalition may occur twice. Without replacement, a size with ``expected_draws ==
+        C(p, s)`` is enumerated and has no sampling error.
     whole : ndarray of shape (p + 1,), bool, or None
-        With replacement: the sizes that are enumerated nevertheless.
+        The sizes that are enumerated despite replacement.
     """
 
     expected_draws: NDArray[np.float64]
@@ -329,7 +328,7 @@ class LinearDesign(Design):
     Attributes
     ----------
     weights : ndarray or scipy.sparse array of shape (p, m)
-        ``attributions = weights @ values``, for every instance.
+        ``attributions = weights @ values``, for every row.
     """
 
     weights: NDArray[np.float64]
@@ -337,12 +336,12 @@ class LinearDesign(Design):
 
 @dataclass(frozen=True, eq=False)
 class FullDesign(LinearDesign):
-    """All coalitions, numbered by their players as bits, so that any index can be had of them."""
+    """All coalitions, numbered by their players as bits; they determine every index."""
 
 
 @dataclass(frozen=True, eq=False)
 class MarginalDesign(Design):
-    """Marginal contributions of every player in turn, each to a coalition of its own.
+    """Marginal contributions of every player in turn, each to a separate coalition.
 
     Attributes
     ----------
@@ -351,10 +350,10 @@ class MarginalDesign(Design):
     unit : int
         Number of consecutive rounds that form one independent replicate; divides n.
     weights : ndarray of shape (r, n, p) or None
-        Weight of each contribution, if coalitions follow another law than the one that is asked
-        about; None for 1.
+        Weight of each contribution, if the distribution of coalitions differs from the index; None
+        for 1.
     adds_up : bool
-        Whether the value that they estimate adds up to v(all) - v(empty), as Shapley's does.
+        Whether the estimated values add up to v(all) - v(empty), as Shapley's do.
     """
 
     unit: int = 1
@@ -392,7 +391,7 @@ class PairDesign(Design):
     stratum_weights : ndarray of shape (h,)
         Weights of the strata, the same for all players.
     certain : ndarray of shape (h,), bool
-        Strata that hold one contribution only, which carries no sampling error.
+        Strata with a single contribution, which has no sampling error.
     unit : int
         Number of consecutive draws that form one independent replicate; divides n.
     """

@@ -1,7 +1,7 @@
 """Explanations on clusters: dask, Spark and Ray.
 
-A fitted explainer goes to the parts of a large table, and attributions come back. For one table and
-few rows, see ``joblib.parallel_config("dask")`` instead, and for polars or DuckDB
+A fitted explainer is sent to the parts of a large table and returns attributions. For one table
+with few rows, use ``joblib.parallel_config("dask")`` instead; for polars or DuckDB,
 `skshapley.batches.explain_batches`.
 """
 
@@ -25,7 +25,7 @@ def explain_dask(explainer, frame) -> Any:
     explainer : fitted ShapleyExplainer, TreeExplainer or AmortizedExplainer
         Fitted on a pandas DataFrame or an array.
     frame : dask.dataframe.DataFrame
-        Columns that the explainer does not know are kept, such as keys.
+        Columns that the explainer does not know, such as keys, are kept.
 
     Returns
     -------
@@ -51,9 +51,9 @@ def explain_ray(explainer, dataset, **options) -> Any:
     explainer : fitted ShapleyExplainer, TreeExplainer or AmortizedExplainer
         Fitted on a pandas DataFrame or an array.
     dataset : ray.data.Dataset
-        Columns that the explainer does not know are kept, such as keys.
+        Columns that the explainer does not know, such as keys, are kept.
     **options
-        Of `ray.data.Dataset.map_batches`, such as ``batch_size=4096``.
+        Options of `ray.data.Dataset.map_batches`, such as ``batch_size=4096``.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def explain_ray(explainer, dataset, **options) -> Any:
 
 
 def spark_udf(explainer) -> Any:
-    """Return a function of Spark columns that gives attributions.
+    """Return a function of Spark columns that returns attributions.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def spark_udf(explainer) -> Any:
 
 
 class _Part:
-    """Attributions of a part of a table, in the columns that all parts have.
+    """Attributions of a part of a table, with the same columns for all parts.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class _Part:
         self.names = [str(name) for name in explainer.get_feature_names_out()]
 
     def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the columns that are no features, and the attributions."""
+        """Return the columns without features, and the attributions."""
         X = frame if self._columns is None else frame[self._columns]
         kept = frame.drop(columns=X.columns)
         if not len(frame):

@@ -1,12 +1,12 @@
-"""Errors that carry more than a sentence."""
+"""Public exceptions."""
 
 
 class ModelOutputError(ValueError):
-    """The model returned something that no attribution can be made of."""
+    """Error of a model output without attributions, such as NaN or a wrong shape."""
 
 
 class UnreadableModelError(ValueError):
-    """A model or a response that cannot be read, and has no exact values for that.
+    """Error of a model or a response without a closed form.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class UnreadableModelError(ValueError):
 
 
 class PartialExplanationError(RuntimeError):
-    """Work stopped before the last row; the error carries the finished rows.
+    """Error of interrupted work, with the finished rows.
 
     The error that stopped it (a KeyboardInterrupt too) is its ``__cause__``.
 
@@ -41,12 +41,12 @@ class PartialExplanationError(RuntimeError):
     message : str
         Description of the error.
     explanation : Explanation or None, default=None
-        The finished instances, from the first on.
+        The finished rows, from the first on.
 
     Attributes
     ----------
     explanation : Explanation
-        The finished instances, from the first on.
+        The finished rows, from the first on.
     """
 
     def __init__(self, message: str, explanation=None) -> None:
@@ -59,7 +59,7 @@ class PartialExplanationError(RuntimeError):
 
 
 class BatchError(RuntimeError):
-    """A batch of rows could not be explained; the batches before it are kept.
+    """Error of a batch that could not be explained; earlier batches are kept.
 
     Its ``__cause__`` is the original error.
 
@@ -70,14 +70,14 @@ class BatchError(RuntimeError):
     rows : ndarray of int, optional
         Positions of the batch's rows in the source.
     keys : Index, optional
-        Their keys, where they have any.
+        Their keys, if any.
 
     Attributes
     ----------
     rows : ndarray of int
         Positions of the batch's rows in the source.
     keys : Index or None
-        Their keys, where they have any.
+        Their keys, if any.
     """
 
     def __init__(self, message: str, rows=None, keys=None) -> None:

@@ -1,14 +1,15 @@
 """Indices: weighted means of marginal contributions of players and of pairs.
 
-Each is a mean of differences, of a player's contribution v(S + i) - v(S) or of a pair's
-v(S + i + j) - v(S + i) - v(S + j) + v(S), where every other player is present with one probability
-t, and t has a law of its own. Uniform t gives the Shapley value and the Shapley interaction index,
-t = 1/2 those of Banzhaf. With s in {-1, 1}^p for coalitions and v = sum_T c_T prod_{j in T} s_j,
+Each index is a mean of differences: of a player's contribution v(S + i) - v(S), or of a pair's v(S
++ i + j) - v(S + i) - v(S + j) + v(S). Every other player is present with probability t, and the
+distribution of t defines the index. Uniform t gives the Shapley value and the Shapley interaction
+index, and t = 1/2 the Banzhaf indices. With s in {-1, 1}^p for coalitions and v = sum_T c_T prod_{j
+in T} s_j,
 
     value of the set S = 2^|S| sum over T that contain S of c_T E[(2 t - 1)^(|T| - |S|)].
 
-A law that is symmetric about 1/2 leaves even powers: values of players then depend on the part of v
-that changes its sign for the complement, those of pairs on the part that does not.
+If the distribution is symmetric about 1/2, only even powers remain. Values of players then depend
+on the odd part of v, and values of pairs on the even part.
 """
 
 from dataclasses import dataclass
@@ -26,13 +27,13 @@ __all__ = ["INDICES", "PAIR_INDICES", "Index", "beta"]
 
 @dataclass(frozen=True)
 class Index:
-    """An index by the law of t, the probability that another player is present.
+    """An index, defined by the distribution of t, the probability that another player is present.
 
     Attributes
     ----------
     name : str
     a, b : float or None
-        t has the law Beta(a, b); None for t = 1/2.
+        t has the distribution Beta(a, b); None for t = 1/2.
     adds_up : bool
         Whether the values of players add up to v(all) - v(empty).
 
@@ -52,7 +53,7 @@ class Index:
 
     @property
     def symmetric(self) -> bool:
-        """Whether t and 1 - t have one law."""
+        """Whether t and 1 - t have the same distribution."""
         return self.a == self.b
 
     def nodes(self, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -110,8 +111,9 @@ INDICES: dict[str, Index] = {
     "banzhaf": Index("banzhaf"),
 }
 
-# The faithful indices (Tsai, Yeh & Ravikumar 2023) are least squares by a function of pairs, whose
-# weights make t follow Beta(2, 2), or be 1/2; Shapley-Taylor (Sundararajan et al. 2020) Beta(1, 2).
+# The faithful indices (Tsai, Yeh & Ravikumar 2023) are least squares by a function of pairs. The
+# weights correspond to t from Beta(2, 2), or t = 1/2; Shapley-Taylor (Sundararajan et al. 2020) has
+# Beta(1, 2).
 PAIR_INDICES: dict[str, Index] = {
     "shapley": INDICES["shapley"],
     "banzhaf": INDICES["banzhaf"],
@@ -123,19 +125,19 @@ PAIR_INDICES: dict[str, Index] = {
 
 @cache
 def _jacobi(n: int, a: float, b: float) -> tuple[np.ndarray, np.ndarray]:
-    # weight (1 - u)^alpha (1 + u)^beta of the polynomials of Jacobi: t^(a - 1) (1 - t)^(b - 1)
+    # weight (1 - u)^alpha (1 + u)^beta of the Jacobi polynomials: t^(a - 1) (1 - t)^(b - 1)
     u, weight = roots_jacobi(n, b - 1, a - 1)
     return u, weight / weight.sum()
 
 
 def player_index(index: Any, owner: str) -> Index:
-    """Return the index of players that a parameter `index` asks for.
+    """Return the index of players for a parameter `index`.
 
     Parameters
     ----------
     index : str or Index
     owner : str
-        Who takes it, for the error.
+        Owner of the parameter, for the error.
     """
     if isinstance(index, Index):
         return index
@@ -149,14 +151,14 @@ def player_index(index: Any, owner: str) -> Index:
 
 
 def pair_index(interactions: Any, owner: str) -> Index | None:
-    """Return the index of pairs that a parameter `interactions` asks for, or None.
+    """Return the index of pairs for a parameter `interactions`, or None.
 
     Parameters
     ----------
     interactions : bool or str
         True for "shapley".
     owner : str
-        Who takes it, for the error.
+        Owner of the parameter, for the error.
     """
     if isinstance(interactions, bool | np.bool_):
         return PAIR_INDICES["shapley"] if interactions else None
@@ -203,7 +205,7 @@ def enumerated(values: np.ndarray, index: Index, order: int) -> np.ndarray:
     return 2.0**order * found
 
 
-ROWS = 2**14  # sets looked at together
+ROWS = 2**14  # sets per block
 
 
 def walsh(values: np.ndarray) -> np.ndarray:
@@ -218,12 +220,12 @@ def walsh(values: np.ndarray) -> np.ndarray:
 
 
 def beta(a: float, b: float) -> Index:
-    """Return the index of Beta Shapley: t has the law Beta(b, a).
+    """Return the index of Beta Shapley: t has the distribution Beta(b, a).
 
     Parameters
     ----------
     a, b : float
-        Positive. A larger `a` puts weight on small coalitions of the others; (1, 1) is Shapley.
+        Positive. A larger `a` gives more weight to small coalitions; (1, 1) is Shapley.
 
     References
     ----------

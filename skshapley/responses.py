@@ -4,11 +4,10 @@ Each is a function of ``(estimator, X)``, to be passed as the ``response_method`
 `ShapleyExplainer`. The other rewards of their section 2.2 need no such function:
 
 - one reference (the contrastive game): ``fit`` on a table of one row;
-- a reference population: ``fit`` on all its rows; the attributions are then the mean of those
-  against each row;
+- a reference population: ``fit`` on all its rows; attributions are then means over these rows;
 - the probability of the predicted class: ``response_method="predict_proba", output="predicted"``;
-- an anomaly score: an outlier detector's ``score_samples``, which "auto" takes. That of an
-  isolation forest is sampled, the `mean_depth` that it comes from is read.
+- an anomaly score: an outlier detector's ``score_samples``, the default of "auto". The score of an
+isolation forest is sampled; its `mean_depth` is exact.
 
 Examples
 --------
@@ -46,9 +45,9 @@ from numpy.typing import NDArray
 def same_class(estimator, X) -> NDArray[np.float64]:
     """Return an indicator of each class: 1 for the predicted class, 0 for the others.
 
-    With ``output="predicted"``, v(S) is 1 if the model still predicts the instance's own class and
-    0 if not, averaged over the background. This is the reward of Grah & Thouvenot (2020), section
-    5.1. It takes any classifier with ``predict``.
+    With ``output="predicted"``, v(S) is 1 if the model still predicts the row's own class, else 0,
+    averaged over the background. This is the reward of Grah & Thouvenot (2020), section 5.1. It
+    accepts any classifier with ``predict``.
 
     Parameters
     ----------
@@ -66,7 +65,7 @@ def same_class(estimator, X) -> NDArray[np.float64]:
 
     Examples
     --------
-    Which measurements make this iris a virginica and not a setosa? Both measurements of its petal:
+    Why is this iris a virginica and not a setosa? Both measurements of its petal decide:
 
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.neighbors import KNeighborsClassifier
@@ -84,12 +83,12 @@ def same_class(estimator, X) -> NDArray[np.float64]:
 
 
 def highest_probability(estimator, X) -> NDArray[np.float64]:
-    """Return the probability of the most probable class: how sure the model is.
+    """Return the probability of the most probable class, the certainty of the model.
 
     Parameters
     ----------
     estimator : fitted classifier
-        With ``predict_proba``.
+        It has ``predict_proba``.
     X : table of shape (n, d)
 
     Returns
@@ -160,17 +159,17 @@ def mean_depth(estimator, X) -> NDArray[np.float64]:
     """Return the mean depth at which an isolation forest isolates each row; 1 is the usual one.
 
     The score of a row is minus 2 to the power of minus this depth. The depth is a sum over trees,
-    which is explained exactly and without sampling; the score is not.
+    so its values are exact. The score is sampled.
 
     Parameters
     ----------
-    estimator : fitted IsolationForest, or what wraps one
+    estimator : fitted IsolationForest, or a wrapper of one
     X : table of shape (n, d)
 
     Returns
     -------
     depth : ndarray of shape (n,)
-        Relative to the depth of a search in a tree of as many samples as each tree was given.
+        Relative to the mean depth of a search tree with as many samples as each tree.
 
     References
     ----------
@@ -194,10 +193,10 @@ def mean_depth(estimator, X) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class SurvivalAt:
-    """The probability to survive beyond given times, an output for each time.
+    """The probability to survive beyond given times, with one output per time.
 
-    That of a survival forest of scikit-survival is a sum over its trees, which is explained exactly
-    and without sampling; that of a Cox model is sampled.
+    For survival forests of scikit-survival, it is a sum over the trees, so its values are exact.
+    For Cox models, it is sampled.
 
     Parameters
     ----------
@@ -210,7 +209,7 @@ class SurvivalAt:
 
     Examples
     --------
-    A model that knows the survival of all rows at times 1 and 2:
+    This model has the survival of all rows at times 1 and 2:
 
     >>> import numpy as np
     >>> from skshapley.responses import SurvivalAt

@@ -1,7 +1,4 @@
-"""An approximator of shapiq that estimates with the samplers and solvers of skshapley.
-
-It takes part in shapiq's own benchmarks: its class `Approximator` defines what is measured there.
-"""
+"""An approximator of shapiq with the samplers and solvers of skshapley, for shapiq's benchmarks."""
 
 from collections.abc import Callable
 from typing import Any

@@ -9,11 +9,11 @@ from skshapley._tools._constraints import Number, Parametrised
 
 
 class StoppingRule(Parametrised, ABC):
-    """Base class of stopping rules: parameters only, and one question."""
+    """Base class of stopping rules, with one method `done`."""
 
     @abstractmethod
     def done(self, values: np.ndarray, standard_errors: np.ndarray) -> np.ndarray:
-        """Return which instances need no more evaluations, ``(r,)`` bool.
+        """Return True for rows that need no more evaluations, ``(r,)`` bool.
 
         Parameters
         ----------
@@ -22,33 +22,32 @@ class StoppingRule(Parametrised, ABC):
 
 
 class StandardError(StoppingRule):
-    """Stop an instance when its standard errors say that every attribution is accurate enough.
+    """Stop a row when all of its attributions are accurate enough, by their standard errors.
 
-    Accurate enough is an error of at most ``tol = atol + rtol * (largest attribution - smallest
-    attribution)``, for all attributions of an output at once with probability `confidence`: an
-    instance is done when, for each output, the chances that a normal error exceeds it sum to at
-    most one minus that,
+    The tolerance is ``tol = atol + rtol * (largest attribution - smallest attribution)``. It holds
+    for all attributions of an output together, with probability `confidence`. A row is done when,
+    for each output,
 
-        sum_i 2 Phi(-tol/SE_i) <= 1 - confidence,
+        sum_i 2 Phi(-tol/SE_i) <= 1 - confidence.
 
-    which bounds the chance that any does. Of p equal standard errors each may be tol/1.96 for p =
-    1, tol/2.8 for p = 10, tol/3.3 for p = 50. Instances stop one by one. A rule looks at standard
-    errors many times and stops at the first look that is good, and so on a lucky one; the bound
-    leaves room for that (``doc/methods/odd_gp.md`` has measured shares).
+    This bounds the probability that any normal error exceeds the tolerance. With p equal standard
+    errors, each may be tol/1.96 for p = 1, tol/2.8 for p = 10, and tol/3.3 for p = 50. Rows stop
+    one by one. The rule checks standard errors many times and may stop by chance; the bound leaves
+    room for this (``doc/methods/odd_gp.md`` has measured shares).
 
     Parameters
     ----------
     rtol : float, default=0.0
-        Relative to the range of the instance's attributions.
+        Tolerance relative to the range of the row's attributions.
     atol : float, default=0.0
-        Absolute, in the units of the model's response.
+        Absolute tolerance, in the units of the model's response.
     confidence : float, default=0.95
         Above 0 and below 1.
 
     References
     ----------
     Dunn (1961), Multiple comparisons among means, J. American Statistical Association 56 (the sum
-    of the chances).
+    of probabilities).
 
     Examples
     --------
@@ -78,27 +77,27 @@ class StandardError(StoppingRule):
             )
 
     def done(self, values: np.ndarray, standard_errors: np.ndarray) -> np.ndarray:
-        """Return which instances are accurate enough; one without a standard error is not."""
+        """Return True for rows that are accurate enough; rows without standard errors are not."""
         allowed = (self.atol + self.rtol * np.ptp(values, axis=1))[:, None]
-        ratio = np.full(standard_errors.shape, np.inf)  # an error of zero is never too large
+        ratio = np.full(standard_errors.shape, np.inf)  # an error of 0 is never too large
         np.divide(allowed, standard_errors, out=ratio, where=standard_errors != 0)
         chance = 2 * ndtr(-ratio).sum(axis=1)
         return (chance <= 1 - self.confidence).all(axis=1)
 
 
 class RelativeError(StoppingRule):
-    """Stop an instance when the squared errors are small beside the squared attributions.
+    """Stop a row when its squared errors are small relative to its squared attributions.
 
-    An instance is done when the sum of its squared standard errors, over attributions and outputs,
-    is at most rtol^2 times the sum of the squared attributions. This is the rule of
-    ``stopping="auto"``, whose attributions have a relative error of about 5 %: enough for a picture
-    and for the order of the large ones.
+    A row is done when the sum of its squared standard errors, over attributions and outputs, is at
+    most rtol^2 times the sum of the squared attributions. ``stopping="auto"`` uses this rule with a
+    relative error of about 5 %, which is sufficient for a picture and for the ranking of large
+    values.
 
     Parameters
     ----------
     rtol : float, default=0.048
-        Above 0. With the default, the mean squared error of the rows that reach it was at most
-        2.5e-3 of the squared attributions on each of nine tasks.
+        Above 0. With the default, the mean squared error of converged rows was at most 2.5e-3 of
+        the squared attributions on each of nine tasks.
 
     Examples
     --------
@@ -115,8 +114,8 @@ class RelativeError(StoppingRule):
         self.rtol = rtol
 
     def done(self, values: np.ndarray, standard_errors: np.ndarray) -> np.ndarray:
-        """Return which instances are accurate enough; one without a standard error is not."""
+        """Return True for rows that are accurate enough; rows without standard errors are not."""
         largest = np.maximum(np.abs(values), standard_errors).max(axis=(1, 2), keepdims=True)
-        unit = np.where(largest > 0, largest, 1.0)  # squares of large numbers are no floats
+        unit = np.where(largest > 0, largest, 1.0)  # squares of large numbers overflow
         allowed = self.rtol**2 * ((values / unit) ** 2).sum(axis=(1, 2))
         return ((standard_errors / unit) ** 2).sum(axis=(1, 2)) <= allowed

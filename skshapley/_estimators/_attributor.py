@@ -219,7 +219,7 @@ class TableEstimator(MetaEstimatorMixin, BaseEstimator):
         self._of_what_is_read = self._settings(None, None)
 
     def _settings(self, outcome: Outcome | None, plan: Plan | None) -> Settings:
-        """Return the settings of an outcome; the plan is None if nothing was sampled."""
+        """Return the settings of an outcome, without a plan if nothing was sampled."""
         if plan is None and self._of_what_is_read is not None:
             return self._of_what_is_read
         rows, facts = self.background_, self._facts()
